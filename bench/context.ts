@@ -13,7 +13,7 @@ const REQUESTS = {
   japanese: "請求書の合計がマイナスになるので直して",
 };
 
-/** What a coder is shown of a large repository when no file is named: how long that takes, and whether it is the right file. */
+/** The part of a large repository that a coder is shown when no file is named: how long that takes, and whether it is the right file. */
 export async function context(): Promise<Row[]> {
   const folder = tempFolder("context");
   const root = join(folder, "ws");

@@ -8,7 +8,7 @@ import { fillWorkspace, remove, tempFolder } from "./workspaces.ts";
 const FILES = 20_000;
 const signal = new AbortController().signal;
 
-/** What drafts and checks cost beyond the commands and the model, on 20,000 files. */
+/** The cost of drafts and checks beyond the commands and the model, on 20,000 files. */
 export async function drafts(): Promise<Row[]> {
   const folder = tempFolder("drafts");
   const at = join(folder, "ws");

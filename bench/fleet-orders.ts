@@ -47,7 +47,7 @@ export async function orderRows(url: string): Promise<Row[]> {
       const began = performance.now();
       const given = await giver.give({ workspace: far, jobId, verb: n % 2 === 0 ? "show" : "diff", asker });
       if (given.status !== "answered") throw new Error(`an order was ${given.status}`);
-      // What is compiled and opened for the first ones is not counted.
+      // Compiling and opening for the first ones is not counted.
       if (n >= 20) took.push(performance.now() - began);
     }
     took.sort((x, y) => x - y);

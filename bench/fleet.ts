@@ -84,7 +84,7 @@ async function answer(url: string, { processes, chats, waiting }: Load): Promise
           return newMessage({ ...chat, eventId: `e${n}`, text: "hello" }, `msg_${n}`, now().toISOString());
         }),
       );
-    // What is compiled and opened for the first messages is not counted.
+    // Compiling and opening for the first messages is not counted.
     const from = await sent(db, WARM_UP);
     const spent = () => ({
       at: performance.now(),

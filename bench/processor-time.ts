@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a process has used of the processors so far; a tick of Linux is ten milliseconds. */
+/** The processor time of a process so far; a tick of Linux is ten milliseconds. */
 export function processorMs(pid: number | string): number {
   return ticks(pid, [11, 12]) * 10;
 }

@@ -19,7 +19,7 @@ const MANY = 41;
 const ROOT = join(import.meta.dir, "..");
 const BUNDLED = "dist/wiring/executor.js";
 
-/** What a sandbox adds: to a job once, and to each further command; beside the sandbox of codex for one command. */
+/** The cost of a sandbox: to a job once, and to each further command; beside the sandbox of codex for one command. */
 export async function sandboxCost(): Promise<Row[]> {
   const folder = tempFolder("sandbox");
   const workspace = join(folder, "ws");
@@ -148,7 +148,7 @@ function setUpOnce(workspace: string, home: string): Side {
   };
 }
 
-/** What a job in a copy pays to be limited. */
+/** The cost of limits for a job in a copy. */
 function limitOnce(folder: string): Side["run"] {
   const installation = isBundled()
     ? { folder: ROOT, runtime: process.execPath, executor: BUNDLED }

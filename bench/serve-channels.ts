@@ -16,7 +16,7 @@ export async function serveChannels(): Promise<Row[]> {
   const line = startLine({ token: LINE.token });
   const slack = startSlack(SLACK);
   const users = Array.from({ length: CHATS }, (_, n) => `U${n}`);
-  // What is answered after a token's minute is pushed.
+  // A reply after a token's minute is pushed.
   const server = await createServer({
     script: [{ text: "re: {{message}}" }],
     config: `serve: { rate_limit: 0 }\nline: { base_url: "${line.url}", push_quota: 1000000, allowed_users: [${users.join(", ")}] }\nslack: { base_url: "${slack.url}" }\n`,

@@ -97,7 +97,7 @@ function opencodeSnapshot(workspace: string, gitDir: string): () => void {
   return snapshot;
 }
 
-/** What a command costs as a job, beside the same command in a folder of its own; on thousands of files it shows. */
+/** The cost of a command as a job, beside the same command in a folder of its own; on thousands of files it shows. */
 async function trueCosts(folder: string): Promise<Row[]> {
   const rows: Row[] = [];
   const lines: Readonly<Record<string, string>> = {

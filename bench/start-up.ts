@@ -6,7 +6,7 @@ import { remove, tempFolder } from "./workspaces.ts";
 
 const program = join(import.meta.dir, "..", "bin", "picoclaw");
 
-/** What a person waits for: `--version` and one edit, from a cold process, also through a symlink. */
+/** The start as a person waits for it: `--version` and one edit, from a cold process, also through a symlink. */
 export async function startUp(): Promise<Row[]> {
   const folder = tempFolder("start");
   const workspace = join(folder, "ws");

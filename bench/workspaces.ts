@@ -17,7 +17,7 @@ export function fillWorkspace(root: string, count: number): void {
   }
 }
 
-/** What an overlay leaves behind shuts out an ordinary user until it is opened. */
+/** The remains of an overlay shut out an ordinary user until they are opened. */
 export function remove(folder: string): void {
   removeTree(folder);
 }

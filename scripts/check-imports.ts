@@ -22,7 +22,7 @@ const MAY_IMPORT: Readonly<Record<Layer, readonly Layer[]>> = {
 };
 const MAY_IMPORT_TYPES: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { application: ["config"] };
 
-/** What the command line asks of the process. Types that others need too live in application. */
+/** The command line's view of the process. Types that others need too live in application. */
 const CLI_PROGRAM = "adapters/cli/program.ts";
 
 const RUNTIME_FOLDER = "infrastructure/platform/";

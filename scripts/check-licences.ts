@@ -1,5 +1,5 @@
 /**
- * What PicoClaw ships with may be passed on: every package that an installation gets has a licence of this list. A new
+ * The packages that PicoClaw ships with may be passed on: every package that an installation gets has a licence of this list. A new
  * one is a person's decision, made here.
  */
 import { existsSync, readFileSync } from "node:fs";

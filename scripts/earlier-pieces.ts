@@ -40,7 +40,7 @@ export function keepEarlierPieces({ earlier, fresh, nowMs }: Builds): void {
   }
 }
 
-/** What the build itself made, or null where it kept no list. */
+/** The files that the build itself made, or null where it kept no list. */
 function namesOf(build: string): ReadonlySet<string> | null {
   const list = join(build, LIST);
   return existsSync(list) ? new Set(JSON.parse(readFileSync(list, "utf8")) as string[]) : null;

@@ -48,7 +48,7 @@ const reportsIn = (part: string) => [
   `--reporter-outfile=${timesOf(part)}`,
   ...(isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`]),
 ];
-/** What mostly waits (for containers, browsers, whole programs, deaths) runs beside what mostly computes. */
+/** Suites that mostly wait (for containers, browsers, whole programs, deaths) run beside those that mostly compute. */
 const WAITING = {
   "tests with containers": /^\.\/test\/infrastructure\/(?:containers|tasks)\//,
   "tests of whole programs": /^\.\/test\/e2e\//,
@@ -114,7 +114,7 @@ function count(output: string, what: "pass" | "fail"): number {
   return Number(new RegExp(`^ *(\\d+) ${what}$`, "m").exec(output)?.[1] ?? 0);
 }
 
-/** What this user can run: `test/root` is for root alone, and `.ci/run` calls it apart. */
+/** The suites that this user can run: `test/root` is for root alone, and `.ci/run` calls it apart. */
 function testFiles(): string[] {
   const folder = join(root, "test");
   if (!existsSync(folder)) return [];

@@ -1,5 +1,5 @@
 /**
- * What every channel keeps, whatever service stands behind it. A bench opens the channel on a stand-in for its service
+ * The contract of every channel, whatever service stands behind it. A bench opens the channel on a stand-in for its service
  * (or none, where there is none) and says what a person at the other end does and sees.
  */
 import { afterEach, describe, expect, test } from "bun:test";
@@ -12,7 +12,7 @@ export interface ChannelBench {
   readonly channel: Channel;
   /** A person writes; the same `event` twice is the service's redelivery. Tells whether it was acknowledged. */
   say(message: { readonly event: string; readonly text: string }): Promise<boolean>;
-  /** What the person was shown so far, in order. */
+  /** The messages that the person was shown so far, in order. */
   shown(): Promise<readonly string[]>;
   /** The next delivery meets this. Absent where nothing lies between us and the person. */
   readonly fault?: (kind: Fault) => void;

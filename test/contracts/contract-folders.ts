@@ -8,7 +8,7 @@ import { type TransactionBench, text } from "./transaction-bench.ts";
 
 const EDITS = "echo two >src/deep/edited.txt; rm src/deep/gone.txt";
 
-/** What the user does to the folders above a job's paths while it runs. */
+/** The user's changes of the folders above a job's paths while it runs. */
 export const describeFolders: ContractPart = (kind, current) => {
   let bench: TransactionBench;
   beforeEach(() => {
@@ -170,7 +170,7 @@ export const describeFolders: ContractPart = (kind, current) => {
     expect(bench.tree()).toEqual(before);
   });
 
-  /** What stands by now stays as it is. */
+  /** The current entry stays as it is. */
   async function sealsToConflict(
     { jobId, transaction }: { readonly jobId: string; readonly transaction: Transaction },
     path: string,

@@ -5,7 +5,7 @@ import { type StagingKind, type TransactionBench, text } from "./transaction-ben
 /** One chapter of the contract; `current` is the bench of the running test. */
 export type ContractPart = (kind: StagingKind, current: () => TransactionBench) => void;
 
-/** What every test of the contract finds. */
+/** The files that every test of the contract finds. */
 export function fillBench(bench: TransactionBench): void {
   bench.save("kept.txt", "kept\n");
   bench.save("edited.txt", "one\n");
@@ -28,7 +28,7 @@ export function changeAll(view: View): void {
   view.remove("tree");
 }
 
-/** What editors do: write beside, rename over. */
+/** Editors save so: they write beside and rename over. */
 export function replaceByRename(bench: TransactionBench): void {
   bench.save(".edited.swp", "mine\n");
   renameSync(bench.at(".edited.swp"), bench.at("edited.txt"));

@@ -6,7 +6,7 @@ import { type Change, type TransactionBench, text } from "./transaction-bench.ts
 
 const NOTHING: DifferenceVerdict = { drop: [], rewrite: new Map() };
 
-/** What a judge sees when a job is sealed, and that only what it passes is committed. */
+/** A judge sees a job as it is sealed, and only what it passes is committed. */
 export const describeJudge: ContractPart = (kind, current) => {
   let bench: TransactionBench;
   beforeEach(() => {

@@ -1,4 +1,4 @@
-/** What every draft keeps, however its changes are staged. */
+/** The contract of every draft, however its changes are staged. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

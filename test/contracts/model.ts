@@ -9,7 +9,7 @@ const TOOL = {
   parameters: { type: "object", properties: { path: { type: "string" } } },
 } as const;
 
-/** What the port promises, whoever answers. */
+/** The promises of the port, whoever answers. */
 export function modelContract(bench: () => ModelBench): void {
   const on = (...replies: ScriptedReply[]) => {
     bench().say(...replies);

@@ -13,7 +13,7 @@ export interface TransactionHarness {
   open(): TransactionBench;
 }
 
-/** What holds for every way to stage. A kind that runs no processes changes the view by its own operations. */
+/** The contract of every way to stage. A kind that runs no processes changes the view by its own operations. */
 export function describeTransactions({ kind, open }: TransactionHarness): void {
   describe(`${kind} transactions:`, () => {
     let bench: TransactionBench;

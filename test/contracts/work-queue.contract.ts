@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { NewWork, Work, WorkQueue } from "../../src/application/ports/serve.ts";
 
-/** What a test needs of an implementation. */
+/** The parts of an implementation that a test needs. */
 export interface QueueKit {
   readonly newId: () => string;
   /** A process of its own over the same store; `gone` are those this machine knows to be dead. */

@@ -230,7 +230,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     });
     await queue.add(Array.from({ length: 2_000 }, (_, n) => work(n)));
     await sql`analyze picoclaw_queue.job_common`.execute(db);
-    /** What the server has not summed up yet is counted as well. */
+    /** Rows that the server has not summed up yet are counted as well. */
     const counted = async (within: StoreTransaction) => {
       const { rows } = await sql<{ read: string }>`select seq_tup_read + idx_tup_fetch as read
         from pg_stat_xact_user_tables where relname = 'job_common'`.execute(within);

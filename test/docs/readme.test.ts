@@ -7,7 +7,7 @@ const root = join(import.meta.dir, "..", "..");
 const READMES = ["README.md", "README.ja.md"];
 const textOf = (name: string) => readFileSync(join(root, name), "utf8");
 
-/** What its blocks print is held by transcripts.test.ts. */
+/** transcripts.test.ts holds the output of its blocks. */
 test.each(READMES)("every document that %s names is there", (name) => {
   for (const [, path] of textOf(name).matchAll(/\]\(([\w./-]+)(?:#[^)]*)?\)/g))
     expect([path, Bun.file(join(root, path as string)).size > 0]).toEqual([path as string, true]);

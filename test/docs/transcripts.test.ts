@@ -136,7 +136,7 @@ function commandsOf(transcript: string): { command: string; shown: string }[] {
     }));
 }
 
-/** What differs from run to run. */
+/** Parts of an output that differ from run to run. */
 function steady(text: string): string {
   return text
     .replace(/job_\d+_\w{8}/g, "JOB")

@@ -279,7 +279,7 @@ describe("every channel, every kind of route", () => {
   }, 300_000);
 });
 
-/** What the buttons of a Slack message send. */
+/** The values that the buttons of a Slack message send. */
 function buttonsOf(blocks: readonly unknown[]): string[] {
   return (blocks as { type: string; elements?: { value: string }[] }[])
     .filter(({ type }) => type === "actions")

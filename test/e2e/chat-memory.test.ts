@@ -1,4 +1,4 @@
-/** What the program remembers from one process to the next. */
+/** The program's memory from one process to the next. */
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -15,7 +15,7 @@ afterEach(() => cli.remove());
 const MARKING = () =>
   `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(mark)}, "");\n`;
 
-/** What a stranger's repository may hold to reach into the program that is run in it. */
+/** Files by which a stranger's repository may reach into the program that is run in it. */
 const TRAPS: readonly (readonly [name: string, set: () => void])[] = [
   [
     "bunfig.toml with a preload",

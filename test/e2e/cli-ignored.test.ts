@@ -1,4 +1,4 @@
-/** What git ignores, and git's own bookkeeping, are a line each of a report. */
+/** Paths that git ignores, and git's own bookkeeping, are a line each of a report. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { requirePart } from "../require.ts";
 import { type Cli, createCli, jobIdIn, shell } from "./cli-kit.ts";

@@ -85,7 +85,7 @@ describe("the log", () => {
       { env },
     );
     const written = [...walkFolder(cli.home)]
-      // What undo and diffs keep are the user's own files.
+      // Undo and diffs keep the user's own files.
       .filter(({ path, stats }) => stats.isFile() && !/\/slots\/|\/after\.bin$/.test(path))
       .map(({ path }) => readFileSync(join(cli.home, path), "latin1"))
       .join("\n");

@@ -23,7 +23,7 @@ function run(
   return shown;
 }
 
-/** What it printed, at a terminal of so many columns. */
+/** Its output at a terminal of so many columns. */
 async function look(args: readonly string[], options: Parameters<typeof run>[1] = {}) {
   const shown = run(args, options);
   const code = await shown.child.exited;

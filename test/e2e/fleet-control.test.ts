@@ -33,7 +33,7 @@ function apiOf(server: Server, ...args: string[]) {
   };
 }
 
-/** What is answered to somebody's message on a machine. */
+/** The answer to a person's message on a machine. */
 function chatOf(server: Server, user: string) {
   const api = apiOf(server, "--user", user);
   return async (text: string) => {

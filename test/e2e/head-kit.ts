@@ -23,7 +23,7 @@ export interface StubTurn {
   readonly asks?: number;
 }
 
-/** What the stubs share: their turns lie beside them, and how many were played is kept in their home. */
+/** The stubs' common part: their turns lie beside them, and how many were played is kept in their home. */
 const SHARED = `
 const fs = require("node:fs"), path = require("node:path"), http = require("node:http");
 const { spawnSync } = require("node:child_process");

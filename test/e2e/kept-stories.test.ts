@@ -1,4 +1,4 @@
-/** What is kept of jobs, and for how long. */
+/** The records of jobs, and how long they are kept. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 }, 300_000);
 
-/** What `db migrate` of a later version leaves for others to see. */
+/** The marks that `db migrate` of a later version leaves for others to see. */
 function migrated(server: Server, name: string): void {
   const db = new DatabaseSync(join(server.home, "picoclaw.db"));
   db.exec("pragma busy_timeout = 5000");
@@ -51,6 +51,6 @@ test("a process goes on with a store that a later version only added to, and fin
   expect(await ended).toBe(0);
   expect(server.errors()).toContain("999-less-columns-breaking");
   expect(server.errors().match(/998-more-columns/g)).toHaveLength(1);
-  // What ran when it was noticed was answered, not given back.
+  // The message that ran when it was noticed was answered, not given back.
   expect(working()).toBe("done");
 }, 300_000);

@@ -8,7 +8,7 @@ export const withChecks = requirePart("bwrap") && requirePart("node") ? test : t
 export interface NodeProject {
   readonly script: readonly ScriptEntry[];
   readonly config?: string;
-  /** What `npm test` runs. */
+  /** The script of `npm test`. */
   readonly check?: string;
   readonly files: Readonly<Record<string, string>>;
 }

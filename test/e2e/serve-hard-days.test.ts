@@ -84,7 +84,7 @@ describe("one process", () => {
     await alice.reach(hung[0] as string, "working");
     expect(await bob.answer(await bob.say("b", "hello"))).toContain("re: hello");
     expect(await alice.answer(await alice.say("c6", "/jobs"))).not.toBe("");
-    // What only looks does not even wait for its own chat, and /usage is of all chats of its person.
+    // A command that only looks does not even wait for its own chat, and /usage is of all chats of its person.
     for (const look of ["/help", "/jobs", "/diff", "/why", "/rules"])
       expect(await alice.answer(await alice.say("c1", look))).not.toBe("");
     expect(await bob.answer(await bob.say("elsewhere", "/usage"))).toContain("Your chats today");

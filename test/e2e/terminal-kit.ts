@@ -139,7 +139,7 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
     sent,
     startedAt,
     until,
-    /** What is on the screen now. */
+    /** The content of the screen now. */
     screen: () => visible().join("\n").trimEnd(),
     /** The scrollback too. */
     all: () => everything().join("\n").trimEnd(),

@@ -24,9 +24,9 @@ export interface FolderEnvironments extends TaskEnvironments {
   readonly live: Map<string, string>;
   onPrepare: () => void;
   failedInstalls: TaskEnvironment["failedInstalls"];
-  /** What installing the dependencies does in the folder. */
+  /** Installs the dependencies in the folder. */
   install: string;
-  /** What the worker CLI does in its folder. */
+  /** Works in the folder as the worker CLI would. */
   worker: (
     folder: string,
     prompt: string,

@@ -43,7 +43,7 @@ describe("a process that is killed", () => {
           if (point !== "checked" && point !== "cleared") expect(repaired?.outcome).toBe("finished");
           expect(intentStands()).toBe(false);
           if (point === "checked") continue;
-          // What was repaired can be taken back, to the byte and the time.
+          // A repaired job can be undone, to the byte and the time.
           const back = action === "undo" ? "redo" : "undo";
           expect((await bench.transactions[back](jobId, { force: false })).status).toBe("done");
           expect(bench.tree()).toEqual(before);

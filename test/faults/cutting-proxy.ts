@@ -22,7 +22,7 @@ interface Line {
   /** Whether it is in a transaction, and the first statement of that. */
   within: boolean;
   first: string | null;
-  /** What the server says is held back, and the line ends when it is ready again. */
+  /** The server's answer is held back, and the line ends when it is ready again. */
   holding: boolean;
 }
 
@@ -124,7 +124,7 @@ function reader(onStatement: (text: string) => boolean): (data: Buffer) => boole
   };
 }
 
-/** What a message of a client has carried out: a query, or a statement that was prepared earlier, by its name. */
+/** The statement that a client's message has carried out: a query, or a statement that was prepared earlier, by its name. */
 function statementIn(message: Buffer, prepared: Map<string, string>): string | null {
   const [type, ...texts] = [
     String.fromCharCode(message[0] ?? 0),

@@ -55,7 +55,7 @@ test.if(requirePart("postgres"))(
       let said = 0;
       await say(said++);
       await settled(db);
-      // What only a start or a first message needs is not asked again.
+      // A start's or a first message's own statements are not asked again.
       proxy.seen.clear();
       while (said < 5) await say(said++);
       await settled(db);

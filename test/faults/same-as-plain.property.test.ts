@@ -23,7 +23,7 @@ async function runInView({ processes, directory }: Transaction, line: string): P
 /** Commands of a job have no capability, not even root's. */
 const powerless = process.getuid?.() === 0 ? ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"] : [];
 
-/** What a person would see, but for times, owners and what is no file. */
+/** The tree as a person would see it, but for times, owners and entries that are not files. */
 const seen = (tree: Tree) =>
   Object.entries(tree)
     .filter(([, { kind }]) => kind !== "other")

@@ -1,4 +1,4 @@
-/** What belongs to a folder that a job made comes with it. */
+/** The attributes of a folder that a job made come with it. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

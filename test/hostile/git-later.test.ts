@@ -1,4 +1,4 @@
-/** What a job leaves in a git directory runs later, outside of any sandbox, when the user calls git. */
+/** Files that a job leaves in a git directory run later, outside of any sandbox, when the user calls git. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ beforeEach(() => {
     [...git, "commit", "-qm", "one"],
   ])
     spawnSync("git", args, { cwd: target.workspace });
-  // What some users do to switch a sample on, and one that leads nowhere yet.
+  // Some users switch a sample on so; the other link leads nowhere yet.
   rmSync(join(target.workspace, ".git/hooks/post-checkout"), { force: true });
   symlinkSync("pre-commit.sample", join(target.workspace, ".git/hooks/post-index-change"));
   writeFileSync(join(target.workspace, ".git/hooks/pre-commit.sample"), "#!/bin/sh\nexit 0\n", {

@@ -55,5 +55,5 @@ export function createTarget() {
 
 export type Target = ReturnType<typeof createTarget>;
 
-/** What a masker would not know again. */
+/** Texts that a masker would not know again. */
 export const backwards = (text: string) => [...text].reverse().join("");

@@ -29,7 +29,7 @@ function processesOf(marker: string): string[] {
 const childrenOf = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 
-/** What a job may leave in its folder: its story and its undo record. */
+/** The files that a job may leave in its folder: its story and its undo record. */
 const LEFT =
   /^(job\.json|journal\.ndjson|state\.json|plan\.ndjson|slots|stands\.\d+\.ndjson|stamp|after\.bin|after\.json)$/;
 

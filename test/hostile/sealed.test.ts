@@ -1,4 +1,4 @@
-/** What a job leaves behind is judged last, when nothing of it runs any more, and by what it is. */
+/** The result of a job is judged last, when nothing of it runs any more, and by its content. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {

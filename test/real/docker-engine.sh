@@ -112,7 +112,7 @@ start() {
     tail -n 20 "$dir/log" >&2
     return 1
   fi
-  # What a killed run left behind.
+  # Remains of a killed run.
   docker ps -aq | xargs -r docker rm -fv >/dev/null
   docker network prune -f >/dev/null
   docker image prune -f >/dev/null

@@ -1,4 +1,4 @@
-/** What befalls a fleet beside the death of a process: partitions, a database that comes and goes, clocks, full disks. */
+/** Faults of a fleet beside the death of a process: partitions, a database that comes and goes, clocks, full disks. */
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

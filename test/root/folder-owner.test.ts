@@ -1,4 +1,4 @@
-/** What root's job made of a folder's owner is brought in where a copy can tell it, and taken back. */
+/** A folder's owner that root's job changed is committed where a copy can tell it, and undone. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

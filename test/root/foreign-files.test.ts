@@ -1,4 +1,4 @@
-/** What only root can set up: files of other users, full and read-only file systems, mounts. */
+/** Set-ups that only root can make: files of other users, full and read-only file systems, mounts. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {

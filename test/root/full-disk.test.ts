@@ -1,4 +1,4 @@
-/** What needs root to set up: a file system of a few blocks, and one that is read-only. */
+/** Set-ups that need root: a file system of a few blocks, and one that is read-only. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {

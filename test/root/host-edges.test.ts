@@ -1,4 +1,4 @@
-/** What comes to the host's folders while a job runs stays out of its reach: sockets, mounts, keys of the session. */
+/** Entries that appear in the host's folders while a job runs stay out of its reach: sockets, mounts, keys of the session. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

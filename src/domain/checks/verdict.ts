@@ -522,7 +522,7 @@ export function helpfulInstall({
   return absent.includes(install.split(" ", 1)[0] ?? "") ? null : install;
 }
 
-/** What shows that checks got worse: no test is left, fewer are, every check is newly red, or some of several. */
+/** The sign that checks got worse: no test is left, fewer are, every check is newly red, or some of several. */
 export function newlyRedCase({
   newlyRed: red = [],
   commands,

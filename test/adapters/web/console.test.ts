@@ -69,7 +69,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.waitForSelector(".job-card tr.added");
       await page.click(".job-card button:has-text('Undo')");
       await page.waitForSelector(".job-card .state.taken-back");
-      // What was unfolded stays so when the page is drawn anew.
+      // An unfolded part stays unfolded when the page is drawn anew.
       await page.waitForSelector(".job-card tr.added");
       await page.click(".job-card button:has-text('Redo')");
       await page.waitForSelector(".job-card .state.applied");

@@ -1,4 +1,4 @@
-/** What an operator changes in the console reaches the file, comments kept, and holds at once. */
+/** An operator's change in the console reaches the file, keeps its comments, and takes effect at once. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

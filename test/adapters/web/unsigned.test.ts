@@ -1,4 +1,4 @@
-/** What strangers post to a webhook costs a bounded memory, on a real socket. */
+/** Unsigned posts to a webhook cost a bounded memory, on a real socket. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";

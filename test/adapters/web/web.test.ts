@@ -282,7 +282,7 @@ describe("coming in", () => {
     const stream = await guest.get("/live?jobs=1");
     await guest.post("/logout");
     expect((await fetch(`${server.url}/jobs`, { headers: { cookie } })).status).toBe(401);
-    // What was said before, then the end: a stream that goes on would keep this waiting.
+    // The earlier messages, then the end: a stream that goes on would keep this waiting.
     expect(await stream.text()).toContain(": hello");
   });
 });

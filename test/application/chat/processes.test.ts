@@ -1,4 +1,4 @@
-/** What only shows between real processes: signals, two programs at one chat, a terminal at standard output. */
+/** Behaviour that only real processes show: signals, two programs at one chat, a terminal at standard output. */
 import { afterEach, expect, test } from "bun:test";
 import { PROGRAM, until } from "../../e2e/cli-kit.ts";
 import { type ChatCli, createChatCli, proposal } from "./chat-kit.ts";
@@ -33,7 +33,7 @@ test("SIGINT ends the message, takes its job back and says so", async () => {
   cli = createChatCli([]);
   const { child, exited, reply } = await startSlow();
   child.kill("SIGINT");
-  // What a shell expects of a program that Ctrl-C ended.
+  // A shell expects this code of a program that Ctrl-C ended.
   expect(await exited).toBe(130);
   expect(reply()).toMatchObject({ type: "reply", success: false });
   expect(cli.tree()).toEqual({});

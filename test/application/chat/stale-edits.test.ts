@@ -1,4 +1,4 @@
-/** What a coder replaces, removes or renames whole is held against what it was shown. */
+/** A file that a coder replaces, removes or renames whole is compared with the one that it was shown. */
 import { afterEach, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";

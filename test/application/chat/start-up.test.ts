@@ -7,7 +7,7 @@ afterEach(() => cli.remove());
 
 const MAIN = join(import.meta.dir, "../../../src/main.ts");
 
-/** What a fresh process has loaded of node_modules and of our own heavier folders after one message. */
+/** The modules of node_modules and of our own heavier folders that a fresh process has loaded after one message. */
 async function loadedBy(message: string): Promise<string[]> {
   const script = `
     process.argv = ["bun", "picoclaw", "chat", ${JSON.stringify(message)}];

@@ -25,7 +25,7 @@ test("total counts quantities", () => {
 });
 `;
 
-/** What the coders and Shiro answer, turn by turn; a turn may take several answers. */
+/** The answers of the coders and of Shiro, turn by turn; a turn may take several answers. */
 const TURNS: readonly { readonly message: string; readonly answers: readonly (string | object)[] }[] = [
   {
     message: "/code3 total in src/cart.mjs should count quantities",

@@ -1,4 +1,4 @@
-/** What becomes of previews of another machine that are applied or thrown away from a chat. */
+/** Previews of another machine that are applied or thrown away from a chat. */
 import { expect, test } from "bun:test";
 import { type ChatFarJobsDeps, createChatFarJobs } from "../../../src/application/fleet/far-jobs.ts";
 import type { ViewedJob } from "../../../src/application/fleet/viewer-jobs.ts";

@@ -1,4 +1,4 @@
-/** What the other machines are told of jobs here: seldom enough and small enough, whatever a job does. */
+/** The reports of jobs to other machines: seldom enough and small enough, whatever a job does. */
 import { expect, test } from "bun:test";
 import { createJobReporter } from "../../../src/application/fleet/report-jobs.ts";
 import type { FleetJobs, JobSummary } from "../../../src/application/ports/fleet.ts";

@@ -18,7 +18,7 @@ afterEach(() => bench.remove());
 
 type Tree = Readonly<Record<string, Planted>>;
 
-/** What `git diff` says of two trees. */
+/** The output of `git diff` for two trees. */
 function gitDiff(before: Tree, after: Tree, options: readonly string[]): string {
   const folder = join(bench.folder, "repository");
   removeTree(folder);

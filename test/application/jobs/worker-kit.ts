@@ -100,5 +100,5 @@ export const gitOperation = (action: string, target = "", content = "") => ({
   content,
 });
 
-/** What each command said: its error, or its output. */
+/** Each command's error, or its output. */
 export const said = ({ commands }: Ran) => commands.map(({ error, output }) => error || output);

@@ -340,7 +340,7 @@ test("a message whose job may not be brought in is given back and answered anew"
 });
 
 describe("after a death", () => {
-  /** What a killed process leaves: the store as it was, and nothing that goes on. */
+  /** A killed process leaves the store as it was, and nothing that goes on. */
   async function killed(choices: ServeChoices, until: (bench: ServeBench) => Promise<void>) {
     const first = await open({ owner: "host:dead", ...choices });
     await until(first);

@@ -1,4 +1,4 @@
-/** What a page learns of messages that another process answers. */
+/** A page follows messages that another process answers. */
 import { expect, test } from "bun:test";
 import type { StandingMessage, StoredMessage } from "../../../src/application/ports/serve.ts";
 import { createChatWatch } from "../../../src/application/serve/console-chats.ts";

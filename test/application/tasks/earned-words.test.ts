@@ -83,7 +83,7 @@ describe("words are earned", () => {
 
   test("green says what, why, how it was checked, what it cost and how to ask for changes, and closes", async () => {
     kit = await createSolveKit();
-    // What the checks write is no part of the change.
+    // The output files of the checks are not part of the change.
     const config = { testCommand: "echo x > report.xml; sh test.sh" };
     const { task } = await kit.solve([PLAN, shell(FIX), DONE], { config });
     expect(task).toMatchObject({ state: "done", failure: null });

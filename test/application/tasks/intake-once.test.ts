@@ -70,7 +70,7 @@ for (const kind of ["github", "gitlab"] as const)
         ({ did }) => did,
       );
     };
-    /** What the forge posts of an event that happened then. */
+    /** The forge's delivery of an event that happened then. */
     const deliver = async (what: ItemEvent["kind"], at: string) => {
       const body = JSON.stringify(kind === "github" ? githubPayload(what, at) : gitlabPayload(what, at));
       const signature = `sha256=${createHmac("sha256", "hook-secret").update(body).digest("hex")}`;

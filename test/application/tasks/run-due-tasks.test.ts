@@ -27,7 +27,7 @@ test("a machine carries out what needs no more than its labels and its forges, a
         needs,
       },
     );
-  /** What is claimed until nothing is left; all of it is given back. */
+  /** The tasks that are claimed until none is left; all of them are given back. */
   const runAt = async (has: readonly string[]) => {
     const ran: string[] = [];
     const asked = Promise.withResolvers<void>();

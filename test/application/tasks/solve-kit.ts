@@ -64,7 +64,7 @@ export interface SolveSetUp {
   readonly store: SolveStore;
 }
 
-/** What a task is solved with: a GitHub and git that are real, environments that are folders, and a model that is given. */
+/** The surroundings of a task: a GitHub and git that are real, environments that are folders, and a model that is given. */
 export function solvePartsFor(
   { folder, world, url, environments, store }: SolveSetUp,
   model: SolveDeps["model"],
@@ -186,7 +186,7 @@ export async function createSolveKit(
         began,
         model,
         live,
-        /** What the model was sent last. */
+        /** The last request to the model. */
         last: () => JSON.stringify(model.asked.at(-1)?.messages),
       };
     },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import slice from "./github-openapi.json" with { type: "json" };
 
-/** What in a request GitHub's own description does not allow; empty when it is fine. */
+/** The parts of a request that GitHub's own description does not allow; empty when it is fine. */
 export function openApiProblems(request: {
   readonly method: string;
   readonly path: string;

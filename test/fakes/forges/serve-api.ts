@@ -20,7 +20,7 @@ interface Api {
   readonly routes: readonly Route[];
   /** Answers at `/api/graphql`. */
   readonly graphql?: (query: string, variables: Readonly<Record<string, string>>) => unknown;
-  /** What the forge's own description has against a request. */
+  /** The faults of a request by the forge's own description. */
   readonly check?: (request: RecordedRequest) => readonly string[];
 }
 

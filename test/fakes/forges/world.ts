@@ -1,4 +1,4 @@
-/** What a forge knows: people, repositories, issues, pulls and what was said. Two servers show it in two languages. */
+/** A forge's data: people, repositories, issues, pulls and comments. Two servers show it in two languages. */
 export interface World {
   readonly token: string;
   readonly bot: Person;
@@ -6,7 +6,7 @@ export interface World {
   readonly repositories: Map<string, Repository>;
   /** Requests in order, as `METHOD path`. */
   readonly requests: RecordedRequest[];
-  /** What the forge's own description has against them. */
+  /** Their faults by the forge's own description. */
   readonly violations: string[];
   /** Answers that come instead of the real one, first match first, each `times` times. */
   readonly faults: Fault[];

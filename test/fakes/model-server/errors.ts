@@ -126,7 +126,7 @@ export function errorOf(
   return table[protocol][kind];
 }
 
-/** What is said in the middle of a stream. */
+/** Errors in the middle of a stream. */
 export function problemFrame(protocol: Protocol): string {
   const sse = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
   switch (protocol) {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ScriptedReply } from "./reply.ts";
 
-/** What a model once answered, a file an answer: plain text, and a tool call as a line `@@call NAME {json}`. */
+/** Recorded answers of a model, a file an answer: plain text, and a tool call as a line `@@call NAME {json}`. */
 export function readRecordedAnswers(folder: string): ScriptedReply[] {
   return readdirSync(folder)
     .sort()

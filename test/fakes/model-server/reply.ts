@@ -1,4 +1,4 @@
-/** What the stub is to answer, whatever protocol it is asked in. */
+/** The stub's answer, whatever protocol it is asked in. */
 export interface ScriptedReply {
   readonly text?: string;
   /** The text in these pieces; default: one. */

@@ -40,11 +40,11 @@ export interface ModelServer {
 export interface ModelServerOptions {
   /** Answers in order, the last one again and again; or a function of each request. */
   readonly script?: readonly ScriptedReply[] | ((request: SeenRequest, count: number) => ScriptedReply);
-  /** What `/api/tags` lists; default: any model that is asked about. */
+  /** The list of `/api/tags`; default: any model that is asked about. */
   readonly pulled?: readonly { readonly name: string; readonly remote_host?: string }[];
-  /** What `/models` lists; default: nothing. */
+  /** The list of `/models`; default: nothing. */
   readonly offered?: readonly string[];
-  /** What `/api/show` says of every model; default: it knows no such page. */
+  /** The answer of `/api/show` for every model; default: it knows no such page. */
   readonly vision?: boolean;
 }
 

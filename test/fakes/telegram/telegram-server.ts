@@ -152,7 +152,7 @@ async function argumentsOf(request: Request): Promise<Record<string, unknown>> {
 
 const ALICE = { id: 7, is_bot: false, first_name: "Alice" };
 
-/** What Telegram says when Alice writes to the bot. */
+/** Telegram's update when Alice writes to the bot. */
 export function saying(updateId: number, text: string, more: Record<string, unknown> = {}) {
   const chat = { id: 7, type: "private", first_name: "Alice" };
   return {

@@ -32,7 +32,7 @@ const UV_PROJECT =
 const nightly = process.env.PICOCLAW_TEST_NIGHTLY === "1" || process.env.TEST_NIGHTLY === "1";
 const canRun = nightly && requirePart("docker") && requirePart("environment-images");
 if (canRun && docker("images", "-q", TOOLS) === "") build();
-/** What the tools themselves say and write, for lock files that name an index. */
+/** The tools' own output and files, for lock files that name an index. */
 const inTools = (script: string) => (canRun ? docker("run", "--rm", TOOLS, "sh", "-c", script) : "");
 const INDEX = inTools("python -c 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)'");
 const UV_LOCK = inTools(

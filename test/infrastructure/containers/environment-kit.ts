@@ -24,7 +24,7 @@ export interface EnvironmentKit {
   /** A repository with these files, committed. */
   repository(files: Readonly<Record<string, string>>, name?: string): string;
   git(path: string, ...args: readonly string[]): string;
-  /** What the engine still has of this installation: containers and volumes of tasks. */
+  /** This installation's remains at the engine: containers and volumes of tasks. */
   left(): readonly string[];
   /** Removes what a failed test left, so that the next one is not blamed for it. */
   clear(): void;
@@ -114,7 +114,7 @@ export interface GitServer {
   /** As environments reach it: `host.docker.internal:PORT`, for `allowed_hosts`. */
   readonly host: string;
   readonly url: (name: string) => string;
-  /** What clients sent as their credential. */
+  /** The credentials that clients sent. */
   readonly seen: string[];
   close(): void;
 }

@@ -1,5 +1,5 @@
 /**
- * What a task's user must not be able to do, tried as that user. The script for each prints one word at the end:
+ * Actions that a task's user must not be able to take, tried as that user. The script for each prints one word at the end:
  * anything but what is expected is a way out.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

@@ -281,7 +281,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
   });
 });
 
-/** What an operation gives, or the fault that it names. */
+/** The result of an operation, or the fault that it names. */
 function outcomeOf(step: () => unknown): unknown {
   try {
     return step();

@@ -139,7 +139,7 @@ describe("a patch of a container that lies", () => {
       "folders",
     );
     expect(trouble(file(`${"x/".repeat(500)}a`))).toContain("folders");
-    // What a file says is not what the patch says.
+    // The file's content differs from the patch.
     expect(trouble(`${file("a")}@@ -0,0 +1,2 @@\n+copy from\n+literal 99999\r\ncopy\n`)).toBeNull();
   });
 

@@ -91,7 +91,7 @@ const OURS: Readonly<Record<string, string>> = {
 
 /** The codes of errors where we mean to differ. */
 const OUR_CODES: Readonly<Record<string, string>> = {
-  // What is missing is money: a new key would not help.
+  // The account lacks money: a new key would not help.
   "anthropic 402": "rate-limited",
 };
 
@@ -139,7 +139,7 @@ async function finishedThoughCut(one: Case, whole: Read): Promise<readonly strin
     const given = new TextDecoder().decode(bytes.slice(0, at));
     const read = await readBy(one, [bytes.slice(0, at)]);
     const over = isStream(one) && END.test(given);
-    // What has named its end has said all: only figures may follow.
+    // A stream that has named its end is complete: only figures may follow.
     const same = read.text === whole.text && Bun.deepEquals(read.calls, whole.calls);
     if (!read.finish.startsWith("failed") && !(over && same)) found.push(`${one.id} cut at ${at}`);
   }

@@ -1,4 +1,4 @@
-/** What servers answer beside the ordinary, of which every provider has a way of its own. */
+/** Unusual answers of servers, of which every provider has its own. */
 import { describe, expect, test } from "bun:test";
 import type { ModelEvent } from "../../../src/application/ports/models.ts";
 import type { ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";

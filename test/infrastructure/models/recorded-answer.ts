@@ -4,7 +4,7 @@ import { createWireModel } from "../../../src/infrastructure/models/wire-model.t
 import { testParts } from "../../contracts/model-kit.ts";
 import { WIRES } from "../../contracts/stub-model.ts";
 
-/** What a server answered once, and the tools that it had been offered. */
+/** A server's recorded answer, and the tools that it had been offered. */
 export interface RecordedAnswer {
   readonly wire: ModelSettings["type"];
   readonly status: number;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import type { ChatTurns, TurnClaim } from "../../../src/application/ports/chat.ts";
 
 export interface TurnHarness {
-  /** What a process of this name has; it takes those among `gone` for gone. */
+  /** The turns as a process of this name has them; it takes those among `gone` for gone. */
   readonly open: (process: string, gone?: readonly string[]) => ChatTurns;
   /** Puts everything that was heard of a process so far into the past. */
   readonly silence: (process: string, ms: number) => Promise<void>;

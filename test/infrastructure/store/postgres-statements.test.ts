@@ -77,7 +77,7 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
       const update = (within: Kysely<Database>) => sql`update t set b = 1 where a = ${0}`.execute(within);
       for (let n = 0; n < 10; n += 1) await update(few);
       await sql`insert into t (a) select generate_series(1, 5000)`.execute(few);
-      /** What the server has not summed up yet is counted as well. */
+      /** Rows that the server has not summed up yet are counted as well. */
       const counted = async (within: Kysely<Database>) => {
         const { rows } = await sql<{ read: string }>`select seq_tup_read as read
           from pg_stat_xact_user_tables where relname = 't'`.execute(within);

@@ -10,7 +10,7 @@ const CHAT = "cli:fenced";
 const SESSION = "20260301-cli-fenced";
 const now = () => new Date();
 
-/** What one process keeps of the chats of a workspace. */
+/** One process's stores of the chats of a workspace. */
 function openProcess(db: Kysely<Database>, name: string) {
   const held = new Map<string, HeldTurn>();
   const common = { db, workspace: "/ws", held };

@@ -10,7 +10,7 @@ import { encode, type Protocol, protocolOf } from "../../fakes/model-server/prot
 export interface WorkerModel {
   /** As a container reaches it, through its proxy. */
   readonly host: string;
-  /** What the CLIs proved themselves with. */
+  /** The credentials that the CLIs sent. */
   readonly keys: ReadonlySet<string>;
   stop(): Promise<void>;
 }
@@ -95,7 +95,7 @@ function answer(protocol: Protocol, body: Json, text: string): Answer {
   return { status: 200, type, body: frames.join("") };
 }
 
-/** What stands in a request once for each result of a tool. */
+/** A text that a request holds once for each result of a tool. */
 const RESULT: Partial<Record<Protocol, string>> = {
   "openai-responses": '"type":"function_call_output"',
   anthropic: '"type":"tool_result"',

@@ -30,7 +30,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     made.git("commit", "-qm", "first");
     return made;
   }
-  /** What the engine says happened to the container of a task. */
+  /** The engine's events of a task's container. */
   async function frozenDuring(at: TaskBench, prompts: readonly string[]): Promise<string[]> {
     const since = String(Date.now() / 1000);
     const { record } = await at.run({ id: "staging-still", prompts });
@@ -52,7 +52,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
       id: "staging1",
       prompts: [
         "echo two >> a.txt; rm -r lib; mkdir -p new/sub; echo 1 > new/sub/f; echo 2 > new/g; touch /var/tmp/marker; chmod +x a.txt; ln -s a.txt link; echo first",
-        // What the first run made is gone, changed or replaced by the second, which runs in the same container.
+        // The second run, in the same container, removes, changes or replaces the files of the first.
         "test -e /var/tmp/marker && test $GIVEN = value || exit 9; rm new/g; echo more >> new/sub/f; mkdir lib; echo again > lib/x; rm link; git add -A; git -c user.name=w -c user.email=w@w commit -qm work; pwd",
         "rm -r new; echo three >> a.txt",
       ],

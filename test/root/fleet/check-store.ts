@@ -1,4 +1,4 @@
-/** What must hold of a fleet when everything was answered, whatever happened to it meanwhile. */
+/** The state of a fleet when everything was answered, whatever happened to it meanwhile. */
 import { expect } from "bun:test";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -76,7 +76,7 @@ export async function working(db: Kysely<Database>): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** What each chat of LINE was shown is each of its replies once, in order. */
+/** Each chat of LINE was shown each of its replies once, in order. */
 export async function checkLine(
   db: Kysely<Database>,
   shown: readonly { readonly chatId: string; readonly text: string }[],

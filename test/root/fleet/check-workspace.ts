@@ -1,4 +1,4 @@
-/** What must hold of a machine's workspace when everything was answered: the journals, the tree, and the way back. */
+/** The state of a machine's workspace when everything was answered: the journals, the tree, and the way back. */
 import { expect } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export async function checkWorkspace(
   const { workspace } = opened;
   expect(await workspace.repair()).toBeNull();
   const jobs = workspace.archive.list();
-  // What was in conflict with somebody else's change is kept for whoever wants to look at it.
+  // A job in conflict with another's change is kept for inspection.
   const open = jobs.filter(
     ({ state, outcome, red }) =>
       state === "running" || (state === "staged" && outcome !== "conflict" && red !== "conflict"),

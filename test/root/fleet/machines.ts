@@ -115,7 +115,7 @@ function writeHome({ home }: Cli, { url, config = "", script }: MachineOptions):
   writeFileSync(join(home, "script.json"), JSON.stringify({ answers: script }));
 }
 
-/** What `nsenter` started, all of it: its children are processes of the namespace. */
+/** All processes that `nsenter` started: its children are processes of the namespace. */
 export function signalTree(child: ChildProcess, signal: NodeJS.Signals): void {
   // The number of one that is gone may be somebody else's by now.
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;

@@ -1,4 +1,4 @@
-/** What is said to a fleet in tests, and the model that answers it. */
+/** The messages to a fleet in tests, and the model that answers them. */
 import type { Kysely } from "kysely";
 import { readMachineId } from "../../../src/infrastructure/fleet/workspace-name.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";

@@ -35,7 +35,7 @@ const refresh = (() => {
   };
 })();
 
-/** What the server sent of a part last: what was unfolded or streamed since does not count as a change. */
+/** The server's last content of a part: unfolding or streaming since does not count as a change. */
 const drawn = new WeakMap();
 const folds = (part) =>
   [...part.querySelectorAll("details")].map((one, n) => [one.dataset.src ?? String(n), one]);
@@ -121,7 +121,7 @@ function listen(place) {
   const stream = new EventSource(place.dataset.live);
   stream.addEventListener("open", () => {
     say(null);
-    // What happened between the drawing of the page and the beginning of the stream.
+    // Events between the drawing of the page and the beginning of the stream.
     refresh();
   });
   stream.addEventListener("error", () => say(lostText));
@@ -201,7 +201,7 @@ const pending = (id) => document.querySelector(`[data-message="${CSS.escape(id)}
 const place = document.querySelector("[data-live]");
 if (place) listen(place);
 
-// What no stream tells is read again after a while, as often as the page says by then.
+// Parts without a stream are read again after a while, as often as the page states.
 const readAgain = async () => {
   const part = document.querySelector("[data-every]");
   if (!part) return;
@@ -443,7 +443,7 @@ if (composer) {
   });
 }
 
-/** What lies over the page closes when something else is meant. */
+/** A sheet over the page closes when the user acts elsewhere. */
 const overlays = () => document.querySelectorAll("details:is(.menu, .more, .info)[open]");
 document.addEventListener("click", (event) => {
   for (const details of overlays()) if (!details.contains(event.target)) details.open = false;

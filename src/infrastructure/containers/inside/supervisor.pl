@@ -246,7 +246,7 @@ sub finish_command {
   my ($c, $kind, $status, $errno, $more) = @_;
   for my $stream (['out', 'o'], ['err', 'e']) {
     my ($name, $key) = @$stream;
-    # What lies in the pipe now is the command's; what a background process goes on writing is not waited for.
+    # The bytes in the pipe now are the command's; later output of a background process is not waited for.
     for (1 .. 32) { last unless $c->{$name} && read_stream($c, $name, $key) }
     my $kept = $c->{$key};
     my $over = length($kept->{end}) - $kept->{tail};
@@ -273,7 +273,7 @@ sub background {
   opendir(my $proc, '/proc') or return ();
   my @pids = grep { /^\d+$/ && $_ != 1 } readdir $proc;
   my %foreground = map { $_ => 1 } map { descendants($_->{guard}) } grep { $_->{running} } values %command;
-  # What is just leaving has no command line any more.
+  # A process that is just leaving has no command line any more.
   return grep { !$foreground{$_} && first_line("/proc/$_/stat") =~ /\) [^ZX] /
     && first_line("/proc/$_/cmdline") =~ /^(?!perl\0-e\0# PicoClaw's own program in an environment)./s } @pids;
 }
