@@ -4,7 +4,11 @@ import type { NotOpened, Opened, Opening, OpenOptions } from "../application/por
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/jobs/machine-trouble.ts";
-import { findFolderTrouble, ownPathsInside, protectFolder } from "../infrastructure/engine/folder-protection.ts";
+import {
+  findFolderTrouble,
+  ownPathsInside,
+  protectFolder,
+} from "../infrastructure/engine/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage, type Storage } from "../infrastructure/engine/job-storage.ts";

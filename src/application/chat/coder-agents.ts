@@ -235,7 +235,7 @@ function wordTask({ task, files }: Delegation): string {
 
 interface EndedAgent {
   readonly end: CoderEnd;
-  /** What its draft had, where it had one. */
+  /** The changes of its draft, where it had one. */
   readonly ending: CoderEnding | null;
   readonly returned: ReturnedWork | null;
   readonly held: readonly PatchCommand[];
