@@ -15,7 +15,6 @@ import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts
 import type { SolveDeps } from "../application/tasks/solve-work.ts";
 import { keyLimits, mayUseLogins, solveSettings } from "../config/settings.ts";
 import { readProjectSettings } from "../config/task-file.ts";
-import type { ForgeKind } from "../domain/config/forge-kinds.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
 import { createOwnerNames, type OwnerNames } from "../infrastructure/engine/process-table.ts";

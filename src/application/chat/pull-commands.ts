@@ -2,7 +2,15 @@ import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
 import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
 import { readPullWish } from "../../domain/chat/sentence-commands.ts";
 import { forgeFacts } from "../../domain/config/forge-kinds.ts";
-import { type ItemRef, itemUrl, newPullUrl, parseItemUrl, parseRemoteUrl, type RepositoryRef, splitRemoteUrl } from "../../domain/forges/forge-items.ts";
+import {
+  type ItemRef,
+  itemUrl,
+  newPullUrl,
+  parseItemUrl,
+  parseRemoteUrl,
+  type RepositoryRef,
+  splitRemoteUrl,
+} from "../../domain/forges/forge-items.ts";
 import { postedCommit } from "../../domain/forges/posted-text.ts";
 import type { PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";

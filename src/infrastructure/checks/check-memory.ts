@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
 import type { OpenChecksDeps } from "../../application/checks/baseline.ts";
+import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
 import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
 import type { TestOutcome, TestResults } from "../../domain/checks/test-results.ts";
 import type { CheckResult } from "../../domain/checks/verdict.ts";

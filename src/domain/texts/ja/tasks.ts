@@ -174,7 +174,8 @@ export const tasksTexts: typeof englishTasksTexts = {
     `Worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,
   testsRed: "テストが失敗しています",
-  notChecked: "チェックなし: タスクファイルにテスト (task.test) がないため、適用前に作業をチェックするものがありません",
+  notChecked:
+    "チェックなし: タスクファイルにテスト (task.test) がないため、適用前に作業をチェックするものがありません",
   keptRed: (jobId) =>
     `何も適用していません。変更はプレビューとして残っています (picoclaw show ${jobId} --diff、適用するには picoclaw apply --job ${jobId})`,
   hookRefused: (command) => `フックが変更の適用を許可しませんでした: ${command}`,
