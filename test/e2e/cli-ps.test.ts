@@ -66,6 +66,9 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("picoclaw ps",
     expect(cli.run(["undo"]).code).toBe(0);
     await until(() => listed()[0]?.runs === 3);
     expect(listed()[0]).toMatchObject({ name: "dev", state: "running" });
+    const everywhere = cli.run(["ps", "--all"]);
+    expect(everywhere).toMatchObject({ code: 0, err: "" });
+    expect(everywhere.out).toContain(cli.workspace);
     expect(cli.run(["ps"]).out).toMatch(/^Process +State +Time +Reached at +Command\ndev +running /);
   });
 

@@ -84,7 +84,7 @@ function tableOf(
   const { name, state, time, ports, command } = words.header;
   const now = new Date();
   return columnsOf([
-    [name, state, time, ports, command],
+    [name, state, time, ports, command, ...(withWorkspace ? [""] : [])],
     ...found.map((process) => [
       ...processCells(process, words, now),
       ...(withWorkspace ? [process.root] : []),
