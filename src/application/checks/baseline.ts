@@ -18,7 +18,7 @@ import {
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
-import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
+import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 
 /** The results of the check runs, in the order of the checks. */
@@ -78,15 +78,6 @@ export function recallChecks(memory: CheckMemory, checks: readonly ProjectCheck[
   return isSame ? record : null;
 }
 
-export type Baseline =
-  | {
-      readonly ok: true;
-      readonly fingerprint: string;
-      readonly results: readonly CheckResult[];
-      readonly isFlaky: boolean;
-    }
-  | { readonly ok: false; readonly why: WhyNotChecked };
-
 export interface BaselineDeps {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
@@ -95,16 +86,43 @@ export interface BaselineDeps {
   readonly signal: AbortSignal;
 }
 
-/**
- * The checks over the workspace as it stands: remembered where nothing changed since, else run. While nobody knows how long they
- * take, they are ended at `checks.auto_limit`.
- */
+/** The checks over the workspace as it stands: remembered where nothing changed since, awaited where they run, else run. */
 export async function measureBaseline(
   parts: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
 ): Promise<Baseline> {
-  const { checks, memory, now } = parts;
+  const { checks, memory, signal } = parts;
   const fingerprint = memory.fingerprint();
+  const key = [fingerprint, ...checks.map(({ line }) => line)].join("\0");
+  const stopped = new Promise<Baseline>((resolve) => {
+    if (signal.aborted) resolve(ABORTED);
+    signal.addEventListener("abort", () => resolve(ABORTED), { once: true });
+  });
+  for (let other = memory.running.get(key); other !== undefined; other = memory.running.get(key)) {
+    // One that ends with the draft it runs over says nothing to this one.
+    const measured = await Promise.race([other.catch(() => ABORTED), stopped]);
+    if (measured.ok || measured.why !== "aborted") return measured;
+    if (signal.aborted) return ABORTED;
+    if (memory.running.get(key) === other) memory.running.delete(key);
+  }
+  const own = runChecksOnce(parts, draft, fingerprint);
+  memory.running.set(key, own);
+  try {
+    return await own;
+  } finally {
+    if (memory.running.get(key) === own) memory.running.delete(key);
+  }
+}
+
+const ABORTED: Baseline = { ok: false, why: "aborted" };
+
+/** While nobody knows how long the checks take, they are ended at `checks.auto_limit`. */
+async function runChecksOnce(
+  parts: BaselineDeps,
+  draft: Pick<Draft, "check" | "homes">,
+  fingerprint: string,
+): Promise<Baseline> {
+  const { checks, memory, now } = parts;
   const lines = checks.map(({ line }) => line);
   const known = recallChecks(memory, checks);
   // A check that could not run may run by now: no file of the project tells of a program that was installed.
@@ -116,7 +134,7 @@ export async function measureBaseline(
   const first = await runBaseline(parts, draft, { lines, limit });
   if (!first.ok) return first;
   const down = await climbDown(parts, draft, { results: checkResults(checks, first.runs), limit });
-  if (down === null) return { ok: false, why: "aborted" };
+  if (down === null) return ABORTED;
   const climbed = down.map(({ result }) => result);
   // The next run takes as long as the rungs that judge took.
   const durationMs = down.reduce((sum, one, at) => sum + (one.ms ?? first.runs[at]?.durationMs ?? 0), 0);
@@ -128,7 +146,7 @@ export async function measureBaseline(
     return { ok: false, why: "slow" };
   }
   const settled = await repeatRed(parts, draft, { results: climbed, runs: first.runs, limit });
-  if (settled === null) return { ok: false, why: "aborted" };
+  if (settled === null) return ABORTED;
   memory.keep({ ...about, ...settled });
   return { ok: true, fingerprint, ...settled };
 }

@@ -26,7 +26,7 @@ import {
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
-import type { CheckMemory } from "../ports/checks.ts";
+import type { Baseline, CheckMemory } from "../ports/checks.ts";
 import {
   type Affected,
   type AffectedJudgement,
@@ -36,13 +36,7 @@ import {
   type RunDraftChecks,
   repeatWorse,
 } from "./affected.ts";
-import {
-  type Baseline,
-  type CheckSettings,
-  checkResults,
-  checksThatJudge,
-  recallChecks,
-} from "./baseline.ts";
+import { type CheckSettings, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
 import { type Proofs, proveTests } from "./prove-tests.ts";
 
 /** The part of a draft that checks use. */

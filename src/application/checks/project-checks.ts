@@ -10,9 +10,9 @@ import {
 } from "../../domain/checks/verdict.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { CheckRun, Draft } from "../jobs/draft.ts";
-import type { CheckMemory } from "../ports/checks.ts";
+import type { Baseline, CheckMemory } from "../ports/checks.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
-import { type Baseline, type CheckSettings, measureBaseline, recallChecks } from "./baseline.ts";
+import { type CheckSettings, measureBaseline, recallChecks } from "./baseline.ts";
 import {
   type CheckProgress,
   type DraftJudgement,
@@ -294,7 +294,11 @@ async function judgeByProposed(
 ): Promise<DraftJudgement> {
   const { fingerprint } = parts.memory;
   const checks = [{ kind: "test", command: proposed, line: proposed }] as const;
-  const deps = { ...parts, checks, memory: { fingerprint, recall: () => null, keep: () => {} } };
+  const deps = {
+    ...parts,
+    checks,
+    memory: { fingerprint, recall: () => null, keep: () => {}, running: new Map() },
+  };
   let measured: Promise<Baseline> | null = null;
   const baseline = () => {
     measured ??= measureBaseline(deps, draft);

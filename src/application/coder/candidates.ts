@@ -1,7 +1,8 @@
 import { isTestPath } from "../../domain/checks/find-checks.ts";
 import { judgeAll } from "../../domain/checks/verdict.ts";
-import { type Baseline, type BaselineDeps, checkResults, measureBaseline } from "../checks/baseline.ts";
+import { type BaselineDeps, checkResults, measureBaseline } from "../checks/baseline.ts";
 import type { Draft } from "../jobs/draft.ts";
+import type { Baseline } from "../ports/checks.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 
 export interface CandidatesRun<Head, Ending, End> {

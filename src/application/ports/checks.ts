@@ -1,4 +1,4 @@
-import type { CheckResult } from "../../domain/checks/verdict.ts";
+import type { CheckResult, WhyNotChecked } from "../../domain/checks/verdict.ts";
 
 /** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */
 export interface CheckMemory {
@@ -11,7 +11,19 @@ export interface CheckMemory {
   recall(): CheckRecord | null;
   /** Replaces what was remembered. Never fails: who cannot write remembers nothing. */
   keep(record: CheckRecord): void;
+  /** Baselines that are being measured, by checks and fingerprint: drafts that begin at the same time share one. */
+  readonly running: Map<string, Promise<Baseline>>;
 }
+
+/** The results of the checks over the workspace as it stood, or why there are none. */
+export type Baseline =
+  | {
+      readonly ok: true;
+      readonly fingerprint: string;
+      readonly results: readonly CheckResult[];
+      readonly isFlaky: boolean;
+    }
+  | { readonly ok: false; readonly why: WhyNotChecked };
 
 export interface CheckRecord {
   /** The checks that ran; another list of checks makes the record worthless. */

@@ -220,7 +220,7 @@ function findCommands(
   files: WorkspaceFiles,
   command: string | null,
 ): readonly string[] {
-  const memory = { fingerprint: () => "", recall: () => null, keep: () => {} };
+  const memory = { fingerprint: () => "", recall: () => null, keep: () => {}, running: new Map() };
   const settings = { ...config.checks, command };
   const found = openChecks({ files, settings, memory, now: () => now().getTime() });
   return found.ok ? found.checks.map((check) => check.command) : found.commands;

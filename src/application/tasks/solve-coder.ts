@@ -153,6 +153,7 @@ function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
 function createTaskMemory(fingerprint: string): CheckMemory {
   let kept: CheckRecord | null = null;
   return {
+    running: new Map(),
     fingerprint: () => fingerprint,
     recall: () => kept,
     keep(record) {

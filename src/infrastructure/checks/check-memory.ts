@@ -65,6 +65,7 @@ export function createCheckMemory({ home, root, storage }: CheckMemoryDeps): Che
   const folder = join(home, "checks");
   const file = join(folder, `${workspaceId(root)}.json`);
   return {
+    running: new Map(),
     fingerprint: (except = []) =>
       workspaceFingerprint(root, [home, ...(storage === undefined ? [] : [storage])], except),
     recall() {

@@ -171,6 +171,7 @@ function createChecks(
 ): ProjectChecks {
   let kept: CheckRecord | null = null;
   const memory: CheckMemory = {
+    running: new Map(),
     fingerprint: () => "start",
     recall: () => kept,
     keep(record) {

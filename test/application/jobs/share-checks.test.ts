@@ -1,6 +1,6 @@
 /** Checks of several drafts: never more at once than allowed, and one baseline for all. */
 import { expect, test } from "bun:test";
-import type { BaselineDeps } from "../../../src/application/checks/baseline.ts";
+import { type BaselineDeps, measureBaseline } from "../../../src/application/checks/baseline.ts";
 import { shareChecks } from "../../../src/application/coder/candidates.ts";
 import type { CheckRequest, Draft } from "../../../src/application/jobs/draft.ts";
 
@@ -37,7 +37,7 @@ for (const atOnce of [1, 2])
 const parts: BaselineDeps = {
   checks: [],
   settings: { command: null, timeout: 10, auto_limit: 10, network: false, enabled: "always" },
-  memory: { fingerprint: () => "same", recall: () => null, keep: () => {} },
+  memory: { fingerprint: () => "same", recall: () => null, keep: () => {}, running: new Map() },
   now: () => 0,
   signal: request.signal,
 };
@@ -57,4 +57,27 @@ test("the baseline is measured once, and again where its draft ended before it d
   expect(second?.ok).toBe(true);
   expect(third).toEqual(second);
   expect(seen.ran).toBe(1);
+});
+
+test("two messages that begin at the same time measure one baseline; one that is stopped waits for nobody", async () => {
+  const { seen, workspace } = drafts();
+  const opened = await workspace.openDraft();
+  if (!opened.ok) throw new Error("no draft");
+  const ended = Promise.withResolvers<void>();
+  const slow = {
+    check: async (asked: Parameters<typeof opened.draft.check>[0]) => {
+      await ended.promise;
+      return opened.draft.check(asked);
+    },
+  };
+  const stop = new AbortController();
+  const first = measureBaseline(parts, slow);
+  const second = measureBaseline(parts, opened.draft);
+  const stopped = measureBaseline({ ...parts, signal: stop.signal }, opened.draft);
+  stop.abort();
+  expect(await stopped).toEqual({ ok: false, why: "aborted" });
+  ended.resolve();
+  expect(await second).toEqual(await first);
+  expect(seen.ran).toBe(1);
+  expect(parts.memory.running.size).toBe(0);
 });
