@@ -22,7 +22,7 @@ export interface OauthMcpServer {
   expire(): void;
   /** The login ends, refresh tokens too. */
   revoke(): void;
-  /** What a browser does with the address: the user agrees, and it follows the redirect. Resolves to the page's text. */
+  /** Acts on the address as a browser would: the user agrees, and it follows the redirect. Resolves to the page's text. */
   browse(address: string, options?: { readonly refuse?: boolean; readonly stay?: boolean }): Promise<string>;
   stop(): void;
 }

@@ -336,7 +336,7 @@ export interface AcpSession {
    * back.
    */
   prompt(prompt: EditorPrompt, on: PromptEvents): Promise<"end_turn" | "cancelled">;
-  /** What the session can be set to, the model of the default coder among it. */
+  /** The settings of the session, the model of the default coder among them. */
   options(): Promise<SessionConfigOption[]>;
   /** Throws for what there is not, or cannot be. */
   setOption(id: string, value: unknown): Promise<void>;

@@ -10,7 +10,7 @@ import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 
 export interface AsideQuestion {
   readonly question: string;
-  /** What goes on in the chat; empty where nothing does. */
+  /** The work in the chat; empty where there is none. */
   readonly work: string;
   readonly emit: (event: ChatEvent) => void;
   readonly signal: AbortSignal;

@@ -50,7 +50,7 @@ export interface AgentQuestion {
 
 type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;
 
-/** What a question to a model needs of its message. */
+/** The part of a message that a question to a model needs. */
 type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
 
 /** One model call within the message's time, with its events. */

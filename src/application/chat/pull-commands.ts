@@ -446,7 +446,7 @@ async function publishWork(
   );
 }
 
-/** What could not be pushed is not left behind as a commit either. */
+/** A change that could not be pushed is not left behind as a commit either. */
 async function takeBackCommit(
   { workspace }: ChatDeps,
   { ref, missing }: PullPlan,

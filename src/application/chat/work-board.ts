@@ -4,7 +4,7 @@ import type { ChatEvent } from "../ports/chat.ts";
 export interface WorkBoard {
   begin(chatKey: string, request: string): BegunWork;
   isBusy(chatKey: string): boolean;
-  /** What goes on in a chat, for a model; empty where nothing does. */
+  /** The work in a chat, for a model; empty where there is none. */
   tell(chatKey: string): string;
 }
 

@@ -330,7 +330,7 @@ export interface PushRequest {
   readonly url: string;
   readonly credentials: { readonly username: string; readonly token: string } | null;
   readonly commit: string;
-  /** What the commits stand on: they are searched for secrets from there. */
+  /** The base of the commits: they are searched for secrets from there. */
   readonly from: string | null;
   readonly branch: string;
   /** Values that no commit may bring in. */

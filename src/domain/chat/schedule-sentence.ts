@@ -49,7 +49,7 @@ const TIMES_JA: readonly RegExp[] = [
 /** A sentence that begins so tells of something and asks for nothing. */
 const TELLS_EN =
   /^(?:the|an?|my|our|your|it|its|there|this|that|these|those|i|i'm|we|you|they|he|she|users?|people|some|something|someone|all|nothing|is|are|was|were|has|have)\b/i;
-/** What may be asked for before its times are named. */
+/** The words that may come before the times. */
 const ASKS_EN =
   /^(?:run|check|summari[sz]e|send|post|tell|remind|report|update|review|list|pull|fetch|deploy|build|back ?up|clean|generate|give|show|look|say|ask|sync|open|write|email|notify|ping|scan|test|rebuild|refresh)\b/i;
 const TELLS_INSIDE_EN =

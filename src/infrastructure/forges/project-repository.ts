@@ -117,7 +117,7 @@ interface ReadRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a program prints, as far as it is read; null where it failed. */
+/** The output of a program, as far as it is read; null where it failed. */
 async function readOutput({ argv, cwd, env, signal }: ReadRequest): Promise<string | null> {
   signal.throwIfAborted();
   const child = spawnChild({ argv, cwd, env, stdio: ["ignore", "pipe", "ignore"], detached: false });

@@ -396,7 +396,7 @@ export interface StagedRun {
   goOn(): Promise<void>;
   /** It could not be made to stand still, and was ended. */
   isContainerGone(): boolean;
-  /** What does not land of it goes on with the next run; null until it is staged. */
+  /** The part that does not land goes on with the next run; null until it is staged. */
   unlanded(): UnlandedRuns | null;
 }
 

@@ -143,7 +143,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   const quota = createKeyQuota(parts.keyLimits);
   let standing: RunningContainer | null = null;
   let staged: StagedWork | null = null;
-  /** What the judge needs, for a container that is made anew. */
+  /** The judge's needs, for a container that is made anew. */
   let task: { readonly test: string; readonly request: string } = { test: "", request: "" };
   const landed: string[] = [];
 

@@ -75,7 +75,7 @@ interface Script {
   readonly tests?: readonly Partial<TestRun>[];
   readonly start?: Awaited<ReturnType<WorkerExecutor["start"]>>;
   readonly onRun?: () => void;
-  /** What landing makes of the staged job. Default: it is in. */
+  /** The result of landing the staged job. Default: it is in. */
   readonly landing?: Partial<RunJob>;
 }
 

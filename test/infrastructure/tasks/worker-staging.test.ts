@@ -162,7 +162,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       id: "staging4",
       prompts: ["echo worker > a.txt; mkdir made; echo 1 > made/one", "echo b > b.txt"],
       test: "true",
-      // What is saved before that, while the first one is judged, is a conflict with it.
+      // A file saved before that, while the first one is judged, is a conflict with it.
       onRun(loop) {
         if (loop !== 2) return;
         at.write("a.txt", "mine\n");

@@ -280,7 +280,7 @@ function suggest(text, list) {
     at = 0;
     mark();
   };
-  /** What stands behind an `@` before the caret. */
+  /** The text behind an `@` before the caret. */
   const fileWord = () => /(?:^|\s)@([^\s@]*)$/.exec(text.value.slice(0, text.selectionStart))?.[1] ?? null;
   const offerFiles = async (word, number) => {
     const response = await fetch(`/files?q=${encodeURIComponent(word)}`).catch(() => null);
