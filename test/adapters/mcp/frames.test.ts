@@ -80,7 +80,8 @@ test("only the folders of the MCP server and client import the protocol's librar
   expect(
     importers.filter((path) => !/^(?:adapters\/mcp\/|infrastructure\/chat\/mcp-(?:tools|login))/.test(path)),
   ).toEqual([]);
-  const early = /^import (?!type ).*(?:adapters\/mcp\/(?!host|manage-servers)|infrastructure\/chat\/mcp-tools)/m;
+  const early =
+    /^import (?!type ).*(?:adapters\/mcp\/(?!host|manage-servers)|infrastructure\/chat\/mcp-tools)/m;
   const statically = files.filter((path) => early.test(text(path)));
   expect(statically).toEqual([]);
 });
