@@ -130,7 +130,7 @@ function drawRecording(rows: readonly (readonly Run[])[]): string {
 <style>text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:${INK};white-space:pre}.all{transform:translateY(${-end}px)}
 @media (prefers-reduced-motion:no-preference){.all{animation:scroll ${total}s infinite}@keyframes scroll{0%{transform:translateY(0)}${scroll.join("")}100%{transform:translateY(${-end}px)}}${rules.join("")}}</style>
 <rect width="${width}" height="${height}" rx="9" fill="${GROUND}"/><circle cx="20" cy="17" r="6" fill="#ff5f57"/><circle cx="40" cy="17" r="6" fill="#febc2e"/><circle cx="60" cy="17" r="6" fill="#28c840"/>
-<svg x="${EDGE}" y="${BAR}" width="${width - 2 * EDGE}" height="${SHOWN * LINE + 4}"><g class="all">
+<svg aria-hidden="true" x="${EDGE}" y="${BAR}" width="${width - 2 * EDGE}" height="${SHOWN * LINE + 4}"><g class="all">
 ${groups.join("\n")}
 </g></svg></svg>
 `;

@@ -7,6 +7,11 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
 }
 
+/** `200000` → `200k`, `1000000` → `1M`. */
+export function formatTokens(tokens: number): string {
+  return tokens < 1_000_000 ? `${Math.round(tokens / 1000)}k` : `${Number((tokens / 1_000_000).toFixed(1))}M`;
+}
+
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 /** `1536` → `1.5 KiB`. */

@@ -77,8 +77,8 @@ describe("in a chat", () => {
   let at: OpenedConversation;
   afterEach(() => at.close());
   const open = async () => {
-    at = await openConversation(({ role }) =>
-      role === "coder3" ? proposal("Write", "```txt:a.txt\nx\n```") : "said",
+    at = await openConversation(({ role }, turn) =>
+      role === "coder3" ? proposal("Write", `\`\`\`txt:a.txt\n${turn}\n\`\`\``) : "said",
     );
   };
   const put = (root: string, path: string, text: string) => {

@@ -10,29 +10,29 @@ import { type ConsolePages, respond, type Web, type WebApp } from "../web.ts";
 /** One small patch in each of the five formats; they belong together and work in an empty folder, in this order. */
 const PATCH_EXAMPLES: Readonly<Record<"json" | "markdown" | "diff" | "v4a" | "search-replace", string>> = {
   json: `[
-  {"type": "file_edit", "action": "create", "target": "hello.txt", "content": "hello\\n"},
-  {"type": "shell_command", "action": "run", "target": "wc -c hello.txt"}
+  {"type": "file_edit", "action": "create", "target": "greeting.txt", "content": "hello\\n"},
+  {"type": "shell_command", "action": "run", "target": "wc -c greeting.txt"}
 ]`,
   markdown: `## Greet in two languages
 
-\`\`\`text:hello.txt
+\`\`\`text:greeting.txt
 hello
 こんにちは
 \`\`\`
 
 \`\`\`bash
-cat hello.txt
+cat greeting.txt
 \`\`\`
 `,
-  diff: `--- a/hello.txt
-+++ b/hello.txt
+  diff: `--- a/greeting.txt
++++ b/greeting.txt
 @@ -1,2 +1,3 @@
  hello
  こんにちは
 +bonjour
 `,
   v4a: `*** Begin Patch
-*** Update File: hello.txt
+*** Update File: greeting.txt
 @@
  hello
 -こんにちは
@@ -40,7 +40,7 @@ cat hello.txt
  bonjour
 *** End Patch
 `,
-  "search-replace": `hello.txt
+  "search-replace": `greeting.txt
 <<<<<<< SEARCH
 bonjour
 =======

@@ -13,7 +13,7 @@ import {
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";
-import { formatBytes, formatCost } from "../format-text.ts";
+import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
 import { coderAgent, coderProgress, heads } from "./coder.ts";
@@ -494,7 +494,7 @@ function modelFacts({ local, context, price, images, effort }: ModelFactsWords):
   const cost = price == null ? "price –" : `$${price.input} in, $${price.output} out per million tokens`;
   return [
     local ? "local" : "cloud",
-    ...(context == null ? [] : [`${Math.round(context / 1000)}k context`]),
+    ...(context == null ? [] : [`${formatTokens(context)} context`]),
     ...(local ? [] : [cost]),
     ...(images === true ? ["sees images"] : []),
     ...(effort == null ? [] : [`effort ${effort}`]),
@@ -541,7 +541,7 @@ export const memoryTexts = {
     const fills =
       window === null || window === 0
         ? ""
-        : `; ${Math.round(window / 1000)}k fit, this fills ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %`;
+        : `; ${formatTokens(window)} fit, this fills ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %`;
     return [
       {
         about: "Conversation",

@@ -9,7 +9,7 @@ import type {
   memoryTexts as englishMemoryTexts,
   rewind as englishRewind,
 } from "../en/chat.ts";
-import { formatBytes, formatCost } from "../format-text.ts";
+import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
 import { coderAgent, coderProgress, heads } from "./coder.ts";
@@ -382,7 +382,7 @@ const modelFacts: typeof englishMemoryTexts.models.facts = ({ local, context, pr
   const cost = price == null ? "料金 –" : `100 万トークンあたり入力 $${price.input}、出力 $${price.output}`;
   return [
     local ? "ローカル" : "クラウド",
-    ...(context == null ? [] : [`コンテキスト ${Math.round(context / 1000)}k`]),
+    ...(context == null ? [] : [`コンテキスト ${formatTokens(context)}`]),
     ...(local ? [] : [cost]),
     ...(images === true ? ["画像可"] : []),
     ...(effort == null ? [] : [`effort ${effort}`]),
@@ -398,7 +398,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     const fills =
       window === null || window === 0
         ? ""
-        : `（${Math.round(window / 1000)}k のうち ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %）`;
+        : `（${formatTokens(window)} のうち ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %）`;
     return [
       {
         about: "会話",
