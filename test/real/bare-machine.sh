@@ -26,6 +26,7 @@ RUN mv /tmp/node/package/bin/node /usr/local/bin/node \\
  && mkdir -p /usr/local/lib/node_modules \\
  && mv /tmp/npm/package /usr/local/lib/node_modules/npm \\
  && ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \\
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \\
  && rm -rf /tmp/node /tmp/npm \\
  && useradd --uid $id --create-home --shell /bin/bash somebody \\
  && install --directory --owner=somebody /home/somebody/picoclaw
