@@ -157,6 +157,13 @@ const TABLES = [
     primary key (workspace, chat_key, id))`,
   `create index images_by_group on images (workspace, chat_key, group_id)`,
   `create index images_by_time on images (at)`,
+  `create table chat_schedules (
+    workspace text not null, number integer not null, channel text not null, chat_id text not null,
+    user_id text not null, cron text not null, timezone text not null, message text not null,
+    enabled integer not null, created_at text not null, primary key (workspace, number))`,
+  `create table schedule_runs (
+    workspace text not null, name text not null, at bigint not null, message_id text,
+    asked integer not null, primary key (workspace, name, at))`,
 ];
 
 /** Waiting and claimed work; in Postgres pg-boss keeps it in tables of its own. */
@@ -168,21 +175,6 @@ const SQLITE_TABLES = [
   `create index work_heads on work (queue, head, claimed, light desc, seq)`,
   `create index work_by_key on work (queue, work_key, seq)`,
 ];
-
-/** Schedules that were made in chats, and when any schedule ran. */
-const SCHEDULE_TABLES = [
-  `create table chat_schedules (
-    workspace text not null, number integer not null, channel text not null, chat_id text not null,
-    user_id text not null, cron text not null, timezone text not null, message text not null,
-    enabled integer not null, created_at text not null, primary key (workspace, number))`,
-  `create table schedule_runs (
-    workspace text not null, name text not null, at bigint not null, message_id text,
-    asked integer not null, primary key (workspace, name, at))`,
-];
-
-export async function createScheduleTables(db: Kysely<unknown>): Promise<void> {
-  for (const statement of SCHEDULE_TABLES) await sql.raw(statement).execute(db);
-}
 
 /** Makes every table of an empty store. */
 export async function createTables(db: Kysely<unknown>): Promise<void> {

@@ -84,6 +84,7 @@ interface TaskOptions {
   /** Called when a worker run begins, with its number. */
   readonly onRun?: (loop: number) => void;
   readonly onTested?: (loop: number) => void;
+  readonly onLanded?: (loop: number) => void;
 }
 
 export interface TaskBench {
@@ -196,6 +197,7 @@ export function createTaskBench(
         onRecord: (_, event) => {
           if (event.type === "worker-started") options.onRun?.(event.loop);
           if (event.type === "tested") options.onTested?.(event.loop);
+          if (event.type === "landed") options.onLanded?.(event.loop);
         },
         onProgress: (progress) => options.onProgress?.(progress),
       });
