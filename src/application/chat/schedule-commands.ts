@@ -1,6 +1,7 @@
 import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
 import {
+  namesUnplainTimes,
   readCronShape,
   readScheduleSentence,
   type ScheduleWish,
@@ -128,17 +129,21 @@ async function addSchedule(
 ): Promise<Answer> {
   const plain = readScheduleSentence(text);
   const wish = plain ?? (await askTimes(parts, turn, text, schedules.timezone));
-  if (wish === null) return createAnswer(parts, [say("scheduleUsage")], false);
-  return (
-    (await keepSchedule(parts, turn, schedules, wish)) ?? createAnswer(parts, [say("scheduleUsage")], false)
-  );
+  const made = wish === null ? null : await keepSchedule(parts, turn, schedules, wish);
+  return made ?? refuseTimes(parts, schedules, text) ?? createAnswer(parts, [say("scheduleUsage")], false);
+}
+
+/** Times that were asked for and cannot be kept are refused: a schedule at other times would be worse. */
+function refuseTimes(parts: ChatDeps, { timezone }: ChatSchedules, text: string): Answer | null {
+  return namesUnplainTimes(text) ? createAnswer(parts, [say("scheduleUnplain", timezone)], false) : null;
 }
 
 /** A sentence whose times only a model can read, made a schedule; null where it asks for none. */
 export async function scheduleByModel(parts: ChatDeps, turn: ChatTurn, text: string): Promise<Answer | null> {
   const schedules = await parts.openSchedules();
   const wish = await askTimes(parts, turn, text, schedules.timezone);
-  return wish === null ? null : keepSchedule(parts, turn, schedules, wish);
+  const made = wish === null ? null : await keepSchedule(parts, turn, schedules, wish);
+  return made ?? refuseTimes(parts, schedules, text);
 }
 
 /** Null where the times are none. */
@@ -187,7 +192,7 @@ async function askTimes(
       messages: [
         {
           role: "user",
-          text: `Does this message ask that something be done again and again at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${parts.now().toISOString()}; times are meant in ${timezone}.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or cron cannot say those times: {"cron": null}.`,
+          text: `Does this message ask that something be done again and again at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${parts.now().toISOString()}; times are meant in ${timezone}, in which the cron is read; times of another zone that the message names are converted to it.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or cron cannot say those times in full (an end, a first date, an exception): {"cron": null}.`,
         },
       ],
       temperature: 0,

@@ -58,64 +58,169 @@ const ASKS_JA =
   /(?:[てで](?:ください|下さい|ほしい(?:です)?|欲しい(?:です)?|もらえ(?:ます|る)?か?|くれ(?:ます|る)?か?|おいて|ね|よ)*|お願い(?:します|ね)?|(?:実行|確認|報告|通知|要約|送信|チェック|レビュー|デプロイ|更新|作成|整理|投稿|集計|バックアップ)(?:する(?:こと)?)?)$/u;
 const TELLS_JA = /(?:困って|しまって|[てで](?:い)?(?:る|ます)|落ちて|止まって|壊れて)$/u;
 
+const TELLS_TIMED_EN =
+  /\b(?:crash(?:es|ed)|fail(?:s|ed)|breaks|broke|happen(?:s|ed)|is|are|was|were|gets)\b/i;
+
+const ZONE_EN = String.raw`(?:utc|gmt|[ckjmpn]st|[cmp]dt|e[sd]t|hst|cest|cet|eest|eet|bst|sgt|hkt|a[ecw][sd]t|nz[sd]t|msk)\b|[+-]\d`;
+/** Letters that are words, too, where they are not capitals. */
+const ZONE_CAPITALS = /^(?:[A-Z]{1,3}[SD]?T|ART|CAT|EAT|PKT|WAT|WIB)\b/;
+const AREA_EN =
+  "(?:africa|america|antarctica|asia|atlantic|australia|europe|indian|pacific|etc)/[a-z_/+-]+\\d*";
+const PLACES_EN =
+  "local|my|our|your|server|eastern|central|pacific|mountain|japan(?:ese)?|china|korea|india|germany|france|uk|us|osaka|kyoto|beijing|san francisco|seattle|boston|washington|mumbai|delhi|munich|geneva|barcelona";
+const WHEN_EN = `${DAY_EN}|weekdays?|weekends?|holidays?|tomorrow|(?:next|the end of)\\b|(?:january|february|march|april|may|june|july|august|september|october|november|december)\\b|\\d`;
+
+/** Words behind the times that say more about them: a zone, a second time, an exception, an end. */
+const MORE_EN: readonly RegExp[] = [
+  // A letter or a digit without a space is of the time itself: `9h30`, `100`.
+  /^[\w/:.]*\d|^[a-z]/i,
+  new RegExp(
+    `^[ ,;:(–-]*(?:${ZONE_EN}|${AREA_EN}|in (?:the )?(?:${ZONE_EN}|${AREA_EN}|[\\w/ ]{1,40} (?:time|zone)\\b))`,
+    "i",
+  ),
+  new RegExp(
+    `^[ ,;(]*(?:in |at |the )*(?:${PLACES_EN})(?: standard| daylight| summer)? (?:time|zone)\\b`,
+    "i",
+  ),
+  /^[ ,;:(–-]*(?:and|or|to|till?|until|through|thru|except|excluding|but|from|between|unless|starting|beginning|only|not on|other than|apart from)\b/i,
+  /^[ ,;:(&/~–-]*[#+-]?\d|^[ ,]*[&~]/,
+  new RegExp(
+    `^[ ,]*(?:on|at|past) (?:the )?(?:minute|half|quarter|hour|odd|even|noon|midnight|${WHEN_EN})`,
+    "i",
+  ),
+  /^[ ,]*for (?:the next |another )?(?:\d+|an?|one|two|three|four|five|six|seven|ten) (?:minute|hour|day|week|month|year|time)s?\b/i,
+  new RegExp(
+    `\\b(?:until|till|except|excluding|but not)(?: on| for)? (?:the )?(?:${WHEN_EN})[^ ]*(?: \\w+)?$`,
+    "i",
+  ),
+];
+/** Between the days and the time. */
+const LIMITED_DAYS_EN = new RegExp(
+  `^(?:every|each) (?:${WHICH_EN}),? (?:except|excluding|but|from|until|till|between|and|or|to)\\b.*\\d`,
+  "i",
+);
+
+function saysMoreEnglish(rest: string): boolean {
+  const bare = rest.replace(/[.!?]+$/, "");
+  if (MORE_EN.some((more) => more.test(bare))) return true;
+  const place = bare.replace(/^[ ,;(]+/, "");
+  if (ZONE_CAPITALS.test(place)) return true;
+  const [, isIn, name = ""] = /^(in )?(\p{Lu}[\p{L}]+(?: \p{Lu}[\p{L}]+)*)/u.exec(place) ?? [];
+  if (name === "") return false;
+  const [first = ""] = name.split(" ");
+  const isCity = (one: string) =>
+    new RegExp(`^(?:${PLACES_EN})$`, "i").test(one) ||
+    Intl.supportedValuesOf("timeZone").some((zone) => zone.endsWith(`/${one.replaceAll(" ", "_")}`));
+  // "Wake" and "Center" are places of the zones' list and words as well.
+  return isCity(name) || (isCity(first) && (isIn !== undefined || !/^(?:Wake|Center)$/.test(first)));
+}
+
 const COURTESY_EN =
   /^(?:(?:please|pls|can you|could you|would you|from now on|schedule:?|remind me:?|set up a schedule:?)[,:]? +)+/i;
 
 /** The times and the message of a plain sentence, in English or Japanese; null for any other. */
 export function readScheduleSentence(text: string): ScheduleWish | null {
+  const read = readTimes(text);
+  return read === "unplain" ? null : read;
+}
+
+/**
+ * Whether a sentence asks for times, and for more than the plain patterns can say: a zone, a second time, an exception, an
+ * end, a number that no clock has. It must not be taken without them.
+ */
+export function namesUnplainTimes(text: string): boolean {
+  return text.length <= LONGEST && readTimes(text) === "unplain";
+}
+
+const LONGEST = 1000;
+
+type ReadTimes = ScheduleWish | "unplain" | null;
+
+function readTimes(text: string): ReadTimes {
   const line = text.normalize("NFKC").replace(/\s+/g, " ").trim();
   return readEnglish(line.replace(COURTESY_EN, "")) ?? readJapanese(line);
 }
 
-function readEnglish(line: string): ScheduleWish | null {
+function readEnglish(line: string): ReadTimes {
   for (const pattern of TIMES_EN) {
     const found = pattern.exec(line);
     if (found === null) continue;
     const cron = toCron(found.groups ?? {});
-    const message = line
-      .slice(found[0].length)
-      .replace(/^(?:[,:;–-]| then| please)+ */i, "")
-      .trim();
-    return cron === null || message.length < 2 || TELLS_EN.test(message) ? null : { cron, message };
+    const rest = line.slice(found[0].length);
+    const message = rest.replace(/^(?:[,:;–-]| then| please)+ */i, "").trim();
+    if (message.length < 2) return null;
+    if (saysMoreEnglish(rest)) return TELLS_TIMED_EN.test(message) ? null : "unplain";
+    if (TELLS_EN.test(message)) return null;
+    return cron === null ? "unplain" : { cron, message };
   }
+  if (isLimitedEnglish(line)) return "unplain";
   return readEnglishBehind(line);
 }
 
+/** "every day except sunday at 9 …", "at 9 JST every day …". */
+function isLimitedEnglish(line: string): boolean {
+  if (TELLS_TIMED_EN.test(line)) return false;
+  if (LIMITED_DAYS_EN.test(line)) return true;
+  const [time = ""] = new RegExp(`^at ${TIME_EN}(?=.* (?:every|each|daily)\\b)`, "i").exec(line) ?? [];
+  return time !== "" && saysMoreEnglish(line.slice(time.length));
+}
+
 /** "run the tests every weekday at 9". */
-function readEnglishBehind(line: string): ScheduleWish | null {
-  if (!ASKS_EN.test(line)) return null;
+function readEnglishBehind(line: string): ReadTimes {
+  if (line.length > LONGEST || !ASKS_EN.test(line)) return null;
   const bare = line.replace(/[.!?]+$/, "");
   for (const { index } of bare.matchAll(
     / (?=(?:every|each|daily|weekdays|on|at|hourly|monthly|weekly)\b)/gi,
   )) {
     const tail = bare.slice(index + 1);
+    const message = bare.slice(0, index).replace(/,$/, "").trim();
     for (const pattern of TIMES_EN) {
       const found = pattern.exec(tail);
-      if (found === null || found[0].length !== tail.length) continue;
-      const cron = toCron(found.groups ?? {});
-      const message = bare.slice(0, index).replace(/,$/, "").trim();
-      return cron === null || TELLS_INSIDE_EN.test(message) || message.length < 2 ? null : { cron, message };
+      if (found === null) continue;
+      const rest = tail.slice(found[0].length);
+      if (rest !== "" && !saysMoreEnglish(rest)) continue;
+      if (TELLS_INSIDE_EN.test(message) || message.length < 2) return null;
+      const cron = rest === "" ? toCron(found.groups ?? {}) : null;
+      return cron === null ? "unplain" : { cron, message };
     }
   }
   return null;
 }
 
-function readJapanese(line: string): ScheduleWish | null {
+const WHEN_JA = `(?:祝日?|休日|平日|週末|土日|[月火水木金土日]曜日?(?:(?:と|、|・)[月火水木金土日]曜日?)*|今週|来週|今月|来月|今年|年末|月末|\\d{1,2}[日月時])(?:中|いっぱい)?`;
+const ZONE_JA = String.raw`(?:[一-鿿ァ-ヶー]{2,8}|現地)(?:標準)?時間|(?:utc|gmt|jst|kst|[ceamp][sd]t|cest|cet|bst)(?![a-z])|(?<=[時分\d])[+-]\d`;
+/** Directly behind the time: another one, a span, a zone; or, behind に, an exception or an end. */
+const MORE_JA = new RegExp(
+  `^[ (]*(?:${ZONE_JA})|^ ?(?:から|まで|より|以降|~|〜|-|–)|^ ?(?:と|や|か|、|・|,|&|または|もしくは|および|及び|及|and|or)+ ?(?:午前|午後|朝|夜|夕方)?(?:\\d|正午)|^(?:に|は|、| )*(?:${WHEN_JA})(?:以外|を除|はのぞ|をのぞ|まで(?!の))`,
+  "i",
+);
+const LIMITED_JA = new RegExp(`(?:${WHEN_JA})(?:以外|を除|をのぞ|まで|から)|${ZONE_JA}`, "i");
+const BEGINS_JA = new RegExp(
+  `^(?:毎|平日|営業日|週末|土日|(?:${WHEN_JA})(?:以外|を除|をのぞ|まで|から)|${ZONE_JA})`,
+  "i",
+);
+
+function readJapanese(line: string): ReadTimes {
   const spelt = withDigits(line);
   for (const pattern of TIMES_JA) {
     const found = pattern.exec(spelt);
     if (found === null) continue;
     const cron = toCron(found.groups ?? {});
-    const message = spelt
-      .slice(found[0].length)
-      .replace(/^(?:に(?:は)?|は|、|,|ちょうど|ごろ|頃| )+/u, "")
-      .trim();
-    const bare = message.replace(/[。.!?！？]+$/u, "");
-    return cron === null || bare.length < 2 || TELLS_JA.test(bare) || !ASKS_JA.test(bare)
-      ? null
-      : { cron, message };
+    const rest = spelt.slice(found[0].length);
+    const message = rest.replace(/^(?:に(?:は)?|は|、|,|ちょうど|ごろ|頃| )+/u, "").trim();
+    if (!asksJapanese(message)) return null;
+    return cron === null || MORE_JA.test(rest) ? "unplain" : { cron, message };
   }
-  return null;
+  const [, before = ""] =
+    /^(.{1,60}?)(?:\d{1,2}(?:時|:\d{2})|正午|\d{1,2}分(?:ごと|毎|おき))/.exec(spelt) ?? [];
+  const isLimited =
+    BEGINS_JA.test(spelt) && /毎|平日|営業日|週末|土日/.test(before) && LIMITED_JA.test(before);
+  return isLimited && asksJapanese(spelt) ? "unplain" : null;
+}
+
+function asksJapanese(message: string): boolean {
+  const bare = message.replace(/[。.!?！？]+$/u, "");
+  return bare.length >= 2 && !TELLS_JA.test(bare) && ASKS_JA.test(bare);
 }
 
 /** 九時, 十二時, 二十三時 in digits, at the beginning alone. */
@@ -148,7 +253,7 @@ function toCron({ which, time, nth, count, unit }: Groups): string | null {
 }
 
 function toInterval(unit: string, count: string | undefined): string | null {
-  if (unit === "毎時") return `${Number(count ?? 0) % 60} * * * *`;
+  if (unit === "毎時") return Number(count ?? 0) > 59 ? null : `${Number(count ?? 0)} * * * *`;
   const each = Number(count ?? 1);
   if (/^(?:hour|時)/i.test(unit)) {
     if (each < 1 || 24 % each !== 0) return null;
@@ -193,6 +298,7 @@ const NAMES_TIME =
 /** Whether a sentence may be one that a model can read the times of, where the plain patterns do not. */
 export function maybeSchedule(text: string): boolean {
   const line = text.normalize("NFKC").replace(/\s+/g, " ").trim();
+  if (namesUnplainTimes(text)) return true;
   if (!BEGINS_LIKE_ONE.test(line) || !NAMES_TIME.test(line)) return false;
   return /[぀-ヿ一-鿿]/.test(line) ? ASKS_JA.test(line.replace(/[。.!?！？]+$/u, "")) : true;
 }

@@ -77,6 +77,34 @@ describe("a schedule made by a sentence", () => {
     expect((await at.send("/schedule whenever you like")).text).toContain("When, and what?");
   });
 
+  test("times that are not plain are the model's to read, and are refused where it gives none", async () => {
+    await open(({ messages }) => {
+      const text = messages.at(-1)?.text ?? "";
+      if (!text.includes("again and again")) return "just talk";
+      if (text.includes("9 JST")) return '{"cron": "0 19 * * 0-4", "message": "run x"}';
+      return text.includes("61") ? '{"cron": "61 * * * *", "message": "do x"}' : '{"cron": null}';
+    });
+    const made = (await at.send("every weekday at 9 JST run x")).text;
+    expect(made).toContain("Scheduled #1: every Sunday, Monday, Tuesday, Wednesday, Thursday at 19:00");
+    expect(made).toContain("Message: run x");
+    for (const text of [
+      "every day at 9 until friday run x",
+      "/schedule every day at 9 until friday run x",
+      "every hour at 61 do x",
+    ]) {
+      const reply = await at.send(text);
+      expect([text, reply.ok, reply.text.split(":")[0]]).toEqual([text, false, "Nothing was scheduled"]);
+      expect(reply.text).toContain("one time of day in America/New_York");
+    }
+    expect((await at.send("/schedule list")).text.split("\n#")).toHaveLength(1);
+  });
+
+  test("times that are not plain are refused in Japanese where the model's answer is none", async () => {
+    await open(() => "さあ", { locale: "ja" });
+    for (const text of ["毎日9時と17時にテストを実行して", "毎日日本時間の9時にテストを実行して"])
+      expect((await at.send(text)).text).toContain("予約していません。");
+  });
+
   test("one of the configuration is listed and stays there", async () => {
     const schedules =
       'schedules: [{ name: morning, cron: "0 9 * * *", chat: "web:operator", message: hi }]\n';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   maybeSchedule,
+  namesUnplainTimes,
   readCronShape,
   readScheduleSentence,
 } from "../../../src/domain/chat/schedule-sentence.ts";
@@ -51,6 +52,94 @@ describe("a sentence that names times", () => {
   for (const [text, cron, message] of READ)
     test(text, () => expect(readScheduleSentence(text)).toEqual({ cron, message }));
   for (const text of NOT_READ) test(`not: ${text}`, () => expect(readScheduleSentence(text)).toBeNull());
+});
+
+/** Times with a zone, a second time, an exception or an end: no plain ones, and never part of the message. */
+const UNPLAIN: readonly string[] = [
+  "every weekday at 9 JST run x",
+  "every day at 9 utc run x",
+  "every day at 9 UTC+9 run x",
+  "every day at 9 +09:00 run x",
+  "every day at 9 (JST) run x",
+  "every day at 9 Asia/Tokyo run x",
+  "every day at 9am Tokyo time run x",
+  "every monday at 9am in Tokyo time check logs",
+  "every monday at 9am in New York check logs",
+  "every day at 9 my time run x",
+  "at 9 JST every day run x",
+  "at 9 every day JST run x",
+  "every day at 9 and 17 say hi",
+  "every day at 9, 12 and 17 say hi",
+  "every day at 9 or 10 say hi",
+  "every day at 9 to 17 run x",
+  "every day at 9-17 run x",
+  "every day at 9 except sunday run x",
+  "every day at 9 but not on sunday run x",
+  "every day at 9 until friday run x",
+  "every day at 9 from monday run x",
+  "every day at 9 for 3 weeks run x",
+  "every day at 9 on weekdays run x",
+  "every day except sunday at 9 run x",
+  "every day at 9 run x until friday",
+  "every day at 9 run x except on sundays.",
+  "every hour at 61 do x",
+  "every 7 minutes check the queue",
+  "every day at 25 run the tests",
+  "every hour at 15 do x",
+  "every hour between 9 and 17 do x",
+  "every 2 hours from 9 do x",
+  "every month on the 1st and 15th at 9 run x",
+  "run the tests every weekday at 9 JST",
+  "run the tests every day at 9 and 17",
+  "毎日日本時間の9時にテストを実行して",
+  "日本時間の毎日9時にテストを実行して",
+  "毎日9時JSTにテストを実行して",
+  "毎日9時(JST)にテストを実行して",
+  "毎日9時と17時にテストを実行して",
+  "毎日9時、17時にテストを実行して",
+  "毎日9時から17時までテストを実行して",
+  "毎日9時〜17時にテストを実行して",
+  "日曜以外の毎日9時にテストを実行して",
+  "毎日、日曜以外の9時にテストを実行して",
+  "毎日9時に日曜以外はテストを実行して",
+  "金曜まで毎日9時にテストを実行して",
+  "毎日9時に金曜までテストを実行して",
+  "毎月1日と15日の9時にテストを実行して",
+  "毎時61分にテストを実行して",
+];
+
+const PLAIN_NEAR_THEM: readonly (readonly [string, string])[] = [
+  ["every day at 9 cat the log", "cat the log"],
+  ["every day at 9 in src run the tests", "in src run the tests"],
+  ["every day at 9 check the response time", "check the response time"],
+  ["every day at 9 wake the server", "wake the server"],
+  ["every day at 9 tell me the time in Tokyo", "tell me the time in Tokyo"],
+  ["every day at 9 post on Slack what is open and what is not", "post on Slack what is open and what is not"],
+  ["every hour test the build", "test the build"],
+  ["毎日9時に月曜から金曜までのログを要約して", "月曜から金曜までのログを要約して"],
+  ["毎日9時に1と2を確認して", "1と2を確認して"],
+];
+
+describe("times that are not plain", () => {
+  for (const text of UNPLAIN)
+    test(text, () =>
+      expect([readScheduleSentence(text), namesUnplainTimes(text), maybeSchedule(text)]).toEqual([
+        null,
+        true,
+        true,
+      ]),
+    );
+  for (const [text, message] of PLAIN_NEAR_THEM)
+    test(`plain: ${text}`, () =>
+      expect([readScheduleSentence(text)?.message, namesUnplainTimes(text)]).toEqual([message, false]));
+  for (const text of [
+    ...READ.map(([one]) => one),
+    ...NOT_READ.filter((one) => !UNPLAIN.includes(one)),
+    "every day at 9 and 17 the server crashes",
+    "every function should have 3 lines",
+    "9時まで待って",
+  ])
+    test(`none: ${text}`, () => expect(namesUnplainTimes(text)).toBe(false));
 });
 
 test("what only a model can read is told from what asks for no times", () => {

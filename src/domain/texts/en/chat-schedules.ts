@@ -110,6 +110,12 @@ export const schedules = {
   scheduleConfigured: (name: string) =>
     `${name} stands in the configuration: change it there, or in the console under Settings.`,
   scheduleTooMany: "There are too many schedules. Remove one first: /schedule list",
+  scheduleUnplain: (timezone: string) =>
+    [
+      "Nothing was scheduled: I could not read these times in full, and would run at others.",
+      `I understand one time of day in ${timezone} (every day, weekdays, named days, a day of the month), or every N minutes or hours. Two times are two schedules; another zone, an exception or an end is not understood.`,
+      "For example: every weekday at 9 run the tests · every Mon and Fri at 17:30 check the logs · every 15 minutes check the queue",
+    ].join("\n"),
   scheduleUsage:
     "When, and what? For example: /schedule every weekday at 9 run the tests. Also: /schedule list, /schedule run|pause|resume|remove|history N",
 };
