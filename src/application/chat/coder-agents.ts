@@ -24,7 +24,7 @@ export interface SubAgentRun {
   readonly steering: () => readonly string[];
   /** Asked once, when its draft could land; never taken, since its work goes back instead. */
   readonly chosen: (ending: CoderEnding, checked: unknown, held: readonly PatchCommand[]) => Promise<boolean>;
-  readonly beside: { readonly openDraft: Workspace["openDraft"]; readonly files: WorkspaceFiles };
+  readonly beside: { readonly openDraft: Workspace["openDraft"]; readonly files?: WorkspaceFiles };
   readonly time: { leftMs: number };
 }
 
@@ -191,7 +191,7 @@ async function workOn(
     const { end } = await run(
       {
         ...parts,
-        project: projectOf(lending.files),
+        project: projectOf(lent.files),
         settings: { ...settings, coder: { ...coder, budgetUsd: share } },
       },
       turn,
@@ -207,7 +207,8 @@ async function workOn(
           if (reached.red === null && !turn.signal.aborted) returned = await lent.giveBack(0);
           return false;
         },
-        beside: { openDraft: lent.openDraft, files: lending.files },
+        // A writer's draft stands over the workspace: only saves there are others' for it, and the coder's draft merges the rest.
+        beside: { openDraft: lent.openDraft, ...(!asked.writes && { files: lent.files }) },
         time: { leftMs: coder.maxMinutes * 60_000 * TIME_SHARE },
       },
     );
@@ -282,15 +283,22 @@ function wordRefusal(result: Extract<CoderEnd, { kind: "refused" }>["result"]): 
 function wordReturned(
   who: string,
   { proposal }: CoderEnding,
-  { taken, merged, conflicts, trouble }: ReturnedWork,
+  { taken, merged, conflicts, failed, trouble }: ReturnedWork,
   held: readonly PatchCommand[],
 ): AgentOutcome {
   const lines = [
     `${who}: ${proposal.plan.trim().slice(0, WORDS_CHARS)}`,
     ...(trouble === "" ? [] : [`Nothing of it was taken: ${trouble}`]),
-    ...(taken.length === 0 && conflicts.length === 0 && trouble === "" ? ["It changed no file."] : []),
+    ...(taken.length === 0 && conflicts.length === 0 && failed.length === 0 && trouble === ""
+      ? ["It changed no file."]
+      : []),
     ...(taken.length === 0 ? [] : [`In your draft now: ${taken.join(", ")}`]),
     ...(merged.length === 0 ? [] : [`Merged with changes made meanwhile: ${merged.join(", ")}`]),
+    ...(failed.length === 0
+      ? []
+      : [
+          `Not taken, since it failed when it was run again over files that others saved meanwhile: ${failed.join("; ")}`,
+        ]),
     ...(held.length === 0
       ? []
       : [
@@ -298,6 +306,6 @@ function wordReturned(
         ]),
     ...(conflicts.length === 0 ? [] : [wordReturnConflicts(conflicts, CONFLICT_CHARS)]),
   ];
-  const end = conflicts.length > 0 || trouble !== "" ? "failed" : "done";
+  const end = conflicts.length > 0 || failed.length > 0 || trouble !== "" ? "failed" : "done";
   return { end, files: taken.length, text: lines.join("\n") };
 }

@@ -46,7 +46,8 @@ function wordFailure({ command, error, output, process }: CommandResult): string
   if (type !== "shell_command" || process === undefined)
     return `FAILED ${what}: ${[error, output].filter(Boolean).join("\n")}`;
   const code = process.exitCode;
-  const how = code === null ? error.split("\n")[0] : `exit code ${code}`;
+  // A command that ended well and failed all the same was refused for what it wrote: only its error says why.
+  const how = code === null ? error.split("\n")[0] : code === 0 && error !== "" ? error : `exit code ${code}`;
   const printed = `${process.stdout}${process.stderr}`;
   return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
 }

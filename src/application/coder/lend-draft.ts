@@ -10,13 +10,13 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 export interface Lending {
   /** The lender's job. */
   readonly jobId: string;
-  /** The lender's files as they stand. */
-  readonly files: WorkspaceFiles;
   readonly journal: Draft["journal"];
   lend(source: string): LentDraft;
 }
 
 export interface LentDraft {
+  /** The files that the sub-agent is shown: its own draft's, and the lender's where it has none. */
+  readonly files: WorkspaceFiles;
   /** Opens the sub-agent's draft, once. */
   readonly openDraft: Workspace["openDraft"];
   /** Merges what the sub-agent's draft has into the lender. Those of several sub-agents follow each other. */
@@ -29,6 +29,8 @@ export interface ReturnedWork {
   /** Those among them that hold another's change, too. */
   readonly merged: readonly string[];
   readonly conflicts: readonly ReturnConflict[];
+  /** Commands that were run again over what others saved meanwhile and failed: their files are not there. */
+  readonly failed: readonly string[];
   /** Why nothing could be written; empty where that is not so. */
   readonly trouble: string;
 }
@@ -62,16 +64,20 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
   };
   return {
     jobId: lender.id,
-    get files() {
-      return lender.files;
-    },
     journal: (event) => lender.journal(event),
     lend(source) {
       let draft: Draft | null = null;
       // As it stands now: what others give back meanwhile is not what this one began with.
       const edits = copyChanges(lender);
       const copied = new Map((edits ?? []).map((edit) => [edit.path, edit]));
+      const shown = () => (draft ?? lender).files;
       return {
+        files: {
+          look: (path) => shown().look(path),
+          list: (path) => shown().list(path),
+          read: (path) => shown().read(path),
+          readPart: (path, offset, length) => shown().readPart(path, offset, length),
+        },
         openDraft: (request) =>
           inTurn(async () => {
             if (edits === null)
@@ -94,7 +100,7 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
           }),
         giveBack: (attempt) =>
           inTurn(async () => {
-            if (draft === null) return { taken: [], merged: [], conflicts: [], trouble: "" };
+            if (draft === null) return { taken: [], merged: [], conflicts: [], failed: [], trouble: "" };
             const returned = await mergeInto({ lender, draft, copied, workspace, attempt });
             onTaken(returned.taken);
             return returned;
@@ -145,26 +151,71 @@ interface ReturnDeps extends Pick<LendingDeps, "lender" | "workspace"> {
  */
 async function mergeInto({ lender, draft, copied, workspace, attempt }: ReturnDeps): Promise<ReturnedWork> {
   const rebased = await draft.rebase();
+  const failed = rebased.failed.map(({ command }) => command.target);
   const contested = new Map(
     rebased.conflicts.map(({ path, base, ours }) => [path, { path, base: asText(base), ours: asText(ours) }]),
   );
   const conflicts: ReturnConflict[] = [...contested.values()];
   const edits: TakenEdit[] = [];
-  const merged: string[] = [];
+  const merged = new Set<string>();
+  const baseOf = (path: string) => copied.get(path) ?? readEdit(workspace.files, path);
+  const toConflict = (ours: TakenEdit): ReturnConflict => ({
+    path: ours.path,
+    base: textOf(baseOf(ours.path)),
+    ours: textOf(ours),
+  });
   for (const path of new Set([...changedPaths(draft), ...copied.keys()])) {
     if (contested.has(path)) continue;
     const ours = readEdit(draft.files, path);
-    const theirs = readEdit(lender.files, path);
-    const base = copied.get(path) ?? readEdit(workspace.files, path);
-    const result = await mergeEntry(base, ours, theirs);
+    const result = await mergeEntry(baseOf(path), ours, readEdit(lender.files, path));
     if (result === "nothing") continue;
-    if (result === "conflict") conflicts.push({ path, base: asText(base.bytes), ours: asText(ours.bytes) });
+    if (result === "conflict") conflicts.push(toConflict(ours));
     else edits.push(result);
-    if (typeof result !== "string" && result !== ours) merged.push(path);
+    if (typeof result !== "string" && result !== ours) merged.add(path);
   }
-  const refusal = edits.length === 0 ? null : await lender.takeIn(edits, attempt);
-  if (refusal !== null) return { taken: [], merged: [], conflicts, trouble: refusal.message };
-  return { taken: edits.map(({ path }) => path), merged, conflicts, trouble: "" };
+  const { fitting, unfitting } = findFitting(lender.files, edits);
+  conflicts.push(...unfitting.map(toConflict));
+  const refusal = fitting.length === 0 ? null : await lender.takeIn(fitting, attempt);
+  if (refusal !== null) return { taken: [], merged: [], conflicts, failed, trouble: refusal.message };
+  const taken = fitting.map(({ path }) => path);
+  return { taken, merged: taken.filter((path) => merged.has(path)), conflicts, failed, trouble: "" };
+}
+
+/**
+ * Leaves out what another's files or folders stand in the way of, so that the rest can be taken. A folder that the sub-agent
+ * deleted and that holds another's file simply stays.
+ */
+function findFitting(
+  lender: WorkspaceFiles,
+  edits: readonly TakenEdit[],
+): { readonly fitting: readonly TakenEdit[]; readonly unfitting: readonly TakenEdit[] } {
+  const fitting = new Map(edits.map((edit) => [edit.path, edit]));
+  const unfitting: TakenEdit[] = [];
+  const byDepth = [...edits].sort((x, y) => x.path.length - y.path.length);
+  for (const edit of byDepth.toReversed()) {
+    const { path, entry } = edit;
+    if (entry.kind === "directory" || lender.look(path).kind !== "directory") continue;
+    const goes = (name: string) => fitting.get(`${path}/${name}`)?.entry.kind === "missing";
+    if (lender.list(path).every(goes)) continue;
+    fitting.delete(path);
+    if (entry.kind !== "missing") unfitting.push(edit);
+  }
+  const isFolder = (path: string) => {
+    const { kind } = fitting.get(path)?.entry ?? lender.look(path);
+    return kind === "directory" || kind === "missing";
+  };
+  for (const edit of byDepth) {
+    if (edit.entry.kind === "missing" || !fitting.has(edit.path)) continue;
+    if (foldersAbove(edit.path).every(isFolder)) continue;
+    fitting.delete(edit.path);
+    unfitting.push(edit);
+  }
+  return { fitting: [...fitting.values()], unfitting };
+}
+
+function foldersAbove(path: string): string[] {
+  const names = path.split("/").slice(0, -1);
+  return names.map((_, at) => names.slice(0, at + 1).join("/"));
 }
 
 async function mergeEntry(
@@ -203,6 +254,11 @@ function isSameEntry(one: TakenEdit, other: TakenEdit): boolean {
 
 function asText(bytes: Uint8Array | null | undefined): string | null | undefined {
   return bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
+}
+
+/** Null: nothing stands there; undefined: it is no text. */
+function textOf({ entry, bytes }: TakenEdit): string | null | undefined {
+  return entry.kind === "missing" ? null : asText(bytes ?? undefined);
 }
 
 /** The message to a coder about files in which its sub-agent's work does not fit what the draft has by now. */

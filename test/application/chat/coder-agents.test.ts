@@ -290,3 +290,97 @@ test.if(requirePart("bwrap"))(
     expect(at.tree()).toEqual(before);
   },
 );
+
+/** The second sub-agent answers when the first one's work is in the coder's draft. */
+async function afterFirst() {
+  while (!agentEvents().some(({ state }) => state === "done"))
+    await new Promise((resolve) => setImmediate(resolve));
+}
+const bash = (script: string) => `\`\`\`bash\n${script}\n\`\`\``;
+
+/** The first runs `first`, then the second runs `second`; the coder adds nothing. */
+async function runTwo(first: string, second: string) {
+  at = await open(
+    (_, turn) =>
+      turn === 0 ? delegate({ task: "first", write: true }, { task: "second", write: true }) : "Done.",
+    async (asked) => {
+      if (requestOf(asked) === "first") return proposal("p", first);
+      await afterFirst();
+      return proposal("p", second);
+    },
+  );
+  at.write("f.txt", "a\nb\nc\n");
+  at.write("d/old.txt", "old\n");
+  const reply = await at.send("/code3 go");
+  expect(reply.ok).toBe(true);
+  // Each of the two is asked once: nothing of the other's work is a reason to ask again.
+  expect(at.asked.filter(isAgent)).toHaveLength(2);
+  expect(at.archive.list().filter(({ state }) => state === "staged" || state === "running")).toEqual([]);
+  return results(at.asked.at(-1) as AskedRequest)[1] ?? "";
+}
+
+test.if(requirePart("bwrap")).each<[string, string, string, RegExp, string?]>([
+  [
+    "changes the line",
+    replace("f.txt", "b", "B"),
+    "sed -i s/b/ccc/ f.txt",
+    /f\.txt: not taken.*\n<text .*began with it">\na\nb\nc\n<\/text>\n<text .*would have it">\na\nccc\nc\n/,
+  ],
+  [
+    "deletes the file",
+    replace("f.txt", "b", "B"),
+    "rm f.txt",
+    /f\.txt: not taken.* The sub-agent deleted it\.\n<text .*began with it">\na\nb\nc\n/,
+  ],
+  [
+    "makes a link of the file",
+    replace("f.txt", "b", "B"),
+    "ln -sf d f.txt",
+    /f\.txt: not taken[^<]*yourself\.\n/,
+  ],
+  [
+    "makes a folder where a file is by now",
+    bash("echo A > new"),
+    "mkdir new; echo B > new/x",
+    /new\/x: not taken(.|\n)*\nB\n/,
+    "new",
+  ],
+  [
+    "makes a file where a folder is by now",
+    bash("mkdir new; echo A > new/x"),
+    "echo B > new",
+    /new: not taken(.|\n)*\nB\n/,
+    "new/x",
+  ],
+  [
+    "deletes a folder that has a new file",
+    bash("echo A > d/new.txt"),
+    "rm -r d",
+    /In your draft now: .*d\/old\.txt/,
+    "d/new.txt",
+  ],
+])(
+  "a command of a sub-agent that %s: what does not fit comes back, and the rest is taken",
+  async (_, first, second, told, kept = "f.txt") => {
+    const heard = await runTwo(first, bash(`${second}; echo valuable > valuable.txt`));
+    expect(heard).toMatch(told);
+    expect(heard).toMatch(/In your draft now: .*valuable\.txt/);
+    expect(at.read("valuable.txt")).toBe("valuable\n");
+    expect(at.read(kept)).toBe(kept === "f.txt" ? "a\nB\nc\n" : "A\n");
+  },
+);
+
+test.if(requirePart("bwrap"))(
+  "a sub-agent whose command was refused for what it wrote hears why",
+  async () => {
+    at = await open(
+      (_, turn) => (turn === 0 ? delegate({ task: "make it", write: true }) : "Done."),
+      (_, turn) => (turn === 0 ? proposal("p", bash("echo A=1 > .env")) : "I cannot."),
+    );
+    at.write(".env", "A=0\n");
+    await at.send("/code3 go");
+    const told = at.asked.filter(isAgent).at(-1)?.messages.at(-1)?.text ?? "";
+    expect(told).toMatch(/FAILED echo A=1 > \.env: .*\.env/);
+  expect(told).not.toContain("exit code 0");
+  },
+);
