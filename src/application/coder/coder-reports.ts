@@ -46,10 +46,15 @@ function wordFailure({ command, error, output, process }: CommandResult): string
   if (type !== "shell_command" || process === undefined)
     return `FAILED ${what}: ${[error, output].filter(Boolean).join("\n")}`;
   const code = process.exitCode;
-  // A command that ended well and failed all the same was refused for what it wrote: only its error says why.
-  const how = code === null ? error.split("\n")[0] : code === 0 && error !== "" ? error : `exit code ${code}`;
+  const why = code === 0 ? [error] : refusals(error);
+  const how = code === null ? error.split("\n")[0] : [`exit code ${code}`, ...why].join("\n");
   const printed = `${process.stdout}${process.stderr}`;
   return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
+}
+
+/** Why a command failed beside its exit code: it wrote what no command may, which was put back. */
+function refusals(error: string): string[] {
+  return error.split("\n").filter((line) => line.endsWith("(restored)"));
 }
 
 /** An edit that failed with a report on its hunks. */
