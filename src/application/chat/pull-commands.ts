@@ -14,6 +14,7 @@ import {
 import { postedCommit } from "../../domain/forges/posted-text.ts";
 import type { PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { PULL_SOURCE } from "../jobs/action-report.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { toResultJson, wordRefusal } from "../jobs/job-report.ts";
 import { askJson } from "../models/complete.ts";
@@ -23,6 +24,7 @@ import type {
   ForgeFailure,
   ForgeItem,
   ProjectForges,
+  RemoteHeads,
   RepositoryReading,
   WorkBeyond,
 } from "../ports/forges.ts";
@@ -58,6 +60,8 @@ interface PullPlan {
   /** The variable of the token that is missing. */
   readonly missing: string;
   readonly cloneUrl: string | null;
+  /** The branches of the remote; null where the forge itself is asked, or where the remote did not tell. */
+  readonly heads: ReadonlySet<string> | null;
   readonly base: string;
   readonly beyond: WorkBeyond | null;
   /** Paths that are committed now. */
@@ -75,6 +79,7 @@ interface PullWords {
 /** `/pr [--draft] [--base BRANCH] [TITLE]`: the work as a commit on a branch, pushed, and opened as a pull request. */
 export const pr: ChatCommand = async (parts, turn, rest) => {
   const wish = readPullWish(rest);
+  if (wish === null) return createAnswer(parts, [say("pullUsage")], false);
   try {
     const plan = await planPull(parts, turn, wish.base);
     const words = await wordPull(parts, turn, plan, wish.title);
@@ -165,14 +170,22 @@ async function planPull(parts: ChatDeps, turn: ChatTurn, wantedBase: string | nu
   const repository =
     forge === null ? null : await orPullStop(ref, forge.readRepository(ref.repository, turn.signal));
   if (repository?.archived === true) return stopWith({ why: "archived", repository: ref.repository });
-  const base = wantedBase ?? repository?.defaultBranch ?? state.remote.defaultBranch ?? "main";
+  // Without a token the remote itself says which branch is its default: what is known here may be missing or outdated.
+  const told = forge === null ? await readRemoteHeads(turn, found) : null;
+  if (told?.status === "failed" && wantedBase !== null) return stopWith(cannotAsk(found, told, wantedBase));
+  const heads = told?.status === "read" ? told.branches : null;
+  const defaultBranch = repository?.defaultBranch ?? (told?.status === "read" ? told.defaultBranch : null);
+  const likely = [defaultBranch, state.remote.defaultBranch, "main", "master"].filter(
+    (name) => name !== null,
+  );
+  const base = wantedBase ?? likely.find((name) => heads?.has(name) !== false) ?? "main";
   const [atBase, own] = await Promise.all([
     forge === null ? null : orPullStop(ref, forge.readBranch(ref.repository, base, turn.signal)),
     forge === null || state.branch === null
       ? null
       : orPullStop(ref, forge.readBranch(ref.repository, state.branch, turn.signal)),
   ]);
-  if (forge !== null && atBase === null)
+  if (forge === null ? heads?.has(base) === false : atBase === null)
     return stopWith({ why: "no-base", base, repository: ref.repository });
   const bases = [...(atBase === null ? [] : [atBase.commit]), `refs/remotes/${state.remote.name}/${base}`];
   const beyond = await forges.repository.compare(bases, turn.signal);
@@ -186,13 +199,35 @@ async function planPull(parts: ChatDeps, turn: ChatTurn, wantedBase: string | nu
     state.branch === null ||
     state.branch === base ||
     own?.protected === true ||
-    isDefault(found.state, repository?.defaultBranch);
+    isShared(state.branch, defaultBranch);
   const canPush = repository?.canPush === true;
-  return { ...found, base, beyond, changed, branches, cloneUrl: canPush ? repository.cloneUrl : null };
+  return { ...found, heads, base, beyond, changed, branches, cloneUrl: canPush ? repository.cloneUrl : null };
 }
 
-function isDefault({ branch, remote }: PullPlan["state"], told: string | undefined): boolean {
-  return branch === (told ?? remote.defaultBranch);
+type FoundForge = Awaited<ReturnType<typeof findProjectForge>>;
+
+function readRemoteHeads({ signal }: ChatTurn, { forges, state }: FoundForge): Promise<RemoteHeads> {
+  const { url, credentials } = splitRemoteUrl(state.remote.url);
+  const insecureTls = URL.canParse(url) && forges.isInsecure(new URL(url).host);
+  return forges.repository.readHeads({ url, credentials, insecureTls, signal });
+}
+
+function cannotAsk(
+  { ref, missing }: FoundForge,
+  { reason, message }: Extract<RemoteHeads, { status: "failed" }>,
+  branch: string,
+): PullStop {
+  const forge = forgeFacts(ref.forge).title;
+  return { why: "not-pushed", reason, branch, forge, message, variable: missing || null, stands: null };
+}
+
+const OWN_BRANCHES = "picoclaw/";
+const SHARED_NAMES: ReadonlySet<string> = new Set(["main", "master", "trunk", "develop"]);
+
+/** Whether a branch is everybody's, or may be: work goes to it through a pull request alone. */
+function isShared(branch: string, defaultBranch: string | null): boolean {
+  if (branch === defaultBranch || SHARED_NAMES.has(branch.toLowerCase())) return true;
+  return defaultBranch === null && !branch.startsWith(OWN_BRANCHES);
 }
 
 const TITLE_CHARS = 72;
@@ -210,7 +245,7 @@ async function wordPull(parts: ChatDeps, turn: ChatTurn, plan: PullPlan, given: 
   return {
     title: parts.workspace.mask(given === "" ? words.title : given),
     body: parts.workspace.mask(cutMiddle(words.body, BODY_CHARS)),
-    branch: words.branch,
+    branch: parts.workspace.mask(slugOf(given) === "" ? words.branch : given),
   };
 }
 
@@ -291,15 +326,11 @@ const NAMES_TRIED = 20;
 
 /** A name that neither the repository nor the forge has. */
 async function freeBranch(turn: ChatTurn, plan: PullPlan, words: string): Promise<string> {
-  const slug = words
-    .normalize("NFKD")
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, 40)
-    .replace(/^-+|-+$/g, "");
-  const name = `picoclaw/${slug === "" ? "change" : slug}`;
+  const slug = slugOf(words);
+  const name = `${OWN_BRANCHES}${slug === "" ? "change" : slug}`;
   for (let n = 1; n <= NAMES_TRIED; n++) {
     const tried = n === 1 ? name : `${name}-${n}`;
+    if (plan.heads?.has(tried) === true) continue;
     if (await plan.forges.repository.hasBranch(tried, turn.signal)) continue;
     const there =
       plan.forge === null
@@ -308,6 +339,15 @@ async function freeBranch(turn: ChatTurn, plan: PullPlan, words: string): Promis
     if (there === null) return tried;
   }
   return stopWith({ why: "names-taken", branch: name });
+}
+
+function slugOf(words: string): string {
+  return words
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, "");
 }
 
 interface CommittedWork {
@@ -349,7 +389,7 @@ async function commitWork(
     request: words.title,
     groupId: turn.groupId,
     sessionKey: turn.sessionKey,
-    source: "chat:pr",
+    source: PULL_SOURCE,
     atomic: true,
     stopOnError: true,
     autoCommit: false,

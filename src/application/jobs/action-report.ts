@@ -72,13 +72,20 @@ interface SwappedJob {
   readonly checked?: Worded;
 }
 
+/** The source of a job whose commit is pushed for a pull request: no undo reaches the forge. */
+export const PULL_SOURCE = "chat:pr";
+
 export function takeBackFacts(
   { root: workspace, isAlive }: Pick<Workspace, "root" | "isAlive">,
   direction: "undo" | "redo",
   taken: TakeBack,
 ): ActionFacts {
   const done = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
-  const notes = repairNotes(taken.repaired);
+  const isPushed = direction === "undo" && done.some(({ job }) => job.source === PULL_SOURCE);
+  const notes: readonly NoteFact[] = [
+    ...repairNotes(taken.repaired),
+    ...(isPushed ? [{ code: "not-covered" as const, what: ["forge" as const] }] : []),
+  ];
   const base = {
     about: "action" as const,
     action: direction,

@@ -276,6 +276,10 @@ export interface ProjectRepository {
    */
   compare(bases: readonly string[], signal: AbortSignal): Promise<WorkBeyond | null>;
   hasBranch(name: string, signal: AbortSignal): Promise<boolean>;
+  /** The branches that a remote has now, asked for in the way in which a push is done. */
+  readHeads(
+    request: Pick<PushRequest, "url" | "credentials" | "insecureTls" | "signal">,
+  ): Promise<RemoteHeads>;
   /** The change between two refs of a remote, from where they parted; a text is why there is none. */
   diffThere(request: RemoteDiff): Promise<{ readonly diff: string } | string>;
   /** Pushes one commit to a branch, forward only. Without credentials it is done with the user's own rights. */
@@ -338,6 +342,15 @@ export interface PushRequest {
   readonly insecureTls: boolean;
   readonly signal: AbortSignal;
 }
+
+export type RemoteHeads =
+  /** `defaultBranch` is null where the remote does not say it. */
+  | {
+      readonly status: "read";
+      readonly defaultBranch: string | null;
+      readonly branches: ReadonlySet<string>;
+    }
+  | Extract<Published, { status: "failed" }>;
 
 export type BranchPush =
   | { readonly status: "pushed" }

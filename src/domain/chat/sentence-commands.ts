@@ -53,7 +53,7 @@ function readPullSentence(message: string): SlashCommand | null {
   const rest = [
     ...(draft === undefined ? [] : ["--draft"]),
     ...(base === undefined ? [] : ["--base", base]),
-    ...(title === undefined ? [] : [title]),
+    ...(title === undefined ? [] : [title.includes("--") ? `"${title}"` : title]),
   ];
   return { name: "pr", rest: rest.join(" ") };
 }
@@ -80,14 +80,25 @@ export interface PullWish {
   readonly isDraft: boolean;
 }
 
-/** The words after `/pr`: `--draft`, `--base BRANCH`, and a title. */
-export function readPullWish(rest: string): PullWish {
-  const base = /(?:^|\s)--base[ =]([\w./-]+)/.exec(rest);
-  const isDraft = /(?:^|\s)--draft(?=\s|$)/.test(rest);
-  const title = rest
-    .replace(base?.[0] ?? "", " ")
-    .replace(/(?:^|\s)--draft(?=\s|$)/, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-  return { title: title.replace(/^["'“](.*)["'”]$/u, "$1"), base: base?.[1] ?? null, isDraft };
+/** A title in quotes, with options before and after it. */
+const QUOTED_TITLE =
+  /^(?<before>(?:--draft |--base[ =]\S+ )*)["'“](?<title>.*)["'”](?<after>(?: --draft| --base[ =]\S+)*)$/u;
+
+/**
+ * The words after `/pr`: `--draft`, `--base BRANCH`, and a title; null for wrong usage. Nothing that looks like an option
+ * is taken as a title unless it is quoted: a typing error must not publish anything.
+ */
+export function readPullWish(rest: string): PullWish | null {
+  const line = rest.replace(/\s+/g, " ").trim();
+  const quoted = QUOTED_TITLE.exec(line)?.groups;
+  const words = (quoted === undefined ? line : `${quoted.before}${quoted.after}`)
+    .replace(/(^| )--base (?=[^ -])/g, "$1--base=")
+    .split(" ")
+    .filter((word) => word !== "");
+  const options = words.filter((word) => /^--./.test(word));
+  const bases = options.filter((word) => word !== "--draft");
+  const base = /^--base=([\w./][\w./-]*)$/.exec(bases[0] ?? "")?.[1] ?? null;
+  if (bases.length > 1 || (bases.length === 1 && base === null)) return null;
+  const title = quoted?.title ?? words.filter((word) => !options.includes(word)).join(" ");
+  return { title: title.trim(), base, isDraft: options.includes("--draft") };
 }

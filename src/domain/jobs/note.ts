@@ -16,7 +16,7 @@ export type TransactionReason =
   | "overlay-failed";
 
 /** The effects that a job cannot undo. */
-export type NotCovered = "network" | "daemons" | "other-folders";
+export type NotCovered = "network" | "daemons" | "other-folders" | "forge";
 
 /** A commit, undo or redo that was cut off, as by a kill or a power cut. */
 export interface Interruption {

@@ -6,13 +6,20 @@ import type {
   ProjectRepository,
   PushRequest,
   RemoteDiff,
+  RemoteHeads,
   RepositoryReading,
   WorkBeyond,
 } from "../../application/ports/forges.ts";
 import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../engine/git-roots.ts";
 import { spawnChild } from "../platform/process-calls.ts";
-import { createHostGit, type HostGit, pushFailure } from "./host-git.ts";
-import { makePublishFolder, openSignIn, type PublisherDeps, searchableSecrets } from "./publisher.ts";
+import { createHostGit, fetchFailure, type HostGit, pushFailure } from "./host-git.ts";
+import {
+  makePublishFolder,
+  openSignIn,
+  type PublisherDeps,
+  parseRemoteHeads,
+  searchableSecrets,
+} from "./publisher.ts";
 
 export interface ProjectRepositoryDeps extends Omit<PublisherDeps, "path"> {
   /** The workspace; the repository may begin above it. */
@@ -21,6 +28,8 @@ export interface ProjectRepositoryDeps extends Omit<PublisherDeps, "path"> {
 }
 
 const READ_MS = 30_000;
+/** A remote that does not say its branches by then is one that cannot be asked. */
+const HEADS_MS = 30_000;
 const READ_BYTES = 8 * 1024 ** 2;
 const DIFF_CHARS = 60_000;
 const SUBJECTS = 8;
@@ -44,6 +53,10 @@ export function createProjectRepository(parts: ProjectRepositoryDeps): ProjectRe
       if ("status" in opened) return false;
       return (await opened.ask("rev-parse", "--verify", "--quiet", `refs/heads/${name}`)) !== null;
     },
+    readHeads: (request) =>
+      withHostGit({ ...parts, timeoutMs: Math.min(parts.timeoutMs, HEADS_MS) }, request, (git) =>
+        headsOf(git, request.url),
+      ),
     diffThere: (request) => withHostGit(parts, request, (git) => diffIn(git, request)),
     push: (request) => pushBranch(parts, request),
   };
@@ -273,6 +286,19 @@ function borrowObjects(folder: string, places: GitPlaces | null): void {
   writeFileSync(join(folder, "objects/info/alternates"), `${join(places.commonDirectory, "objects")}\n`);
   const shallow = join(places.commonDirectory, "shallow");
   if (existsSync(shallow)) copyFileSync(shallow, join(folder, "shallow"));
+}
+
+async function headsOf(git: HostGit, url: string): Promise<RemoteHeads> {
+  const listed = await git.run(["ls-remote", "--symref", url, "HEAD", "refs/heads/*"]);
+  if (listed.code !== 0) {
+    const failed = fetchFailure(listed);
+    return failed.status === "failed" ? failed : { status: "failed", reason: "other", message: "" };
+  }
+  return {
+    status: "read",
+    defaultBranch: /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(listed.stdout)?.[1] ?? null,
+    branches: new Set(parseRemoteHeads(listed.stdout).keys()),
+  };
 }
 
 async function diffIn(

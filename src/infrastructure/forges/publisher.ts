@@ -446,7 +446,8 @@ function prepareGit(folder: string, parts: PublisherDeps, request: SecretRequest
   });
 }
 
-function parseRemoteHeads(listing: string): ReadonlyMap<string, string> {
+/** Branches and their commits, as `git ls-remote` lists them. */
+export function parseRemoteHeads(listing: string): ReadonlyMap<string, string> {
   const heads = new Map<string, string>();
   for (const line of listing.split("\n")) {
     const [commit = "", ref = ""] = line.split("\t");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FakeAnswer } from "../../fakes/fake-models.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
-import { git, seedRepository } from "../../fakes/forges/seed-repository.ts";
+import { git, pushCommit, seedRepository } from "../../fakes/forges/seed-repository.ts";
 import {
   addItem,
   addPerson,
@@ -100,6 +100,97 @@ describe("a pull request from a chat", () => {
       "Would open a pull request from picoclaw/polite-hello to main",
     );
     expect([pulls(), git(at.workspace, "branch", "--show-current")]).toEqual([[], "main"]);
+  });
+});
+
+/** A folder whose remote was added by hand, with rights of its own and no token: nothing says which branch is the default. */
+async function openByHand(branch: string, isFetched: boolean) {
+  at = await openConversation(() => ({ fails: "unreachable" }), {
+    config: `forges:\n  github: { base_url: "${server.url}/api/v3" }\n`,
+    env: {},
+  });
+  git(at.workspace, "init", "--quiet", `--initial-branch=${branch}`);
+  git(at.workspace, "remote", "add", "origin", repository.folder ?? "");
+  git(at.workspace, "pull", "--quiet", "origin", branch);
+  if (isFetched) git(at.workspace, "fetch", "--quiet");
+  else git(at.workspace, "update-ref", "-d", `refs/remotes/origin/${branch}`);
+  const signedIn = server.url.replace("://", `://alice:${world.token}@`);
+  git(at.workspace, "remote", "set-url", "origin", `${signedIn}/acme/calc.git`);
+  git(at.workspace, "config", "user.name", "Alice");
+  git(at.workspace, "config", "user.email", "alice@example.org");
+  at.write("hello.txt", "hello\n");
+}
+
+describe("without a token", () => {
+  test.each([
+    ["master", false],
+    ["trunk", true],
+  ])("the remote is asked for its default branch, and nothing goes to it: %s", async (branch, isFetched) => {
+    pushed("branch", "--move", "main", branch);
+    const before = pushed("rev-parse", branch);
+    await openByHand(branch, isFetched);
+    const reply = await at.send("/pr Say hello");
+    expect(reply.text).toContain("The branch picoclaw/say-hello is pushed");
+    expect(reply.text).toContain("what is on the forge stays there");
+    expect(pushed("rev-parse", branch)).toBe(before);
+    expect(pushed("log", "-1", "--format=%s", "picoclaw/say-hello")).toBe("Say hello");
+    // The same branch again, also where the forge does not say which is its default.
+    pushed("update-ref", "--no-deref", "HEAD", before);
+    at.write("more.txt", "more\n");
+    expect((await at.send(`/pr --base ${branch} More`)).text).toContain(
+      "The branch picoclaw/say-hello is pushed",
+    );
+    const undone = await at.send("/undo");
+    expect([undone.ok, undone.text]).toEqual([
+      true,
+      expect.stringContaining("Undo does not cover: what was pushed to the forge"),
+    ]);
+  });
+
+  test("a default branch that is not known is no branch to push to", async () => {
+    pushed("branch", "--move", "main", "stable");
+    pushed("branch", "main", "stable");
+    pushed("update-ref", "--no-deref", "HEAD", pushed("rev-parse", "stable"));
+    await openByHand("stable", true);
+    const before = pushed("rev-parse", "stable");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello is pushed");
+    expect(pushed("rev-parse", "stable")).toBe(before);
+  });
+
+  test("a default branch that was renamed since the clone", async () => {
+    await openByHand("main", true);
+    git(at.workspace, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main");
+    pushed("branch", "next", "main");
+    pushed("symbolic-ref", "HEAD", "refs/heads/next");
+    git(at.workspace, "checkout", "--quiet", "-b", "next");
+    const before = pushed("rev-parse", "next");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello is pushed");
+    expect(pushed("rev-parse", "next")).toBe(before);
+  });
+
+  test("a branch that the forge has keeps its name", async () => {
+    await openByHand("main", true);
+    pushed("branch", "picoclaw/say-hello", "main");
+    pushCommit(repository.folder ?? "", "picoclaw/say-hello", { "theirs.txt": "theirs\n" });
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello-2 is pushed");
+  });
+
+  test("a branch of one's own is pushed as it is", async () => {
+    await openByHand("main", true);
+    git(at.workspace, "checkout", "--quiet", "-b", "feature");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch feature is pushed");
+  });
+
+  test("wrong usage and a base that is not there are told, and nothing is done", async () => {
+    await openByHand("main", true);
+    const before = [pushed("for-each-ref"), git(at.workspace, "for-each-ref")];
+    for (const wrong of ["/pr --bad", "/pr --base", "/pr --base --draft", "/pr Fix it --drfat"]) {
+      const reply = await at.send(wrong);
+      expect([reply.ok, reply.text]).toEqual([false, expect.stringContaining("Usage: /pr [--draft]")]);
+    }
+    const reply = await at.send("/pr --base nosuch Fix it");
+    expect([reply.ok, reply.text]).toEqual([false, "No pull request: acme/calc has no branch nosuch."]);
+    expect([pushed("for-each-ref"), git(at.workspace, "for-each-ref")]).toEqual(before);
   });
 });
 

@@ -61,9 +61,14 @@ test("a question beside the matter says so at its beginning", () => {
 
 test("the words after /pr", () => {
   expect(readPullWish("")).toEqual({ title: "", base: null, isDraft: false });
-  expect(readPullWish('--draft --base release/1.2 "Fix it"')).toEqual({
-    title: "Fix it",
-    base: "release/1.2",
-    isDraft: true,
-  });
+  const whole = { title: "Fix it", base: "release/1.2", isDraft: true };
+  expect(readPullWish('--draft --base release/1.2 "Fix it"')).toEqual(whole);
+  expect(readPullWish("Fix it --base=release/1.2 --draft")).toEqual(whole);
+  const quoted = { title: "Add --verbose -- at last", base: null, isDraft: true };
+  expect(readPullWish('"Add --verbose -- at last" --draft')).toEqual(quoted);
+  expect(readPullWish("Fix -- again")).toMatchObject({ title: "Fix -- again" });
+  for (const wrong of ["--bad", "--base", "--base=", "--base --draft", "--base a --base b", "Add --verbose"])
+    expect(readPullWish(wrong)).toBeNull();
+  const said = readSentenceCommand("open a PR titled Add --verbose");
+  expect(readPullWish(said?.rest ?? "")).toMatchObject({ title: "Add --verbose" });
 });

@@ -90,7 +90,11 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
   }
 }
 
+const STAYS = "/undo takes the commit back here; what is on the forge stays there.";
+
 export const pulls = {
+  pullUsage:
+    'Usage: /pr [--draft] [--base BRANCH] [TITLE]. A title with words that begin with -- goes in quotes: /pr "Add --verbose"',
   reviewPosted: (url: string) => `The review is posted: ${url}`,
   reviewNotPosted: (url: string, why: string) =>
     `The review is not posted on ${url}${why === "" ? ": there is none." : `: ${why}`}`,
@@ -126,7 +130,7 @@ export const pulls = {
         ? `${isDraft ? "Draft pull request" : "Pull request"} opened: ${url}`
         : `Pull request updated: ${url}`,
       `${title}\n${branch} → ${base}${count === 0 ? "" : `, ${files(count)} committed`}`,
-      "/undo takes the commit back here; what is on the forge stays there.",
+      STAYS,
     ].join("\n\n"),
   pullByHand: ({
     branch,
@@ -139,6 +143,7 @@ export const pulls = {
       `The branch ${branch} is pushed, but no pull request was opened: there is no token for ${forge}.`,
       `Open it yourself: ${url}\n${title}`,
       `To have it opened next time, set ${variable}.`,
+      STAYS,
     ].join("\n\n"),
   pullStop: (stop: PullStop): string => {
     switch (stop.why) {
@@ -179,7 +184,7 @@ export const pulls = {
       case "not-committed":
         return `No pull request: the change could not be committed.\n${stop.message}`;
       case "not-opened":
-        return `The branch ${stop.branch} is pushed, but the pull request was not opened. ${forgeTrouble(stop.forge, stop.code, stop.message)}\nTo try again: /pr`;
+        return `The branch ${stop.branch} is pushed, but the pull request was not opened. ${forgeTrouble(stop.forge, stop.code, stop.message)}\nTo try again: /pr\n\n${STAYS}`;
       case "secret":
         return `No pull request: the change holds a secret of yours. ${standing(stop.stands)}`;
       case "branch-taken":

@@ -58,6 +58,7 @@ const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
   network: "what was done over the network",
   daemons: "programs left running",
   "other-folders": "folders outside the workspace",
+  forge: "what was pushed to the forge",
 };
 
 const TROUBLES: Readonly<Record<FileTrouble, string>> = {

@@ -42,7 +42,11 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
   }
 }
 
+const STAYS = "/undo で手元のコミットを取り消せます。リモートにあるものはそのまま残ります。";
+
 export const pulls: typeof englishPulls = {
+  pullUsage:
+    '使い方: /pr [--draft] [--base ブランチ] [タイトル]。-- で始まる語を含むタイトルは引用符で囲んでください: /pr "Add --verbose"',
   reviewPosted: (url) => `レビューを投稿しました: ${url}`,
   reviewNotPosted: (url, why) =>
     `レビューは ${url} に投稿していません${why === "" ? "（内容がありません）。" : `: ${why}`}`,
@@ -61,13 +65,14 @@ export const pulls: typeof englishPulls = {
         ? `${isDraft ? "下書きのプルリクエスト" : "プルリクエスト"}を作成しました: ${url}`
         : `プルリクエストを更新しました: ${url}`,
       `${title}\n${branch} → ${base}${count === 0 ? "" : `、${count} 個のファイルをコミット`}`,
-      "/undo で手元のコミットを取り消せます。リモートにあるものはそのまま残ります。",
+      STAYS,
     ].join("\n\n"),
   pullByHand: ({ branch, title, url, variable, forge }) =>
     [
       `ブランチ ${branch} はプッシュしましたが、${forge} のトークンがないため、プルリクエストは作成していません。`,
       `こちらから作成できます: ${url}\n${title}`,
       `次回から作成まで任せるには、${variable} を設定してください。`,
+      STAYS,
     ].join("\n\n"),
   pullStop: (stop) => {
     switch (stop.why) {
@@ -108,7 +113,7 @@ export const pulls: typeof englishPulls = {
       case "not-committed":
         return `プルリクエストを作成できません: 変更をコミットできませんでした。\n${stop.message}`;
       case "not-opened":
-        return `ブランチ ${stop.branch} はプッシュしましたが、プルリクエストは作成できませんでした。${forgeTrouble(stop.forge, stop.code, stop.message)}\nもう一度試すには: /pr`;
+        return `ブランチ ${stop.branch} はプッシュしましたが、プルリクエストは作成できませんでした。${forgeTrouble(stop.forge, stop.code, stop.message)}\nもう一度試すには: /pr\n\n${STAYS}`;
       case "secret":
         return `プルリクエストを作成できません: 変更に秘密の値が含まれています。${standing(stop.stands)}`;
       case "branch-taken":

@@ -56,6 +56,7 @@ const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
   network: "ネットワーク越しの操作",
   daemons: "起動したままの常駐プロセス",
   "other-folders": "workspace 以外のフォルダ",
+  forge: "リモートにプッシュしたもの",
 };
 
 const TROUBLES: Readonly<Record<FileTrouble, string>> = {
