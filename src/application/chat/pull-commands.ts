@@ -61,7 +61,7 @@ interface PullPlan {
   readonly missing: string;
   readonly cloneUrl: string | null;
   /** The branches of the remote; null where the forge itself is asked, or where the remote did not tell. */
-  readonly heads: ReadonlySet<string> | null;
+  readonly heads: ReadonlyMap<string, string> | null;
   readonly base: string;
   readonly beyond: WorkBeyond | null;
   /** Paths that are committed now. */
@@ -187,7 +187,8 @@ async function planPull(parts: ChatDeps, turn: ChatTurn, wantedBase: string | nu
   ]);
   if (forge === null ? heads?.has(base) === false : atBase === null)
     return stopWith({ why: "no-base", base, repository: ref.repository });
-  const bases = [...(atBase === null ? [] : [atBase.commit]), `refs/remotes/${state.remote.name}/${base}`];
+  const tip = atBase?.commit ?? heads?.get(base);
+  const bases = [...(tip === undefined ? [] : [tip]), `refs/remotes/${state.remote.name}/${base}`];
   const beyond = await forges.repository.compare(bases, turn.signal);
   const { protection } = parts.workspace;
   const changed = state.changed.filter(

@@ -348,7 +348,8 @@ export type RemoteHeads =
   | {
       readonly status: "read";
       readonly defaultBranch: string | null;
-      readonly branches: ReadonlySet<string>;
+      /** Each with its commit. */
+      readonly branches: ReadonlyMap<string, string>;
     }
   | Extract<Published, { status: "failed" }>;
 

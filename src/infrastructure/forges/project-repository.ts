@@ -297,7 +297,7 @@ async function headsOf(git: HostGit, url: string): Promise<RemoteHeads> {
   return {
     status: "read",
     defaultBranch: /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(listed.stdout)?.[1] ?? null,
-    branches: new Set(parseRemoteHeads(listed.stdout).keys()),
+    branches: parseRemoteHeads(listed.stdout),
   };
 }
 

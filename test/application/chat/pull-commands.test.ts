@@ -181,6 +181,14 @@ describe("without a token", () => {
     expect((await at.send("/pr Say hello")).text).toContain("The branch feature is pushed");
   });
 
+  test("commits beyond a base that was never fetched are work to propose", async () => {
+    pushed("branch", "--move", "main", "master");
+    await openByHand("master", false);
+    expect(git(at.workspace, "for-each-ref", "refs/remotes")).toBe("");
+    git(at.workspace, "commit", "--quiet", "--all", "--message", "polite");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello is pushed");
+  });
+
   test("wrong usage and a base that is not there are told, and nothing is done", async () => {
     await openByHand("main", true);
     const before = [pushed("for-each-ref"), git(at.workspace, "for-each-ref")];
