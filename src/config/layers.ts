@@ -8,7 +8,7 @@ import { coerceText } from "./scalar-values.ts";
 import { isTree, leavesOf, mergeTrees, type Tree, withValue } from "./tree.ts";
 import { isTrusted } from "./trust.ts";
 import { readUsual } from "./usual-variables.ts";
-import { checkReferences, validateSettings } from "./validate.ts";
+import { checkReferences, checkSchedules, validateSettings } from "./validate.ts";
 
 interface EnvironmentLayer {
   readonly tree: Tree;
@@ -164,12 +164,17 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
     { tree: flags, source: () => ({ kind: "flag" }) },
   ]);
   const origin = {
-    position: (key: string) => positionOf(sources[key]),
+    position: (key: string) => {
+      // A list has one source; what stands in it has its place in that file.
+      const whole = positionOf(sources[key] ?? sources[key.replace(/\[.*$/, "")]);
+      const inside = [own.positions.get(key), baseLayer.positions.get(key)];
+      return (key.includes("[") ? inside.find((one) => one?.file === whole?.file) : undefined) ?? whole;
+    },
     variable: (key: string) => environment.variables.get(key) ?? usual.variables.get(key),
   };
   const final = validateSettings(merged, root, origin);
   if (!final.ok) return { ok: false, errors: final.problems };
-  const broken = checkReferences(final.config, origin);
+  const broken = [...checkReferences(final.config, origin), ...(await checkSchedules(final.config, origin))];
   if (broken.length > 0) return { ok: false, errors: broken };
 
   const { mcp_server: ignored, ...executor } = final.config.command_executor;

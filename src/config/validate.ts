@@ -1,6 +1,6 @@
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
-import type { Config } from "./config.ts";
+import { type Config, DEFAULTS } from "./config.ts";
 import { expectedOf, invalidValue, knownKeys, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
 import { nearestName } from "./nearest.ts";
 import { isTimeZone, parseByteSize } from "./scalar-values.ts";
@@ -162,6 +162,32 @@ function elsewhere(name: string, root: SchemaNode): string | undefined {
  */
 export function checkReferences(config: Config, origin: Origin): ConfigProblem[] {
   return [...roleProblems(config, origin), ...hostProblems(config, origin)];
+}
+
+/** Times of the configuration that are no rule, or never come. The library that reads rules is loaded only where there are some. */
+export async function checkSchedules(config: Config, origin: Origin): Promise<ConfigProblem[]> {
+  const { schedules, heartbeat, session } = config;
+  const rules = [
+    ...schedules.map(({ cron, timezone }, i) => ({ key: `schedules[${i}].cron`, cron, timezone })),
+    ...(heartbeat.cron === DEFAULTS.heartbeat.cron
+      ? []
+      : [{ key: "heartbeat.cron", cron: heartbeat.cron, timezone: undefined }]),
+  ];
+  if (rules.length === 0) return [];
+  const { Cron } = await import("croner");
+  const comes = (cron: string, timezone: string) => {
+    try {
+      // Five or six fields name no year: a rule that comes at all comes after any day.
+      return new Cron(cron, { timezone, paused: true }).nextRun(new Date(0)) !== null;
+    } catch {
+      return false;
+    }
+  };
+  return rules.flatMap(({ key, cron, timezone }) =>
+    comes(cron, timezone ?? session.timezone ?? "UTC")
+      ? []
+      : [invalidValue(key, cron, "cron fields (minute hour day month weekday) of a time that comes", origin)],
+  );
 }
 
 function hostProblems({ worker: { network }, research }: Config, origin: Origin): ConfigProblem[] {

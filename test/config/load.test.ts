@@ -274,6 +274,21 @@ describe("refusals", () => {
     ]);
   });
 
+  test("a rule for times that cannot be read, or never comes, is refused with its place", async () => {
+    for (const cron of ["61 * * * *", "0 0 31 2 *", "x * * * *"]) {
+      const home = `schedules:\n  - { name: a, cron: "0 9 L * *", chat: "cli:x", message: hi }\n  - name: b\n    cron: "${cron}"\n    chat: cli:x\n    message: hi\n`;
+      expect(await refuse({ home })).toMatchObject([
+        { code: "invalid-value", key: "schedules[1].cron", value: `"${cron}"`, at: { line: 4 } },
+      ]);
+      expect(await refuse({ home: `heartbeat: { cron: "${cron}" }\n` })).toMatchObject([
+        { code: "invalid-value", key: "heartbeat.cron", at: { line: 1 } },
+      ]);
+    }
+    expect((await load({ home: 'heartbeat: { cron: "0 0 29 2 *" }\n' })).config.heartbeat.cron).toBe(
+      "0 0 29 2 *",
+    );
+  });
+
   test("a schedule's time zone must exist", async () => {
     const schedule = '{ name: a, cron: "0 0 * * *", timezone: Mars/Base, chat: "cli:x", message: hi }';
     expect(await refuse({ home: `schedules:\n  - ${schedule}\n` })).toMatchObject([
