@@ -45,6 +45,7 @@ test("what cannot be used is said, and nothing is written that would not be acce
   for (const args of [
     ["add"],
     ["add", "x"],
+    ["add", "x", "ftp://x"],
     ["add", "x", "http://127.0.0.1:1/mcp", "more"],
     ["add", "x", "http://127.0.0.1:1/mcp", "--header", "nonsense"],
     ["add", "x", "http://127.0.0.1:1/mcp", "--header", "Authorization: Bearer swordfish"],

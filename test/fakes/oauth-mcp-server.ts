@@ -12,6 +12,8 @@ export interface OauthMcpOptions {
   /** Clients must be known beforehand: `picoclaw-by-hand` with the secret `swordfish-swordfish`. */
   readonly withoutRegistration?: boolean;
   readonly tokenSeconds?: number;
+  /** The authorization server's description of itself, instead of a right one. */
+  readonly metadata?: (base: string) => Response | Promise<Response>;
 }
 
 export interface OauthMcpServer {
@@ -53,6 +55,7 @@ export function startOauthMcp(options: OauthMcpOptions = {}): OauthMcpServer {
       case `/.well-known/oauth-protected-resource${path}`:
         return json({ resource: base + path, authorization_servers: [base], scopes_supported: ["tickets"] });
       case "/.well-known/oauth-authorization-server":
+        if (options.metadata !== undefined) return options.metadata(base);
         return json({
           issuer: base,
           authorization_endpoint: `${base}/authorize`,

@@ -105,6 +105,9 @@ async function manageServers(program: CliProgram, { values, words }: Flags): Pro
       return EXIT.done;
     }
     case "add": {
+      const [what = ""] = rest;
+      if (/^[a-z][a-z0-9+.-]*:\/\//i.test(what) && !/^https?:\/\//.test(what))
+        return usage(texts.notWeb(what));
       const entry = name === undefined ? null : readEntry(values, rest);
       if (name === undefined || entry === null) return usage();
       const added = await servers.add(name, entry);
@@ -148,7 +151,7 @@ async function login(
     if (outcome === null)
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.unknown(name) });
     const { kind } = outcome;
-    const text = texts.loginEnd[kind](name, kind === "failed" ? outcome.detail : "");
+    const text = texts.loginEnd[kind](name, "detail" in outcome ? outcome.detail : "");
     switch (kind) {
       case "done":
       case "not-needed":
@@ -164,7 +167,7 @@ async function login(
         fail(program, json, { exitCode: EXIT.refused, code: kind, text });
         return INTERRUPTED;
     }
-    kind satisfies "too-late" | "failed";
+    kind satisfies "too-late" | "bad-server" | "silent" | "denied" | "bad-paste" | "failed";
     return fail(program, json, { exitCode: EXIT.refused, code: kind, text });
   } finally {
     for (const signal of STOPPING) process.off(signal, end);

@@ -93,6 +93,9 @@ const EARLY_MS = 30_000;
 const LOCK_MS = 20_000;
 const PROBE_MS = 3_000;
 const LOGIN_MS = 5 * 60_000;
+const ANSWER_MS = 10_000;
+const LARGEST_ANSWER = 1024 * 1024;
+const LONGEST_REASON = 300;
 
 /** Whether a login may be of use at all: a token in a header is the user's own way in. */
 function takesLogin(server: McpServerSettings): server is ServerWithAddress {
@@ -187,11 +190,12 @@ export async function readLoginState(server: McpServerSettings, logins: McpLogin
   }
 }
 
-/** Logs in to a server. Ends within five minutes; never rejects. */
+/** Logs in to a server. Ends within five minutes; never rejects. Only a login that worked is kept. */
 export async function loginToMcpServer(
   server: McpServerSettings,
   logins: McpLogins,
   request: McpLoginRequest,
+  { answerMs = ANSWER_MS }: { readonly answerMs?: number } = {},
 ): Promise<McpLoginOutcome> {
   if (server.url === undefined) return { kind: "no-address" };
   if (!takesLogin(server)) return { kind: "has-header" };
@@ -199,7 +203,7 @@ export async function loginToMcpServer(
   const limit = AbortSignal.any([request.signal, AbortSignal.timeout(LOGIN_MS)]);
   const ends: (() => void)[] = [];
   try {
-    const asked = await probe(url, server.headers, limit);
+    const asked = await probe(url, server.headers, AbortSignal.any([limit, AbortSignal.timeout(answerMs)]));
     if (asked.status >= 200 && asked.status < 300) return { kind: "not-needed" };
     if (asked.status !== 401) return { kind: "failed", detail: `HTTP ${asked.status}` };
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(asked);
@@ -208,7 +212,8 @@ export async function loginToMcpServer(
     const provider = createLoginProvider(server, logins, back.redirect);
     const about = {
       serverUrl: url,
-      fetchFn: (input: string | URL, init?: RequestInit) => fetch(input, { ...init, signal: limit }),
+      fetchFn: (input: string | URL, init?: RequestInit) =>
+        fetchSmall(input, { ...init, signal: AbortSignal.any([limit, AbortSignal.timeout(answerMs)]) }),
       ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
       ...(scope !== undefined && { scope }),
     };
@@ -221,12 +226,18 @@ export async function loginToMcpServer(
       untilAborted(limit),
     ]);
     if (answer === null) return { kind: request.signal.aborted ? "stopped" : "too-late" };
-    if ("error" in answer) return { kind: "failed", detail: answer.error };
+    if ("unread" in answer) return { kind: "bad-paste", detail: `${back.redirect}?` };
+    if ("error" in answer) return { kind: "denied", detail: answer.error };
     await auth(provider, { ...about, authorizationCode: answer.code });
     return { kind: "done" };
   } catch (error) {
     if (request.signal.aborted) return { kind: "stopped" };
     if (/dynamic client registration/i.test(errorMessage(error))) return { kind: "no-registration" };
+    if (isTimeout(error))
+      return limit.aborted
+        ? { kind: "too-late" }
+        : { kind: "silent", detail: String(Math.ceil(answerMs / 1000)) };
+    if (isUnusableAnswer(error)) return { kind: "bad-server" };
     return { kind: "failed", detail: errorMessage(error) };
   } finally {
     for (const end of ends) end();
@@ -241,10 +252,34 @@ function untilAborted(signal: AbortSignal): Promise<null> {
 }
 
 /** The answer that a person carried over by hand; where nobody does, it never comes. */
-async function pastedRedirect(pasting: Promise<string | null>, state: string): Promise<Redirected> {
-  const pasted = await pasting;
-  if (pasted === null) return new Promise(() => {});
-  return readRedirect(pasted.trim(), state) ?? { error: "state?" };
+async function pastedRedirect(
+  pasting: Promise<string | null>,
+  state: string,
+): Promise<Redirected | { readonly unread: true }> {
+  const pasted = (await pasting)?.trim();
+  if (pasted === undefined) return new Promise(() => {});
+  // Some servers leave the state out of a refusal; ending the login is all that it can do.
+  return readRedirect(pasted, state) ?? readRefusalWithoutState(pasted) ?? { unread: true };
+}
+
+/** A server's answer that cannot be used: too large, or an address that is none of the web. */
+class UnusableAnswer extends Error {}
+
+/** `fetch` whose answer is read at once, up to a size. */
+async function fetchSmall(input: string | URL, init: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop ends the transfer.
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > LARGEST_ANSWER) throw new UnusableAnswer("the answer is too large");
+    chunks.push(chunk);
+  }
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  for (const name of ["content-encoding", "content-length"]) headers.delete(name);
+  return new Response(size === 0 ? null : Buffer.concat(chunks), { status, statusText, headers });
 }
 
 /** Asks without a token, by the present transport and then by the older one; the answer's body is not read. */
@@ -346,9 +381,19 @@ function readRedirect(text: string | null, state: string): Redirected | null {
   const found = new URLSearchParams(search);
   if (found.get("state") !== state) return null;
   const code = found.get("code");
-  if (code !== null) return { code };
+  return code === null ? readRefusal(found) : { code };
+}
+
+function readRefusal(found: URLSearchParams): Redirected | null {
   const error = found.get("error");
-  return error === null ? null : { error: [error, found.get("error_description") ?? ""].join(" ").trim() };
+  if (error === null) return null;
+  const reason = [error, found.get("error_description") ?? ""].join(" ").trim();
+  return { error: reason.slice(0, LONGEST_REASON) };
+}
+
+function readRefusalWithoutState(text: string): Redirected | null {
+  const found = new URLSearchParams(text.slice(Math.max(0, text.indexOf("?"))));
+  return found.has("state") ? null : readRefusal(found);
 }
 
 function createLoginProvider(
@@ -359,7 +404,8 @@ function createLoginProvider(
   const { url, oauth } = server;
   const sentState = randomBytes(24).toString("base64url");
   const seen: { verifier: string; address: URL | null } = { verifier: "", address: null };
-  const kept = (): KeptLogin => logins.read(url) ?? { url };
+  // Nothing is written before there are tokens: a login that fails leaves what was there.
+  let draft: KeptLogin = logins.read(url) ?? { url };
   return {
     sentState,
     address: () => seen.address,
@@ -374,7 +420,7 @@ function createLoginProvider(
     },
     state: () => sentState,
     clientInformation() {
-      const { client, redirect: registered } = kept();
+      const { client, redirect: registered } = draft;
       if (oauth?.client_id !== undefined) {
         const issuer = client?.client_id === oauth.client_id ? client.issuer : undefined;
         return withSecret({ client_id: oauth.client_id, ...(issuer !== undefined && { issuer }) }, oauth);
@@ -385,25 +431,28 @@ function createLoginProvider(
       // A secret of the configuration stays there.
       const { client_secret, ...open } = client;
       const own = oauth?.client_secret === undefined && client_secret !== undefined ? { client_secret } : {};
-      logins.write({ ...kept(), client: { ...open, ...own }, redirect });
+      draft = { ...draft, client: { ...open, ...own }, redirect };
     },
     // A login always asks anew: whoever types it wants another account, or has lost the old one.
     tokens: () => undefined,
     saveTokens(tokens) {
-      const now = kept();
       const client =
-        now.client ?? (oauth?.client_id === undefined ? undefined : { client_id: oauth.client_id });
-      logins.write(withTokens({ ...now, client, redirect }, tokens, logins.now()));
+        draft.client ?? (oauth?.client_id === undefined ? undefined : { client_id: oauth.client_id });
+      draft = withTokens({ ...draft, client, redirect }, tokens, logins.now());
+      logins.write(draft);
     },
     redirectToAuthorization(address) {
-      if (!/^https?:$/.test(address.protocol)) throw new Error(`not a web address: ${address.protocol}`);
+      if (!/^https?:$/.test(address.protocol))
+        throw new UnusableAnswer(`not a web address: ${address.protocol}`);
       seen.address = address;
     },
     saveCodeVerifier(verifier) {
       seen.verifier = verifier;
     },
     codeVerifier: () => seen.verifier,
-    saveDiscoveryState: (discovery) => logins.write({ ...kept(), discovery }),
+    saveDiscoveryState(discovery) {
+      draft = { ...draft, discovery };
+    },
   };
 }
 
@@ -428,7 +477,20 @@ function isUnknownClient(error: unknown): boolean {
   return error instanceof InvalidClientError || error instanceof UnauthorizedClientError;
 }
 
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
+}
+
+/** Too large, no JSON, or JSON of another shape than the protocol's. */
+function isUnusableAnswer(error: unknown): boolean {
+  if (error instanceof UnusableAnswer || error instanceof SyntaxError) return true;
+  return error instanceof Error && (/ZodError$/.test(error.name) || "issues" in error);
+}
+
 function errorMessage(error: unknown): string {
-  if (error instanceof OAuthError) return `${error.errorCode} ${error.message}`.trim();
-  return error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  // The library puts the server's whole answer behind its own words.
+  const [own = ""] = text.split(/[.:]? ?Raw body:/);
+  const short = own.length > LONGEST_REASON ? `${own.slice(0, LONGEST_REASON)}…` : own;
+  return error instanceof OAuthError ? `${error.errorCode} ${short}`.trim() : short;
 }

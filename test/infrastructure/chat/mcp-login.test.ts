@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { McpServerSettings } from "../../../src/domain/chat/mcp-servers.ts";
@@ -154,6 +154,35 @@ test("a token goes to the address it was made for, and nowhere else", async () =
   expect((await open(theirs)).unavailable).toEqual([NEEDED]);
 });
 
+const keptFiles = () => (existsSync(logins.folder) ? readdirSync(logins.folder) : []);
+
+test.each<[string, NonNullable<OauthMcpOptions["metadata"]>]>([
+  [
+    "an address that is none of the web",
+    (base) =>
+      Response.json({
+        issuer: base,
+        authorization_endpoint: "javascript:alert(1)",
+        token_endpoint: `${base}/token`,
+        response_types_supported: ["code"],
+      }),
+  ],
+  ["junk", () => new Response("<html>", { headers: { "content-type": "application/json" } })],
+  ["another shape", () => Response.json({ hello: [1] })],
+  ["more than 1 MiB", () => new Response(`{"issuer": "${"x".repeat(1024 * 1024)}"}`)],
+])("an authorization server that answers with %s is refused, and nothing is kept", async (_, metadata) => {
+  const server = start({ metadata });
+  expect(await login(server)).toEqual({ kind: "bad-server" });
+  expect(keptFiles()).toEqual([]);
+});
+
+test("an authorization server that does not answer is not waited for", async () => {
+  const server = start({ metadata: () => new Promise(() => {}) });
+  const outcome = await loginToMcpServer(settings(server.url), logins, never, { answerMs: 300 });
+  expect(outcome).toEqual({ kind: "silent", detail: "1" });
+  expect(keptFiles()).toEqual([]);
+});
+
 test("an address pasted by hand ends the login; another's answer does not", async () => {
   const server = start();
   const paste = (choose: (back: string) => string) =>
@@ -163,9 +192,16 @@ test("an address pasted by hand ends the login; another's answer does not", asyn
       announce: async (address) => choose(await server.browse(address, { stay: true })),
     });
   expect(await paste((back) => back.replace(/state=[^&]*/, "state=forged"))).toMatchObject({
-    kind: "failed",
+    kind: "bad-paste",
+    detail: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback\?$/),
   });
-  expect(await paste(() => "nonsense")).toMatchObject({ kind: "failed" });
+  for (const junk of ["nonsense", "", "  ", "?code=x"])
+    expect(await paste(() => junk)).toMatchObject({ kind: "bad-paste" });
+  expect(await paste(() => "?error=access_denied&error_description=not+you")).toEqual({
+    kind: "denied",
+    detail: "access_denied not you",
+  });
+  expect(keptFiles()).toEqual([]);
   expect(await paste((back) => `  ${back}\n`)).toEqual({ kind: "done" });
 });
 
@@ -206,7 +242,7 @@ test("whoever refuses, stops or cannot be registered is told so, and nothing is 
       return null;
     },
   });
-  expect(refused).toEqual({ kind: "failed", detail: "access_denied" });
+  expect(refused).toEqual({ kind: "denied", detail: "access_denied" });
   const stop = new AbortController();
   const stopped = await loginToMcpServer(settings(server.url), logins, {
     page,
@@ -227,7 +263,7 @@ test("whoever refuses, stops or cannot be registered is told so, and nothing is 
   expect(await loginToMcpServer(settings("http://127.0.0.1:1/mcp"), logins, never)).toMatchObject({
     kind: "failed",
   });
-  expect(logins.read(server.url)?.tokens).toBeUndefined();
+  expect(keptFiles()).toEqual([]);
 });
 const never = { page, signal: new AbortController().signal, announce: async () => null };
 

@@ -241,6 +241,8 @@ export const mcpTexts = {
   unusable: (server: string, detail: string) => `✗ ${server}: ${detail}`,
   works: (server: string, tools: readonly string[], readOnly: number) =>
     `✓ ${server}: ${tools.length} tools, ${readOnly} of them read-only: ${tools.join(", ")}`,
+  notWeb: (address: string) =>
+    `${address} is no address of an MCP server: it begins with http:// or https://.`,
   added: (name: string, file: string) => `Added ${name} to ${file}. Try it: picoclaw mcp test ${name}`,
   removed: (name: string) => `Removed: ${name}`,
   loginState: {
@@ -269,6 +271,14 @@ export const mcpTexts = {
       `${name} does not register clients by itself. Create an OAuth application there and set mcp_servers.${name}.oauth.client_id.`,
     "too-late": () => "Nobody logged in within five minutes. Nothing was saved.",
     stopped: () => "Stopped. Nothing was saved.",
+    "bad-server": (name: string) =>
+      `The login to ${name} did not work: its authorization server gives answers that cannot be used. Nothing was saved.`,
+    silent: (name: string, seconds: string) =>
+      `The login to ${name} did not work: no answer within ${seconds} seconds. Nothing was saved.`,
+    denied: (name: string, reason: string) =>
+      `The server refused the login to ${name}: ${reason}. Nothing was saved.`,
+    "bad-paste": (name: string, address: string) =>
+      `This is not the address of this login to ${name}. Paste the whole address where the browser ended; it begins with ${address} and has code= and state= in it. Nothing was saved; to begin again: picoclaw mcp login ${name} --paste`,
     failed: (name: string, detail: string) => `The login to ${name} did not work: ${detail}`,
   },
   loggedOut: (name: string) => `Logged out of ${name}.`,

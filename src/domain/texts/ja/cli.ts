@@ -226,6 +226,8 @@ export const mcpTexts: typeof englishMcpTexts = {
   unusable: (server, detail) => `✗ ${server}: ${detail}`,
   works: (server, tools, readOnly) =>
     `✓ ${server}: ツール ${tools.length} 個（読み取り専用 ${readOnly} 個）: ${tools.join("、")}`,
+  notWeb: (address) =>
+    `${address} は MCP サーバーのアドレスではありません。http:// か https:// で始まるアドレスを指定してください。`,
   added: (name, file) => `${name} を ${file} に追加しました。確認するには: picoclaw mcp test ${name}`,
   removed: (name) => `削除しました: ${name}`,
   loginState: {
@@ -254,6 +256,14 @@ export const mcpTexts: typeof englishMcpTexts = {
       `${name} はクライアントの自動登録に対応していません。相手側で OAuth アプリケーションを作成し、mcp_servers.${name}.oauth.client_id に設定してください。`,
     "too-late": () => "5 分以内にログインがありませんでした。何も保存していません。",
     stopped: () => "中断しました。何も保存していません。",
+    "bad-server": (name) =>
+      `${name} にログインできませんでした: 認可サーバーの応答が使えない内容です。何も保存していません。`,
+    silent: (name, seconds) =>
+      `${name} にログインできませんでした: ${seconds} 秒以内に応答がありませんでした。何も保存していません。`,
+    denied: (name, reason) =>
+      `サーバーが ${name} へのログインを拒否しました: ${reason}。何も保存していません。`,
+    "bad-paste": (name, address) =>
+      `${name} の今回のログインのアドレスではありません。ブラウザが最後に開いたアドレスを全部貼り付けてください。${address} で始まり、code= と state= を含みます。何も保存していません。やり直すには: picoclaw mcp login ${name} --paste`,
     failed: (name, detail) => `${name} にログインできませんでした: ${detail}`,
   },
   loggedOut: (name) => `${name} からログアウトしました。`,
