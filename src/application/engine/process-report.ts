@@ -1,4 +1,5 @@
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/engine.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { RunningProcess } from "../jobs/running-things.ts";
 import type {
@@ -41,7 +42,7 @@ export function toRunningProcesses(list: readonly BackgroundProcess[], now: Date
     kind: "process",
     id,
     under: null,
-    title: command,
+    title: cutMiddle(command, SHOWN_COMMAND),
     seconds: Math.max(0, Math.floor((now.getTime() - Date.parse(startedAt)) / 1000)),
     name,
     urls: ports.map(toUrl),
@@ -53,6 +54,9 @@ function toUrl(port: number): string {
   return `http://127.0.0.1:${port}/`;
 }
 
+/** Characters of a command in a list. */
+const SHOWN_COMMAND = 300;
+
 /** Cells of one row: name, state, time, where it is reached, command. */
 export function processCells(process: BackgroundProcess, words: ProcessMessages, now: Date): string[] {
   const { name, state, startedAt, ports, command } = process;
@@ -62,7 +66,7 @@ export function processCells(process: BackgroundProcess, words: ProcessMessages,
     wordState(state, words),
     wordDuration(until - Date.parse(startedAt), words),
     ports.map(toUrl).join(" "),
-    command.replace(/\s+/g, " "),
+    cutMiddle(command, SHOWN_COMMAND).replace(/\s+/g, " "),
   ];
 }
 

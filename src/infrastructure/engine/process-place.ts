@@ -2,6 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "n
 import { join, relative } from "node:path";
 import type { ProcessConfinement } from "../../application/ports/engine-processes.ts";
 import type { ProcessRunner, View } from "../../application/ports/jobs-transaction.ts";
+import { isGitName } from "../../domain/policy/protection.ts";
 import type { Sandbox } from "./folder-workspace.ts";
 import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
 import { isInside } from "./git-roots.ts";
@@ -31,20 +32,17 @@ interface PlaceRequest {
 }
 
 /**
- * Opens the live folder for a process. In a sandbox git's own files can be read and not written: a hook or a setting that a
- * server writes would run outside with the user's next git command.
+ * Opens the live folder for a process. In a sandbox the git directories that are there can be read and not written: a hook or
+ * a setting that a server writes would run outside with the user's next git command.
  */
 export async function openLivePlace(
   sandbox: Sandbox,
   request: PlaceRequest,
 ): Promise<ProcessPlace | { readonly complaint: string }> {
   const { root, run } = request;
-  const git = join(root, ".git");
-  const stats = lstatSync(git, { throwIfNoEntry: false });
-  const hasGit = stats?.isDirectory() === true || stats?.isFile() === true;
   const copies = [
     { original: root, copy: root },
-    ...(hasGit ? [{ original: git, copy: git, readOnly: true }] : []),
+    ...findGitPlaces(root).map((place) => ({ original: place, copy: place, readOnly: true })),
   ];
   const confined = await confineAt(sandbox, request, copies);
   if (confined !== null) return confined;
@@ -66,6 +64,54 @@ export async function openLivePlace(
     insidePorts: null,
     stop: async () => {},
   };
+}
+
+/** Folders that are looked through for git directories, those near the top first. */
+const MOST_FOLDERS = 50_000;
+/** Git directories that are guarded; all of them stand in one argument, which the kernel limits. */
+const MOST_GUARDED = 200;
+const MOST_GUARDED_BYTES = 40_000;
+
+/** Every `.git` below a folder, and every folder that git would take for a git directory; no symlink is followed. */
+function findGitPlaces(root: string): string[] {
+  const found: string[] = [];
+  const pending = [root];
+  let bytes = 0;
+  // The list grows while it is gone through: the nearest folders come first.
+  for (const folder of pending) {
+    for (const { name, isFolder } of entriesIn(folder)) {
+      const path = `${folder}/${name}`;
+      const isGit = isGitName(name) || (isFolder && isGitDirectory(path));
+      if (!isGit) {
+        if (isFolder && pending.length < MOST_FOLDERS) pending.push(path);
+        continue;
+      }
+      bytes += Buffer.byteLength(path);
+      if (found.length >= MOST_GUARDED || bytes > MOST_GUARDED_BYTES) return found;
+      found.push(path);
+    }
+  }
+  return found;
+}
+
+/** Folders and files alone: over a link or a socket nothing can be mounted. */
+function entriesIn(folder: string): { readonly name: string; readonly isFolder: boolean }[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() || entry.isFile())
+      .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
+  } catch {
+    return [];
+  }
+}
+
+function isGitDirectory(folder: string): boolean {
+  const has = (name: string) => lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return has("HEAD") && ((has("objects") && has("refs")) || has("commondir"));
+  } catch {
+    return false;
+  }
 }
 
 /** Null where nothing can be confined, and nothing has to be. */

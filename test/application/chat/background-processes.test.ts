@@ -35,6 +35,8 @@ test("/ps starts, lists, logs and stops a process of the workspace, with buttons
   expect(await at.send("/ps stop web")).toMatchObject({ ok: true, text: "Stopped: web" });
   expect((await at.send("/ps")).text).toStartWith("○ web · stopped");
   expect((await at.send("/ps clear")).text).toBe("1 forgotten.");
+  await at.send(`/ps start --name long : ${"x".repeat(50_000)}`);
+  expect((await at.send("/ps")).text.length).toBeLessThan(500);
   expect(at.asked).toHaveLength(0);
 });
 
@@ -75,11 +77,15 @@ test("what a process writes is somebody's change: undo does not take it back", a
   at = await openConversation(() => proposal("Write it", "```txt:a.txt\nours\n```"));
   names = ["writer"];
   await at.send(
-    "/ps start --name writer until [ -e go ]; do sleep 0.05; done; echo theirs >> a.txt; touch done; sleep 99",
+    "/ps start --name writer until [ -e go ]; do sleep 0.05; done; echo theirs >> a.txt; : > done; sleep 99",
   );
   await at.send("/code3 write it");
   at.write("go", "");
-  while (!("done" in at.tree())) await new Promise((resolve) => setTimeout(resolve, 20));
+  const deadline = performance.now() + 30_000;
+  while (!("done" in at.tree())) {
+    if (performance.now() > deadline) throw new Error((await at.send("/ps log writer")).text);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
   const reply = await at.send("/undo");
   expect(reply.ok).toBe(false);
   expect(reply.text).toContain("a.txt");

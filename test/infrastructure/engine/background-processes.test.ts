@@ -178,6 +178,27 @@ describe("a background process", () => {
     expect(existsSync(join(folder, "outside"))).toBe(false);
   });
 
+  test.if(requirePart("bwrap"))(
+    "cannot write the git directories below its folder that are there",
+    async () => {
+      const places = ["lib/.git", "deep/er/.git", "bare.git"];
+      for (const place of places) {
+        for (const name of ["hooks", "objects", "refs"])
+          mkdirSync(join(root, place, name), { recursive: true });
+        writeFileSync(join(root, place, "HEAD"), "ref: refs/heads/main\n");
+      }
+      mkdirSync(join(root, "pointed"));
+      writeFileSync(join(root, "pointed/.git"), "gitdir: ../bare.git\n");
+      const tries = places.map((place) => `echo x > ${place}/hooks/pre-commit || echo held:${place}`);
+      const script = `${tries.join("; ")}; echo gitdir: x > pointed/.git || echo held:pointed; mv lib moved; echo x > moved/.git/config || echo held:moved; sleep 300`;
+      const processes = open();
+      started(await processes.start({ command: script, name: "evil" }));
+      const log = (await processes.log("evil", 20))?.text ?? "";
+      for (const place of [...places, "pointed", "moved"]) expect(log).toContain(`held:${place}`);
+      expect(existsSync(join(root, "bare.git/hooks/pre-commit"))).toBe(false);
+    },
+  );
+
   test("that floods its log is slowed down, kept within the limit, and can be stopped", async () => {
     const processes = open();
     started(await processes.start({ command: "yes flood", name: "flood" }));
