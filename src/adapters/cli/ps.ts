@@ -2,6 +2,7 @@ import {
   processCells,
   toProcessJson,
   wordLog,
+  wordPlantedGit,
   wordStarted,
   wordStopped,
 } from "../../application/engine/process-report.ts";
@@ -71,7 +72,9 @@ async function list(program: CliProgram, opened: Opened, { values }: Flags): Pro
     program.out(`${JSON.stringify({ processes: found.map(toProcessJson) })}\n`);
     return EXIT.done;
   }
-  program.out(`${printable(tableOf(found, textsOf(opened), values.all === true))}\n`);
+  const planted = found.flatMap((process) => wordPlantedGit(process, opened.messages.locale));
+  const table = tableOf(found, textsOf(opened), values.all === true);
+  program.out(`${printable([table, ...planted].join("\n"))}\n`);
   return EXIT.done;
 }
 

@@ -33,6 +33,7 @@ export function toProcessJson(process: BackgroundProcess) {
     keeps: !endsWithProgram,
     runs: process.runs,
     confinement: process.confinement,
+    planted_git: process.plantedGit,
   };
 }
 
@@ -56,6 +57,8 @@ function toUrl(port: number): string {
 
 /** Characters of a command in a list. */
 const SHOWN_COMMAND = 300;
+
+const SHOWN_PLANTED = 5;
 
 /** Cells of one row: name, state, time, where it is reached, command. */
 export function processCells(process: BackgroundProcess, words: ProcessMessages, now: Date): string[] {
@@ -98,11 +101,19 @@ export function wordProcessList(list: readonly BackgroundProcess[], locale: Loca
   return list
     .map((process) => {
       const [name, state, time, ports, command] = processCells(process, words, now);
-      return [`${isUp(process) ? "●" : "○"} ${name}`, state, time, ports, command]
+      const line = [`${isUp(process) ? "●" : "○"} ${name}`, state, time, ports, command]
         .filter((cell) => cell !== "")
         .join(" · ");
+      return [line, ...wordPlantedGit(process, locale)].join("\n");
     })
     .join("\n");
+}
+
+/** No line, or one. */
+export function wordPlantedGit({ name, plantedGit }: BackgroundProcess, locale: Locale): string[] {
+  if (plantedGit.length === 0) return [];
+  const shown = plantedGit.slice(0, SHOWN_PLANTED).map((path) => cutMiddle(path, SHOWN_COMMAND));
+  return [processMessagesFor(locale).plantedGit(name, shown, plantedGit.length - shown.length)];
 }
 
 export function isUp({ state }: BackgroundProcess): boolean {
@@ -119,7 +130,10 @@ export function wordStarted(
   if (!started.ok) return wordNotStarted(started, words);
   const { process } = started;
   const { name, ports, port, state, confinement } = process;
-  if (state.kind === "ended") return [words.ranToEnd(name), wordState(state, words)].join(" ");
+  if (state.kind === "ended") {
+    const line = [words.ranToEnd(name), wordState(state, words)].join(" ");
+    return [line, ...wordPlantedGit(process, locale)].join("\n");
+  }
   const facts = [
     process.endsWithProgram ? words.endsWithProgram : words.keeps,
     ...(process.restartsOnLanding ? [words.restartsOnLanding] : []),
@@ -170,7 +184,7 @@ export function wordStopped(stopped: ProcessStopped, locale: Locale): string {
   const words = processMessagesFor(locale);
   switch (stopped.status) {
     case "stopped":
-      return words.stopped(stopped.process.name);
+      return [words.stopped(stopped.process.name), ...wordPlantedGit(stopped.process, locale)].join("\n");
     case "not-running":
       return words.notRunning(stopped.process.name);
     case "survived":

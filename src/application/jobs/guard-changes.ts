@@ -84,6 +84,12 @@ function createGitGuard(sides: BeforeAndAfter): GitGuard {
   };
 }
 
+/** Those of these files, all of them new, that no job might leave: the rule for what comes into a folder without a job. */
+export function judgeNewGitFiles(sides: BeforeAndAfter, paths: readonly string[]): string[] {
+  const git = createGitGuard(sides);
+  return paths.filter((path) => git.forbids({ path, kind: "added" }) !== null);
+}
+
 interface GitPath {
   readonly path: string;
   readonly directory: string;

@@ -66,6 +66,11 @@ export interface BackgroundProcess {
   readonly runs: number;
   /** `limited`: it can write to the workspace alone, but sees more of the machine. Null before it runs. */
   readonly confinement: ProcessConfinement | null;
+  /**
+   * Hooks and settings of git directories that came below the folder since it started, which no job could have left there:
+   * from the process or from somebody else. The user's next git command would obey them.
+   */
+  readonly plantedGit: readonly string[];
 }
 
 export type ProcessConfinement = "confined" | "limited" | "none";

@@ -337,6 +337,7 @@ async function describe(
     over,
     runs,
     confinement,
+    plantedGit: settled.plantedGit ?? [],
   };
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/engine-processes.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import { createGitWatch } from "./git-places.ts";
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
 import type { ProcessPlace } from "./process-place.ts";
 import {
@@ -29,6 +30,7 @@ export interface KeeperDeps {
 }
 
 const LOOK_MS = 500;
+const GIT_LOOK_MS = 3000;
 const KEPT_OUTPUT_BYTES = 1024;
 
 /** How a keeper is asked for something: by signals, because they reach it from any program of the same user. */
@@ -67,8 +69,10 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
   process.on(KEEPER_SIGNALS.restart, restart);
   const watch = setInterval(createWatch(parts, first, { stop, restart }), LOOK_MS);
   save({});
+  const git = first.over === null ? watchGit(first.root, save) : null;
   for (;;) {
     const end = await runOnce({ ...parts, save, log, signal: running.abort.signal }, state.record);
+    git?.look();
     if (wishes.stop === null && wishes.again) {
       wishes.again = false;
       running.abort = new AbortController();
@@ -76,9 +80,29 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
       continue;
     }
     clearInterval(watch);
+    git?.end();
     save({ isUp: false, openedPorts: [], end: wishes.stop === null ? end : { ...end, why: wishes.stop } });
     return;
   }
+}
+
+/** Seldom, where a look takes long: a hundredth of the time at most. */
+function watchGit(root: string, save: Run["save"]): { readonly look: () => void; readonly end: () => void } {
+  const find = createGitWatch(root);
+  const state = { known: "", next: 0 };
+  const look = () => {
+    const began = performance.now();
+    const plantedGit = find();
+    const now = performance.now();
+    state.next = now + Math.max(GIT_LOOK_MS, (now - began) * 100);
+    if (plantedGit.join("\0") === state.known) return;
+    state.known = plantedGit.join("\0");
+    save({ plantedGit });
+  };
+  const timer = setInterval(() => {
+    if (performance.now() >= state.next) look();
+  }, GIT_LOOK_MS);
+  return { look, end: () => clearInterval(timer) };
 }
 
 /** Looks for the reasons to end or to start again that nobody tells. */

@@ -2,9 +2,9 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "n
 import { join, relative } from "node:path";
 import type { ProcessConfinement } from "../../application/ports/engine-processes.ts";
 import type { ProcessRunner, View } from "../../application/ports/jobs-transaction.ts";
-import { isGitName } from "../../domain/policy/protection.ts";
 import type { Sandbox } from "./folder-workspace.ts";
 import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
+import { findGitPlaces } from "./git-places.ts";
 import { isInside } from "./git-roots.ts";
 import { jobFolder, type Op, opSlotPath, readOwnPlan, readState } from "./job-folder.ts";
 import { createProcessRunner } from "./process-runner.ts";
@@ -42,7 +42,7 @@ export async function openLivePlace(
   const { root, run } = request;
   const copies = [
     { original: root, copy: root },
-    ...findGitPlaces(root).map((place) => ({ original: place, copy: place, readOnly: true })),
+    ...guardedPlaces(root).map((place) => ({ original: place, copy: place, readOnly: true })),
   ];
   const confined = await confineAt(sandbox, request, copies);
   if (confined !== null) return confined;
@@ -66,52 +66,21 @@ export async function openLivePlace(
   };
 }
 
-/** Folders that are looked through for git directories, those near the top first. */
-const MOST_FOLDERS = 50_000;
 /** Git directories that are guarded; all of them stand in one argument, which the kernel limits. */
 const MOST_GUARDED = 200;
 const MOST_GUARDED_BYTES = 40_000;
 
-/** Every `.git` below a folder, and every folder that git would take for a git directory; no symlink is followed. */
-function findGitPlaces(root: string): string[] {
-  const found: string[] = [];
-  const pending = [root];
+/** Those that are mounted over themselves; over a link nothing can be mounted. */
+function guardedPlaces(root: string): string[] {
   let bytes = 0;
-  // The list grows while it is gone through: the nearest folders come first.
-  for (const folder of pending) {
-    for (const { name, isFolder } of entriesIn(folder)) {
-      const path = `${folder}/${name}`;
-      const isGit = isGitName(name) || (isFolder && isGitDirectory(path));
-      if (!isGit) {
-        if (isFolder && pending.length < MOST_FOLDERS) pending.push(path);
-        continue;
-      }
+  return findGitPlaces(root)
+    .filter(({ path, kind }) => path !== "" && kind !== "symlink")
+    .map(({ path }) => join(root, path))
+    .slice(0, MOST_GUARDED)
+    .filter((path) => {
       bytes += Buffer.byteLength(path);
-      if (found.length >= MOST_GUARDED || bytes > MOST_GUARDED_BYTES) return found;
-      found.push(path);
-    }
-  }
-  return found;
-}
-
-/** Folders and files alone: over a link or a socket nothing can be mounted. */
-function entriesIn(folder: string): { readonly name: string; readonly isFolder: boolean }[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() || entry.isFile())
-      .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
-  } catch {
-    return [];
-  }
-}
-
-function isGitDirectory(folder: string): boolean {
-  const has = (name: string) => lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }) !== undefined;
-  try {
-    return has("HEAD") && ((has("objects") && has("refs")) || has("commondir"));
-  } catch {
-    return false;
-  }
+      return bytes <= MOST_GUARDED_BYTES;
+    });
 }
 
 /** Null where nothing can be confined, and nothing has to be. */

@@ -48,6 +48,8 @@ export interface ProcessRecord {
   /** It runs: the command was started, and is not over. */
   readonly isUp: boolean;
   readonly confinement: ProcessConfinement | null;
+  /** Files of git directories that came since the start and hold what no job may leave there. */
+  readonly plantedGit?: readonly string[];
   readonly end: ProcessEnd | null;
 }
 

@@ -29,6 +29,7 @@ const web: BackgroundProcess = {
   over: null,
   runs: 1,
   confinement: "confined",
+  plantedGit: [],
 };
 const ended: BackgroundProcess = {
   ...web,

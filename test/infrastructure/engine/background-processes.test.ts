@@ -199,6 +199,40 @@ describe("a background process", () => {
     },
   );
 
+  test("that makes a git directory with hooks or settings is told with them, and nothing else is", async () => {
+    mkdirSync(join(root, "old/.git/hooks"), { recursive: true });
+    writeFileSync(join(root, "old/.git/hooks/pre-commit"), "mine");
+    const processes = open();
+    const script = [
+      "mkdir old2; mv old old2/moved",
+      "for at in . sub bare plain; do git init -q $at; done",
+      "git config core.fsmonitor 'touch pwn'",
+      "echo x > sub/.git/hooks/pre-commit",
+      "mkdir made; cd made; ln -s ../sub/.git .git; cd ..",
+      "mv bare/.git b; rm -r bare; mkfifo b/hooks/update; mv b bare",
+      "mkdir -p old/.git; printf '[core]\\n\\tsshCommand = x\\n' > old/.git/config",
+    ];
+    const outcome = started(await processes.start({ command: script.join("; "), name: "evil" }));
+    expect(outcome.state).toMatchObject({ kind: "ended", exitCode: 0 });
+    expect(outcome.plantedGit.toSorted()).toEqual([
+      ".git/config",
+      "bare/hooks/update",
+      "made/.git",
+      "old/.git/config",
+      "sub/.git/hooks/pre-commit",
+    ]);
+  });
+
+  test("is told with them while it runs", async () => {
+    const processes = open();
+    started(await processes.start({ command: "mkdir -p a/.git/hooks; : > a/.git/hooks/update; sleep 300" }));
+    const [found] = await until(async () => {
+      const list = await processes.list();
+      return list[0]?.plantedGit.length === 1 && list;
+    });
+    expect(found).toMatchObject({ state: { kind: "running" }, plantedGit: ["a/.git/hooks/update"] });
+  });
+
   test("that floods its log is slowed down, kept within the limit, and can be stopped", async () => {
     const processes = open();
     started(await processes.start({ command: "yes flood", name: "flood" }));

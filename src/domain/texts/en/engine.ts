@@ -32,6 +32,8 @@ export const processTexts = {
   notListening: (port: number) => `It does not listen on port ${port} yet.`,
   hint: (name: string) => `Its output: picoclaw ps log ${name} · to end it: picoclaw ps stop ${name}`,
   chatHint: (name: string) => `Its output: /ps log ${name} · to end it: /ps stop ${name}`,
+  plantedGit: (name: string, paths: readonly string[], more: number) =>
+    `CAUTION: since ${name} started, hooks or settings have come into new git directories: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Your next git command there would obey them. If they are not yours, remove them first.`,
   liveWrites: "What it writes to the folder cannot be undone.",
   endedAtOnce: (name: string, how: string) => `${name} ended at once: ${how}`,
   lastLines: "Its last lines:",
