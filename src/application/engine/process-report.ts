@@ -1,5 +1,5 @@
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/engine.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { RunningProcess } from "../jobs/running-things.ts";
 import type {
@@ -112,7 +112,7 @@ export function wordProcessList(list: readonly BackgroundProcess[], locale: Loca
 /** No line, or one. */
 export function wordPlantedGit({ name, plantedGit }: BackgroundProcess, locale: Locale): string[] {
   if (plantedGit.length === 0) return [];
-  const shown = plantedGit.slice(0, SHOWN_PLANTED).map((path) => cutMiddle(path, SHOWN_COMMAND));
+  const shown = plantedGit.slice(0, SHOWN_PLANTED).map((path) => shownPath(cutMiddle(path, SHOWN_COMMAND)));
   return [processMessagesFor(locale).plantedGit(name, shown, plantedGit.length - shown.length)];
 }
 
