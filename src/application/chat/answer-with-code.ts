@@ -26,7 +26,7 @@ import {
   coderLoop,
 } from "../coder/coder-loop.ts";
 import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked } from "../coder/explorer.ts";
-import { createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
+import { type ContestedFile, createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
@@ -288,6 +288,12 @@ export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
     checked: ChecksFacts | null,
     held: readonly PatchCommand[],
   ) => Promise<boolean>;
+  /** Takes its draft without the files whose conflict it did not settle, with the commands that have not run. */
+  readonly handOver?: (
+    ending: CoderEnding,
+    contested: readonly ContestedFile[],
+    held: readonly PatchCommand[],
+  ) => Promise<void>;
   /** Where others work on the same message. */
   readonly beside?: SharedBench;
   readonly time?: { leftMs: number };
@@ -306,7 +312,7 @@ export async function answerWithCode(parts: ChatDeps, turn: ChatTurn, request: C
 export async function runCoder(
   parts: ChatDeps,
   turn: ChatTurn,
-  { role, text, planOnly, steering, chosen, beside, time, isSubAgent = false }: CoderRun,
+  { role, text, planOnly, steering, chosen, handOver, beside, time, isSubAgent = false }: CoderRun,
 ): Promise<CoderRunResult> {
   const { settings, workspace } = parts;
   const shownFiles = createShownFiles();
@@ -370,6 +376,9 @@ export async function runCoder(
     steering,
     ...(chosen !== undefined && {
       chosen: (ending) => chosen(ending, checked(), bench.heldCommands?.() ?? []),
+    }),
+    ...(handOver !== undefined && {
+      handOver: (ending, contested) => handOver(ending, contested, bench.heldCommands?.() ?? []),
     }),
     signal: turn.signal,
     tell(event) {

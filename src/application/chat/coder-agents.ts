@@ -6,6 +6,7 @@ import { createRunInTurn } from "../coder/candidates.ts";
 import type { CoderEnd, CoderEnding } from "../coder/coder-loop.ts";
 import type { Delegation } from "../coder/explorer.ts";
 import { type Lending, type ReturnedWork, wordReturnConflicts } from "../coder/lend-draft.ts";
+import type { ContestedFile } from "../coder/shown-files.ts";
 import { agentSource } from "../jobs/job-facts.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { ChatEvent } from "../ports/chat.ts";
@@ -24,6 +25,12 @@ export interface SubAgentRun {
   readonly steering: () => readonly string[];
   /** Asked once, when its draft could land; never taken, since its work goes back instead. */
   readonly chosen: (ending: CoderEnding, checked: unknown, held: readonly PatchCommand[]) => Promise<boolean>;
+  /** It did not settle a conflict with saves in the workspace: the rest goes back all the same. */
+  readonly handOver: (
+    ending: CoderEnding,
+    contested: readonly ContestedFile[],
+    held: readonly PatchCommand[],
+  ) => Promise<void>;
   readonly beside: { readonly openDraft: Workspace["openDraft"]; readonly files?: WorkspaceFiles };
   readonly time: { leftMs: number };
 }
@@ -206,6 +213,11 @@ async function workOn(
           held = [...waiting];
           if (reached.red === null && !turn.signal.aborted) returned = await lent.giveBack(0);
           return false;
+        },
+        async handOver(reached, contested, waiting) {
+          ending = reached;
+          held = [...waiting];
+          if (!turn.signal.aborted) returned = await lent.giveBack(0, contested);
         },
         // A writer's draft stands over the workspace: only saves there are others' for it, and the coder's draft merges the rest.
         beside: { openDraft: lent.openDraft, ...(!asked.writes && { files: lent.files }) },

@@ -19,7 +19,7 @@ import {
   wordStatuses,
 } from "./coder-reports.ts";
 import type { AskedContext } from "./explorer.ts";
-import { type StaleEdit, wordStaleEdits } from "./shown-files.ts";
+import { type ContestedFile, type StaleEdit, wordStaleEdits } from "./shown-files.ts";
 
 /** How a coder's work on one message ended. */
 export type CoderEnd =
@@ -109,6 +109,8 @@ export interface CoderLoop {
   readonly steering: () => readonly string[];
   /** Where several coders work on a message: whether this one's draft is taken. Asked, once, when it would end. */
   readonly chosen?: (ending: CoderEnding) => Promise<boolean>;
+  /** Where its work goes to another coder: takes the draft but for these files, which others changed, too. */
+  readonly handOver?: (ending: CoderEnding, contested: readonly ContestedFile[]) => Promise<void>;
   readonly signal: AbortSignal;
   readonly tell: (event: CoderEvent) => void;
   readonly mask: (text: string) => string;
@@ -251,7 +253,16 @@ async function endGivenUp(
 }
 
 /** Others changed the same lines and nobody brought the two together: whatever `onRed` says, it must not land over them. */
-async function endContested({ bench, limits }: CoderLoop, state: LoopState): Promise<CoderEnd> {
+async function endContested(
+  { bench, limits, handOver }: CoderLoop,
+  state: LoopState,
+  contested: readonly ContestedFile[] = [],
+): Promise<CoderEnd> {
+  const { proposal, red, attempts } = state;
+  if (handOver !== undefined && proposal !== null) {
+    await handOver({ proposal, red, attempts }, contested);
+    return { kind: "passed-over" };
+  }
   const result = limits.onRed === "discard" ? null : await bench.keep("conflict");
   return endWorked(state, result, { why: "conflict" }, "");
 }
@@ -262,7 +273,8 @@ async function endUnsettled(loop: CoderLoop, state: LoopState, words: string): P
   if (words !== "" && loop.bench.changes().length === 0) return { kind: "said", text: words };
   if (words !== "") state.answers.push(words);
   state.red = { kind: "conflict", failed: [], brief: state.contested.join(", ") };
-  return endContested(loop, state);
+  const contested = state.contested.map((path) => ({ path, shown: undefined, yours: undefined }));
+  return endContested(loop, state, contested);
 }
 
 function endWorked(
@@ -515,10 +527,11 @@ async function attemptProposal(
     return sendConflictBack(loop, state, stale);
   }
   if (isContested || stale.length > 0) {
-    const paths = [...settled.stale, ...stale].map(({ path }) => path);
-    state.red = { kind: "conflict", failed: [], brief: paths.join(", ") };
+    const contested = [...settled.stale, ...stale];
+    const brief = contested.map(({ path }) => path).join(", ");
+    state.red = { kind: "conflict", failed: [], brief };
     state.attempts = number;
-    return { end: await endContested(loop, state) };
+    return { end: await endContested(loop, state, contested) };
   }
   const { results } = carried;
   const failed = results.filter(({ success }) => !success);

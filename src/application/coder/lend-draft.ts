@@ -2,6 +2,7 @@ import { decodeText, isLockFile, isSameFile } from "../../domain/jobs/file-bytes
 import type { Draft } from "../jobs/draft.ts";
 import type { TakenEdit, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { ContestedFile } from "./shown-files.ts";
 
 /**
  * A coder's draft, lent to its sub-agents: each works in a draft of its own that begins as the lender stands, and its work
@@ -19,8 +20,11 @@ export interface LentDraft {
   readonly files: WorkspaceFiles;
   /** Opens the sub-agent's draft, once. */
   readonly openDraft: Workspace["openDraft"];
-  /** Merges what the sub-agent's draft has into the lender. Those of several sub-agents follow each other. */
-  giveBack(attempt: number): Promise<ReturnedWork>;
+  /**
+   * Merges what the sub-agent's draft has into the lender, but for files whose conflict it did not settle. Those of several
+   * sub-agents follow each other.
+   */
+  giveBack(attempt: number, contested?: readonly ContestedFile[]): Promise<ReturnedWork>;
 }
 
 export interface ReturnedWork {
@@ -98,10 +102,17 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
             draft = opened.draft;
             return opened;
           }),
-        giveBack: (attempt) =>
+        giveBack: (attempt, contested = []) =>
           inTurn(async () => {
             if (draft === null) return { taken: [], merged: [], conflicts: [], failed: [], trouble: "" };
-            const returned = await mergeInto({ lender, draft, copied, workspace, attempt });
+            const returned = await mergeInto({
+              lender,
+              draft,
+              copied,
+              workspace,
+              attempt,
+              unsettled: contested,
+            });
             onTaken(returned.taken);
             return returned;
           }),
@@ -143,18 +154,27 @@ interface ReturnDeps extends Pick<LendingDeps, "lender" | "workspace"> {
   /** The files that the sub-agent's draft began with, where they were not the workspace's. */
   readonly copied: ReadonlyMap<string, TakenEdit>;
   readonly attempt: number;
+  readonly unsettled: readonly ContestedFile[];
 }
 
 /**
  * Brings the sub-agent's draft onto the workspace of now, so that what it did not begin with is the workspace's, and merges
  * it into the lender file by file: base is what it began with.
  */
-async function mergeInto({ lender, draft, copied, workspace, attempt }: ReturnDeps): Promise<ReturnedWork> {
+async function mergeInto({
+  lender,
+  draft,
+  copied,
+  workspace,
+  attempt,
+  unsettled,
+}: ReturnDeps): Promise<ReturnedWork> {
   const rebased = await draft.rebase();
   const failed = rebased.failed.map(({ command }) => command.target);
   const contested = new Map(
     rebased.conflicts.map(({ path, base, ours }) => [path, { path, base: asText(base), ours: asText(ours) }]),
   );
+  for (const { path, shown, yours } of unsettled) contested.set(path, { path, base: shown, ours: yours });
   const conflicts: ReturnConflict[] = [...contested.values()];
   const edits: TakenEdit[] = [];
   const merged = new Set<string>();

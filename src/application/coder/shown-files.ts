@@ -93,6 +93,9 @@ export interface StaleEdit {
   readonly other: OtherChange;
 }
 
+/** A file whose conflict was not settled, with the texts that are known. */
+export type ContestedFile = Pick<StaleEdit, "path" | "shown" | "yours">;
+
 export interface SettledCommands {
   /** Whole-file blocks of stale files hold what was merged. */
   readonly commands: readonly PatchCommand[];

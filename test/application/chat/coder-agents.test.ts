@@ -383,3 +383,23 @@ test.if(requirePart("bwrap"))(
     expect(told).toContain("exit code 0\nprotected file cannot be modified: .env (restored)\n<output>");
   },
 );
+
+test.if(requirePart("bwrap"))(
+  "a file that the user saves all the time comes back as texts, and the rest of the sub-agent's work is taken",
+  async () => {
+    at = await open(
+      (_, turn) => (turn === 0 ? delegate({ task: "delete it", write: true }) : "Done."),
+      (_, turn) => {
+        at.write("f.txt", `saved ${turn}\n`);
+        return proposal("p", bash("rm f.txt; echo valuable > valuable.txt"));
+      },
+    );
+    at.write("f.txt", "begin\n");
+    const reply = await at.send("/code3 go");
+    expect(reply.ok).toBe(true);
+    const [heard = ""] = results(at.asked.at(-1) as AskedRequest);
+    expect(heard).toMatch(/In your draft now: valuable\.txt\nf\.txt: not taken.* The sub-agent deleted it\./);
+    expect([at.read("f.txt"), at.read("valuable.txt")]).toEqual(["saved 2\n", "valuable\n"]);
+    expect(at.archive.list().filter(({ state }) => state === "staged")).toEqual([]);
+  },
+);
