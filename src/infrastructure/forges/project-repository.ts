@@ -239,7 +239,10 @@ async function pushBranch(parts: ProjectRepositoryDeps, request: PushRequest): P
   const { signal } = request;
   const reader = await openReader(parts, signal);
   if ("status" in reader) return { status: "failed", reason: "other", message: reader.status };
-  if (await bringsSecret(reader, request)) return { status: "secret" };
+  const brings = await bringsSecret(reader, request);
+  if (brings === true) return { status: "secret" };
+  if (brings === null)
+    return { status: "failed", reason: "other", message: "the commits could not be searched for secrets" };
   try {
     return await withHostGit(parts, request, (git) => pushFrom(git, request));
   } catch (error) {
@@ -336,10 +339,12 @@ async function pushFrom(git: HostGit, { url, commit, branch }: PushRequest): Pro
     : { status: "failed", reason: "other", message: "" };
 }
 
-async function bringsSecret(reader: RepositoryReader, request: PushRequest): Promise<boolean> {
+/** Null where the commits cannot be read. Without a known base, those count that no remote is known to have. */
+async function bringsSecret(reader: RepositoryReader, request: PushRequest): Promise<boolean | null> {
   const secrets = searchableSecrets(request.secrets);
   if (secrets.length === 0) return false;
-  const range = request.from === null ? [request.commit, "-1"] : [`${request.from}..${request.commit}`];
+  const range =
+    request.from === null ? [request.commit, "--not", "--remotes"] : [`${request.from}..${request.commit}`];
   const told = await reader.ask(
     "log",
     "--format=%B",
@@ -349,8 +354,9 @@ async function bringsSecret(reader: RepositoryReader, request: PushRequest): Pro
     "--no-textconv",
     ...range,
   );
+  if (told === null) return null;
   // A line that is removed, or stands around, brings nothing in.
-  const brought = (told ?? "").split("\n").filter((line) => !/^[- ]/.test(line));
+  const brought = told.split("\n").filter((line) => !/^[- ]/.test(line));
   return brought.some((line) => secrets.some((secret) => line.includes(secret)));
 }
 
