@@ -37,7 +37,7 @@ export const serveTexts = {
     "Connect your model: picoclaw init, then picoclaw serve.",
   ],
   stopping:
-    "Stopping: nothing new is taken, what runs is finished (at most 30 seconds; again to end it now).",
+    "Stopping: nothing new is taken, what runs is finished (at most 25 seconds; again to end it now).",
   stoppingHard: "Ended. What was not finished is taken up at the next start.",
   reloaded: "The configuration was read again.",
   workspaceMoved: (root: string) =>

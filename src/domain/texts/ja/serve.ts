@@ -32,7 +32,7 @@ export const serveTexts: typeof englishServeTexts = {
     "モデルをつなぐには: picoclaw init のあと picoclaw serve",
   ],
   stopping:
-    "停止します。新しい受付を止め、実行中のものを終えます（最大 30 秒。もう一度押すとすぐに終了します）。",
+    "停止します。新しい受付を止め、実行中のものを終えます（最大 25 秒。もう一度押すとすぐに終了します）。",
   stoppingHard: "終了しました。終わっていないものは次回の起動時に続けます。",
   reloaded: "設定を読み直しました。",
   workspaceMoved: (root) =>
