@@ -144,16 +144,23 @@ export function changeLines(
 
 interface Folded {
   readonly files: readonly Change[];
-  readonly git: number;
+  /** The number of changes in each git directory. */
+  readonly git: ReadonlyMap<string, number>;
   readonly ignored: readonly Change[];
 }
 
 /** The changes that a reader looks for, apart from git's bookkeeping and from paths that git ignores. */
 export function foldChanges(changes: readonly Change[]): Folded {
-  const own = changes.filter(({ path }) => !/(^|\/)\.git\//.test(path));
+  const gitOf = ({ path }: Change) => /^(?:.*?\/)?\.git(?=\/)/s.exec(path)?.[0];
+  const own = changes.filter((change) => gitOf(change) === undefined);
+  const git = new Map<string, number>();
+  for (const change of changes) {
+    const place = gitOf(change);
+    if (place !== undefined) git.set(place, (git.get(place) ?? 0) + 1);
+  }
   return {
     files: own.filter(({ ignored }) => ignored === undefined),
-    git: changes.length - own.length,
+    git,
     ignored: own.filter(({ ignored }) => ignored !== undefined),
   };
 }
@@ -161,7 +168,8 @@ export function foldChanges(changes: readonly Change[]): Folded {
 export function foldedLines(messages: Messages, { git, ignored }: Omit<Folded, "files">): string[] {
   const places = [...new Set(ignored.map((change) => change.ignored as string))];
   return [
-    ...(git > 0 ? [`  M .git (${git})`] : []),
+    ...[...git].slice(0, SHOWN).map(([place, count]) => `  M ${shownPath(place)} (${count})`),
+    ...(git.size > SHOWN ? [`  … +${git.size - SHOWN}`] : []),
     ...(ignored.length > 0 ? [`  ${reportMessages(messages.locale).ignored(ignored.length, places)}`] : []),
   ];
 }

@@ -1,7 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { failedOutcome, succeededOutcome } from "../../../src/application/jobs/file-edit.ts";
 import { limitNotes, networkNotes } from "../../../src/application/jobs/run-process-command.ts";
+import { changeLines } from "../../../src/application/jobs/word-notes.ts";
 import type { Transaction } from "../../../src/application/ports/jobs-transaction.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+
+test("the bookkeeping of each git directory is a line of its own", () => {
+  const paths = [".git/index", "lib/q/.git/HEAD", "lib/q/.git/modules/m/.git/x", "a.git/b"];
+  const changes = paths.map((path) => ({ path, kind: "added" as const }));
+  expect(changeLines(messagesFor("en"), changes)).toBe(
+    "Changed files: 4\n  A a.git/b\n  M .git (1)\n  M lib/q/.git (2)",
+  );
+});
 
 const refused = [{ host: "evil.example", reason: "not-allowed", count: 3 }] as const;
 const unreachable = failedOutcome("command failed", "curl: (6) Could not resolve host: a.example");
