@@ -63,7 +63,8 @@ const TELLS_TIMED_EN =
 
 const ZONE_EN = String.raw`(?:utc|gmt|[ckjmpn]st|[cmp]dt|e[sd]t|hst|cest|cet|eest|eet|bst|sgt|hkt|a[ecw][sd]t|nz[sd]t|msk)\b|[+-]\d`;
 /** Letters that are words, too, where they are not capitals. */
-const ZONE_CAPITALS = /^(?:[A-Z]{1,3}[SD]?T|ART|CAT|EAT|PKT|WAT|WIB)\b/;
+const ZONE_CAPITALS =
+  /^(?:[ECMP]T|AST|ADT|AKST|AKDT|IST|ICT|ART|BRT|CLT|COT|PET|CAT|EAT|WAT|SAST|GST|PKT|NPT|PHT|TRT|WET|WEST|WIB|Z)\b/;
 const AREA_EN =
   "(?:africa|america|antarctica|asia|atlantic|australia|europe|indian|pacific|etc)/[a-z_/+-]+\\d*";
 const PLACES_EN =
@@ -105,7 +106,7 @@ function saysMoreEnglish(rest: string): boolean {
   if (MORE_EN.some((more) => more.test(bare))) return true;
   const place = bare.replace(/^[ ,;(]+/, "");
   if (ZONE_CAPITALS.test(place)) return true;
-  const [, isIn, name = ""] = /^(in )?(\p{Lu}[\p{L}]+(?: \p{Lu}[\p{L}]+)*)/u.exec(place) ?? [];
+  const [, isIn, name = ""] = /^(in )?(\p{Lu}\p{L}{1,30}(?: \p{Lu}\p{L}{1,30}){0,3})/u.exec(place) ?? [];
   if (name === "") return false;
   const [first = ""] = name.split(" ");
   const isCity = (one: string) =>
@@ -191,7 +192,7 @@ const WHEN_JA = `(?:祝日?|休日|平日|週末|土日|[月火水木金土日]�
 const ZONE_JA = String.raw`(?:[一-鿿ァ-ヶー]{2,8}|現地)(?:標準)?時間|(?:utc|gmt|jst|kst|[ceamp][sd]t|cest|cet|bst)(?![a-z])|(?<=[時分\d])[+-]\d`;
 /** Directly behind the time: another one, a span, a zone; or, behind に, an exception or an end. */
 const MORE_JA = new RegExp(
-  `^[ (]*(?:${ZONE_JA})|^ ?(?:から|まで|より|以降|~|〜|-|–)|^ ?(?:と|や|か|、|・|,|&|または|もしくは|および|及び|及|and|or)+ ?(?:午前|午後|朝|夜|夕方)?(?:\\d|正午)|^(?:に|は|、| )*(?:${WHEN_JA})(?:以外|を除|はのぞ|をのぞ|まで(?!の))`,
+  `^[ (]*(?:${ZONE_JA})|^ ?(?:から|まで|より|以降|~|〜|-|–)|^ ?(?:と|や|か|、|・|,|&|または|もしくは|および|及び|及|and|or)+ ?(?:午前|午後|朝|夜|夕方)?(?:\\d|正午)|^(?:に|は|、| )*(?:午前|午後)?\\d{1,2}(?:時半?|:\\d{2})(?:から|~|〜|-)|^(?:に|は|、| )*(?:${WHEN_JA})(?:以外|を除|はのぞ|をのぞ|まで(?!の))`,
   "i",
 );
 const LIMITED_JA = new RegExp(`(?:${WHEN_JA})(?:以外|を除|をのぞ|まで|から)|${ZONE_JA}`, "i");

@@ -106,10 +106,12 @@ const UNPLAIN: readonly string[] = [
   "毎日9時に金曜までテストを実行して",
   "毎月1日と15日の9時にテストを実行して",
   "毎時61分にテストを実行して",
+  "30分ごとに9時から17時まで確認して",
 ];
 
 const PLAIN_NEAR_THEM: readonly (readonly [string, string])[] = [
   ["every day at 9 cat the log", "cat the log"],
+  ["every day at 9 GET /health", "GET /health"],
   ["every day at 9 in src run the tests", "in src run the tests"],
   ["every day at 9 check the response time", "check the response time"],
   ["every day at 9 wake the server", "wake the server"],
