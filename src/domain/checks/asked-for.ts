@@ -25,7 +25,7 @@ const SHORTEST_NAME = 4;
 export function readAskedFor(request: string): AskedFor {
   const text = request.replace(NEW_TESTS, " ");
   const isGeneral = ASKS_FOR_GREEN.some((one) => one.test(text));
-  const files = (text.match(/[\w@./-]+\.\w+/g) ?? []).filter((path) => isTestPath(path));
+  const files = testFilesIn(text);
   return {
     check: isGeneral,
     anyOne: isGeneral && !MANY.test(text),
@@ -37,6 +37,21 @@ export function readAskedFor(request: string): AskedFor {
       return isGeneral ? red : [];
     },
   };
+}
+
+/** A longer word is no path, and of more files than this the first count. */
+const LONGEST_PATH = 300;
+const MOST_FILES = 200;
+
+function testFilesIn(text: string): string[] {
+  const found = new Set<string>();
+  // The words first, then the path at the beginning of each: searched for at every character, one long word costs its square.
+  for (const [word] of text.matchAll(/[\w@./-]+/g)) {
+    const path = word.length > LONGEST_PATH ? undefined : /^[\w@./-]+\.\w+/.exec(word)?.[0];
+    if (path !== undefined && isTestPath(path)) found.add(path);
+    if (found.size === MOST_FILES) break;
+  }
+  return [...found];
 }
 
 function isNamed(text: string, name: string): boolean {

@@ -155,6 +155,9 @@ function factorsFor(request: string): Readonly<Record<FileKind, number>> {
 /** Characters of a request that are searched for names. */
 const SEARCHED = 20_000;
 const MOST_NAMED = 12;
+/** A longer word is no path, and of more names than this the first are looked up. */
+const LONGEST_NAME = 300;
+const MOST_READINGS = 400;
 
 export interface NamedFile {
   readonly path: string;
@@ -162,40 +165,76 @@ export interface NamedFile {
   readonly lines: readonly number[];
 }
 
+/** A word of the message that may be a path, and the line behind it. */
+interface NameReading {
+  readonly name: string;
+  readonly line: number | null;
+}
+
 /** Paths that the message names, whole, by their end or by their file name, in the order of the message. */
 export function namedFiles(request: string, paths: readonly string[]): NamedFile[] {
-  const text = request.slice(0, SEARCHED);
-  const tokens = text.matchAll(/[\p{L}\p{N}_./@[\]()+-]*[\p{L}\p{N}_)\]](?::(\d{1,6}))?/gu);
+  const read = readNames(request.slice(0, SEARCHED));
+  const called = pathsCalled(new Set(read.map(({ name }) => name)), paths);
   const found = new Map<string, Set<number>>();
-  const known = new Map<string, readonly string[]>();
-  for (const [token, line] of tokens) {
-    for (const reading of readings(line === undefined ? token : token.slice(0, -line.length - 1))) {
-      const matching = known.get(reading) ?? pathsCalled(reading, paths);
-      known.set(reading, matching);
-      for (const path of matching) {
-        const lines = found.get(path) ?? new Set();
-        if (line !== undefined) lines.add(Number(line));
-        found.set(path, lines);
-      }
+  for (const { name, line } of read)
+    for (const path of called.get(name) ?? []) {
+      const lines = found.get(path) ?? new Set();
+      if (line !== null) lines.add(line);
+      found.set(path, lines);
     }
-  }
   return [...found].slice(0, MOST_NAMED).map(([path, lines]) => ({ path, lines: [...lines] }));
 }
 
-/** None where too many are called so. */
-function pathsCalled(name: string, paths: readonly string[]): string[] {
-  if (paths.includes(name)) return [name];
-  const ending = paths.filter((path) => path.endsWith(`/${name}`));
-  return ending.length <= 3 ? ending : [];
+function readNames(text: string): NameReading[] {
+  const found: NameReading[] = [];
+  const names = new Set<string>();
+  // A word is taken whole and its end is cut off afterwards: a pattern that goes back for the end costs the square of it.
+  const words = text.matchAll(/([\p{L}\p{N}_./@[\]()+-]+)(?:(?<=[\p{L}\p{N}_)\]]):(\d{1,6}))?/gu);
+  for (const [, word = "", line] of words)
+    for (const name of readings(withoutEnd(word, "./@[(+-"))) {
+      if (names.size === MOST_READINGS && !names.has(name)) continue;
+      names.add(name);
+      found.push({ name, line: line === undefined ? null : Number(line) });
+    }
+  return found;
+}
+
+/** The paths that each name means; none where too many are called so. */
+function pathsCalled(names: ReadonlySet<string>, paths: readonly string[]): Map<string, readonly string[]> {
+  const lastOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+  const wanted = new Map([...names].map((name): [string, string[]] => [lastOf(name), []]));
+  if (wanted.size > 0) for (const path of paths) wanted.get(lastOf(path))?.push(path);
+  return new Map(
+    [...names].map((name) => {
+      const alike = wanted.get(lastOf(name)) ?? [];
+      if (alike.includes(name)) return [name, [name]];
+      const end = `/${name}`;
+      const ending = alike.filter((path) => path.endsWith(end));
+      return [name, ending.length <= 3 ? ending : []];
+    }),
+  );
 }
 
 /** A token is tried as written and without what Japanese and Markdown put around a name. */
 function readings(token: string): string[] {
-  const plain = token
-    .replace(/^\((?!.*\))/, "")
-    .replace(/^\.?\//, "")
-    .replace(/[.,:;)\]]+$/, "");
+  const begun = token.replace(/^\((?!.*\))/, "").replace(/^\.?\//, "");
+  const plain = withoutEnd(begun, ".,:;)]");
   if (!/[./]/.test(plain) && !/^[A-Z][A-Za-z]+$/.test(plain)) return [];
-  const ascii = /[\x21-\x7e]+\.[A-Za-z0-9]+/.exec(plain)?.[0];
-  return ascii === undefined || ascii === plain ? [plain] : [plain, ascii];
+  const ascii = asciiPathIn(plain);
+  const all = ascii === undefined || ascii === plain ? [plain] : [plain, ascii];
+  return all.filter((name) => name.length <= LONGEST_NAME);
+}
+
+function asciiPathIn(text: string): string | undefined {
+  for (const [word] of text.matchAll(/[\x21-\x7e]+/g)) {
+    const path = /^[\x21-\x7e]+\.[A-Za-z0-9]+/.exec(word)?.[0];
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
+
+function withoutEnd(text: string, marks: string): string {
+  let end = text.length;
+  while (end > 0 && marks.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
 }

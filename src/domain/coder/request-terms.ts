@@ -158,6 +158,8 @@ export interface Term {
 /** Characters of a request that are read; a pasted log of a megabyte says it early or not at all. */
 const READ_CHARS = 20_000;
 const MOST_TERMS = 32;
+/** A longer word is no name: encoded bytes, a line that somebody drew. */
+const LONGEST_WORD = 200;
 
 const WEIGHTS = { quote: 3, identifier: 3, code: 2, japanese: 1.5, word: 1, part: 0.7 };
 
@@ -184,12 +186,13 @@ export function requestTerms(request: string): Term[] {
   for (const name of codeIn(text))
     if (!isIdentifier(name)) add("word", [stem(name.toLowerCase())], WEIGHTS.code);
   for (const [word] of text.matchAll(/[A-Za-z][A-Za-z0-9]{2,}/g)) {
+    if (word.length > LONGEST_WORD) continue;
     const lower = word.toLowerCase();
     if (!isIdentifier(word) && !COMMON.has(lower) && !COMMON.has(stem(lower)))
       add("word", [stem(lower)], WEIGHTS.word);
   }
   for (const run of text.match(/[\p{Script=Han}\p{Script=Katakana}ー]{2,}/gu) ?? []) {
-    if (!COMMON.has(run)) add("quote", [run], WEIGHTS.japanese);
+    if (run.length <= LONGEST_WORD && !COMMON.has(run)) add("quote", [run], WEIGHTS.japanese);
   }
   for (const [word, english] of Object.entries(JAPANESE_WORDS))
     if (text.includes(word)) for (const one of english) add("word", [one], WEIGHTS.word);
@@ -219,13 +222,22 @@ const BUILT_IN =
 
 function isIdentifier(name: string): boolean {
   if (BUILT_IN.test(name)) return false;
-  return name.length >= 4 && (/[a-z][A-Z]/.test(name) || /[A-Za-z]_[A-Za-z]/.test(name));
+  return (
+    name.length >= 4 &&
+    name.length <= LONGEST_WORD &&
+    (/[a-z][A-Z]/.test(name) || /[A-Za-z]_[A-Za-z]/.test(name))
+  );
 }
 
 /** Plain words that stand where code stands: after a dot, before a bracket, in backticks. */
 function codeIn(text: string): string[] {
-  const found = text.matchAll(/\.([A-Za-z_$][\w$]{2,})|([A-Za-z_$][\w$]{2,})\(|`([A-Za-z_$][\w$]{2,})`/g);
-  return [...found].flatMap((match) => match.slice(1).filter((one) => one !== undefined));
+  const names: string[] = [];
+  for (const { 0: name, index } of text.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
+    if (name.length > LONGEST_WORD) continue;
+    const [before, after] = [text[index - 1], text[index + name.length]];
+    if (before === "." || after === "(" || (before === "`" && after === "`")) names.push(name);
+  }
+  return names;
 }
 
 /** `copySync` may be a file `copy-sync.js` or a column `copy_sync`. */

@@ -9,11 +9,34 @@ import { visible } from "../../../src/adapters/web/markup.ts";
 import type { PageContext } from "../../../src/adapters/web/page-context.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
 import type { JournalLine } from "../../../src/application/ports/jobs.ts";
+import {
+  divideCode,
+  fillOwnCommand,
+  isGo,
+  readAllCoders,
+  readExplicitRoute,
+  readPlanFirst,
+} from "../../../src/domain/chat/message-commands.ts";
+import { compileTrustedRule, deriveRule, matchRules } from "../../../src/domain/chat/routing-rules.ts";
+import { maybeSchedule, readScheduleSentence } from "../../../src/domain/chat/schedule-sentence.ts";
+import {
+  readAsideQuestion,
+  readPullWish,
+  readSentenceCommand,
+} from "../../../src/domain/chat/sentence-commands.ts";
+import { cutToTokens, estimateTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
+import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
+import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
+import { isAboutDeciding } from "../../../src/domain/checks/deciding-files.ts";
 import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";
 import { looksLikePatch } from "../../../src/domain/coder/proposal.ts";
+import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
+import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
 import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
 import { compareLines, toHunks } from "../../../src/domain/patch/compare-lines.ts";
 import { hasMoreMembers } from "../../../src/domain/platform/json-members.ts";
+import { maskSecrets } from "../../../src/domain/policy/mask.ts";
+import { splitText } from "../../../src/domain/texts/format-text.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
@@ -116,6 +139,84 @@ const CASES: readonly Case[] = [
     ([name, make]): Case => [`an order in ${name}`, 8_000, make, (text: string) => readOrder(text, "bot")],
   ),
 ];
+
+const PATHS = Array.from({ length: 20_000 }, (_, n) => `src/d${n % 50}/f${n}.test.ts`);
+const RULES = SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped"));
+/** Whatever looks at a message before a model does. */
+const READERS: Readonly<Record<string, (message: string) => unknown>> = {
+  requestTerms,
+  namedFiles: (message) => namedFiles(message, PATHS),
+  readAskedFor,
+  isAboutDeciding: (message) => isAboutDeciding(message, PATHS.slice(0, 20)),
+  matchRules: (message) => matchRules(RULES, message),
+  deriveRule: (message) => deriveRule(message, "CHAT"),
+  readSentenceCommand,
+  readAsideQuestion,
+  readPullWish,
+  readScheduleSentence,
+  maybeSchedule,
+  readExplicitRoute,
+  readPlanFirst,
+  readAllCoders,
+  isGo,
+  divideCode,
+  fillOwnCommand: (message) => fillOwnCommand("do $1: $ARGUMENTS", message),
+  estimateTokens,
+  cutToTokens: (message) => cutToTokens(message, 1_000),
+  readMemoryLine,
+  maskSecrets,
+  splitText: (message) => splitText(message, 4_000),
+};
+/** One word, or what a careless pattern takes for one. */
+const PIECES = [
+  "A",
+  "a/",
+  "a-",
+  "a.",
+  "a_",
+  "aA1",
+  "a(",
+  "(",
+  "[",
+  ".",
+  "/",
+  "-",
+  "@",
+  ":",
+  "`",
+  '"',
+  "'",
+  "「",
+];
+const MORE_PIECES = [
+  "<",
+  "#",
+  "=",
+  "0",
+  "あ",
+  "漢",
+  "。",
+  " ",
+  "\n",
+  "\t",
+  "sk-ant-",
+  "a.b ",
+  "--base ",
+  "http://a",
+];
+const LONGEST_MESSAGE = 100_000;
+const messageOf = (piece: string, chars: number) => `x ${piece.repeat(chars / piece.length)}!`;
+
+test.each(Object.entries(READERS))("%s leaves the process to others within 100 ms", async (_, read) => {
+  for (const piece of [...PIECES, ...MORE_PIECES]) {
+    const [half, whole] = [messageOf(piece, LONGEST_MESSAGE / 2), messageOf(piece, LONGEST_MESSAGE)];
+    const once = await leastMs(half, read);
+    const twice = await leastMs(whole, read);
+    // A reader that looks at the beginning of a message alone may cost its square, and takes as long for both.
+    expect({ piece, ms: twice }).toEqual({ piece, ms: Math.min(twice, 100) });
+    expect({ piece, ms: twice }).toEqual({ piece, ms: Math.min(twice, Math.max(2.5 * once, once + 20)) });
+  }
+});
 
 /** Processor time, so that a busy machine does not count; the least of a few runs. */
 async function leastMs(given: unknown, run: (given: never) => unknown): Promise<number> {
