@@ -25,7 +25,7 @@ const LONGEST_CLAUSE = 300;
 const CODE_BLOCK = /(```|~~~)[\s\S]*?(?:\1|$)/gu;
 const INLINE_CODE = /`[^`\n]*`/gu;
 const URL = /\b(?:https?|ssh|git|file):\/\/[^\s<>"'）)」』】]+/giu;
-const QUOTED_LINE = /^\s*>.*$/gmu;
+const QUOTED_LINE = /^[^\S\r\n\u2028\u2029]*>.*$/gmu;
 
 /** Ends of clauses: punctuation, and words after which another thought begins. */
 const BOUNDARY =

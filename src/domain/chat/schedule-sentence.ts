@@ -58,6 +58,9 @@ const ASKS_JA =
   /(?:[てで](?:ください|下さい|ほしい(?:です)?|欲しい(?:です)?|もらえ(?:ます|る)?か?|くれ(?:ます|る)?か?|おいて|ね|よ)*|お願い(?:します|ね)?|(?:実行|確認|報告|通知|要約|送信|チェック|レビュー|デプロイ|更新|作成|整理|投稿|集計|バックアップ)(?:する(?:こと)?)?)$/u;
 const TELLS_JA = /(?:困って|しまって|[てで](?:い)?(?:る|ます)|落ちて|止まって|壊れて)$/u;
 
+/** Looked for at its first mark alone: a search from each mark of a long row costs the square of the row. */
+const END_MARKS = /(?<![。.!?！？])[。.!?！？]+$/u;
+
 const TELLS_TIMED_EN =
   /\b(?:crash(?:es|ed)|fail(?:s|ed)|breaks|broke|happen(?:s|ed)|is|are|was|were|gets)\b/i;
 
@@ -102,7 +105,7 @@ const LIMITED_DAYS_EN = new RegExp(
 );
 
 function saysMoreEnglish(rest: string): boolean {
-  const bare = rest.replace(/[.!?]+$/, "");
+  const bare = rest.replace(END_MARKS, "");
   if (MORE_EN.some((more) => more.test(bare))) return true;
   const place = bare.replace(/^[ ,;(]+/, "");
   if (ZONE_CAPITALS.test(place)) return true;
@@ -169,7 +172,7 @@ function isLimitedEnglish(line: string): boolean {
 /** "run the tests every weekday at 9". */
 function readEnglishBehind(line: string): ReadTimes {
   if (line.length > LONGEST || !ASKS_EN.test(line)) return null;
-  const bare = line.replace(/[.!?]+$/, "");
+  const bare = line.replace(END_MARKS, "");
   for (const { index } of bare.matchAll(
     / (?=(?:every|each|daily|weekdays|on|at|hourly|monthly|weekly)\b)/gi,
   )) {
@@ -220,7 +223,7 @@ function readJapanese(line: string): ReadTimes {
 }
 
 function asksJapanese(message: string): boolean {
-  const bare = message.replace(/[。.!?！？]+$/u, "");
+  const bare = message.replace(END_MARKS, "");
   return bare.length >= 2 && !TELLS_JA.test(bare) && ASKS_JA.test(bare);
 }
 
@@ -301,7 +304,7 @@ export function maybeSchedule(text: string): boolean {
   const line = text.normalize("NFKC").replace(/\s+/g, " ").trim();
   if (namesUnplainTimes(text)) return true;
   if (!BEGINS_LIKE_ONE.test(line) || !NAMES_TIME.test(line)) return false;
-  return /[぀-ヿ一-鿿]/.test(line) ? ASKS_JA.test(line.replace(/[。.!?！？]+$/u, "")) : true;
+  return /[぀-ヿ一-鿿]/.test(line) ? ASKS_JA.test(line.replace(END_MARKS, "")) : true;
 }
 
 /** The times of a rule, for words about it; `other`: nothing simpler than the rule itself. */

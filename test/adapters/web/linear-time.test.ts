@@ -205,7 +205,7 @@ const MORE_PIECES = [
   "http://a",
 ];
 const LONGEST_MESSAGE = 100_000;
-const messageOf = (piece: string, chars: number) => `x ${piece.repeat(chars / piece.length)}!`;
+const messageOf = (piece: string, chars: number) => `毎日9時に ${piece.repeat(chars / piece.length)} x`;
 
 test.each(Object.entries(READERS))("%s leaves the process to others within 100 ms", async (_, read) => {
   for (const piece of [...PIECES, ...MORE_PIECES]) {
