@@ -179,8 +179,8 @@ function workspaceMark({ sha256, workspace }: Pick<WebHost, "sha256" | "workspac
   return sha256(workspace()).slice(0, 12);
 }
 
-/** Base64 as it is written, and whatever white space wraps its lines. */
-const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+/** Base64 as it is written, and whatever white space wraps its lines; what stands at the end is cut off before. */
+const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}$/;
 
 /** `images: [{name, data}]`, each in base64, as the files of a form are read. */
 async function readApiImages(given: unknown, locale: Locale): Promise<readonly Attachment[] | Response> {
@@ -193,7 +193,7 @@ async function readApiImages(given: unknown, locale: Locale): Promise<readonly A
   const files: File[] = [];
   for (const one of given as readonly unknown[]) {
     const { name = "image", data } = (one ?? {}) as { name?: unknown; data?: unknown };
-    if (typeof name !== "string" || typeof data !== "string" || !BASE64.test(data))
+    if (typeof name !== "string" || typeof data !== "string" || !BASE64.test(data.trimEnd()))
       return apiFailure(400, "bad-images", form);
     files.push(new File([Buffer.from(data, "base64")], name || "image", { type: "image/*" }));
   }
