@@ -148,6 +148,9 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
 
     const ended = watch({ columns: 30, rows: 5 });
     await ended.until("Running now: 1");
+    // By the next second the terminal's own answers have been read; after the end nobody would read them.
+    const first = ended.screen();
+    await ended.until(() => ended.screen() !== first);
     ended.child.kill("SIGTERM");
     expect(await ended.child.exited).toBe(143);
     await ended.settled();
