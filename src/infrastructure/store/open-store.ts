@@ -49,11 +49,27 @@ const NOTHING_DONE = { changes: 0, lastInsertRowid: 0 };
 /** These run once in the life of a store. */
 const MAKES_TABLES = /^(?:create|alter|drop) /i;
 
+/** Two processes that open a new store at the same time: SQLite refuses the second one's switch at once, whatever its patience. */
+function switchToLog(database: DatabaseSync): void {
+  for (let attempt = 1; ; attempt++)
+    try {
+      database.exec("pragma journal_mode = wal");
+      return;
+    } catch (error) {
+      if (attempt === SWITCH_TRIES || !/locked|busy/i.test(String(error))) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+}
+/** Ten seconds, as a writer waits for another. */
+const SWITCH_TRIES = 1_000;
+
 /** Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another. */
 export function openSqlite(file: string): Kysely<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(file);
-  database.exec("pragma busy_timeout = 10000; pragma journal_mode = wal; pragma synchronous = normal");
+  database.exec("pragma busy_timeout = 10000");
+  switchToLog(database);
+  database.exec("pragma synchronous = normal");
   return new Kysely<Database>({
     dialect: new SqliteDialect({ database: toKyselyDatabase(database) }),
     plugins: [createGiveWay(TURN_MS)],
