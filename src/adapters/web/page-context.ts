@@ -10,7 +10,7 @@ export interface Section {
   readonly address: string;
   readonly icon: Markup;
   label(t: ConsoleMessages): string;
-  /** Nobody else sees it, or is answered below its address. */
+  /** The entry is hidden from other users, and its addresses refuse them. */
   readonly operatorsOnly?: boolean;
   /** On a phone the others are under "more". */
   readonly first?: boolean;

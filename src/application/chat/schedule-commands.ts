@@ -156,7 +156,7 @@ async function keepSchedule(
   if (readSlashCommand(message)?.name === "schedule")
     return createAnswer(parts, [say("scheduleUsage")], false);
   const { channel, chatId, userId } = turn.message;
-  // Nobody is at a terminal or in an editor when the time comes; the console keeps the answer.
+  // A terminal or an editor may be closed when the time comes; the console keeps the answer.
   const isAway = isOwnersChannel(channel);
   const place = isAway
     ? { channel: "web", chatId: "operator", userId: "operator" }

@@ -497,7 +497,7 @@ export interface ChatSchedule extends NewChatSchedule {
 
 export interface ScheduleRun {
   readonly at: string;
-  /** Somebody had it run; otherwise its time had come. */
+  /** A user had it run; otherwise its time had come. */
   readonly isAsked: boolean;
   /** `unknown`: not kept, or answered where no server kept it. */
   readonly outcome: "waits" | "answered" | "failed" | "unknown";

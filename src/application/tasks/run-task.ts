@@ -155,7 +155,7 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
     const unjudged = run.record.facts.test === null ? [parts.messages.notChecked] : [];
     const notes = [...unjudged, ...(parts.notes ?? []), ...started.notes];
     run.note({ type: "prepared", image: started.image, notes });
-    // Somebody applied the preview since, or a process died right after it landed.
+    // The preview was applied since, or the process died right after it landed.
     if (kept !== null && started.hasKept === true)
       run.note({ type: "landed", loop: run.record.loops.length, job: { ...kept, outcome: "committed" } });
     const summary = parts.meta === null ? await withoutMeta(parts, run) : await withMeta(parts, run);

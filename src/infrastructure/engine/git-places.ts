@@ -105,7 +105,7 @@ function lookAt(path: string): EntryState | null {
 /** More than any file that is judged by its content may have. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Whoever writes there may be hostile: no link is followed, no pipe waited for, and no more read than is judged. */
+/** The process that writes there may be hostile: no link is followed, no pipe waited for, and no more read than is judged. */
 function readPlain(path: string): Uint8Array | null {
   let file: number;
   try {

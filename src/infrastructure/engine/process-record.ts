@@ -125,7 +125,7 @@ const MOST_BYTES_A_SECOND = 4 * 1024 ** 2;
 
 export interface ProcessLogFile {
   add(text: string): void;
-  /** Nobody waits any more: the rest of a flood is written as it comes. */
+  /** The process is about to end: the rest of a flood is written as it comes. */
   hurry(): void;
 }
 

@@ -81,7 +81,7 @@ function taskPreviews(workspace: Workspace, { hooks }: WorkspaceDeps): TaskPrevi
     async land(jobId) {
       const outcome = await workspace.commitPreview(jobId);
       if (outcome.status === "done") return [];
-      // Whatever else is in the way, the change stays as it is.
+      // Any other outcome leaves the change as it is, and is told by its name.
       return outcome.status === "conflict" ? outcome.conflicts.map(({ path }) => path) : [outcome.status];
     },
     async discard(jobId) {
