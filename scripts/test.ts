@@ -3,6 +3,7 @@
  * `npm test -- PATH …` runs those test files only.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
@@ -21,6 +22,12 @@ const REMEMBERED_TYPES = ["--incremental", "--tsBuildInfoFile", "node_modules/.c
 interface Step {
   readonly name: string;
   readonly argv: readonly string[];
+}
+
+interface Part {
+  readonly name: string;
+  readonly folder: string;
+  readonly files: readonly string[];
 }
 
 interface Finished {
@@ -48,13 +55,20 @@ const reportsIn = (part: string) => [
   `--reporter-outfile=${timesOf(part)}`,
   ...(isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`]),
 ];
-/** Suites that mostly wait (for containers, browsers, whole programs, deaths) run beside those that mostly compute. */
-const WAITING = {
-  "tests with containers": /^\.\/test\/infrastructure\/(?:containers|tasks)\//,
-  "tests of whole programs": /^\.\/test\/e2e\//,
-  "tests of doors and docs": /^\.\/test\/(?:adapters\/(?:web|acp)|application\/serve|docs)\//,
-  "tests of faults": /^\.\/test\/(?:faults|hostile|contracts)\//,
-};
+/** The suites by what they ask of the machine, the longest first, and in how many processes each is run. */
+const SUITES: readonly { readonly name: string; readonly files: RegExp; readonly pieces: number }[] = [
+  { name: "whole programs", files: /^\.\/test\/e2e\//, pieces: 6 },
+  { name: "containers", files: /^\.\/test\/infrastructure\/(?:containers|tasks)\//, pieces: 3 },
+  { name: "faults", files: /^\.\/test\/(?:faults|hostile|contracts)\//, pieces: 3 },
+  {
+    name: "doors and docs",
+    files: /^\.\/test\/(?:adapters\/(?:web|acp)|application\/serve|docs)\//,
+    pieces: 2,
+  },
+  { name: "inner layers", files: /^/, pieces: 4 },
+];
+/** More at once would not end sooner, and every wait inside a test would be a longer one. */
+const AT_ONCE = isBrief ? 1 : Math.max(2, availableParallelism()) + 1;
 
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
 async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {
@@ -138,19 +152,30 @@ async function runTests(name: string, argv: readonly string[]) {
   return { passed: count(output, "pass"), failed: exitCode !== 0 && failed === 0 ? 1 : failed };
 }
 
-/** Where the time of a part goes: its slowest files. */
-function printSlowest(name: string): void {
-  const report = timesOf(name.replaceAll(" ", "-"));
-  if (!existsSync(report)) return;
-  const files = [
+/** Every file is in the first suite that knows it; neighbours, which are often alike, are dealt out to its pieces. */
+function partsOf(files: readonly string[]): readonly Part[] {
+  return SUITES.flatMap(({ name, pieces }, at) => {
+    const those = files.filter((file) => SUITES.findIndex((suite) => suite.files.test(file)) === at);
+    return Array.from({ length: pieces }, (_, piece) => ({
+      name: pieces === 1 ? name : `${name}, ${piece + 1} of ${pieces}`,
+      folder: `${name.replaceAll(" ", "-")}-${piece + 1}`,
+      files: those.filter((_file, index) => index % pieces === piece),
+    }));
+  }).filter((part) => part.files.length > 0);
+}
+
+/** Where the time goes: the slowest files. */
+function printSlowest(parts: readonly Part[]): void {
+  const reports = parts.map((part) => timesOf(part.folder)).filter((report) => existsSync(report));
+  const files = reports.flatMap((report) => [
     ...readFileSync(report, "utf8").matchAll(/^ {2}<testsuite name="([^"]+)".* time="([\d.]+)"/gm),
-  ];
+  ]);
   const slowest = files
     .map(([, file = "", seconds]) => ({ file: file.replace(/^test\//, ""), seconds: Number(seconds) }))
     .sort((a, b) => b.seconds - a.seconds)
-    .slice(0, 8)
+    .slice(0, 25)
     .map(({ file, seconds }) => `${file} ${seconds.toFixed(0)} s`);
-  if (slowest.length > 0) console.log(`slowest ${name}: ${slowest.join(", ")}`);
+  if (slowest.length > 0) console.log(`slowest: ${slowest.join(", ")}`);
 }
 
 async function main(): Promise<number> {
@@ -160,22 +185,23 @@ async function main(): Promise<number> {
   if (files.length === 0) return end({ passed: 0, failed: 0 }, failedChecks);
   rmSync(join(root, "coverage"), { recursive: true, force: true });
   mkdirSync(join(root, "coverage"));
-  const parts = {
-    ...Object.fromEntries(
-      Object.entries(WAITING).map(([name, those]) => [name, files.filter((file) => those.test(file))]),
-    ),
-    "tests that compute": files.filter((file) => !Object.values(WAITING).some((those) => those.test(file))),
+  const parts = partsOf(files);
+  const tests = { passed: 0, failed: 0 };
+  const waiting = [...parts];
+  const runInTurn = async () => {
+    for (let part = waiting.shift(); part; part = waiting.shift()) {
+      const { passed, failed } = await runTests(`tests: ${part.name}`, [
+        "test",
+        ...TEST_OPTIONS,
+        ...reportsIn(part.folder),
+        ...part.files,
+      ]);
+      tests.passed += passed;
+      tests.failed += failed;
+    }
   };
-  const run = Object.entries(parts)
-    .filter(([, some]) => some.length > 0)
-    .map(([name, some]) =>
-      runTests(name, ["test", ...TEST_OPTIONS, ...reportsIn(name.replaceAll(" ", "-")), ...some]),
-    );
-  const tests = (await Promise.all(run)).reduce((sum, each) => ({
-    passed: sum.passed + each.passed,
-    failed: sum.failed + each.failed,
-  }));
-  for (const name of Object.keys(parts)) printSlowest(name);
+  await Promise.all(Array.from({ length: AT_ONCE }, runInTurn));
+  printSlowest(parts);
   const failedFloors = isBrief ? 0 : await failures([FLOORS]);
   return end(tests, failedChecks + failedFloors);
 }
