@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Glob } from "bun";
 
 const root = join(import.meta.dir, "..", "..");
@@ -13,7 +13,7 @@ const PAGES = [...files("docs/*.md"), ...files("docs/{tutorials,ja}/**/*.md"), "
 const PUZZLING =
   /is no coding|IDE of JetBrains|doctor` is content|taken back as exactly|stands in the way|[Tt]rust no longer|What waits\b|is never due|\bmended?\b|[Dd]earest|Where does .* lie\b/;
 const PUZZLING_JA =
-  /反映|台本|断念|試し場|見学コース|朝に戻れる道|壊さない手|皆に開きます|(?:ない|した|せる)よ。/;
+  /反映|台本|断念|試し場|見学コース|朝に戻れる道|壊さない手|皆に開きます|運用者|利用者|イシュー|ブラウザー|閉じ込め|(?:ない|した|せる)よ。/;
 
 /** Blocks show what the program prints; its own words are another matter. */
 const prose = (text: string) => text.replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
@@ -24,6 +24,18 @@ test.each(PAGES)("%s is written in plain words", (page) => {
     .filter((line) => PUZZLING.test(line) || PUZZLING_JA.test(line));
   expect(found).toEqual([]);
 });
+
+test.each(PAGES.filter((page) => /^docs\/ja\/|\.ja\.md$/.test(page)))(
+  "%s says where a link leads to an English page",
+  (page) => {
+    const links = [...read(page).matchAll(/(\]\((?!https?:)([\w./-]+\.md)(?:#[^)]*)?\))(（英語）)?/g)];
+    const unmarked = links.filter(([, , path = "", mark]) => {
+      const target = join(dirname(page), path);
+      return target !== "README.md" && !target.startsWith("docs/ja/") && mark === undefined;
+    });
+    expect(unmarked.map(([link]) => link)).toEqual([]);
+  },
+);
 
 test("every file that the architecture page names is there", () => {
   const sources = [...files("src/**/*"), ...files("scripts/*"), ...files("test/contracts/*")];
