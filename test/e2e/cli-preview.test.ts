@@ -17,7 +17,7 @@ describe("a preview", () => {
     expect(ran.code).toBe(0);
     expect(ran.out).toStartWith("Preview, nothing applied\n");
     expect(ran.out).toContain(
-      `2 changed paths are staged. To apply exactly this: picoclaw apply --job ${job}`,
+      `2 changed files are staged. To apply exactly this: picoclaw apply --job ${job}`,
     );
     expect(cli.tree()).toEqual({ a: "old" });
     expect(cli.run(["show", job, "--diff"]).out).toContain("-old\n");

@@ -78,7 +78,7 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   expect(ran.out).toStartWith("Not applied: checks got worse");
   expect(ran.out).toContain("Newly failing or missing: one is one");
   expect(ran.out).toMatch(
-    /1 changed path is staged\. To apply exactly this: \/apply (job_\w+) {3}To see it: \/diff \1 {3}To throw it away: \/discard \1\n/,
+    /1 changed file is staged\. To apply exactly this: \/apply (job_\w+) {3}To see it: \/diff \1 {3}To throw it away: \/discard \1\n/,
   );
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
@@ -99,7 +99,7 @@ withChecks(
     expect(ran.out).toStartWith("Not applied: checks did not end");
     expect(ran.out).toContain("The checks did not end: npm test did not end in 10 s");
     expect(ran.out).not.toContain("worse");
-    expect(ran.out).toMatch(/1 changed path is staged\./);
+    expect(ran.out).toMatch(/1 changed file is staged\./);
     expect(ran.code).toBe(1);
     expect(cli.run(["jobs"]).out).toContain("Not applied: checks did not end");
     expect(cli.run(["jobs", "--all"]).out).toContain("Not applied: checks did not end");

@@ -7,7 +7,7 @@ import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { JobEvent, JournalLine } from "../../application/ports/jobs.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import { type Change, countFiles } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
@@ -30,7 +30,7 @@ export function viewedUndo({ job }: ViewedJob): UndoState {
 
 /** How much a job changed; of another machine's job the first changes only may be known here. */
 export function changesText(t: PageContext["t"], { job, changeCount }: ViewedJob): string {
-  const known = job.changes.length;
+  const known = countFiles(job.changes);
   return changeCount === undefined ? t.changeCount(known) : t.changeCountOf(known, changeCount);
 }
 

@@ -1,3 +1,4 @@
+import { countFiles } from "../../domain/jobs/result.ts";
 import type { RewindJob, RewindMessage, RewindPlan } from "../../domain/jobs/rewind-plan.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
@@ -303,7 +304,7 @@ function listMessages(
     ...messageWords(one),
     files: jobs
       .filter(({ groupId, state }) => groupId === one.user.groupId && state === "committed")
-      .reduce((sum, { changes }) => sum + changes.length, 0),
+      .reduce((sum, { changes }) => sum + countFiles(changes), 0),
   }));
   const nothing = { number: 0, at: "", text: parts.chat.rewindStart, files: 0 };
   return {

@@ -1,4 +1,5 @@
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
+import { countFiles } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
@@ -71,7 +72,7 @@ export function wordJobStatus({ workspace }: ChatDeps, messages: Messages, job: 
 
 function jobLine(parts: ChatDeps, messages: Messages, job: StoredJob): string {
   const at = localTime(job.createdAt).slice(5, 16);
-  return `${job.jobId}  ${at}  ${wordJobStatus(parts, messages, job)}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
+  return `${job.jobId}  ${at}  ${wordJobStatus(parts, messages, job)}  ${messages.changesHeader(countFiles(job.changes))}  ${job.title}`;
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */

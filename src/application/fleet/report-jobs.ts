@@ -1,3 +1,4 @@
+import { countFiles } from "../../domain/jobs/result.ts";
 import type { FleetJobs, JobSummary } from "../ports/fleet.ts";
 import type { JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -158,7 +159,7 @@ async function toJobSummary(
   const told = shortenJobRecord(job);
   return {
     job: told,
-    ...(told.changes.length < job.changes.length && { changeCount: job.changes.length }),
+    ...(told.changes.length < job.changes.length && { changeCount: countFiles(job.changes) }),
     alive,
     events: lastJournalLines(events),
     ...(tail !== null && { tail: textEnd(tail, TAIL_BYTES) }),

@@ -141,7 +141,7 @@ export interface ViewerJobsDeps {
 
 export interface ViewedJob {
   readonly job: StoredJob;
-  /** How many changes there are, where only the first are known here. */
+  /** The number of changed files, where only the first are known here. */
   readonly changeCount?: number;
   /** Whether it still runs, whatever its folder says. */
   readonly alive: boolean;

@@ -1,5 +1,5 @@
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
-import type { CommandResult, RanJob } from "../../domain/jobs/result.ts";
+import { type CommandResult, countFiles, type RanJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, IndexedJob, JobEvent, JournalLine, StoredJob } from "../ports/jobs.ts";
 import { notesOfInterruptions } from "./execution.ts";
@@ -75,7 +75,7 @@ function toCommandFacts(journal: readonly JournalLine[]): CommandResult[] {
 export type ListedJob = IndexedJob & Partial<Pick<StoredJob, "changes">>;
 
 export function toListedJob(job: StoredJob): ListedJob {
-  return { ...job, changeCount: job.changes.length };
+  return { ...job, changeCount: countFiles(job.changes) };
 }
 
 /** The name of a sub-agent for `picoclaw stop` and the console. */

@@ -4,6 +4,7 @@ import {
   type Change,
   type CommandResult,
   type Conflict,
+  countFiles,
   formatExecutionResults,
   type JobRefusal,
   oneLine,
@@ -196,12 +197,6 @@ function chatHeadline(messages: Messages, facts: RanJob, checks: string): string
   return words.sentence({ status, succeeded, total, files: countFiles(facts.changes), checks });
 }
 
-/** Folders that came or went with their files are no files. */
-function countFiles(changes: readonly Change[]): number {
-  const folders = new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/")))));
-  return changes.filter(({ path }) => !folders.has(path)).length;
-}
-
 /** Status and counts, where the rest stands beside it. */
 export function wordJobBriefly(messages: Messages, facts: RanJob): string {
   return [
@@ -306,7 +301,7 @@ function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
   // A change that made the checks worse is kept as a preview too.
   const isKept = facts.status === "preview" || facts.status === "worse" || facts.status === "unended";
   const isStaged = isKept && conflicts.length === 0;
-  if (isStaged) lines.push(words.previewHint[at](jobId, changes.length));
+  if (isStaged) lines.push(words.previewHint[at](jobId, countFiles(changes)));
   if (facts.undo === "available") lines.push(words.undoHint[at](jobId));
   else if (!isStaged) lines.push(messages.jobLine(jobId));
   return lines;

@@ -3,6 +3,7 @@ import { maskNote, type Note, type NoteFact, sealNote } from "../../domain/jobs/
 import {
   type Change,
   type CommandResult,
+  countFiles,
   type FailureReason,
   type JobOutcome,
   type JobResult,
@@ -549,13 +550,13 @@ export class JobRun {
     });
     if (isKept) {
       await this.#parts.transactions.stage(jobId);
-      this.emit({ type: "staged", changes: sealed.changes.length });
+      this.emit({ type: "staged", changes: countFiles(sealed.changes) });
       return () => this.conclude("staged", { ...end, sealed }, red !== undefined);
     }
     const swapped = await held.commit(jobId, { may: () => this.mayCommit() });
     if (swapped.status === "late") return () => this.dropAll(end, null);
     const done = swapped.status === "done";
-    if (done) this.emit({ type: "committed", changes: sealed.changes.length });
+    if (done) this.emit({ type: "committed", changes: countFiles(sealed.changes) });
     else this.emit({ type: "conflict", paths: swapConflicts(swapped).map(({ path }) => path) });
     return () =>
       this.conclude(done ? "committed" : "conflict", {

@@ -1,4 +1,4 @@
-import type { Change, Conflict } from "../../domain/jobs/result.ts";
+import { type Change, type Conflict, countFiles } from "../../domain/jobs/result.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
@@ -103,7 +103,7 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
       const merged = mayMerge ? ((await parts.undoByMerge?.(takenOut)) ?? null) : null;
       if (merged?.status === "done") {
         const type = request.direction === "undo" ? "undone" : "redone";
-        parts.archive.append(job.jobId, { type, changes: merged.changes.length });
+        parts.archive.append(job.jobId, { type, changes: countFiles(merged.changes) });
         const { jobId: mergedBy, checked } = merged;
         done.push({
           job,
@@ -123,7 +123,7 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
     }
     parts.archive.append(job.jobId, {
       type: request.direction === "undo" ? "undone" : "redone",
-      changes: outcome.changes.length,
+      changes: countFiles(outcome.changes),
     });
     const known = new Map(job.changes.map((change) => [change.path, change.ignored]));
     const changes = outcome.changes.map((change) => {

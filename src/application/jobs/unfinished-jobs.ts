@@ -1,5 +1,5 @@
 import { isHookRefusal, type NoteFact } from "../../domain/jobs/note.ts";
-import type { Conflict } from "../../domain/jobs/result.ts";
+import { type Conflict, countFiles } from "../../domain/jobs/result.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { JobState } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
@@ -55,7 +55,7 @@ export async function commitPreview(
       const notes = record.notes.filter((note) => !isHookRefusal(note));
       const landed = { ...record, notes, outcome: "committed", success } as const;
       archive.save(landed);
-      archive.append(jobId, { type: "committed", changes: swapped.changes.length });
+      archive.append(jobId, { type: "committed", changes: countFiles(swapped.changes) });
       logger.info("worker", ...LOG.executionCompleted, { job_id: jobId, success, outcome: "committed" });
       const failed = await runLandedHooks(parts, job);
       if (failed.length > 0) archive.save({ ...landed, notes: [...notes, ...failed] });

@@ -1,5 +1,5 @@
 import type { Note } from "../../domain/jobs/note.ts";
-import type { Change, Conflict } from "../../domain/jobs/result.ts";
+import { type Change, type Conflict, countFiles } from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/line-counts.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
@@ -137,9 +137,11 @@ export function changeLines(
     .slice(0, SHOWN)
     .map(({ path, kind }) => `  ${MARKS[kind]} ${shownPath(path)}${counted(counts[path])}`);
   if (files.length > SHOWN) lines.push(`  … +${files.length - SHOWN}`);
-  return [messages.changesHeader(changes.length), ...lines, ...foldedLines(messages, { git, ignored })].join(
-    "\n",
-  );
+  return [
+    messages.changesHeader(countFiles(changes)),
+    ...lines,
+    ...foldedLines(messages, { git, ignored }),
+  ].join("\n");
 }
 
 interface Folded {

@@ -121,7 +121,7 @@ export type OpenedFleet =
 export interface JobSummary {
   /** With the first of its changes only, where there are many. */
   readonly job: StoredJob;
-  /** The number of changes, if the job is reported with the first of them only. */
+  /** The number of changed files, if the job is reported with the first of them only. */
   readonly changeCount?: number;
   readonly alive: boolean;
   /** The last of them, where there are many. */

@@ -35,6 +35,7 @@ export interface JobStatusFacts {
   readonly outcome?: string;
   /** The kind of its transaction; `none` ran in place, so nobody knows all that changed. */
   readonly kind: string;
+  /** The number of changed files; 0 only where nothing changed. */
   readonly changeCount: number;
   readonly totalCmds: number;
   readonly executedCmds: number;

@@ -14,6 +14,12 @@ export interface Change {
   readonly ignored?: string;
 }
 
+/** The number of changed files that every report says. Folders that came or went with their files are no files. */
+export function countFiles(changes: readonly Pick<Change, "path">[]): number {
+  const folders = new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/")))));
+  return changes.reduce((sum, { path }) => (folders.has(path) ? sum : sum + 1), 0);
+}
+
 /** The kind of failure in a command's error text, where the user can be given more than that text. */
 export type FailureReason =
   | { readonly code: "timeout"; readonly seconds: number }

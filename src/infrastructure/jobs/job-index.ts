@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { AllJobs, IndexedJob, JobArchive, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
+import { countFiles } from "../../domain/jobs/result.ts";
 import { migrate, migrationStatus } from "../store/migrate.ts";
 import type { Database, EventRow, JobRow } from "../store/schema.ts";
 
@@ -137,7 +138,7 @@ function toJobRow(job: StoredJob, eventCount: number): JobRow {
     executed_cmds: job.executedCmds,
     failed_cmds: job.failedCmds,
     git_commit: job.gitCommit ?? null,
-    change_count: job.changes.length,
+    change_count: countFiles(job.changes),
     bytes: job.bytes,
     event_count: eventCount,
     red: job.red ?? null,

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { say, wordCard, wordPieces, wordReply } from "../../../src/application/chat/reply-words.ts";
 import { previewFacts, takeBackFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
-import { storedFacts } from "../../../src/application/jobs/job-facts.ts";
+import { storedFacts, toListedJob } from "../../../src/application/jobs/job-facts.ts";
 import { toResultJson, wordChatJob, wordJob } from "../../../src/application/jobs/job-report.ts";
+import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { RanJob } from "../../../src/domain/jobs/result.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { createBench, edit, shell } from "./worker-kit.ts";
@@ -21,6 +22,27 @@ async function factsOf(...run: Parameters<typeof bench.execute>): Promise<RanJob
   if (facts.about !== "job") throw new Error("the job did not begin");
   return facts;
 }
+
+test("every report of a job counts the same files, without the folders that came with them", async () => {
+  const commands = [edit("create", "a/b/c", "1"), edit("create", "d", "1")];
+  const staged = await factsOf(commands, { preview: true });
+  const facts = await factsOf(commands, {});
+  expect(facts.changes).toHaveLength(4);
+  expect(firstLine(wordChatJob(en, facts, "p"))).toBe("Applied: 2 files");
+  for (const word of [wordJob, (...of: Parameters<typeof wordJob>) => wordChatJob(...of, "p")]) {
+    expect(word(en, facts)).toContain("\nChanged files: 2\n  A a\n  A a/b\n");
+    expect(word(ja, facts)).toContain("\n変更されたファイル: 2 件\n");
+    expect(word(en, staged)).toContain("\n2 changed files are staged. ");
+    expect(word(ja, staged)).toContain("\n2 件のファイルを変更。");
+  }
+  const { archive } = await bench.open();
+  const stored = archive.read(facts.jobId) as StoredJob;
+  expect(toListedJob(stored).changeCount).toBe(2);
+  expect(archive.events(facts.jobId).map(({ event }) => event)).toContainEqual({
+    type: "committed",
+    changes: 2,
+  });
+});
 
 describe("the first line of a report is what became of the job:", () => {
   const write = edit("create", "a", "1");

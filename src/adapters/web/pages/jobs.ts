@@ -20,6 +20,7 @@ import {
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
+import { countFiles } from "../../../domain/jobs/result.ts";
 import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";
 import {
   awayDiff,
@@ -110,7 +111,7 @@ ${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="besi
 
 /** A page shows the first files of a job; the others are counted. Folders are changes without lines. */
 function moreFiles(t: PageContext["t"], { job, changeCount }: ViewedJob, shown: number): Markup | null {
-  const left = (changeCount ?? job.changes.length) - shown;
+  const left = (changeCount ?? countFiles(job.changes)) - shown;
   return shown < MOST_FILES || left <= 0
     ? null
     : html`<p class="note">${t.moreFiles(left)}. ${t.diffNotes["too-large"]}</p>`;

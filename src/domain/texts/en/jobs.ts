@@ -439,7 +439,7 @@ export const sealedOtherwise = ({ what, paths, count }: SealNote): string =>
 
 const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
 
-const changedPaths = (count: number) => (count === 1 ? "1 changed path is" : `${count} changed paths are`);
+const changedFiles = (count: number) => (count === 1 ? "1 changed file is" : `${count} changed files are`);
 
 /** The first line of every report: what became of a job. */
 function status(is: JobStatus, failed: number): string {
@@ -528,10 +528,10 @@ export const reportTexts = {
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
     `Nothing was ${action === "redo" ? "brought in again" : "taken back"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
   previewHint: {
-    terminal: (jobId: string, changes: number) =>
-      `${changedPaths(changes)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo throw it away: picoclaw discard ${jobId}`,
-    chat: (jobId: string, changes: number) =>
-      `${changedPaths(changes)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
+    terminal: (jobId: string, files: number) =>
+      `${changedFiles(files)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo throw it away: picoclaw discard ${jobId}`,
+    chat: (jobId: string, files: number) =>
+      `${changedFiles(files)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
   },
 };
 

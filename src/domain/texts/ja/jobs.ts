@@ -458,10 +458,10 @@ export const reportTexts: typeof englishReportTexts = {
   inTheWay: (action, jobId, list) =>
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   previewHint: {
-    terminal: (jobId, changes) =>
-      `${changes} 件の変更。適用するには: picoclaw apply --job ${jobId}\n破棄するには: picoclaw discard ${jobId}`,
-    chat: (jobId, changes) =>
-      `${changes} 件の変更。適用するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
+    terminal: (jobId, files) =>
+      `${files} 件のファイルを変更。適用するには: picoclaw apply --job ${jobId}\n破棄するには: picoclaw discard ${jobId}`,
+    chat: (jobId, files) =>
+      `${files} 件のファイルを変更。適用するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
   },
 };
 
