@@ -179,36 +179,34 @@ function printSlowest(parts: readonly Part[]): void {
 }
 
 async function main(): Promise<number> {
-  if (paths.length > 0) return end(await runTests("tests", ["test", ...TEST_OPTIONS, ...paths]), 0);
-  const failedChecks = isBrief ? 0 : await failures(CHECKS);
+  if (paths.length > 0) return end(await runTests("tests", ["test", ...TEST_OPTIONS, ...paths]));
   const files = testFiles();
-  if (files.length === 0) return end({ passed: 0, failed: 0 }, failedChecks);
   rmSync(join(root, "coverage"), { recursive: true, force: true });
   mkdirSync(join(root, "coverage"));
   const parts = partsOf(files);
-  const tests = { passed: 0, failed: 0 };
-  const waiting = [...parts];
+  const sum = { passed: 0, failed: 0 };
+  const waiting = [
+    ...(isBrief ? [] : CHECKS).map((step) => async () => {
+      sum.failed += await failures([step]);
+    }),
+    ...parts.map((part) => async () => {
+      const argv = ["test", ...TEST_OPTIONS, ...reportsIn(part.folder), ...part.files];
+      const { passed, failed } = await runTests(`tests: ${part.name}`, argv);
+      sum.passed += passed;
+      sum.failed += failed;
+    }),
+  ];
   const runInTurn = async () => {
-    for (let part = waiting.shift(); part; part = waiting.shift()) {
-      const { passed, failed } = await runTests(`tests: ${part.name}`, [
-        "test",
-        ...TEST_OPTIONS,
-        ...reportsIn(part.folder),
-        ...part.files,
-      ]);
-      tests.passed += passed;
-      tests.failed += failed;
-    }
+    for (let next = waiting.shift(); next; next = waiting.shift()) await next();
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runInTurn));
   printSlowest(parts);
-  const failedFloors = isBrief ? 0 : await failures([FLOORS]);
-  return end(tests, failedChecks + failedFloors);
+  if (!isBrief && files.length > 0) sum.failed += await failures([FLOORS]);
+  return end(sum);
 }
 
-function end(tests: { readonly passed: number; readonly failed: number }, failedSteps: number): number {
-  const failed = tests.failed + failedSteps;
-  console.log(`${tests.passed} passed, ${failed} failed`);
+function end({ passed, failed }: { readonly passed: number; readonly failed: number }): number {
+  console.log(`${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 

@@ -9,6 +9,7 @@ import {
   replace,
   type ScriptEntry,
 } from "../application/chat/chat-kit.ts";
+import { startModelServer } from "../fakes/model-server/server.ts";
 import { createNodeProject, withChecks } from "./node-project.ts";
 
 let cli: ChatCli;
@@ -143,11 +144,36 @@ test("coder.budget_usd counts for all of them: when it is spent, nobody is asked
   expect(ran.code).toBe(3);
 });
 
-withChecks("three that wait for their models take as long as one", () => {
-  const slow = (role: Role): ScriptEntry => ({ when: { role }, times: 1, text: small, delay_ms: 14_000 });
-  project([slow("coder1"), slow("coder2"), slow("coder3")]);
-  const begun = performance.now();
-  const ran = cli.chat("/code all mend add in src/add.mjs");
-  expect(ran.out).toContain("Taken: Gin (nothing told them apart; the first).");
-  expect(performance.now() - begun).toBeLessThan(42_000);
+test("three are asked at the same time: none of them waits for another's answer", async () => {
+  const model = await startModelServer({ script: [{ text: small }] });
+  const all = Promise.withResolvers<void>();
+  let asked = 0;
+  const gate = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    fetch: async (request) => {
+      asked += 1;
+      if (asked === 3) all.resolve();
+      await all.promise;
+      const { pathname } = new URL(request.url);
+      return fetch(model.url + pathname, {
+        method: request.method,
+        headers: request.headers,
+        body: await request.text(),
+      });
+    },
+  });
+  try {
+    cli = createChatCli([]);
+    cli.write("src/add.mjs", "export const add = (a, b) => a - b;\n");
+    const config = JSON.stringify(model.config()).replaceAll(model.url, gate.url.origin);
+    writeFileSync(join(cli.home, "config.yaml"), config);
+    const ran = await cli.runAsync(["chat", "/code all mend add in src/add.mjs"]);
+    expect(ran.out).toContain("Taken: Gin (nothing told them apart; the first).");
+    expect(model.requests).toHaveLength(3);
+  } finally {
+    await gate.stop(true);
+    await model.stop();
+  }
 });

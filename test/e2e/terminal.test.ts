@@ -167,7 +167,7 @@ describe("the conversation at a terminal", () => {
   });
 
   test("tab sends afterwards, ↑ takes it back into the line, and esc stops without sending it", async () => {
-    const shown = await start(chat("a slow answer that nobody waits for", "    delay_ms: 20000\n"));
+    const shown = await start(chat("a slow answer that nobody waits for", "    delay_ms: 90000\n"));
     await shown.say("wait");
     await shown.until("esc stops");
     shown.type("then this");
@@ -181,7 +181,7 @@ describe("the conversation at a terminal", () => {
     const begun = performance.now();
     shown.type("\x1b");
     await shown.until("Stopped after");
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(performance.now() - begun).toBeLessThan(60_000);
     expect(shown.screen()).toContain("nothing was changed");
     await shown.until("› then this");
     expect(files().read("src/cart.js")).toBe(CART);

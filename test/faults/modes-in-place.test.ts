@@ -19,7 +19,7 @@ async function stage(line: string, kind: StagingKind): Promise<string> {
   return bench.stage(async (_, { processes, directory }) => {
     const cwd = directory as string;
     const env = { PATH: process.env.PATH ?? "" };
-    const common = { env, timeoutMs: 10_000, outputLimitBytes: 1000, jobMarker: "modes" };
+    const common = { env, timeoutMs: 120_000, outputLimitBytes: 1000, jobMarker: "modes" };
     if (processes === undefined) spawnSync("sh", ["-c", line], { cwd });
     else await processes.runProcess({ argv: ["sh", "-c", line], cwd, ...common });
   }, kind);

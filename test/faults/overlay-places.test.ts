@@ -244,7 +244,7 @@ describe.if(process.platform === "linux")("where an overlay cannot stand, a copy
     const PATH = path('if [ "$1" = stuck ]; then while :; do :; done; fi; "$0" stuck "$@" & kill -9 $$');
     const began = performance.now();
     expect(notes(PATH)).toContain("copy");
-    expect(performance.now() - began).toBeLessThan(8000);
+    expect(performance.now() - began).toBeLessThan(120_000);
     const left = readdirSync("/proc").filter((pid) => {
       try {
         return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(cli.folder);

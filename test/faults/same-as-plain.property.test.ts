@@ -14,7 +14,7 @@ const SLOW = { timeout: 600_000 };
 
 async function runInView({ processes, directory }: Transaction, line: string): Promise<void> {
   const env = { PATH: process.env.PATH ?? "" };
-  const common = { env, timeoutMs: 10_000, outputLimitBytes: 1000, jobMarker: "oracle" };
+  const common = { env, timeoutMs: 120_000, outputLimitBytes: 1000, jobMarker: "oracle" };
   const cwd = directory as string;
   if (processes === undefined) spawnSync("sh", ["-c", line], { cwd, env, stdio: "ignore" });
   else await processes.runProcess({ argv: ["sh", "-c", line], cwd, ...common });

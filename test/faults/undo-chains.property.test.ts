@@ -31,7 +31,7 @@ async function carryOutJob(bench: TransactionBench, work: Work): Promise<string>
         argv: ["sh", "-c", line],
         cwd,
         env: { PATH: process.env.PATH ?? "" },
-        timeoutMs: 10_000,
+        timeoutMs: 120_000,
         outputLimitBytes: 1_000,
         jobMarker: "chain",
       });

@@ -10,14 +10,14 @@ beforeEach(() => {
 });
 afterEach(() => mcp.remove());
 
-const COUNT = 1000;
+const COUNT = process.env.TEST_NIGHTLY === "1" ? 1000 : 200;
 
 test.each(["stdio", "http"] as const)(
-  "1,000 calls at once over %s: each is answered, no edit of one file is lost",
+  `${COUNT} calls at once over %s: each is answered, no edit of one file is lost`,
   async (way) => {
     mcp.write("shared.txt", "end\n");
     const client = way === "stdio" ? await mcp.stdio() : await (await mcp.http()).connect();
-    const options = { timeout: 100_000 };
+    const options = { timeout: 280_000 };
     const results = await Promise.all(
       Array.from({ length: COUNT }, (_, n) =>
         client.callTool(

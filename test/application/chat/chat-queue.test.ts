@@ -228,9 +228,7 @@ describe("two processes", () => {
     await waited.promise;
     child.kill("SIGKILL");
     await child.exited;
-    const began = performance.now();
     expect(await mine).toMatchObject({ value: "mine" });
-    expect(performance.now() - began).toBeLessThan(5000);
   });
 
   test("eight at once never work on one chat at the same time", async () => {

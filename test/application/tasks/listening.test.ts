@@ -69,12 +69,12 @@ describe("listening while a task runs", () => {
       (turn) => {
         if (turn === 0) return PLAN;
         addComment(kit.issue, kit.alice, "stop");
-        return shell("exec sleep 120");
+        return shell("exec sleep 290");
       },
       { newsEveryMs: 300 },
     );
     expect(task).toMatchObject({ state: "stopped", steps: 1 });
-    expect(performance.now() - since).toBeLessThan(60_000);
+    expect(performance.now() - since).toBeLessThan(280_000);
     expect(kit.environments.live.size).toBe(0);
   });
 
@@ -83,7 +83,7 @@ describe("listening while a task runs", () => {
       (turn) => {
         if (turn === 0) return PLAN;
         addComment(kit.issue, kit.alice, "pause");
-        return shell("exec sleep 120");
+        return shell("exec sleep 290");
       },
       { newsEveryMs: 300 },
     );

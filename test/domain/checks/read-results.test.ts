@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
+import { cpuTimeMs } from "../../cpu-time.ts";
 
 /** Recorded from the real tools by `fixtures/record.sh`. */
 const FOLDER = join(import.meta.dir, "fixtures");
@@ -220,9 +221,9 @@ describe("an output", () => {
   });
   test("with one name a hundred thousand times is read in time", () => {
     const same = Array.from({ length: 100_000 }, (_, at) => `ok ${at + 1} should be equal\n`).join("");
-    const begun = performance.now();
+    const begun = cpuTimeMs();
     expect(inShort(`TAP version 13\n${same}1..100000\n`)).toBe("tap all: 100000 0 0");
-    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(cpuTimeMs() - begun).toBeLessThan(5000);
   });
   test("of nothing that is known is unknown, however long", () => {
     expect(inShort("")).toBe("unknown");

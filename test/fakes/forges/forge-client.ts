@@ -22,7 +22,7 @@ export function openForge(
 export function hastyFetch(patienceMs = 0): ForgeFetch {
   return createForgeFetch({
     fetch: globalThis.fetch,
-    timeoutMs: 5000,
+    timeoutMs: 60_000,
     patienceMs,
     now: Date.now,
     pause: async () => {},

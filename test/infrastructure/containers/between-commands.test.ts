@@ -19,7 +19,7 @@ if (requirePart("docker"))
       expect((await engine.run(id, BOMB)).stdout).toContain("started");
       await engine.run(id, "echo kept > kept");
       const other = engine.another();
-      const look = () => other.exec(id, { command: "cat kept", timeoutMs: 20_000, outputLimitBytes: 1000 });
+      const look = () => other.exec(id, { command: "cat kept", timeoutMs: 120_000, outputLimitBytes: 1000 });
       let after = await look();
       // A shell that just found room for itself may find none for what it starts: that command is told the limit.
       for (let i = 0; i < 5 && after.limit?.kind === "processes"; i++) after = await look();

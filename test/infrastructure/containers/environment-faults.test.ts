@@ -107,7 +107,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         const task = await engine.start();
         const parts = {
           run: createRunIn(engine.sandbox, task.id),
-          timeoutMs: 20_000,
+          timeoutMs: 120_000,
           signal: new AbortController().signal,
           emit: () => {},
           mask: (text: string) => text,

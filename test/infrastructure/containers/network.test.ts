@@ -31,7 +31,7 @@ describe.if(requirePart("docker"))("the network of a container", () => {
   const bash = async (id: string, script: string) => {
     const { stdout, stderr } = await engine.sandbox.exec(id, {
       command: ["bash", "-c", script],
-      timeoutMs: 15_000,
+      timeoutMs: 120_000,
       outputLimitBytes: 64 * 1024,
     });
     return stdout + stderr;

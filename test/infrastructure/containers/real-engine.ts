@@ -146,7 +146,7 @@ export function specOf(image: string, spec: Partial<ContainerSpec> = {}): Contai
 }
 
 export function requestOf(command: string, request: Partial<ExecRequest> = {}): ExecRequest {
-  return { command, timeoutMs: 20_000, graceMs: 300, outputLimitBytes: MIB, ...request };
+  return { command, timeoutMs: 120_000, graceMs: 300, outputLimitBytes: MIB, ...request };
 }
 
 export function expectStarted(started: StartedContainer | SandboxFailure): StartedContainer {

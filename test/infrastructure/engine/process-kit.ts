@@ -13,7 +13,7 @@ export function request(script: string, change: Partial<ProcessRequest> = {}): P
     argv: ["sh", "-c", script],
     cwd: folder,
     env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
-    timeoutMs: 20_000,
+    timeoutMs: 120_000,
     graceMs: 200,
     outputLimitBytes: 100_000,
     jobMarker: `job_test_${crypto.randomUUID()}`,

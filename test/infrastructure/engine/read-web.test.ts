@@ -110,7 +110,7 @@ test("a server that never answers, and a caller who gives up", async () => {
 test("of the loopback only the ports of the workspace's own processes are read, after a redirect too", async () => {
   const own = createWeb({
     policy: createNetworkPolicy({ allowed: ["*:*"], denied: [] }),
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     limitBytes: 100_000,
     userAgent: "test",
     isOwnPort: async (asked) => asked === port,

@@ -82,7 +82,7 @@ describe.each(FORGE_KINDS.map((kind) => [kind]))("what reaches %s", (kind: Forge
       userAgent: "picoclaw",
       fetch: createForgeFetch({
         fetch: globalThis.fetch,
-        timeoutMs: 20_000,
+        timeoutMs: 120_000,
         patienceMs: 0,
         now: Date.now,
         pause: async () => {},

@@ -16,7 +16,7 @@ describe("publishing a task's change", () => {
     folder: own,
     path: process.env.PATH ?? "",
     passed: {},
-    timeoutMs: 20_000,
+    timeoutMs: 120_000,
     owner: "test",
   });
   let world: World;

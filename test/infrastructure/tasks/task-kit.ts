@@ -180,7 +180,7 @@ export function createTaskBench(
           worker: {
             kind: "codex-cli",
             ...(!options.overEnvironment && { docker_image: kind.image }),
-            max_run_time_sec: options.maxRunTimeSec ?? 60,
+            max_run_time_sec: options.maxRunTimeSec ?? 280,
             env: options.workerEnv ?? { GIVEN: "value" },
           },
         },

@@ -70,7 +70,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
       const { record } = await at.run({
         id: `real-${kind.image}`,
         workerEnv: pointAt(kind, at, model),
-        maxRunTimeSec: 25,
+        maxRunTimeSec: 250,
         test: 'test "$(sh greet.sh)" = hello',
         prompts: [
           run(
@@ -163,11 +163,11 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
     const signal = AbortSignal.timeout(60_000);
     try {
       expect(await executor.start({ signal })).toMatchObject({ ok: true, notes: [] });
-      const ran = await executor.runWorker(run("echo print > a.py"), { signal, timeoutMs: 30_000 });
+      const ran = await executor.runWorker(run("echo print > a.py"), { signal, timeoutMs: 250_000 });
       expect([ran.error, ran.job?.diff]).toEqual([null, expect.stringContaining("+print")]);
       const tested = await executor.runTest(
         { command: "python3 -c 'import a'", cwd: "" },
-        { signal, timeoutMs: 30_000 },
+        { signal, timeoutMs: 250_000 },
       );
       expect(tested.exitCode).toBe(0);
       const sandbox = await openSandbox(place);
