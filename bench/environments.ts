@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { ContainerSpec, SandboxManager } from "../src/application/ports/containers.ts";
 import { DEFAULTS } from "../src/config/config.ts";
 import { createEngine, parseEngineAddress } from "../src/infrastructure/containers/docker-engine.ts";
-import { openDockerSandbox } from "../src/wiring/docker-sandbox.ts";
+import { openDocker } from "../src/wiring/docker-sandbox.ts";
 import { inTurns, milliseconds, type Row, summarize } from "./measure.ts";
 import { remove, tempFolder } from "./workspaces.ts";
 
@@ -165,14 +165,14 @@ async function memory(sandbox: SandboxManager): Promise<Row> {
 
 function open(home: string, poolSize: number): SandboxManager {
   const { command_executor: config } = DEFAULTS;
-  const opened = openDockerSandbox({
+  const opened = openDocker({
     config: { ...config, docker: { ...config.docker, host: HOST }, pool: { size: poolSize } },
     home,
     env: {},
     warn: (message) => console.error(message),
   });
   if ("ok" in opened) throw new Error(opened.detail);
-  return opened;
+  return opened.sandboxes;
 }
 
 function openApi() {

@@ -173,6 +173,15 @@ function containerNetwork(network: Network) {
   return { mode: "allow-list", allowedDomains: [] as readonly string[], allowedHosts } as const;
 }
 
+/** `worker:` for the jobs in a container, whose commands have limits of their own. */
+export function containerWorkerSettings({ worker, command_executor: { execution } }: Config) {
+  return {
+    ...worker,
+    command_timeout: execution.timeout_seconds,
+    output_limit: execution.max_output_size,
+  };
+}
+
 export function preparationSettings(config: Config) {
   const { docker, clone, install, default_environment: defaultEnvironment } = config.command_executor;
   return {

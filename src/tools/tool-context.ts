@@ -249,6 +249,45 @@ export function createProgramRunner(host: Readonly<Record<string, string | undef
     });
 }
 
+/** Runs a command in a container and gives its whole output, up to a limit. */
+type ExecElsewhere = (request: {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: Uint8Array;
+  readonly timeoutMs: number;
+  readonly outputLimitBytes: number;
+  readonly signal?: AbortSignal;
+}) => Promise<{
+  readonly outcome: string;
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}>;
+
+/** The same where the project is not on this machine; programs that work on a private copy of a file run here all the same. */
+export function createContainerProgramRunner(
+  host: Readonly<Record<string, string | undefined>>,
+  project: string,
+  exec: ExecElsewhere,
+): RunProgram {
+  const runHere = createProgramRunner(host);
+  return async (request) => {
+    if (!request.cwd.startsWith(project)) return runHere(request);
+    const { argv, input, ...rest } = request;
+    const { outcome, exitCode, stdout, stderr } = await exec({
+      command: argv,
+      outputLimitBytes: OUTPUT_BYTES,
+      ...(input !== undefined && { stdin: input }),
+      ...rest,
+    });
+    if (outcome === "aborted") throw new ToolError("ABORTED", "the call was aborted");
+    if (outcome === "not-started" || exitCode === 127)
+      throw new ToolError("REFUSED", `${argv[0]} is not installed`);
+    return { exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
+  };
+}
+
 function collector() {
   const parts: Uint8Array[] = [];
   let size = 0;

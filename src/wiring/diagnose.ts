@@ -29,7 +29,7 @@ export async function diagnose(
 }
 
 async function docker(env: Environment, opened: Opened): Promise<DoctorCheck[]> {
-  const { openEngine } = await import("./docker-sandbox.ts");
+  const { openEngine } = await import("../infrastructure/containers/docker-engine.ts");
   const { diagnoseDocker } = await import("../infrastructure/containers/diagnose-docker.ts");
   return diagnoseDocker(openEngine(opened.config.command_executor.docker, env), opened);
 }

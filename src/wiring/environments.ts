@@ -21,7 +21,7 @@ import { createEnvironmentRecords } from "../infrastructure/containers/environme
 import { lookUp } from "../infrastructure/engine/dial.ts";
 import { mayLive, processBirth } from "../infrastructure/engine/process-table.ts";
 import type { ContainerToolDeps } from "./container-toolkits.ts";
-import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
+import { openDocker } from "./docker-sandbox.ts";
 import { type Environment, loadShellParser, openServices, type Services } from "./services.ts";
 
 /** Opens task environments: configuration, Docker, images and repositories, all wired by hand. */
@@ -49,12 +49,11 @@ export function createEnvironments(
   const { config, home, env, locale, secrets, messages, warnings } = services;
   const { command_executor: executor } = config;
   const texts = environmentMessages(locale);
-  const engine = openEngine(executor.docker, env);
-  if ("ok" in engine) return engine;
   const warn = (message: string) => process.stderr.write(`${message}\n`);
-  const opened = openDockerSandbox({ config: executor, home, env, warn });
+  const opened = openDocker({ config: executor, home, env, warn });
   if ("ok" in opened) return opened;
-  const sandboxes = observer?.sandboxes(opened) ?? opened;
+  const { engine } = opened;
+  const sandboxes = observer?.sandboxes(opened.sandboxes) ?? opened.sandboxes;
   const records = createEnvironmentRecords(home);
   const toolParts = { services, sandboxes, records };
   let files: ContainerFileThread | null = null;

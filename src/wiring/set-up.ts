@@ -10,11 +10,10 @@ import { isOwnVariable } from "../config/usual-variables.ts";
 import { ollamaAddress } from "../domain/config/provider-addresses.ts";
 import { firstConfig, type ModelChoice } from "../domain/setup/first-config.ts";
 import { setupMessagesFor } from "../domain/texts/setup.ts";
-import { readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
+import { openEngine, readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
 import { findProgram } from "../infrastructure/engine/staging.ts";
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
 import { isThere, surveyMachine, writeFirstConfig } from "../infrastructure/setup/sources.ts";
-import { openEngine } from "./docker-sandbox.ts";
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";
 

@@ -29,8 +29,8 @@ import {
 } from "../infrastructure/tasks/task-workspace.ts";
 import { createWorkerExecutor } from "../infrastructure/tasks/worker-executor.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
-import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
-import { recipeDeps } from "./environment-preparation.ts";
+import { openDocker } from "./docker-sandbox.ts";
+import { imageInputs } from "./environment-preparation.ts";
 import type { Environment, Services } from "./services.ts";
 import { type OpenedFolder, openWorkspace } from "./workspace.ts";
 
@@ -129,15 +129,9 @@ export function openTaskExecutor(
   const { config, home, locale, env } = services;
   const { docker, cleanup } = config.command_executor;
   const messages = taskMessagesFor(locale);
-  const engine = openEngine(docker, env);
-  const images = "ok" in engine ? engine : createDockerImages(engine);
-  const opened = openDockerSandbox({
-    config: { ...config.command_executor, pool: { size: 0 } },
-    home,
-    env,
-    warn: () => {},
-  });
-  const sandbox = "ok" in opened ? unreachableSandbox(opened) : opened;
+  const withoutPool = { ...config.command_executor, pool: { size: 0 } };
+  const opened = openDocker({ config: withoutPool, home, env, warn: () => {} });
+  const sandbox = "ok" in opened ? unreachableSandbox(opened) : opened.sandboxes;
   const executor = createWorkerExecutor({
     ...openTaskWorkspace({ workspace, parts, home, copyLimitBytes: config.worker.copy_limit, mask }),
     ...containerSettings(config),
@@ -151,8 +145,8 @@ export function openTaskExecutor(
     sandbox,
     engineHost: docker.host,
     ensureImage: createTaskImage({
-      images,
-      recipes: recipeDeps(services),
+      images: "ok" in opened ? opened : createDockerImages(opened.engine),
+      recipes: imageInputs(services),
       config: config.command_executor,
       wanted: image === null ? { environment, worker: kind.image } : { image },
       texts: messages,
@@ -186,6 +180,6 @@ export async function openSandbox(
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
   const { home, config } = opened.services;
-  const sandbox = openDockerSandbox({ config: config.command_executor, home, env, warn: () => {} });
-  return { ok: true, sandbox };
+  const docker = openDocker({ config: config.command_executor, home, env, warn: () => {} });
+  return { ok: true, sandbox: "ok" in docker ? docker : docker.sandboxes };
 }

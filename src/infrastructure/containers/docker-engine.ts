@@ -125,6 +125,26 @@ export interface EngineStream {
   readonly body: ReadableStream<Uint8Array>;
 }
 
+/** `command_executor.docker` of the configuration, as far as it says where the engine is. */
+interface EngineSettings {
+  readonly host: string;
+  /** Seconds. */
+  readonly api_timeout: number;
+}
+
+/** The configured engine, with Docker's own variables for TLS. Does not connect yet. */
+export function openEngine(
+  { host, api_timeout: seconds }: EngineSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): Engine | SandboxFailure {
+  const certificates = env.DOCKER_TLS_VERIFY
+    ? (env.DOCKER_CERT_PATH ?? join(env.HOME ?? "/", ".docker"))
+    : undefined;
+  const address = parseEngineAddress(host, certificates);
+  if (!address) return sandboxFailure("bad-host", `${host} is neither unix:///… nor tcp://host:port`);
+  return createEngine({ address, host, timeoutMs: seconds * 1000 });
+}
+
 export function createEngine({ address, host, timeoutMs }: EngineDeps): Engine {
   const send = async (request: EngineRequest): Promise<Response | SandboxFailure> => {
     const patience = request.timeoutMs ?? timeoutMs;

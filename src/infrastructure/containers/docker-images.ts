@@ -1,5 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
+import type { BuildImageDeps } from "../../application/containers/ensure-image.ts";
+import { jobEnvironment } from "../../application/jobs/job-processes.ts";
 import {
   type ContextFile,
   EngineUnavailable,
@@ -10,7 +12,11 @@ import {
   type Recipes,
   type SandboxFailure,
 } from "../../application/ports/containers.ts";
+import { createProcessRunner } from "../engine/process-runner.ts";
+import { hashHex } from "../platform/hash.ts";
+import { findInstallation } from "../platform/installation.ts";
 import type { Engine, EngineStream } from "./docker-engine.ts";
+import { createNpmRegistry } from "./download-store.ts";
 import { tarEnd, tarHeader, tarPadding } from "./tar-archive.ts";
 
 interface InspectedImage {
@@ -175,6 +181,32 @@ export interface RecipeFolders {
   readonly certificates: string;
   /** A project's Dockerfile is named from here and must lie inside. */
   readonly workspace: string;
+}
+
+const CERTIFICATES = "/usr/local/share/ca-certificates";
+const NPM_SETTINGS = ["npm_config_registry", "NPM_CONFIG_REGISTRY", "npm_config_userconfig"];
+
+/** The inputs of this machine and of a workspace from which images are built. */
+export function openImageInputs(place: {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workspace: string;
+  /** `command_executor.install.npm_registry`. */
+  readonly npmRegistry: string | null;
+}): Omit<BuildImageDeps, "images"> {
+  const { env, workspace, npmRegistry: configured } = place;
+  return {
+    recipes: createRecipes({
+      images: join(findInstallation().folder, "images"),
+      certificates: CERTIFICATES,
+      workspace,
+    }),
+    sha256: (bytes) => hashHex("sha256", bytes),
+    npmRegistry: createNpmRegistry({
+      processes: createProcessRunner(),
+      env: jobEnvironment({ host: env, pass: NPM_SETTINGS, view: {} }),
+      configured,
+    }),
+  };
 }
 
 const LARGEST_CONTEXT = 64 * 1024 ** 2;

@@ -1,35 +1,36 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { jobEnvironment } from "../../application/jobs/job-processes.ts";
 import type {
   LocalFailure,
   LocalPack,
   LocalRepositories,
   LocalRepository,
 } from "../../application/ports/containers.ts";
-import type { ProcessResult, ProcessRunner } from "../../application/ports/jobs-transaction.ts";
-import type { CloneRange } from "../../domain/containers/clone-plan.ts";
+import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
+import { createProcessRunner } from "../engine/process-runner.ts";
 import { tarFolder } from "./tar-archive.ts";
 
 export interface LocalRepositoryDeps {
-  readonly processes: ProcessRunner;
-  /** The environment of git: what finds programs, no secrets. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Where clones are made on their way. */
-  readonly temporary: string;
+  /** Git is given as much of it as a job is: what finds programs, no secrets. */
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
-  /** Takes a credential out of an address. */
-  readonly cleanAddress: (address: string) => string;
-  /** The owner of the files inside. */
-  readonly owner: { readonly uid: number; readonly gid: number };
 }
+
+/** The user of a container. */
+const OWNER = { uid: 10_001, gid: 10_001 };
 
 const OUTPUT_BYTES = 32 * 1024 ** 2;
 
 type Git = (args: readonly string[], signal?: AbortSignal) => Promise<ProcessResult>;
 
-export function createLocalRepositories(parts: LocalRepositoryDeps): LocalRepositories {
+export function createLocalRepositories({ hostEnv, timeoutMs }: LocalRepositoryDeps): LocalRepositories {
+  const processes = createProcessRunner();
+  const env = jobEnvironment({ host: hostEnv, pass: [], view: {} });
   const git: Git = (args, signal) =>
-    parts.processes.runProcess({
+    processes.runProcess({
       argv: [
         "git",
         "--no-optional-locks",
@@ -40,15 +41,15 @@ export function createLocalRepositories(parts: LocalRepositoryDeps): LocalReposi
         ...args,
       ],
       cwd: "/",
-      env: { ...parts.env, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" },
-      timeoutMs: parts.timeoutMs,
+      env: { ...env, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" },
+      timeoutMs,
       outputLimitBytes: OUTPUT_BYTES,
       jobMarker: "prepare",
       ...(signal !== undefined && { signal }),
     });
   return {
     look: (path, ref, signal) => lookAtRepository(git, path, ref, signal),
-    pack: (path, range, signal) => packRepository(parts, git, path, range, signal),
+    pack: (path, range, signal) => packRepository(git, path, range, signal),
   };
 }
 
@@ -77,13 +78,12 @@ async function lookAtRepository(
 }
 
 async function packRepository(
-  { temporary, owner, cleanAddress }: LocalRepositoryDeps,
   git: Git,
   path: string,
   { ref, target, depth }: CloneRange,
   signal: AbortSignal,
 ): Promise<LocalPack | LocalFailure> {
-  const folder = mkdtempSync(join(temporary, "picoclaw-clone-"));
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-clone-"));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   const project = join(folder, "project");
   try {
@@ -100,7 +100,7 @@ async function packRepository(
       ...(target === undefined
         ? []
         : [fetchArguments(project, depth, `+refs/heads/${target}:refs/remotes/origin/${target}`)]),
-      ["-C", project, "remote", "set-url", "origin", await originOf(git, from, cleanAddress, signal)],
+      ["-C", project, "remote", "set-url", "origin", await originOf(git, from, signal)],
     ];
     for (const step of steps) {
       const done = await git(step, signal);
@@ -108,7 +108,7 @@ async function packRepository(
       remove();
       return gitRunFailure(done);
     }
-    const archive = tarFolder(join(project, ".git"), ".git", owner, signal);
+    const archive = tarFolder(join(project, ".git"), ".git", OWNER, signal);
     return { ok: true, head: ref ?? "HEAD", archive, remove };
   } catch (error) {
     remove();
@@ -127,14 +127,11 @@ async function topOf(git: Git, path: string, signal: AbortSignal): Promise<strin
 }
 
 /** Where the repository itself came from; a folder that came from nowhere is its own origin. */
-async function originOf(
-  git: Git,
-  path: string,
-  clean: (address: string) => string,
-  signal: AbortSignal,
-): Promise<string> {
+async function originOf(git: Git, path: string, signal: AbortSignal): Promise<string> {
   const origin = await git(["-C", path, "config", "--get", "remote.origin.url"], signal);
-  return origin.exitCode === 0 && origin.stdout.trim() !== "" ? clean(origin.stdout.trim()) : path;
+  return origin.exitCode === 0 && origin.stdout.trim() !== ""
+    ? withoutCredential(origin.stdout.trim())
+    : path;
 }
 
 function gitRunFailure({ outcome, stderr, error }: ProcessResult): LocalFailure {

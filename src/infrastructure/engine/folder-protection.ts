@@ -24,6 +24,14 @@ export async function protectFolder(
   return createProtection({ ...parts, compile, caseInsensitive: isCaseInsensitive(root) });
 }
 
+/** The same for a project in a container, whose file system tells capitals apart and which holds nothing of ours. */
+export async function protectContainer(
+  parts: Pick<ProtectionDeps, "patterns" | "action">,
+): Promise<Protection> {
+  const compile = await globCompiler(parts.patterns);
+  return createProtection({ ...parts, compile, caseInsensitive: false, ownPaths: [] });
+}
+
 /** Plain patterns need no library; picomatch is loaded for braces, brackets, `**` and the like. */
 export async function globCompiler(patterns: readonly string[]): Promise<ProtectionDeps["compile"]> {
   if (patterns.every(isPlainGlob)) return compilePlainGlob;

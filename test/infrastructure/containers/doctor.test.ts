@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { DEFAULTS } from "../../../src/config/config.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { diagnoseDocker } from "../../../src/infrastructure/containers/diagnose-docker.ts";
-import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
+import { openEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST } from "./real-engine.ts";
 

@@ -16,7 +16,7 @@ import type {
   StartedContainer,
 } from "../../../src/application/ports/containers.ts";
 import { DEFAULTS } from "../../../src/config/config.ts";
-import { openDockerSandbox } from "../../../src/wiring/docker-sandbox.ts";
+import { openDocker } from "../../../src/wiring/docker-sandbox.ts";
 
 export const DOCKER_HOST = process.env.DOCKER_HOST ?? DEFAULTS.command_executor.docker.host;
 const MIB = 1024 ** 2;
@@ -106,7 +106,7 @@ function openSandbox(
   warn: (text: string) => void,
 ): SandboxManager {
   const { command_executor: config } = DEFAULTS;
-  const opened = openDockerSandbox({
+  const opened = openDocker({
     config: {
       ...config,
       docker: { ...config.docker, host, base_image: image, mount_docker_socket: mountDockerSocket },
@@ -117,7 +117,7 @@ function openSandbox(
     warn,
   });
   if ("ok" in opened) throw new Error(opened.detail);
-  return opened;
+  return opened.sandboxes;
 }
 
 /** Everything with this installation's label, by the engine's own client. */

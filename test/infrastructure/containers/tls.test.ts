@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerInfo } from "../../../src/domain/containers/container-info.ts";
-import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
+import { openEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
 import type { WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { DOCKER_TLS, requirePart } from "../../require.ts";
 import { createEnvironmentKit, type EnvironmentKit, executor } from "./environment-kit.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type EnsuredImage, ensureImage } from "../../../src/application/containers/ensure-image.ts";
+import { openEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
 import { createDockerImages, createRecipes } from "../../../src/infrastructure/containers/docker-images.ts";
 import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
-import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST, docker, openRealEngine, type RealEngine, specOf } from "./real-engine.ts";
 

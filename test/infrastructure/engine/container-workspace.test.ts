@@ -9,13 +9,13 @@ import {
   createContainerView,
   type FileChannel,
 } from "../../../src/infrastructure/containers/container-files.ts";
+import { openEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
 import { createFolderView } from "../../../src/infrastructure/engine/folder-view.ts";
 import {
   createContainerFiles,
   type OpenContainer,
   openContainer,
 } from "../../../src/wiring/container-toolkits.ts";
-import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import type { WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";
 import { requirePart } from "../../require.ts";
