@@ -136,7 +136,7 @@ export async function openChat(
     mask: workspace.mask,
   });
   const openDoor = async () =>
-    (await import("./processes.ts")).createProcessesDoor(opened, choices.isOnce ?? false);
+    (await import("./processes.ts")).openProcessesDoor(opened, choices.isOnce ?? false);
   const chat = chatMessagesFor(locale);
   const parts: ChatDeps = {
     ...memory,
@@ -158,7 +158,7 @@ export async function openChat(
     steering: createSteering(),
     meter: metered.meter,
     openToolbox: async (request) =>
-      (await import("./toolbox.ts")).openToolbox(
+      (await import("./toolbox.ts")).openWorkspaceToolbox(
         { opened, processes: await openDoor(), options, pool },
         request,
       ),

@@ -44,16 +44,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
       (await import("../infrastructure/platform/terminal.ts")).openInBrowser(address, env),
     diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
     openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
-    openProcesses: async (options) => {
-      const opened = await (await import("./workspace.ts")).openWorkspace(env, options);
-      if (!opened.ok) return opened;
-      const { openProcesses, listEveryProcess } = await import("./processes.ts");
-      return {
-        ...opened,
-        processes: openProcesses(opened, true),
-        listEverywhere: () => listEveryProcess(opened),
-      };
-    },
+    openProcesses: async (options) => (await import("./processes.ts")).openProcessList(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
     terminalHost: async () =>
       (await import("../infrastructure/platform/terminal.ts")).createTerminalHost(env),

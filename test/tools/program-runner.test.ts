@@ -3,7 +3,7 @@ import { createContainerProgramRunner } from "../../src/tools/tool-context.ts";
 
 const ANSWER = { outcome: "exited", exitCode: 0, stdout: "inside\n", stderr: "" };
 
-function runnerOver(answer: typeof ANSWER | { readonly exitCode: number } | { readonly outcome: string }) {
+function runnerOver(answer: Partial<typeof ANSWER>) {
   const asked: object[] = [];
   const run = createContainerProgramRunner(
     { PATH: process.env.PATH },
@@ -42,7 +42,7 @@ test.each([
   [{ exitCode: 127 }, "REFUSED"],
   [{ outcome: "not-started" }, "REFUSED"],
   [{ outcome: "aborted" }, "ABORTED"],
-])("%p is an error of the tool: %s", async (answer, code) => {
+])("%j is an error of the tool: %s", async (answer, code) => {
   const { run } = runnerOver(answer);
   const ran = run({ argv: ["rg"], cwd: "/workspace/project", timeoutMs: 5_000 });
   expect(await ran.catch((error) => error.code)).toBe(code);

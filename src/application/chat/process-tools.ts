@@ -19,7 +19,7 @@ export interface ProcessOutcome {
   readonly process?: string;
 }
 
-export interface ProcessToolsDeps {
+interface ProcessToolsDeps {
   readonly processes: () => Promise<WorkspaceProcesses>;
   /** Reads pages of the workspace's own processes and of nobody else. */
   readonly web: () => Promise<Web>;
@@ -57,12 +57,54 @@ const PROCESS: ModelTool = {
 const PAGE_CHARS = 8_000;
 const MOST_LINES = 400;
 
-export function createProcessTools(parts: ProcessToolsDeps): ProcessTools {
+function createProcessTools(parts: ProcessToolsDeps): ProcessTools {
   return {
     tools: [PROCESS],
     call(name, args, signal) {
       if (name !== PROCESS.name) return null;
       return callProcess(parts, typeof args === "object" && args !== null ? (args as Given) : {}, signal);
+    },
+  };
+}
+
+/** The processes as a conversation needs them. */
+export interface ProcessesDoor {
+  open(): Promise<WorkspaceProcesses>;
+  /** The tool `process`. */
+  openTools(readOnly: boolean): Promise<ProcessTools>;
+  /** Whether one of the processes listens on a port now. */
+  isOwnPort(port: number): Promise<boolean>;
+}
+
+export interface ProcessesDoorDeps {
+  readonly open: () => WorkspaceProcesses;
+  /** Reads pages at ports of which the answer is yes, and no others. */
+  readonly openPages: (isOwnPort: ProcessesDoor["isOwnPort"]) => Promise<Web>;
+  /** Whether the policy of tools forbids this one. */
+  readonly isDenied: (tool: string) => Promise<boolean>;
+  /** `tools.write_scope`. */
+  readonly writeScope: string;
+  readonly now: () => Date;
+}
+
+export function createProcessesDoor(deps: ProcessesDoorDeps): ProcessesDoor {
+  const open = async () => deps.open();
+  const isOwnPort = async (port: number) => {
+    const processes = await deps.open().list();
+    return processes.some(({ ports }) => ports.includes(port));
+  };
+  return {
+    open,
+    isOwnPort,
+    async openTools(readOnly) {
+      // Whoever may not run a command may not run one in the background either.
+      const isDenied = (await deps.isDenied(PROCESS.name)) || (await deps.isDenied("execute_command"));
+      return createProcessTools({
+        processes: open,
+        web: () => deps.openPages(isOwnPort),
+        now: deps.now,
+        readOnly: readOnly || isDenied || deps.writeScope === "read-only",
+      });
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { Toolbox, ToolOutcome } from "../../application/chat/chat-turn.ts";
-import type { ProcessTools } from "../../application/chat/process-tools.ts";
+import type { Toolbox, ToolboxRequest, ToolOutcome } from "../../application/chat/chat-turn.ts";
+import type { ProcessesDoor, ProcessTools } from "../../application/chat/process-tools.ts";
 import type { WebTools } from "../../application/chat/web-tools.ts";
 import type { ModelTool } from "../../application/ports/models.ts";
 import {
@@ -12,6 +12,7 @@ import {
 import { MCP_FILE } from "../../domain/config/command-folders.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { WebDeps } from "../engine/read-web.ts";
+import type { McpPool } from "./mcp-pool.ts";
 import type { McpTools } from "./mcp-tools.ts";
 
 /** Characters of a tool's result that a model is given; local windows are small. */
@@ -26,6 +27,47 @@ export interface OwnTools {
 type CallOptions = Parameters<Toolbox["call"]>[2];
 
 export interface ToolboxDeps {
+  /** PicoClaw's home. */
+  readonly home: string;
+  readonly workspace: string;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly research: ResearchSettings;
+  readonly mask: (text: string) => string;
+  /** The servers of every source, those of an editor among them. */
+  readonly nameServers: (editor: readonly McpServerSettings[]) => NamedServers;
+  readonly openOwnTools: (request: ToolboxRequest) => OwnTools;
+  readonly processes: Pick<ProcessesDoor, "openTools" | "isOwnPort">;
+  readonly pool: McpPool;
+}
+
+/** PicoClaw's own tools and those of the configured MCP servers, for one message. */
+export async function openToolbox(deps: ToolboxDeps, request: ToolboxRequest): Promise<Toolbox> {
+  const { home, workspace, hostEnv, version, research, mask, processes, pool } = deps;
+  const { readOnly, servers: wanted, web = false, editorServers = [], forCoder = false } = request;
+  const named = deps.nameServers(editorServers);
+  const servers = readOnly ? [] : named.servers.filter(({ name }) => wanted?.includes(name) ?? true);
+  const key = [request.sessionKey, ...servers.map(({ name }) => name)].join(" ");
+  const open = async () => {
+    const { openMcpTools } = await import("./mcp-tools.ts");
+    return openMcpTools({ servers, hostEnv, workspace, version, home });
+  };
+  return createToolbox({
+    own: request.toolkit === false ? null : deps.openOwnTools(request),
+    web:
+      web && !readOnly
+        ? await openWebTools(research, mask, `PicoClaw/${version}`, processes.isOwnPort)
+        : null,
+    processes: request.toolkit === false ? null : await processes.openTools(readOnly),
+    mcp: servers.length === 0 ? null : await pool.take(key, open),
+    ...(forCoder && { offers: mayCoderCall(servers) }),
+    ...(!readOnly && wanted === undefined && { unavailable: named.unavailable }),
+    mask,
+    close: () => pool.release(key),
+  });
+}
+
+interface ToolGroups {
   readonly own: OwnTools | null;
   readonly web: WebTools | null;
   readonly processes?: ProcessTools | null;
@@ -39,7 +81,7 @@ export interface ToolboxDeps {
 }
 
 /** Tools of every kind as one box; results are masked and cut. */
-export function createToolbox(parts: ToolboxDeps): Toolbox {
+function createToolbox(parts: ToolGroups): Toolbox {
   const { own, web, processes = null, mcp, mask, close, offers = () => true, unavailable = [] } = parts;
   const offered = mcp?.tools.filter(offers) ?? [];
   const shorten = (text: string) => cutMiddle(mask(text), RESULT_CHARS);
@@ -112,7 +154,7 @@ export function nameServers(
 }
 
 /** Whether a coder may call a tool: the server's own word counts only where the configuration says no more. */
-export function mayCoderCall(
+function mayCoderCall(
   servers: readonly McpServerSettings[],
 ): (tool: { readonly server: string; readonly isReadOnly: boolean }) => boolean {
   const policy = new Map(servers.map(({ name, coders }) => [name, coders]));
@@ -136,7 +178,7 @@ interface ResearchSettings {
 }
 
 /** Tools that read the web, loaded with the first message that may use them; null where they are switched off. */
-export async function openWebTools(
+async function openWebTools(
   settings: ResearchSettings,
   mask: (text: string) => string,
   userAgent: string,

@@ -2,9 +2,10 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/engine-processes.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import type { Sandbox } from "./folder-workspace.ts";
 import { createGitWatch } from "./git-places.ts";
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
-import type { ProcessPlace } from "./process-place.ts";
+import { isPreviewWaiting, openProcessPlace, type ProcessPlace } from "./process-place.ts";
 import {
   type BornProcess,
   folderIdentity,
@@ -21,9 +22,9 @@ import { removeTree } from "./walk-folder.ts";
 export interface KeeperDeps {
   /** The folder of the process's record. */
   readonly folder: string;
-  readonly open: (run: string) => Promise<ProcessPlace | { readonly complaint: string }>;
-  /** Why it is to end now for a reason of its place; null: for none. */
-  readonly isOver: () => ProcessEndReason | null;
+  /** Of the jobs of its workspace. */
+  readonly storage: string;
+  readonly sandbox: Sandbox;
   /** The variables of the process, given those of its place. */
   readonly environment: (place: Readonly<Record<string, string>>) => Record<string, string>;
   readonly now: () => Date;
@@ -107,8 +108,8 @@ function watchGit(root: string, save: Run["save"]): { readonly look: () => void;
 
 /** Looks for the reasons to end or to start again that nobody tells. */
 function createWatch(
-  { folder, isOver }: KeeperDeps,
-  { owner, root, rootIdentity, restartsOnLanding }: ProcessRecord,
+  { folder, storage }: KeeperDeps,
+  { owner, root, rootIdentity, restartsOnLanding, over }: ProcessRecord,
   { stop, restart }: { readonly stop: (why: ProcessEndReason) => void; readonly restart: () => void },
 ): () => void {
   const seen = { landing: readLanding(dirname(folder)) };
@@ -116,8 +117,7 @@ function createWatch(
     if (owner !== null && hasEnded(owner)) stop("program-ended");
     if (folderIdentity(root) !== rootIdentity) stop("workspace-gone");
     if (folderIdentity(folder) === null) stop("lost");
-    const over = isOver();
-    if (over !== null) stop(over);
+    if (over !== null && !isPreviewWaiting(storage, over)) stop("preview-over");
     const landing = restartsOnLanding ? readLanding(dirname(folder)) : seen.landing;
     if (landing === seen.landing) return;
     seen.landing = landing;
@@ -138,11 +138,11 @@ interface Run extends KeeperDeps {
 
 /** From the start of the command until nothing of it lives: one that goes into the background is still the process. */
 async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
-  const { folder, log, save, signal } = parts;
+  const { folder, sandbox, storage, log, save, signal } = parts;
   const run = join(folder, "run");
   removeTree(run);
   mkdirSync(run, { recursive: true, mode: 0o700 });
-  const place = await parts.open(run);
+  const place = await openProcessPlace(sandbox, record, { run, storage });
   if ("complaint" in place) return notStarted(parts, place.complaint);
   let unfollow = () => {};
   try {

@@ -7,6 +7,7 @@ import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
 import { findGitPlaces } from "./git-places.ts";
 import { isInside } from "./git-roots.ts";
 import { jobFolder, type Op, opSlotPath, readOwnPlan, readState } from "./job-folder.ts";
+import type { ProcessRecord } from "./process-record.ts";
 import { createProcessRunner } from "./process-runner.ts";
 import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
 
@@ -23,6 +24,17 @@ export interface ProcessPlace {
   stop(): Promise<void>;
 }
 
+/** Opens the folder that a record names, or that folder with a preview over it. */
+export function openProcessPlace(
+  sandbox: Sandbox,
+  { root, over, hasOwnNetwork }: Pick<ProcessRecord, "root" | "over" | "hasOwnNetwork">,
+  { run, storage }: { readonly run: string; readonly storage: string },
+): Promise<ProcessPlace | { readonly complaint: string }> {
+  const request = { root, run, hasOwnNetwork };
+  if (over === null) return openLivePlace(sandbox, request);
+  return openPreviewPlace(sandbox, { ...request, storage, jobId: over });
+}
+
 interface PlaceRequest {
   readonly root: string;
   /** The folder of the run, empty. */
@@ -35,7 +47,7 @@ interface PlaceRequest {
  * Opens the live folder for a process. In a sandbox the git directories that are there can be read and not written: a hook or
  * a setting that a server writes would run outside with the user's next git command.
  */
-export async function openLivePlace(
+async function openLivePlace(
   sandbox: Sandbox,
   request: PlaceRequest,
 ): Promise<ProcessPlace | { readonly complaint: string }> {
@@ -122,7 +134,7 @@ export function isPreviewWaiting(storage: string, jobId: string): boolean {
  * Opens the folder as it would be with a preview applied. Everything that the process writes stays aside and goes with it, so
  * that git's files need no guard. Only where there are overlays.
  */
-export async function openPreviewPlace(
+async function openPreviewPlace(
   sandbox: Sandbox,
   preview: PlaceRequest & { readonly storage: string; readonly jobId: string },
 ): Promise<ProcessPlace | { readonly complaint: string }> {

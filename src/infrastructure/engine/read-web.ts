@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import type { Web, WebRead } from "../../application/ports/engine.ts";
-import type { Destination } from "../../domain/policy/network.ts";
+import { createNetworkPolicy, type Destination } from "../../domain/policy/network.ts";
 import { type AddressDeps, findAllowedAddresses } from "./dial.ts";
 
 export interface WebDeps extends AddressDeps {
@@ -37,6 +37,19 @@ export function createWeb(parts: WebDeps): Web {
       return { ok: false, why: "too-many-redirects", detail: at };
     },
   };
+}
+
+const OWN_PAGE_MS = 20_000;
+const OWN_PAGE_BYTES = 1024 ** 2;
+
+/** Reads pages of a workspace's background processes, and of nobody else. */
+export function createOwnPages(parts: Required<Pick<WebDeps, "isOwnPort" | "userAgent">>): Web {
+  return createWeb({
+    ...parts,
+    policy: createNetworkPolicy({ allowed: [], denied: ["*:*"] }),
+    timeoutMs: OWN_PAGE_MS,
+    limitBytes: OWN_PAGE_BYTES,
+  });
 }
 
 function timeoutRead(url: string): WebRead {
