@@ -21,10 +21,10 @@ import { createRetentionStore } from "../infrastructure/serve/retention-store.ts
 import { createScheduleStore, startSchedules } from "../infrastructure/serve/schedules.ts";
 import type { ListenDeps, ServeDeps } from "./serve-state.ts";
 import { createWebHost, modelsNow } from "./serve-web.ts";
-import { type Inbox, openWorking } from "./serve-work.ts";
+import { type ChannelInbox, openWorking } from "./serve-work.ts";
 
 /** The timed work of `serve`: schedules, looking after models, pruning, cleaning up containers. */
-async function startRounds(parts: ServeDeps, { receiver, channels }: Inbox): Promise<TimedWork> {
+async function startRounds(parts: ServeDeps, { receiver, channels }: ChannelInbox): Promise<TimedWork> {
   const { services, db, state, store, access, words, log, onTrouble, workspaceName: workspace } = parts;
   const { now } = timers;
   const configured = () => configuredSchedules(state.current().config);

@@ -28,10 +28,10 @@ import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
 import type { ServedForges } from "./serve-forges.ts";
 import { randomBytes, type ServeDeps } from "./serve-state.ts";
-import type { Inbox } from "./serve-work.ts";
+import type { ChannelInbox } from "./serve-work.ts";
 
 export interface WebHostDeps extends ServeDeps {
-  readonly inbox: Inbox;
+  readonly inbox: ChannelInbox;
   readonly forges: ServedForges | null;
   readonly place: ReturnType<WebHost["place"]>;
   readonly mcp: WebHost["mcp"];
@@ -43,7 +43,7 @@ export interface WebHostDeps extends ServeDeps {
 /** The installation's data that the console and the API show. */
 export function createWebHost(parts: WebHostDeps): WebHost {
   const { services, demo, db, state, store, access, inbox, forges, startedAt, onTrouble } = parts;
-  const { bus, live, answering, control, viewerJobs, receive } = inbox;
+  const { bus, live, answering, control, viewerJobs, receiver } = inbox;
   const { env, home } = services;
   const { current } = state;
   const { now } = timers;
@@ -60,7 +60,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     viewerJobs,
     messages: store,
     access,
-    receive,
+    receive: receiver.receive,
     images: () => current().images,
     ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
     stopMessage: (message) => stopMessage({ cancel, turns }, message),

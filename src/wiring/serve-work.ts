@@ -1,24 +1,14 @@
 import { hostname } from "node:os";
 import { allowedUsers, openChannels } from "../adapters/channels/registry.ts";
 import { createWebChannel } from "../adapters/web/host.ts";
-import type { Control } from "../application/fleet/control.ts";
 import { enterFleet } from "../application/fleet/machine-presence.ts";
-import { createViewerJobs, type OwnJobs } from "../application/fleet/viewer-jobs.ts";
-import { createWorkingProcess } from "../application/fleet/working-process.ts";
-import { storedJobActions } from "../application/jobs/follow-up-actions.ts";
+import { createWorkingProcess, openInbox } from "../application/fleet/working-process.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
-import { createMessageAnswerer } from "../application/serve/answer-messages.ts";
 import { createServeTroubles } from "../application/serve/health.ts";
-import { chooseMessageLane, createReceiver, openAdmission } from "../application/serve/receive-messages.ts";
-import { createReplySender } from "../application/serve/send-replies.ts";
-import { createBus, createLiveWorks, logMessages } from "../application/serve/serve-events.ts";
+import { createBus, logMessages } from "../application/serve/serve-events.ts";
 import type { JoinedFleet, JoinOptions } from "../application/serve/server.ts";
-import { createWorkKeeper } from "../application/serve/take-work.ts";
-import { settleEarlier } from "../application/serve/timed-rounds.ts";
 import { machineLabels } from "../config/settings.ts";
-import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
-import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
@@ -34,110 +24,54 @@ import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
 const { now } = timers;
 const uuid = () => crypto.randomUUID();
 
-/** Receiving, answering and sending, with every channel there is. Nothing runs before it is started. */
-export async function openInbox(parts: ServeDeps) {
-  const { state, store, queue, services, words, telemetry, db, onTrouble } = parts;
+/** The inbox of this process, with every channel there is. */
+export async function openChannelInbox(parts: ServeDeps) {
+  const { state, services, telemetry, db, onTrouble } = parts;
   const { current } = state;
+  const { databaseUrl, home, secrets } = services;
   const bus = createBus();
   const mask = (text: string) => current().workspace.mask(text);
-  logMessages(bus, createLineLogger({ ...services.config.log, home: services.home, mask }));
+  logMessages(bus, createLineLogger({ ...services.config.log, home, mask }));
   telemetry?.tracer.watch(bus, {
     archive: () => current().workspace.archive,
     traceparentOf: (id) => traceparentOf(db, id),
   });
-  const live = createLiveWorks(bus);
-  const keeper = createWorkKeeper({ queue, timers, onTrouble, guard: parts.guard });
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
-  const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
-  const labels = () => chatMessagesFor(current().locale).actions;
-  const sending = createReplySender({
-    ...common,
-    present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
-    away: () => control?.awayReplies() ?? [],
-    chance: Math.random,
-    onTrouble,
-  });
-  const answering = createMessageAnswerer({
-    ...common,
-    conversation: () => current().conversation,
-    images: () => current().images,
-    settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
-    actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
-    uuid,
-    messages: words,
-    locale: () => current().locale,
-    dayOf: (at) => formatDayIn(resolveTimeZone(current().config.session.timezone), at),
-    limit: parts.lanes,
-    isBusy: () => receiver.isBusy(),
-    onTrouble: (error, message) => onTrouble(error, message?.id),
-  });
-  const own: OwnJobs = createViewerJobs({
-    workspace: () => current().workspace,
-    processes: () => current().processes(),
-    store,
-    cancelMessage: (id) => answering.cancel(id),
+  const inbox = await openInbox({
+    ...parts,
+    current,
     bus,
-    pid: process.pid,
-    now,
-  });
-  const reaches = (channel: string) => channels.has(channel);
-  const control: Control | null =
-    services.databaseUrl === undefined
-      ? null
-      : (await import("./control.ts")).openControl(parts, { own, bus, keeper, reaches, send: sending.look });
-  parts.far.jobs = control?.farJobs ?? null;
-  const receiver = createReceiver({
-    store,
-    images: () => current().images,
-    admit: openAdmission({
-      access: parts.access,
-      isAllowed: (channel, userId) => allowedUsers(current().config, channel).includes(userId),
-      since: parts.startedAt,
-      messages: words,
-      perMinute: () => current().config.serve.rate_limit,
-      random: randomBytes,
-      now,
-    }),
-    workspace: parts.workspaceName,
-    bus,
-    wayOf: (message) => chooseMessageLane(current().conversation, message),
+    channels,
+    isAllowed: (channel, userId) => allowedUsers(current().config, channel).includes(userId),
     tracing: telemetry?.tracing ?? null,
-    now,
+    openControl:
+      databaseUrl === undefined
+        ? null
+        : async (local) => (await import("./control.ts")).openControl(parts, local),
+    pid: process.pid,
+    timers,
+    uuid,
     random: randomBytes,
+    chance: Math.random,
   });
-  const { receive } = receiver;
+  parts.far.jobs = inbox.control?.farJobs ?? null;
   const reached = await openChannels({
     config: () => current().config,
-    secrets: services.secrets,
+    secrets,
     locale: () => current().locale,
-    receive,
+    receive: inbox.receiver.receive,
     timers,
-    sendWaiting: sending.sendWaiting,
+    sendWaiting: inbox.sending.sendWaiting,
     publicUrl: parts.publicUrl,
     openPushCounter: async () =>
       (await import("../infrastructure/serve/push-counter.ts")).createPushCounter(db, now),
     onTrouble,
   });
   for (const channel of reached.channels) channels.set(channel.name, channel);
-  const viewerJobs = control?.viewerJobs ?? own;
-  const { start: hear, webhooks } = reached;
-  return {
-    bus,
-    live,
-    channels,
-    sending,
-    answering,
-    control,
-    viewerJobs,
-    receive,
-    receiver,
-    webhooks,
-    hear,
-    keeper,
-  };
+  return { ...inbox, webhooks: reached.webhooks, hear: reached.start };
 }
 
-export type Inbox = Awaited<ReturnType<typeof openInbox>>;
+export type ChannelInbox = Awaited<ReturnType<typeof openChannelInbox>>;
 
 export interface WorkerRole {
   readonly kind: ProcessKind;
@@ -175,7 +109,7 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   }
   const store = await createMessageStore({ db, now, workspace: workspaceName, ...opened });
   const parts: ServeDeps = { ...given, ...role, queue, newWorkId, store, fleet, startedAt: now(), onTrouble };
-  const inbox = await openInbox(parts);
+  const inbox = await openChannelInbox(parts);
   const listens = kind === "serve";
   const tasks = { queue: opened, keeper: inbox.keeper, labels, limit: listens ? TASKS_AT_ONCE : lanes };
   const forges = services.config.command_executor.enabled

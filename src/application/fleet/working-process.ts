@@ -1,11 +1,134 @@
+import { formatDayIn, resolveTimeZone } from "../../domain/chat/session.ts";
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import { storedJobActions } from "../jobs/follow-up-actions.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { Timers } from "../ports/platform.ts";
-import type { Channel, WorkQueue } from "../ports/serve.ts";
-import type { MessageAnswerer } from "../serve/answer-messages.ts";
-import type { ReplySender } from "../serve/send-replies.ts";
-import type { WorkKeeper } from "../serve/take-work.ts";
-import type { Control } from "./control.ts";
+import type { Timers, Tracing } from "../ports/platform.ts";
+import type { AccessStore, Channel, MessageStore, WorkQueue } from "../ports/serve.ts";
+import { createMessageAnswerer, type MessageAnswerer } from "../serve/answer-messages.ts";
+import {
+  chooseMessageLane,
+  createReceiver,
+  openAdmission,
+  type Receiver,
+} from "../serve/receive-messages.ts";
+import { createReplySender, type ReplySender } from "../serve/send-replies.ts";
+import { type Bus, createLiveWorks, type LiveWorks } from "../serve/serve-events.ts";
+import type { ReloadableChat } from "../serve/server.ts";
+import { type CommitGuard, createWorkKeeper, type WorkKeeper } from "../serve/take-work.ts";
+import { settleEarlier } from "../serve/timed-rounds.ts";
+import type { Control, ControlDeps } from "./control.ts";
 import { type Machine, type MachineDeps, openMachine } from "./machine-presence.ts";
+import { createViewerJobs, type OwnJobs, type ViewerJobs } from "./viewer-jobs.ts";
+
+export interface InboxDeps {
+  /** Asked anew for every message, so that a reload takes effect. */
+  readonly current: ReloadableChat["current"];
+  readonly store: MessageStore;
+  readonly access: AccessStore;
+  readonly queue: Pick<WorkQueue, "beat">;
+  readonly guard: CommitGuard;
+  /** The served workspace, as the store names it. */
+  readonly workspaceName: string;
+  readonly startedAt: Date;
+  /** Messages at once. */
+  readonly lanes: number;
+  readonly words: () => ServeMessages;
+  readonly bus: Bus;
+  /** Filled by the caller once it can receive: a channel is opened with what is made here. */
+  readonly channels: ReadonlyMap<string, Channel>;
+  /** Whether the configuration lets a user speak on a channel. */
+  readonly isAllowed: (channel: string, userId: string) => boolean;
+  /** Null where nothing is traced. */
+  readonly tracing: Tracing | null;
+  /** Null where the store is not shared. */
+  readonly openControl:
+    | ((local: Pick<ControlDeps, "own" | "bus" | "keeper" | "reaches" | "send">) => Promise<Control>)
+    | null;
+  readonly pid: number;
+  readonly timers: Timers;
+  readonly uuid: () => string;
+  readonly random: (bytes: number) => Uint8Array;
+  /** Between 0 and 1. */
+  readonly chance: () => number;
+  readonly onTrouble: (error: unknown, place?: string) => void;
+}
+
+/** Receiving, answering and sending. Nothing runs before it is started. */
+export interface Inbox {
+  readonly bus: Bus;
+  readonly live: LiveWorks;
+  readonly keeper: WorkKeeper;
+  readonly receiver: Receiver;
+  readonly answering: MessageAnswerer;
+  readonly sending: ReplySender;
+  /** Null where the store is not shared. */
+  readonly control: Control | null;
+  readonly viewerJobs: ViewerJobs;
+  readonly channels: ReadonlyMap<string, Channel>;
+}
+
+export async function openInbox(deps: InboxDeps): Promise<Inbox> {
+  const { current, store, bus, channels, words, timers, uuid, random, onTrouble } = deps;
+  const { now } = timers;
+  const live = createLiveWorks(bus);
+  const keeper = createWorkKeeper({ queue: deps.queue, timers, onTrouble, guard: deps.guard });
+  const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
+  const labels = () => chatMessagesFor(current().locale).actions;
+  const sending = createReplySender({
+    ...common,
+    present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
+    away: () => control?.awayReplies() ?? [],
+    chance: deps.chance,
+    onTrouble,
+  });
+  const answering = createMessageAnswerer({
+    ...common,
+    conversation: () => current().conversation,
+    images: () => current().images,
+    settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
+    actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
+    uuid,
+    messages: words,
+    locale: () => current().locale,
+    dayOf: (at) => formatDayIn(resolveTimeZone(current().config.session.timezone), at),
+    limit: deps.lanes,
+    isBusy: () => receiver.isBusy(),
+    onTrouble: (error, message) => onTrouble(error, message?.id),
+  });
+  const own: OwnJobs = createViewerJobs({
+    workspace: () => current().workspace,
+    processes: () => current().processes(),
+    store,
+    cancelMessage: (id) => answering.cancel(id),
+    bus,
+    pid: deps.pid,
+    now,
+  });
+  const reaches = (channel: string) => channels.has(channel);
+  const control = (await deps.openControl?.({ own, bus, keeper, reaches, send: sending.look })) ?? null;
+  const receiver = createReceiver({
+    store,
+    images: () => current().images,
+    admit: openAdmission({
+      access: deps.access,
+      isAllowed: deps.isAllowed,
+      since: deps.startedAt,
+      messages: words,
+      perMinute: () => current().config.serve.rate_limit,
+      random,
+      now,
+    }),
+    workspace: deps.workspaceName,
+    bus,
+    wayOf: (message) => chooseMessageLane(current().conversation, message),
+    tracing: deps.tracing,
+    now,
+    random,
+  });
+  const viewerJobs = control?.viewerJobs ?? own;
+  return { bus, live, keeper, receiver, answering, sending, control, viewerJobs, channels };
+}
 
 /** Tasks of forges, as a process carries them out. */
 interface TaskService {
@@ -14,13 +137,8 @@ interface TaskService {
   stop(): Promise<void>;
 }
 
-export interface WorkingInbox {
-  readonly keeper: WorkKeeper;
-  readonly answering: MessageAnswerer;
-  readonly sending: ReplySender;
-  /** Null where the store is not shared. */
-  readonly control: Control | null;
-  readonly channels: ReadonlyMap<string, Channel>;
+export interface WorkingInbox
+  extends Pick<Inbox, "keeper" | "answering" | "sending" | "control" | "channels"> {
   /** Begins to hear the services. */
   readonly hear: () => Promise<void>;
 }
