@@ -1,3 +1,4 @@
+import { importsOf } from "../../domain/checks/affected-tests.ts";
 import {
   type LineRange,
   showFile,
@@ -504,8 +505,8 @@ const MOST_WHOLE = 200;
 /**
  * The context that a coder sees before the request, lasting parts first: the project's rules and facts, a
  * map, then files. The files that the message names are shown as far as the budget allows. If none is named,
- * a small project is shown whole, and of a larger one the files that the words of the request lead to. Cut
- * and omitted parts are stated.
+ * a small project is shown whole, and of a larger one the files that the words of the request lead to. Tests alone
+ * bring the sources that they test. Cut and omitted parts are stated.
  */
 export function coderContext(
   project: ProjectFiles,
@@ -537,11 +538,16 @@ function filesFor(
   { request, recent = [], budget }: ContextRequest,
 ): { readonly whole: boolean; readonly shown: Map<string, string> } {
   const named = namedFiles(request, paths);
-  const whole = named.length === 0 ? wholeProject(project, paths, budget.whole) : null;
+  const whole = namesCode(named) ? null : wholeProject(project, paths, budget.whole);
   return {
     whole: whole !== null,
     shown: whole ?? chosenFiles(project, { request, recent, budget }, paths, named),
   };
+}
+
+/** Whoever names nothing but tests wants other files changed. */
+function namesCode(named: readonly NamedFile[]): boolean {
+  return named.some(({ path }) => fileKind(path) !== "test");
 }
 
 function labelled(label: string, text: string): string[] {
@@ -598,7 +604,21 @@ function chosenFiles(
     ...showShared(changed, { terms, budget: Math.min(RECENT, budget.files / 2), fill: false }),
     ...showShared(called, { terms, budget: budget.files, fill: true }),
   ]);
-  const guessed = guessFiles(project, { request, terms, paths, called, changed, budget: budget.guessed });
+  const tested = namesCode(named) ? [] : called.flatMap((test) => testedSources(paths, test));
+  const sources = [...new Set(tested)]
+    .filter((path) => !shown.has(path))
+    .slice(0, MOST_TESTED)
+    .flatMap((path) => read({ path, lines: [] }));
+  for (const [path, element] of showShared(sources, { terms, budget: budget.guessed / 2, fill: true }))
+    shown.set(path, element);
+  const guessed = guessFiles(project, {
+    request,
+    terms,
+    paths,
+    called: [...called, ...sources],
+    changed,
+    budget: budget.guessed,
+  });
   for (const [path, element] of guessed) shown.set(path, element);
   const beside = [
     ...testsBeside(paths, [...called.map(({ path }) => path), ...guessed.keys()]),
@@ -617,12 +637,28 @@ const CHANGELOG = /^(?:change-?log|changes|history|news)(?:\.\w+)?$/i;
 const BESIDE = 3_500;
 const MOST_TESTS_BESIDE = 1;
 
+/** Sources that named tests bring with them. */
+const MOST_TESTED = 4;
+
+/** The sources that a test is about: those of its name, and what it imports. */
+function testedSources(paths: readonly string[], { path: test, text }: ShownText): string[] {
+  const sources = paths.filter((path) => fileKind(path) === "source" && SOURCE.test(path));
+  const known = new Set(sources);
+  return [
+    ...sources.filter((path) => stemOf(path) === stemOf(test)),
+    ...importsOf(paths, test, text).filter((path) => known.has(path)),
+  ];
+}
+
+/** A file's name without what makes it a test of that name. */
+function stemOf(path: string): string {
+  return lastName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
+}
+
 /** The tests of the first sources that are shown, by their names: a fix brings a test. */
 function testsBeside(paths: readonly string[], shown: readonly string[]): string[] {
   if (shown.some((path) => fileKind(path) === "test")) return [];
   const sources = shown.filter((path) => fileKind(path) === "source").slice(0, 2);
-  const stemOf = (path: string) =>
-    lastName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
   const wanted = new Set(sources.map(stemOf));
   return paths
     .filter((path) => fileKind(path) === "test" && SOURCE.test(path) && wanted.has(stemOf(path)))

@@ -203,7 +203,7 @@ function importDistances(
   changed: readonly string[],
 ): Map<string, number> {
   const importers = new Map<string, string[]>();
-  const resolve = createResolver(texts);
+  const resolve = createResolver(new Set(texts.keys()));
   for (const [path, text] of texts)
     for (const target of resolve(path, text))
       if (target !== path) importers.set(target, [...(importers.get(target) ?? []), path]);
@@ -217,10 +217,15 @@ function importDistances(
   return distance;
 }
 
-function createResolver(texts: ReadonlyMap<string, string>) {
+/** The files among `paths` that a file imports, by its text alone; in Go, the files of the packages. */
+export function importsOf(paths: readonly string[], path: string, text: string): string[] {
+  return createResolver(new Set(paths))(path, text);
+}
+
+function createResolver(paths: ReadonlySet<string>) {
   const modules = new Map<string, string>();
   const folders = new Map<string, string[]>();
-  for (const path of texts.keys()) {
+  for (const path of paths) {
     if (path.endsWith(".py")) {
       const parts = path.replace(/(?:\/__init__)?\.py$/, "").split("/");
       // Known by every end of its path: which folder is on the path of modules nobody says.
@@ -237,14 +242,14 @@ function createResolver(texts: ReadonlyMap<string, string>) {
     const found: string[] = [];
     const relative = /\.[cm]?[jt]sx?$|\.vue$|\.svelte$/.test(path) ? JS_IMPORT : INCLUDE;
     for (const match of text.matchAll(relative)) {
-      const target = resolveRelative(texts, path, match[1] ?? match[2] ?? "");
+      const target = resolveRelative(paths, path, match[1] ?? match[2] ?? "");
       if (target !== null) found.push(target);
     }
     return found;
   };
 }
 
-function resolveRelative(texts: ReadonlyMap<string, string>, from: string, wanted: string): string | null {
+function resolveRelative(paths: ReadonlySet<string>, from: string, wanted: string): string | null {
   const parts = folderOf(from) === "" ? [] : folderOf(from).split("/");
   for (const part of wanted.split("/")) {
     if (part === "..") parts.pop();
@@ -258,7 +263,7 @@ function resolveRelative(texts: ReadonlyMap<string, string>, from: string, wante
     ...JS_ENDINGS.map((ending) => `${base}${base === "" ? "" : "/"}index${ending}`),
     `${base}.rb`,
   ];
-  return names.find((name) => texts.has(name)) ?? null;
+  return names.find((name) => paths.has(name)) ?? null;
 }
 
 function pythonImports(path: string, text: string, modules: ReadonlyMap<string, string>): string[] {

@@ -80,6 +80,14 @@ describe("a project without a named file", () => {
     );
   });
 
+  test("is shown whole where a test is all that is named: the code to change is elsewhere", () => {
+    const files = { "src/cart.ts": "cart\n", "test/shop.test.ts": "test\n" };
+    const text = coderContext(project(files), { request: "test/shop.test.ts is red", budget: BUDGET });
+    expect(text).toBe(
+      'All files of the workspace:\n\n<file path="src/cart.ts">\ncart\n</file>\n\n<file path="test/shop.test.ts">\ntest\n</file>',
+    );
+  });
+
   const filler = Object.fromEntries(
     Array.from({ length: 40 }, (_, i) => [
       `src/part-${i}.ts`,
@@ -316,5 +324,27 @@ describe("what the first request shows of a larger project", () => {
     const ask = (request: string) => shownPaths(coderContext(project(files), { request, budget: BUDGET }));
     expect(ask("change src/cart.ts")).toEqual(["src/cart.ts", "test/cart.test.ts"]);
     expect(ask("change src/cart.ts and the changelog")).toContain("CHANGELOG.md");
+  });
+
+  test.each<[string, string, string, readonly string[]]>([
+    ["by its name", "test/cart.test.ts", "test('adds', () => {});\n", ["src/cart.ts"]],
+    ["by its imports", "test/basics.test.ts", 'import { addLine } from "../src/cart.js";\n', ["src/cart.ts"]],
+    ["Python", "tests/test_durations.py", "from durations import parse\n", ["src/durations/parse.py"]],
+    ["Go", "cache/cache_test.go", "package cache\n", ["cache/cache.go"]],
+  ])("a test that is named brings the source that it tests: %s", (_, named, text, sources) => {
+    const files = {
+      ...filler,
+      "src/cart.ts": "export function addLine(cart) {\n  return cart;\n}\n",
+      "src/durations/__init__.py": "from .parse import parse\n",
+      "src/durations/parse.py": "def parse(text):\n    return 1\n",
+      "cache/cache.go": "package cache\n",
+      [named]: text,
+    };
+    const shown = shownPaths(
+      coderContext(project(files), { request: `${named} is red, make it green`, budget: BUDGET }),
+    );
+    expect(shown[0]).toBe(named);
+    for (const source of sources) expect(shown).toContain(source);
+    expect(shown.filter((path) => path?.startsWith("lib/"))).toEqual([]);
   });
 });

@@ -100,6 +100,12 @@ describe("what models really emit", () => {
       "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n c\n-d\n+D\n",
       "a\nB\nc\nD\n",
     ],
+    [
+      "counts that leave out the last context before another hunk",
+      "a\nb\nc\nd\ne\nf\n",
+      "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n c\n d\n\n@@ -5,2 +5,2 @@\n-e\n+E\n f\n",
+      "a\nB\nc\nd\nE\nf\n",
+    ],
     ["counts too large", "a\nb\nc\n", "--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"],
     ["no counts", "a\nb\nc\n", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"],
     ["no numbers", "a\nb\nc\n", "--- a/f\n+++ b/f\n@@ ... @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"],

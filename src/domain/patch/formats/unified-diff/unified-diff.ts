@@ -357,13 +357,14 @@ function readFile(
   let hasNew = false;
   while (next < diff.text.length) {
     if (!isHunkHeader(diff, next)) {
-      const more = skipBlank(diff, next);
+      const more = skipContext(diff, next);
       if (hunks.length === 0 || more === next || !isHunkHeader(diff, more)) break;
+      if (diff.startsWith(" ", next)) warn(next, COUNTS_WRONG);
       next = more;
     }
     const read = readHunk(diff, next);
     if (!read.ok) return read;
-    if (read.recounted) warn(next, "the counts of the hunk header are wrong or missing");
+    if (read.recounted) warn(next, COUNTS_WRONG);
     hunks.push(read.hunk);
     hasOld ||= read.hasOld;
     hasNew ||= read.hasNew;
@@ -391,10 +392,12 @@ function changesMetadata(paths: DiffPaths): boolean {
   return paths.oldMode !== undefined && paths.newMode !== undefined && paths.oldMode !== paths.newMode;
 }
 
-/** Models put empty lines between hunks. */
-function skipBlank(diff: DiffText, from: number): number {
+const COUNTS_WRONG = "the counts of the hunk header are wrong or missing";
+
+/** Models put empty lines between hunks, and count too few lines: context that the counts leave out says nothing more. */
+function skipContext(diff: DiffText, from: number): number {
   let at = from;
-  while (diff.startsWith("\n", at) || diff.startsWith("\r\n", at)) at = diff.after(at);
+  while ([" ", "\n", "\r\n"].some((start) => diff.startsWith(start, at))) at = diff.after(at);
   return at;
 }
 
