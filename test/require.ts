@@ -44,6 +44,10 @@ const PARTS: Readonly<Record<string, Part>> = {
     works: () => ["chromium", "chromium-browser", "google-chrome"].some(inPath),
     remedy: "install chromium",
   },
+  "llama-server": {
+    works: () => inPath("llama-server") || existsSync(process.env.LLAMA_SERVER ?? ""),
+    remedy: "bash test/real/llama-server.sh FOLDER, and LLAMA_SERVER=FOLDER/llama-server",
+  },
   attr: { works: () => inPath("setfattr"), remedy: "install attr" },
   acl: { works: () => inPath("setfacl"), remedy: "install acl" },
   git: { works: () => inPath("git"), remedy: "install git" },

@@ -345,7 +345,7 @@ export async function* tryOnce(
   yield* answer.drain();
   switch (end.kind) {
     case "answer":
-      return { kind: "answer", answer: end.answer };
+      return { kind: "answer", answer: withTrueEnd(end.answer, requestOptions(settings, request).maxTokens) };
     case "problem": {
       const failure = failures.ofProblem(end.problem);
       return failedTry(failure, (isPassing(failure) || end.problem.unreadable === true) && !begun);
@@ -355,6 +355,13 @@ export async function* tryOnce(
     case "empty":
       return failedTry(failures.make(end.thought ? "thoughtOnly" : "empty"), false);
   }
+}
+
+/** An answer of as many tokens as were allowed was cut, also where the server calls it complete. */
+function withTrueEnd(answer: ModelAnswer, maxTokens: number | null): ModelAnswer {
+  const { finish, usage, toolCalls } = answer;
+  const isFull = maxTokens !== null && usage !== undefined && usage.outputTokens >= maxTokens;
+  return finish === "stop" && toolCalls.length === 0 && isFull ? { ...answer, finish: "length" } : answer;
 }
 
 /** How the same request may be taken after all. */

@@ -12,7 +12,7 @@ import { addressOf, createFailures, failureText, hasImages, noImagesFailure } fr
 import { generateWithRetries, type TryDeps, type TryOutcome, tryOnce } from "./generate-answer.ts";
 import { listModels } from "./list-models.ts";
 import { type ModelDeps, type ModelSettings, requestOptions } from "./model-settings.ts";
-import type { Wire } from "./wire.ts";
+import type { Wire, WireProbe } from "./wire.ts";
 
 /** A model behind HTTP: tries, waits and tries again as the port says. */
 export function createWireModel(
@@ -131,9 +131,12 @@ async function withRemedy(failure: ModelFailure, parts: TryDeps, signal: AbortSi
   };
 }
 
-async function check(parts: TryDeps, signal: AbortSignal): Promise<ModelCheck> {
-  const { wire, settings, failures, messages } = parts;
-  const { url, headers, judge } = wire.probe;
+async function check(
+  parts: TryDeps,
+  signal: AbortSignal,
+  { url, headers, judge, instead }: WireProbe = parts.wire.probe,
+): Promise<ModelCheck> {
+  const { settings, failures, messages } = parts;
   const no = async (failure: ModelFailure): Promise<ModelCheck> => {
     const remedy = await remedyFor(failure, parts, signal);
     return { ok: false, failure, ...(remedy !== undefined && { remedy: remedy(messages) }) };
@@ -151,6 +154,9 @@ async function check(parts: TryDeps, signal: AbortSignal): Promise<ModelCheck> {
     // A server of this protocol need not have a list of models.
     if (settings.type === "openai-compatible" && (response.status === 404 || response.status === 405))
       return { ok: true, detail: messages.doctor.answers };
+    // A server that knows the page, but not the model, names the model.
+    if (response.status === 404 && instead !== undefined && !text.includes(settings.model))
+      return await check(parts, signal, instead);
     if (response.status === 404) return no(failures.make("unknownModel"));
     if (response.status !== 200) return no(failures.ofResponse(response, text));
     switch (judge(JSON.parse(text))) {

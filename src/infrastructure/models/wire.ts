@@ -1,6 +1,6 @@
 import type { ModelRequest } from "../../application/ports/models.ts";
 import type { AnswerSink } from "./answer.ts";
-import type { Json } from "./json-fields.ts";
+import { fieldAt, type Json, listAt, textAt } from "./json-fields.ts";
 
 /** A protocol: how a request is written, how an answer is read, what to ask for a check. Holds no connection. */
 export interface Wire {
@@ -26,16 +26,44 @@ interface WireRequest {
   readonly body: object;
 }
 
-interface WireProbe {
+export interface WireProbe {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The model's state in a good answer; `unknown` when it is not stated. */
   judge(body: Json): "there" | "missing" | "unknown" | "in-the-cloud";
+  /** Asked where the server has no page for one model. */
+  readonly instead?: WireProbe;
+}
+
+/** The model in the list of all, which every server of these protocols has. */
+export function probeList(url: string, headers: WireProbe["headers"], model: string): WireProbe {
+  return {
+    url,
+    headers,
+    judge: (body) => {
+      const listed = listAt(body, "data");
+      const ids = listed.map((one) => textAt(one, "id"));
+      if (ids.length === 0) return "unknown";
+      if (ids.includes(model)) return "there";
+      // llama.cpp with one model answers to every name; one that chooses between models says how each is.
+      const [only] = listed;
+      const answersAll =
+        listed.length === 1 &&
+        textAt(only, "owned_by") === "llamacpp" &&
+        fieldAt(only, "status") === undefined;
+      return answersAll ? "unknown" : "missing";
+    },
+  };
 }
 
 /** `base/path`, whether or not the base ends in a slash. */
 export function joinUrl(base: string, path: string): string {
   return `${base.replace(/\/+$/, "")}/${path}`;
+}
+
+/** A call of an earlier answer. Many a server refuses the whole conversation for one whose arguments are no JSON object. */
+export function writeArguments(args: unknown): string {
+  return JSON.stringify(typeof args === "object" && args !== null ? args : { input: args });
 }
 
 /** OpenAI refuses to promise JSON when nobody mentions it. */

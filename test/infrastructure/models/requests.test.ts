@@ -101,7 +101,11 @@ describe("a conversation with tools is written", () => {
             content: "Sure.",
             tool_calls: [
               { id: "c1", type: "function", function: { name: "read_file", arguments: '{"path":"a.ts"}' } },
-              { id: "c2", type: "function", function: { name: "read_file", arguments: '{"path' } },
+              {
+                id: "c2",
+                type: "function",
+                function: { name: "read_file", arguments: JSON.stringify({ input: '{"path' }) },
+              },
             ],
           },
           { role: "tool", tool_call_id: "c1", content: "content" },
@@ -134,7 +138,12 @@ describe("a conversation with tools is written", () => {
           { role: "user", content: "read a.ts" },
           { role: "assistant", content: "Sure." },
           { type: "function_call", call_id: "c1", name: "read_file", arguments: '{"path":"a.ts"}' },
-          { type: "function_call", call_id: "c2", name: "read_file", arguments: '{"path' },
+          {
+            type: "function_call",
+            call_id: "c2",
+            name: "read_file",
+            arguments: JSON.stringify({ input: '{"path' }),
+          },
           { type: "function_call_output", call_id: "c1", output: "content" },
           { type: "function_call_output", call_id: "c2", output: "no JSON" },
           { role: "user", content: "thanks" },
@@ -293,5 +302,63 @@ describe("what a provider wants back", () => {
     const model = createWireModel(createAnthropicWire(own), own, testParts([]));
     server.say({ text: "yes", usage: { input: 1000, output: 5, cached: 900 } });
     expect((await answerOf(model)).usage).toEqual({ inputTokens: 1000, outputTokens: 5, cachedTokens: 900 });
+  });
+});
+
+describe("a server of another make", () => {
+  const GONE = { error: { message: "File Not Found", type: "not_found_error", code: 404 } };
+  const told = (pages: Readonly<Record<string, object>>) => ({
+    ...testParts([]),
+    fetch: async (url: string) =>
+      Response.json(pages[new URL(url).pathname] ?? GONE, {
+        status: new URL(url).pathname in pages ? 200 : 404,
+      }),
+  });
+  const list = (...data: object[]) => ({ "/v1/models": { object: "list", data } });
+  const entry = (id: string, more: object = {}) => ({ id, object: "model", owned_by: "llamacpp", ...more });
+  const CHECKS: readonly [string, Readonly<Record<string, object>>, boolean][] = [
+    ["without a page for each model is asked for its list", list(entry("other"), entry("m-1")), true],
+    ["whose list lacks the model has it not", list(entry("other"), entry("third")), false],
+    ["with one model answers to every name", list(entry("/models/some.gguf")), true],
+    [
+      "that loads models by name has what it lists",
+      list(entry("other", { status: { value: "loaded" } })),
+      false,
+    ],
+  ];
+  test.each(CHECKS)("%s", async (_name, pages, ok) => {
+    for (const wire of [createOpenAiResponsesWire, createAnthropicWire, createOpenAiChatWire]) {
+      const model = createWireModel(wire(settings), settings, told(pages));
+      expect((await model.check(request.signal)).ok).toBe(ok);
+    }
+  });
+
+  test("that names the model it lacks is not asked twice", async () => {
+    const asked: string[] = [];
+    const missing = { error: { message: "The model 'm-1' does not exist", code: "model_not_found" } };
+    const fetch = async (url: string) => {
+      asked.push(url);
+      return Response.json(missing, { status: 404 });
+    };
+    const model = createWireModel(createOpenAiResponsesWire(settings), settings, { ...testParts([]), fetch });
+    expect(await model.check(request.signal)).toMatchObject({ failure: { code: "unknown-model" } });
+    expect(asked).toEqual(["http://h/v1/models/m-1"]);
+  });
+
+  test.each([
+    [99, "stop"],
+    [100, "length"],
+  ])("whose answer of %d tokens, of 100 allowed, is called complete: %s", async (tokens, finish) => {
+    const frames = [
+      { type: "response.output_text.delta", delta: "tick" },
+      {
+        type: "response.completed",
+        response: { status: "completed", usage: { input_tokens: 5, output_tokens: tokens } },
+      },
+    ];
+    const body = frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join("");
+    const fetch = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
+    const model = createWireModel(createOpenAiResponsesWire(settings), settings, { ...testParts([]), fetch });
+    expect((await answerOf(model)).finish).toBe(finish as "stop" | "length");
   });
 });

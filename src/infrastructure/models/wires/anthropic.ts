@@ -2,7 +2,7 @@ import type { ModelAnswer, ModelMessage, ModelRequest } from "../../../applicati
 import { type AnswerSink, thoughtsOf, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, type Wire } from "../wire.ts";
+import { joinUrl, probeList, type Wire } from "../wire.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   max_tokens: "length",
@@ -165,6 +165,7 @@ export function createAnthropicWire(settings: ModelSettings): Wire {
       url: joinUrl(base, `v1/models/${encodeURIComponent(settings.model)}`),
       headers,
       judge: () => "there",
+      instead: probeList(joinUrl(base, "v1/models"), headers, settings.model),
     },
   };
 }

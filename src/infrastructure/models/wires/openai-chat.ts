@@ -3,7 +3,7 @@ import { familyOf } from "../../../domain/models/model-facts.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, mentionsJson, type Wire } from "../wire.ts";
+import { joinUrl, mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
 
 /** As the many servers of this protocol word it; what is not here is an ordinary end. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
@@ -159,15 +159,7 @@ export function createOpenAiChatWire(settings: ModelSettings): Wire {
       body: requestBody(settings, request, without),
     }),
     reader: readChat,
-    probe: {
-      url: joinUrl(settings.baseUrl, "models"),
-      headers,
-      judge: (body) => {
-        const ids = listAt(body, "data").map((one) => textAt(one, "id"));
-        if (ids.length === 0) return "unknown";
-        return ids.includes(settings.model) ? "there" : "missing";
-      },
-    },
+    probe: probeList(joinUrl(settings.baseUrl, "models"), headers, settings.model),
   };
 }
 
@@ -230,7 +222,7 @@ function messageOf(message: ModelMessage, settings: ModelSettings): object {
         tool_calls: calls.map(({ id, name, arguments: args }) => ({
           id,
           type: "function",
-          function: { name, arguments: typeof args === "string" ? args : JSON.stringify(args) },
+          function: { name, arguments: writeArguments(args) },
         })),
       };
     }

@@ -3,7 +3,7 @@ import type { ModelMessage, ModelRequest } from "../../../application/ports/mode
 import { type AnswerSink, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, mentionsJson, type Wire } from "../wire.ts";
+import { joinUrl, mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
 
 /**
  * Reads the stream of OpenAI's responses API, or one whole response. Pieces belong together by the place of their item
@@ -144,6 +144,7 @@ export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
       url: joinUrl(settings.baseUrl, `models/${encodeURIComponent(settings.model)}`),
       headers,
       judge: () => "there",
+      instead: probeList(joinUrl(settings.baseUrl, "models"), headers, settings.model),
     },
   };
 }
@@ -225,7 +226,7 @@ function itemsOf(message: ModelMessage, settings: ModelSettings): readonly objec
           type: "function_call",
           call_id: id,
           name,
-          arguments: typeof args === "string" ? args : JSON.stringify(args),
+          arguments: writeArguments(args),
         }),
       });
   }
