@@ -103,7 +103,7 @@ export function wireContract(bench: () => ModelBench, begins: number): void {
       expect(events.map(({ type }) => type)).toEqual(["retrying", "failed"]);
       expect(events.at(-1)).toMatchObject({ failure: { code: "timeout" } });
       const slow = bench().open({ connectMs: 20, firstTokenMs: 100 }, { connects: async () => true });
-      expect((await failureOf(slow)).message).toContain("did not begin to answer within 0.1 s");
+      expect((await failureOf(slow)).message).toContain("did not start to answer within 0.1 s");
     });
   });
 

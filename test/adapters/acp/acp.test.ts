@@ -176,7 +176,7 @@ test("an image of a prompt reaches the model that sees, and what no model takes 
       },
     });
     await agent.request(session.prompt, { sessionId, prompt: [...says("/code1 what is this?"), image] });
-    expect(editor.words()).toContain("deepseek (deepseek-v4-pro) does not see images. Nothing was sent");
+    expect(editor.words()).toContain("deepseek (deepseek-v4-pro) cannot read images. Nothing was sent");
     expect(server.requests.length).toBe(2);
     const text = { ...image, data: Buffer.from("hello").toString("base64") };
     const refused = agent.request(session.prompt, { sessionId, prompt: [...says("/code3 this?"), text] });

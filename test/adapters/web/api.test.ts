@@ -102,7 +102,7 @@ describe("messages", () => {
     const sent = await call("post", "/messages", { body: { images, chat: "seen", wait: 20 } });
     expect([sent.status, (sent.body.reply as Json).text]).toEqual([
       200,
-      expect.stringContaining("does not see images"),
+      expect.stringContaining("cannot read images"),
     ]);
     const status = async (given: unknown) =>
       (await call("post", "/messages", { body: { text: "look", images: given } })).status;

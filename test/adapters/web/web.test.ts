@@ -153,7 +153,7 @@ describe("an image in the console", () => {
     expect((await send(operator, "operator.image", PNG)).status).toBe(303);
     let page = await operator.text("/chat/operator.image");
     while (page.includes('class="reply pending"')) page = await operator.text("/chat/operator.image");
-    expect(page).toContain("does not see images. Nothing was sent");
+    expect(page).toContain("cannot read images. Nothing was sent");
     const address = /<img src="([^"]+)" alt="a.png"/.exec(page)?.[1] ?? "";
     const picture = await operator.get(address);
     expect(picture.headers.get("content-type")).toBe("image/png");

@@ -44,8 +44,10 @@ test("everything is said in both languages, and not twice the same", () => {
 test("a limit names the key that sets it, a wait its length", () => {
   expect(en.firstTokenTimeout(FACTS)).toContain("models.first_token_timeout");
   expect(ja.idleTimeout(FACTS)).toContain("models.idle_timeout");
-  expect(en.rateLimited(FACTS)).toBe("claude (m-1) is asked too often (429): it said so (try again in 7 s)");
+  expect(en.rateLimited(FACTS)).toBe(
+    "claude (m-1) is over its rate limit (429): it said so (try again in 7 s)",
+  );
   expect(ja.rateLimited({ ...FACTS, detail: "" })).toBe(
-    "claude（m-1） の呼び出し回数が制限を超えました (429)（7 秒後に再試行してください）",
+    "claude（m-1）の呼び出し回数が制限を超えました（429）（7 秒後に再試行してください）",
   );
 });

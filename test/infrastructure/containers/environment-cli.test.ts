@@ -78,7 +78,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("picocla
     });
     expect(run("cleanup", "--task", "t-1")).toMatchObject({
       code: 0,
-      out: "There was nothing to remove: coding-agent-exec-t-1\n",
+      out: "Nothing to remove: coding-agent-exec-t-1\n",
     });
     expect(left()).toEqual([]);
     expect(run("list").out).toBe("There are no environments.\n");
@@ -87,7 +87,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("picocla
   const wrong: readonly [args: readonly string[], code: number, said: string][] = [
     [["frob"], 2, "Unknown: env frob"],
     [["exec", "--task", "x"], 2, "No command"],
-    [["exec", "--task", "../x", "--", "ls"], 2, "Not a task's id"],
+    [["exec", "--task", "../x", "--", "ls"], 2, "Not a task id"],
     [["exec", "--task", "x", "--timeout", "never", "--", "ls"], 2, "--timeout takes seconds"],
     [["exec", "--", "ls"], 2, "--task is required"],
     [["exec", "--task", "x", "--", "ls"], 3, "There is no environment for task x."],

@@ -35,7 +35,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
   const after = (start: string) => lines[lines.findIndex((line) => line.startsWith(start)) + 1]?.trim();
   expect(lines).toContain("✓ model for chat (Mio): ollama chat-v1:latest: pulled");
   expect(lines).toContain(
-    "✓ model for worker (Shiro): ollama chat-v1:latest (worker-v1:latest is not installed; picoclaw init settles it): pulled",
+    "✓ model for worker (Shiro): ollama chat-v1:latest (worker-v1:latest is not installed; choose with picoclaw init): pulled",
   );
   expect(after("! model for coder1 (Aka): deepseek deepseek-flash: ")).toBe(
     "→ check the network and providers.deepseek.base_url, or choose another model: picoclaw init",
@@ -56,7 +56,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
   );
   const missing = { PICOCLAW_ROLES_CHAT_MODEL: "gone:1b" };
   expect((await doctor(home, missing)).out).toContain(
-    "→ choose one that is there (chat-v1:latest): picoclaw init; or: ollama pull gone:1b",
+    "→ choose an installed one (chat-v1:latest): picoclaw init; or: ollama pull gone:1b",
   );
   await server.stop();
 });

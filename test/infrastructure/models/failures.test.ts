@@ -216,7 +216,7 @@ describe("what servers really say is understood", () => {
   });
 
   test("a page is not repeated, a long story is cut, the key is not told", () => {
-    expect(of(502, "<html>…</html>").message).toBe("p (m) has a problem of its own: HTTP 502");
+    expect(of(502, "<html>…</html>").message).toBe("p (m) reported a server error: HTTP 502");
     expect(of(400, error("x".repeat(9000))).message.length).toBeLessThan(500);
     expect(of(401, error("bad key sk-key-1234")).message).not.toContain("sk-key-1234");
   });

@@ -184,7 +184,7 @@ describe("what is not configured", () => {
     const { message } = await failureOf(
       isModel(await role("coder3", flags, { ANTHROPIC_API_KEY: "abc-secret-1" })),
     );
-    expect(message).toContain("refused the key");
+    expect(message).toContain("rejected the API key");
     expect(message).toContain("export ANTHROPIC_API_KEY=…");
     expect(message).not.toContain("abc-secret-1");
     await server.stop();
@@ -279,7 +279,7 @@ test("a watch tells who is ill and what helps, not who is well from the start", 
     say: told.resolve,
   });
   expect(await told.promise).toBe(
-    "model for worker (Shiro): ollama gone:1b: ollama has no model gone:1b\n→ choose one that is there (chat-v1:latest): picoclaw init; or: ollama pull gone:1b",
+    "model for worker (Shiro): ollama gone:1b: ollama has no model gone:1b\n→ choose an installed one (chat-v1:latest): picoclaw init; or: ollama pull gone:1b",
   );
   stop();
   await server.stop();

@@ -270,9 +270,9 @@ export const chatTexts = {
     `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
   answerGoesOn: "The answer reached its longest; the coder goes on from there.",
   coderWorks:
-    "Two ways out: a local model (https://ollama.com/download), or picoclaw init, where you may let the cloud talk too. Changes to files need neither: /code …",
+    "Two options: install a local model (https://ollama.com/download), or allow a cloud model for questions too (picoclaw init). Changing files needs neither: /code …",
   insteadOf: (wanted: string, model: string) =>
-    `Note: ${wanted} is not installed, so ${model} answers. picoclaw init settles it.`,
+    `Note: ${wanted} is not installed, so ${model} answers. To choose another: picoclaw init`,
   answerCut: "Note: the answer was cut at its longest (max_tokens).",
   cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
   askRoute: (route: string) => `Ask ${route}`,

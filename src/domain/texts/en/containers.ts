@@ -20,7 +20,7 @@ export const dockerTexts = {
     `Docker: not reachable${needed ? "" : " (only task environments need it)"}: ${detail}`,
   notPermitted: (host: string, needed: boolean) =>
     `Docker: this user may not use ${host}${needed ? "" : " (only task environments need it)"}`,
-  badHost: (host: string) => `Docker: ${host} is no address of an engine`,
+  badHost: (host: string) => `Docker: ${host} is not the address of an engine`,
   kernel: ({
     cgroup,
     driver,
@@ -39,7 +39,7 @@ export const dockerTexts = {
   disk: (kind: "quota" | "watchdog", limit: string): string =>
     kind === "quota"
       ? `Environments: the disk limit (${limit}) is enforced by the engine`
-      : `Environments: the disk limit (${limit}) is watched, not enforced: commands are ended a few seconds after it is passed; one file never grows beyond it`,
+      : `Environments: the disk limit (${limit}) is monitored, not enforced: commands are ended a few seconds after they exceed it; a single file never grows beyond it`,
   network(
     mode: "none" | "open" | "allow-list",
     domains: readonly string[],
@@ -60,7 +60,7 @@ export const dockerTexts = {
       ? "Environments: ordinary user, no capabilities, no new privileges, seccomp"
       : "Environments: ordinary user, no capabilities, no new privileges; this engine has no seccomp",
   socketMounted:
-    "Environments: the engine's socket is mounted; whatever runs in one has the power of root on this machine",
+    "Environments: the engine's socket is mounted; whatever runs in one has root access to this machine",
   remedy(what: "start-docker" | "join-group" | "set-host" | "kernel-limits" | "seccomp"): string {
     switch (what) {
       case "start-docker":
@@ -92,11 +92,11 @@ export const environmentsTexts = {
       case "removing-existing":
         return `removing the earlier container ${subject}`;
       case "creating":
-        return `creating a container of ${subject}`;
+        return `creating a container from ${subject}`;
       case "cloning":
         return `cloning ${subject}`;
       case "checking-out":
-        return "laying out the files";
+        return "checking out the files";
       case "fetching":
         return `fetching ${subject} packages (once)`;
       case "installing":
@@ -116,7 +116,7 @@ export const environmentsTexts = {
       case "image-missing":
         return `There is no image ${subject}${told}`;
       case "image-failed":
-        return `The image ${subject} could not be made${told}`;
+        return `The image ${subject} could not be built${told}`;
       case "repository-missing":
         return `No such repository: ${subject}${told}`;
       case "repository-denied":
@@ -144,17 +144,17 @@ export const environmentsTexts = {
       case "images-build":
         return `Build it with: picoclaw images build ${subject.replace(/:latest$/, "")}`;
       case "check-image":
-        return "Check command_executor.environments: the image's name as `docker pull` takes it, `docker login` for a private registry, or an image that is there (`docker images`).";
+        return "Check command_executor.environments: use a name that `docker pull` accepts (a private registry needs `docker login`), or a local image (`docker images`).";
       case "start-docker":
-        return "Start Docker, or say where it is with DOCKER_HOST. `picoclaw doctor` tells more.";
+        return "Start Docker, or set DOCKER_HOST to a running engine. `picoclaw doctor` shows more.";
       case "check-token":
-        return "Check the token (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN) and what it may read.";
+        return "Check the token (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN) and its read permissions.";
       case "allow-host":
-        return "Allow the host in command_executor.docker.network (allowed_domains, or allowed_hosts for an address of your own network).";
+        return "Allow the host in command_executor.docker.network (allowed_domains, or allowed_hosts for a private address).";
       case "check-name":
         return "Check the name.";
       case "use-https":
-        return "Give the https address of the repository.";
+        return "Use the https address of the repository.";
       case "raise-limit":
         return "Raise command_executor.clone.timeout or command_executor.docker.resources.disk_limit, or clone less (clone.shallow).";
     }
@@ -185,33 +185,33 @@ export const environmentsTexts = {
   unknownTask: (task: string) => `There is no environment for task ${task}.`,
   notReady: (task: string) => `The environment of task ${task} is not ready.`,
   removed: (name: string) => `Removed: ${name}`,
-  nothingToRemove: (name: string) => `There was nothing to remove: ${name}`,
+  nothingToRemove: (name: string) => `Nothing to remove: ${name}`,
   leftOver: (kind: string, name: string, reason: string) => `Left over: ${kind} ${name} (${reason})`,
   pruned: (count: number) =>
     count === 1 ? "1 stale container removed." : `${count} stale containers removed.`,
   image: (name: string, what: "unchanged" | "building" | "built" | "kept") =>
     what === "kept"
-      ? `${name}: kept as it is; the Debian image below it could not be had (another one: --from IMAGE)`
+      ? `${name}: kept as it is, because its Debian base image could not be pulled (to use another one: --from IMAGE)`
       : `${name}: ${what}`,
   /** For `doctor`. */
   images: (there: readonly string[], missing: readonly string[]) =>
     [
       `Images of environments: ${there.length === 0 ? "none yet" : there.join(", ")}`,
-      ...(missing.length === 0 ? [] : [`missing, made when first used: ${missing.join(", ")}`]),
+      ...(missing.length === 0 ? [] : [`missing, built on first use: ${missing.join(", ")}`]),
     ].join("; "),
   unknownImage: (name: string, known: readonly string[]) =>
     `Unknown image: ${name}. Known: ${known.join(", ")}`,
   missingOption: (flag: string) => `${flag} is required`,
-  badTask: (given: string) => `Not a task's id: ${JSON.stringify(given)} (letters, digits, ".", "_" and "-")`,
-  badTimeout: (given: string) => `--timeout takes seconds, more than 0: ${given}`,
-  noCommand: "No command. Give it after `--`.",
+  badTask: (given: string) => `Not a task id: ${JSON.stringify(given)} (letters, digits, ".", "_" and "-")`,
+  badTimeout: (given: string) => `--timeout takes a number of seconds above 0: ${given}`,
+  noCommand: "No command. Write it after `--`.",
   unknownEnvironment: (name: string, known: readonly string[]) =>
     `Unknown environment: ${name}. Known: ${known.join(", ")}`,
   unknownSubcommand: (given: string, known: readonly string[]) =>
     `Unknown: ${given}. Known: ${known.join(", ")}`,
   buildFrom:
-    "The Debian image below it could not be had. Name one that is there (images build --from IMAGE), or make it from Debian's packages (sudo picoclaw images build --from debian-rootfs).",
-  rootNeedsRoot: "Making a Debian root needs root and debootstrap.",
+    "The Debian base image could not be pulled. Name an image that you have (images build --from IMAGE), or build one from Debian's packages (sudo picoclaw images build --from debian-rootfs).",
+  rootNeedsRoot: "Building a Debian root file system needs root and debootstrap.",
 };
 
 function noticeText(notice: PrepareNotice): string {
@@ -221,13 +221,13 @@ function noticeText(notice: PrepareNotice): string {
     case "nearest":
       return `There is no image for ${notice.language}; the nearest, "${notice.used}", is used. Add one as command_executor.environments.${notice.wanted}.`;
     case "detected":
-      return `The environment is "${notice.environment}" because of ${notice.because}.`;
+      return `Chose the environment "${notice.environment}" because of ${notice.because}.`;
     case "uncommitted":
       return notice.count === 1
-        ? "1 uncommitted change of the folder is not in the clone."
-        : `${notice.count} uncommitted changes of the folder are not in the clone.`;
+        ? "1 uncommitted change in the folder is not in the clone."
+        : `${notice.count} uncommitted changes in the folder are not in the clone.`;
     case "no-common-commit":
-      return `No commit in common with ${notice.target}; compare with \`git diff origin/${notice.target} HEAD\`.`;
+      return `There is no common commit with ${notice.target}; compare with \`git diff origin/${notice.target} HEAD\`.`;
     case "insecure-host":
       return `The certificate of ${notice.host} is not checked (command_executor.clone.insecure_hosts).`;
     case "install-failed": {
@@ -244,7 +244,7 @@ function noticeText(notice: PrepareNotice): string {
         notice.leftOut === null
           ? ""
           : notice.leftOut.length === 0
-            ? "; each was installed by itself"
+            ? "; the packages were installed one by one"
             : `; the rest was installed without ${notice.leftOut.join(", ")}`;
       return `Installing dependencies failed (${reason}): ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }

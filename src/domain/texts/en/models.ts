@@ -18,26 +18,27 @@ export const modelsTexts = {
   connectTimeout: (facts: ModelFacts) =>
     `${who(facts)}: no connection to ${facts.address} within ${facts.detail} s (models.connect_timeout)`,
   firstTokenTimeout: (facts: ModelFacts) =>
-    `${who(facts)} did not begin to answer within ${facts.detail} s (models.first_token_timeout)`,
+    `${who(facts)} did not start to answer within ${facts.detail} s (models.first_token_timeout)`,
   idleTimeout: (facts: ModelFacts) =>
-    `${who(facts)} fell silent for ${facts.detail} s in the middle of its answer (models.idle_timeout)`,
-  rateLimited: (facts: ModelFacts) => `${who(facts)} is asked too often (429)${said(facts)}${wait(facts)}`,
+    `${who(facts)} sent nothing for ${facts.detail} s in the middle of its answer (models.idle_timeout)`,
+  rateLimited: (facts: ModelFacts) =>
+    `${who(facts)} is over its rate limit (429)${said(facts)}${wait(facts)}`,
   quotaSpent: (facts: ModelFacts) => `the account of ${who(facts)} has no credit left${said(facts)}`,
-  serverError: (facts: ModelFacts) => `${who(facts)} has a problem of its own${said(facts)}`,
-  unauthorized: (facts: ModelFacts) => `${who(facts)} refused the key${said(facts)}`,
+  serverError: (facts: ModelFacts) => `${who(facts)} reported a server error${said(facts)}`,
+  unauthorized: (facts: ModelFacts) => `${who(facts)} rejected the API key${said(facts)}`,
   unknownModel: (facts: ModelFacts) => `${facts.provider} has no model ${facts.model}${said(facts)}`,
   contextTooLong: (facts: ModelFacts) => `the conversation is too long for ${who(facts)}${said(facts)}`,
   badRequest: (facts: ModelFacts) => `${who(facts)} did not accept the request${said(facts)}`,
   redirected: (facts: ModelFacts) =>
-    `${who(facts)}: ${facts.address} points elsewhere (${facts.detail}), which is not followed; set base_url`,
+    `${who(facts)}: ${facts.address} redirects to ${facts.detail}, which is not followed; set base_url`,
   cutOff: (facts: ModelFacts) => `the answer of ${who(facts)} was cut off${said(facts)}`,
   empty: (facts: ModelFacts) => `${who(facts)} gave an empty answer`,
   thoughtOnly: (facts: ModelFacts) =>
     `${who(facts)} spent its tokens on thinking and gave no answer; raise max_tokens`,
-  malformed: (facts: ModelFacts) => `${who(facts)} answered what cannot be read${said(facts)}`,
+  malformed: (facts: ModelFacts) => `${who(facts)} sent an answer that cannot be read${said(facts)}`,
   aborted: (facts: ModelFacts) => `the call to ${who(facts)} was stopped`,
-  noImages: (facts: ModelFacts) => `${who(facts)} does not see images. Nothing was sent`,
-  imagesRefused: (facts: ModelFacts) => `${who(facts)} did not take the images${said(facts)}`,
+  noImages: (facts: ModelFacts) => `${who(facts)} cannot read images. Nothing was sent`,
+  imagesRefused: (facts: ModelFacts) => `${who(facts)} did not accept the images${said(facts)}`,
   noKey: (provider: string, variable: string) =>
     `${provider} has no key: the variable ${variable} is not set`,
   unknownProvider: (role: string, provider: string) =>
@@ -55,25 +56,25 @@ export const modelsTexts = {
       why,
     }: { readonly provider: string; readonly model: string; readonly why: RemoteReason },
   ) =>
-    `${role} may only use a local model, and ${provider} (${model}) is none: ${WHY[why]}. Nothing was sent. Set roles.${role} to a local model, or security.local_only: false.`,
+    `${role} may only use a local model, and ${provider} (${model}) is not local: ${WHY[why]}. Nothing was sent. Set roles.${role} to a local model, or security.local_only: false.`,
   remedy: {
     pull: (model: string, installed: readonly string[] = []) =>
       installed.length === 0
         ? `ollama pull ${model}, or choose another one: picoclaw init`
-        : `choose one that is there (${installed.slice(0, 8).join(", ")}): picoclaw init; or: ollama pull ${model}`,
+        : `choose an installed one (${installed.slice(0, 8).join(", ")}): picoclaw init; or: ollama pull ${model}`,
     startOllama: (address: string) =>
-      `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init; asked: ${address}`,
+      `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init; tried: ${address}`,
     setKey: (variable: string) => `export ${variable}=…, then: picoclaw init`,
     checkModelName: (provider: string) =>
-      `set providers.${provider}.model to one that the account may use, or choose from its list: picoclaw init`,
+      `set providers.${provider}.model to one that your account can use, or choose from its list: picoclaw init`,
     checkAddress: (provider: string) =>
       `check the network and providers.${provider}.base_url, or choose another model: picoclaw init`,
     useLocal:
-      "two ways: a local model (https://ollama.com/download), or let the cloud talk too; picoclaw init asks which",
+      "two options: a local model (https://ollama.com/download), or a cloud model for chat too; picoclaw init asks which",
   },
   doctor: {
     /** Behind the name of a role's model. */
-    insteadOf: (wanted: string) => ` (${wanted} is not installed; picoclaw init settles it)`,
+    insteadOf: (wanted: string) => ` (${wanted} is not installed; choose with picoclaw init)`,
     role: (role: string, agent: string, model: string) => `model for ${role} (${agent}): ${model}`,
     answers: "answers",
     pulled: "pulled",
@@ -81,7 +82,7 @@ export const modelsTexts = {
     checkTimeout: "no answer in time",
     /** A budget is set, and nobody knows what this model costs. */
     priceUnknown: (model: string) =>
-      `nobody knows what ${model} costs: it does not count against budget.daily`,
+      `the price of ${model} is unknown: it does not count against budget.daily`,
     setPrice: (model: string) => `set budget.prices: { "${model}": { input: …, output: …, cached: … } }`,
   },
 };

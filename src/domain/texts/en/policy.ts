@@ -25,16 +25,16 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
     "Write long content with the file editing tools, and keep the command short.",
   ],
   "too-complex": ({ detail }) => [
-    `the command is nested or repeated beyond what is read: ${detail}`,
+    `the command is nested or repeated too deeply to be checked: ${detail}`,
     "Split it into several short commands.",
   ],
   "bash-only": () => [
-    "`sh` runs it, and reads this bash form differently",
+    "it is run by `sh`, which reads this bash syntax differently",
     "Use `[ … ]`, `$(( … ))` and plain quotes, or `bash -c '…'`.",
   ],
   "evaluates-data": () => ["it runs the content of a variable as a command", "Write the command out."],
   "unknown-name": ({ name }) => [
-    `which program \`${name}\` is can only be known when it runs`,
+    `which program \`${name}\` stands for is known only at run time`,
     "Write the program's name out, without variables, patterns or substitutions.",
   ],
   "unseen-script": ({ name }) => [
@@ -43,31 +43,31 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   "not-allowed": ({ name }) => [
     `\`${name}\` is not on the list of allowed commands`,
-    "Use a command of the list (see the system prompt); a person can allow it with command_executor.allowed_commands.additional.",
+    "Use a command on the list (see the system prompt); a person can allow others with command_executor.allowed_commands.additional.",
   ],
   excluded: ({ name }) => [
     `\`${name}\` is excluded by command_executor.allowed_commands.exclude`,
-    "Use another command of the list.",
+    "Use another command on the list.",
   ],
   "rm-rf": () => [
     "recursive forced deletion is forbidden, to prevent deletion by mistake",
     "Name files (`rm FILE`), or remove one folder of the project with `rm -r FOLDER`.",
   ],
   "rm-wide": () => [
-    "it would delete the project, a home or system folders as a whole",
-    "Name the folder inside the project that shall go.",
+    "it would delete the whole project, a home folder or system folders",
+    "Name the folder inside the project to delete.",
   ],
   "find-delete": () => [
     "`find -delete` without a name test, or outside the project, deletes too much",
     "Add `-name PATTERN` before `-delete` and start inside the project.",
   ],
   "chmod-777": () => [
-    "permissions for everybody are forbidden",
-    "Give what is needed: `chmod +x FILE`, `chmod 644 FILE`.",
+    "granting all permissions to everyone is forbidden",
+    "Grant only what is needed: `chmod +x FILE`, `chmod 644 FILE`.",
   ],
-  "chmod-setuid": () => ["setuid and setgid are forbidden", "Run the program as you are."],
+  "chmod-setuid": () => ["setuid and setgid are forbidden", "Run the program as the current user."],
   "git-push": () => [
-    "nothing is sent to another repository from here",
+    "pushing to another repository is forbidden here",
     "Leave the changes in the working tree; they are committed and pushed after the task.",
   ],
   "git-runs-programs": () => [
@@ -75,12 +75,12 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
     "Use git without -c, --exec-path, --ext-diff, --textconv or --output.",
   ],
   publish: () => [
-    "publishing and logging in at a registry are forbidden",
+    "publishing to a registry and logging in to one are forbidden",
     "Build and test only; a person publishes.",
   ],
   "download-and-run": () => [
-    "a download would be run unseen",
-    "Save it to a file (`curl -o FILE URL`), look at it, then decide.",
+    "it would run a download without inspection",
+    "Save it to a file (`curl -o FILE URL`), inspect it, then decide.",
   ],
   "curl-sends": () => [
     "only reading over HTTP is allowed",
@@ -88,7 +88,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   "tool-runs-programs": ({ name }) => [
     `this option or script makes \`${name}\` run other programs`,
-    "Run that program as a command of its own.",
+    "Run that program as a separate command.",
   ],
   "redefines-name": () => [
     "it changes what a command name means",
@@ -99,15 +99,15 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
     "Call the program by its path, or append: `PATH=$PATH:FOLDER`.",
   ],
   "writes-device": () => [
-    "devices, kernel files and raw network paths are not for redirection",
-    "Write to a file of the project, or to /dev/null.",
+    "redirecting to devices, kernel files or raw network paths is forbidden",
+    "Write to a file in the project, or to /dev/null.",
   ],
   "calls-itself": () => ["a function that calls itself can start processes without end", "Use a loop."],
   sudo: () => [
     "privilege escalation is forbidden",
-    "Run it without; what needs root belongs into the environment's image.",
+    "Run it without sudo; anything that needs root belongs in the environment's image.",
   ],
-  su: () => ["switching the user is forbidden", "Run the command as the user you are."],
+  su: () => ["switching users is forbidden", "Run the command as the current user."],
   chown: () => ["changing owners is forbidden", "All files of the project are yours already."],
   mount: () => ["file system operations are forbidden", "Work in /workspace/project and /workspace/tmp."],
   iptables: () => [
@@ -119,12 +119,12 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
     "Start the program itself in the background (`PROGRAM &`).",
   ],
   kill: () => [
-    "ending processes is forbidden, other than your own",
+    "ending processes other than your own is forbidden",
     "End what this command started: `kill $!` or `kill %1`.",
   ],
   reboot: () => ["controlling the system is forbidden", "The environment is managed for you."],
   dd: () => ["low-level disk operations are forbidden", "Use `cp`, or `head -c N FILE > OTHER`."],
-  mkfs: () => ["making file systems is forbidden", "Work in /workspace/project and /workspace/tmp."],
+  mkfs: () => ["creating file systems is forbidden", "Work in /workspace/project and /workspace/tmp."],
   fdisk: () => ["partitioning is forbidden", "Work in /workspace/project and /workspace/tmp."],
   nc: () => ["arbitrary network connections are forbidden", "Use `curl` or `wget` to read over HTTP."],
   nmap: () => ["scanning networks is forbidden", "Ask for the address you need."],
@@ -161,7 +161,7 @@ const REASONS: Readonly<Record<RefusedDestination, string>> = {
 };
 
 const LIMITED =
-  "Commands are limited, not confined (Landlock): they write only to the workspace's copy, a private home and a private TMPDIR, and read only the system and tools. Still open: chmod and times of files outside, sockets with a path, UDP.";
+  "Commands are limited, not confined (Landlock): they write only to the workspace's copy, a private home and a private TMPDIR, and read only the system and tools. Not prevented: changing modes and times of files outside, Unix sockets, UDP.";
 
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
@@ -182,7 +182,7 @@ export const confinementTexts = {
   limitedPromise: LIMITED,
   /** A command failed and named paths of the home that jobs do not see. */
   homeHidden: (paths: readonly string[]) =>
-    `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow shows what you name there`,
+    `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; to show them, add them to worker.home_allow`,
   /** A program could not reach the network, and this is why. */
   networkLimited: (network: "off" | "allow-list"): string =>
     network === "off"
@@ -190,31 +190,31 @@ export const confinementTexts = {
       : "network: only the hosts of worker.network.allowed_domains are reachable, and only through the proxy in HTTP_PROXY; a program that ignores it reaches nothing",
   /** A command seems to have met a limit of `worker.limits`. */
   limitMet: (limit: "memory" | "file_size" | "open_files" | "processes", value: number) =>
-    `${limit}: the command seems to have met worker.limits.${limit} (${shown(limit, value)})`,
+    `${limit}: the command seems to have reached worker.limits.${limit} (${shown(limit, value)})`,
   /** The job was ended: it took too much of the disk. */
   diskReached: (what: "changes" | "home", bytes: number, limitBytes: number) =>
     `${what === "changes" ? "The changes of the job" : "The private home of the job"} took ${formatBytes(bytes)} of disk, more than worker.limits.disk (${formatBytes(limitBytes)}), so the job was ended.${what === "home" ? " The private home was emptied." : ""}`,
   /** The statement of `doctor` about the limits; `holds`: there is a sandbox to hold them in. */
   limitsPromise: (limits: Readonly<Record<string, number>>, holds: boolean): string => {
     if (!holds)
-      return "Commands have no limits of memory, disk or processes here (worker.limits needs a sandbox).";
+      return "Commands have no memory, disk or process limits here (worker.limits needs a sandbox).";
     const set = Object.entries(limits).filter(([, value]) => value > 0);
     const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join(", ");
-    return `Limits of a job: ${named}. Memory, file_size and open_files are per process; where memory runs out, a job goes first.`;
+    return `Limits of a job: ${named}. Memory, file_size and open_files are per process; when memory runs out, a job is ended first.`;
   },
   /** Why nothing is confined on this system. */
   macos:
     "On macOS commands are not confined yet: they run in a copy with your own rights. Undo covers the workspace; worker.confine: on refuses them.",
   /** Nothing ran: the network cannot be limited here. */
   networkUnavailable: (mode: string) =>
-    `worker.network.mode is ${mode}, but commands cannot be kept from the network here, so nothing was run. See picoclaw doctor; worker.network.mode: on runs them with the network.`,
+    `worker.network.mode is ${mode}, but the network of commands cannot be limited here, so nothing was run. See picoclaw doctor; worker.network.mode: on runs them with the network.`,
   /** The statement of `doctor` about the network. */
   networkPromise: (mode: "on" | "off" | "allow_list", holds: boolean, domains: readonly string[]): string => {
-    if (mode === "on") return "Commands reach the network as you do (worker.network.mode: on).";
+    if (mode === "on") return "Commands use the network as you do (worker.network.mode: on).";
     if (!holds)
       return `worker.network.mode is ${mode}, which cannot be enforced here: jobs with commands are refused.`;
     return mode === "off"
-      ? "Commands reach no network at all (worker.network.mode: off)."
+      ? "Commands have no network access (worker.network.mode: off)."
       : `Commands reach the network only through a proxy, and only: ${domains.length === 0 ? "nothing" : domains.join(", ")}`;
   },
 };

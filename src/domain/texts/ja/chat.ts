@@ -554,7 +554,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   backupExists: (folder) => `${folder} は空ではありません。新しいフォルダを指定してください。`,
   filled: (rows) => `${rows} 行を書き込み、読み直して照合しました。`,
   storeInUse: (table) =>
-    `何も書き込んでいません。ストアは使用中です（${table} に行があります）。新しい PICOCLAW_HOME か空のデータベースを使ってください。`,
+    `何も書き込んでいません。データベースは使用中です（${table} に行があります）。新しい PICOCLAW_HOME か空のデータベースを使ってください。`,
   storeUnequal: (table) => `何も残していません。${table} を読み直した内容が書き込んだ内容と違います。`,
   backupDamaged: (file) => `何も書き込んでいません。${file} がないか、作成時の内容と違います。`,
   backupOfOther: (version) =>
@@ -562,7 +562,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   personForgotten: (who, rows) =>
     `${who}: ${rows} 行を削除しました。ジョブと取り消し用データは workspace の保管場所に残ります。`,
   storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted }) =>
-    `ストアを開けません: ${name}（${detail}）\n${
+    `データベースを開けません: ${name}（${detail}）\n${
       newer
         ? "新しいバージョンの PicoClaw がテーブルを変更しています。このマシンの PicoClaw を更新してください。"
         : older

@@ -10,27 +10,27 @@ const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "�
 export const dockerTexts: typeof englishDockerTexts = {
   engine: ({ version, api, host }) => `Docker ${version} (API ${api}): ${host}`,
   notReachable: (detail, needed) =>
-    `Docker: 接続できません${needed ? "" : "(タスク実行環境だけが必要とします)"}: ${detail}`,
+    `Docker: 接続できません${needed ? "" : "（タスクの実行環境にだけ必要です）"}: ${detail}`,
   notPermitted: (host, needed) =>
-    `Docker: このユーザーには ${host} を使う権限がありません${needed ? "" : "(タスク実行環境だけが必要とします)"}`,
+    `Docker: このユーザーには ${host} を使う権限がありません${needed ? "" : "（タスクの実行環境にだけ必要です）"}`,
   badHost: (host) => `Docker: ${host} はエンジンのアドレスではありません`,
   kernel: ({ cgroup, driver, filesystem, rootless }) =>
-    `Docker: cgroup v${cgroup}、ストレージ ${driver}(${filesystem})${rootless ? "、rootless" : ""}`,
+    `Docker: cgroup v${cgroup}、ストレージ ${driver}（${filesystem}）${rootless ? "、rootless" : ""}`,
   limits: (missing) =>
     missing.length === 0
       ? "実行環境: CPU・メモリ・スワップ・プロセス数の制限はカーネルが強制します"
       : `実行環境: このエンジンが強制できない制限: ${missing.map((each) => LIMITS[each]).join("、")}`,
   disk: (kind, limit) =>
     kind === "quota"
-      ? `実行環境: ディスク制限(${limit})はエンジンが強制します`
-      : `実行環境: ディスク制限(${limit})は監視のみです。超過すると数秒後にコマンドを終了します。単一ファイルは制限を超えられません`,
+      ? `実行環境: ディスク制限（${limit}）はエンジンが強制します`
+      : `実行環境: ディスク制限（${limit}）は監視のみです。超えると数秒後にコマンドを終了します。1 つのファイルが制限を超えることはありません`,
   network(mode, domains, hosts) {
     const besides = hosts.length === 0 ? "" : `、および ${hosts.join("、")}`;
     switch (mode) {
       case "none":
         return "実行環境: ネットワークなし";
       case "open":
-        return `実行環境: 公開ホストへはプロキシ経由${besides}。このマシンとプライベートネットワークには届きません`;
+        return `実行環境: 公開ホストへはプロキシ経由${besides}。このマシンとプライベートネットワークには接続できません`;
       case "allow-list":
         return `実行環境: プロキシ経由で ${domains.join("、") || "なし"} のみ${besides}`;
     }
@@ -40,17 +40,17 @@ export const dockerTexts: typeof englishDockerTexts = {
       ? "実行環境: 一般ユーザー、ケーパビリティなし、権限昇格なし、seccomp"
       : "実行環境: 一般ユーザー、ケーパビリティなし、権限昇格なし。このエンジンには seccomp がありません",
   socketMounted:
-    "実行環境: エンジンのソケットがマウントされます。環境内のコードはこのマシンの root と同じ権限を持ちます",
+    "実行環境: エンジンのソケットがマウントされています。実行環境の中のプログラムは、このマシンの root と同じ権限を持ちます",
   remedy(what) {
     switch (what) {
       case "start-docker":
-        return "Docker を起動する(systemctl start docker)か、DOCKER_HOST に動作中のエンジンを設定してください";
+        return "Docker を起動する（systemctl start docker）か、DOCKER_HOST に動作中のエンジンを設定してください";
       case "join-group":
-        return "このユーザーを docker グループに追加してください(sudo usermod -aG docker $USER、その後ログインし直す)";
+        return "このユーザーを docker グループに追加し（sudo usermod -aG docker $USER）、ログインし直してください";
       case "set-host":
         return "command_executor.docker.host か DOCKER_HOST に unix:///… または tcp://host:port を設定してください";
       case "kernel-limits":
-        return "不足している cgroup コントローラーを有効にしてください(スワップ: カーネルパラメーター swapaccount=1)";
+        return "不足している cgroup コントローラーを有効にしてください（スワップにはカーネルパラメーター swapaccount=1）";
       case "seccomp":
         return "seccomp の使えるエンジンとカーネルを使ってください";
     }
@@ -89,9 +89,9 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
     const told = detail === "" ? "" : `:\n${detail}`;
     switch (code) {
       case "aborted":
-        return "中断しました。実行環境は何も残っていません。";
+        return "中断しました。実行環境は残っていません。";
       case "engine":
-        return `Docker でエラーが発生しました (${subject})${told}`;
+        return `Docker でエラーが発生しました（${subject}）${told}`;
       case "image-missing":
         return `イメージ ${subject} がありません${told}`;
       case "image-failed":
@@ -107,11 +107,11 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
       case "host-unreachable":
         return `実行環境から ${subject} のホストに接続できません${told}`;
       case "clone-timeout":
-        return `${subject} のクローンが制限時間 (${detail}) を超えました`;
+        return `${subject} のクローンが制限時間（${detail}）を超えました`;
       case "clone-failed":
         return `${subject} のクローンに失敗しました${told}`;
       case "disk-full":
-        return `${subject} のクローン中に実行環境のディスクが一杯になりました${told}`;
+        return `${subject} のクローン中に、実行環境のディスクの空き容量がなくなりました${told}`;
       case "credential-kept":
         return `${subject} のクローンに認証情報が見つかったため、実行環境を削除しました`;
       case "bad-input":
@@ -123,19 +123,19 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
       case "images-build":
         return `次のコマンドでビルドできます: picoclaw images build ${subject.replace(/:latest$/, "")}`;
       case "check-image":
-        return "command_executor.environments を確認してください。イメージ名は `docker pull` に渡せる形で書き、非公開のレジストリなら `docker login` を済ませるか、手元にあるイメージ (`docker images`) を指定してください。";
+        return "command_executor.environments を確認してください。イメージ名は `docker pull` に渡せる形で書き、非公開のレジストリなら `docker login` を済ませるか、手元にあるイメージ（`docker images`）を指定してください。";
       case "start-docker":
         return "Docker を起動するか、DOCKER_HOST で場所を指定してください。詳細は `picoclaw doctor` を参照してください。";
       case "check-token":
-        return "トークン (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN) とその読み取り権限を確認してください。";
+        return "トークン（GITHUB_PERSONAL_ACCESS_TOKEN、GITLAB_PERSONAL_ACCESS_TOKEN）とその読み取り権限を確認してください。";
       case "allow-host":
-        return "command_executor.docker.network でホストを許可してください (allowed_domains、社内アドレスは allowed_hosts)。";
+        return "command_executor.docker.network でホストを許可してください（allowed_domains、プライベートアドレスは allowed_hosts）。";
       case "check-name":
         return "名前を確認してください。";
       case "use-https":
-        return "リポジトリの https の URL を指定してください。";
+        return "リポジトリの URL を https で指定してください。";
       case "raise-limit":
-        return "command_executor.clone.timeout または command_executor.docker.resources.disk_limit を大きくするか、クローンを浅くしてください (clone.shallow)。";
+        return "command_executor.clone.timeout または command_executor.docker.resources.disk_limit を大きくするか、クローンを浅くしてください（clone.shallow）。";
     }
   },
   prepared: ({ name, environment, image, path }) =>
@@ -145,28 +145,28 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
   noEnvironments: "実行環境はありません。",
   listHeader: ["タスク", "環境", "状態", "イメージ", "作成日時"],
   unknownTask: (task) => `タスク ${task} の実行環境はありません。`,
-  notReady: (task) => `タスク ${task} の実行環境は準備できていません。`,
+  notReady: (task) => `タスク ${task} の実行環境はまだ準備できていません。`,
   removed: (name) => `削除しました: ${name}`,
-  nothingToRemove: (name) => `削除するものはありませんでした: ${name}`,
-  leftOver: (kind, name, reason) => `残存リソース: ${kind} ${name} (${reason})`,
-  pruned: (count) => `残存コンテナを ${count} 件削除しました。`,
+  nothingToRemove: (name) => `削除するものはありません: ${name}`,
+  leftOver: (kind, name, reason) => `削除できずに残ったもの: ${kind} ${name}（${reason}）`,
+  pruned: (count) => `残っていたコンテナを ${count} 件削除しました。`,
   image: (name, what) =>
-    `${name}: ${{ unchanged: "変更なし", building: "ビルド中", built: "ビルド完了", kept: "そのまま使用します。土台の Debian イメージを取得できませんでした（別のものを使うには --from IMAGE）" }[what]}`,
+    `${name}: ${{ unchanged: "変更なし", building: "ビルド中", built: "ビルド完了", kept: "ベースの Debian イメージを取得できないため、そのまま使用します（別のイメージを使うには --from IMAGE）" }[what]}`,
   images: (there, missing) =>
     [
       `実行環境のイメージ: ${there.length === 0 ? "まだありません" : there.join(", ")}`,
       ...(missing.length === 0 ? [] : [`未作成（初回使用時に作成）: ${missing.join(", ")}`]),
-    ].join("; "),
+    ].join("。"),
   unknownImage: (name, known) => `不明なイメージです: ${name}。指定できるもの: ${known.join(", ")}`,
   missingOption: (flag) => `${flag} を指定してください`,
-  badTask: (given) => `タスクの ID ではありません: ${JSON.stringify(given)} (英数字と "." "_" "-")`,
+  badTask: (given) => `タスクの ID ではありません: ${JSON.stringify(given)} （英数字と "."、"_"、"-"）`,
   badTimeout: (given) => `--timeout には 0 より大きい秒数を指定してください: ${given}`,
   noCommand: "コマンドがありません。`--` の後に指定してください。",
   unknownEnvironment: (name, known) => `不明な環境です: ${name}。指定できるもの: ${known.join(", ")}`,
   unknownSubcommand: (given, known) => `不明なコマンドです: ${given}。指定できるもの: ${known.join(", ")}`,
   buildFrom:
-    "土台となる Debian イメージを取得できませんでした。手元にあるイメージを指定するか (images build --from IMAGE)、Debian のパッケージから作成してください (sudo picoclaw images build --from debian-rootfs)。",
-  rootNeedsRoot: "Debian のルートの作成には root 権限と debootstrap が必要です。",
+    "ベースの Debian イメージを取得できませんでした。手元にあるイメージを指定するか（images build --from IMAGE）、Debian のパッケージから作成してください（sudo picoclaw images build --from debian-rootfs）。",
+  rootNeedsRoot: "Debian のルートファイルシステムの作成には root 権限と debootstrap が必要です。",
 };
 
 function noticeText(notice: PrepareNotice): string {
@@ -182,7 +182,7 @@ function noticeText(notice: PrepareNotice): string {
     case "no-common-commit":
       return `${notice.target} との共通のコミットがありません。\`git diff origin/${notice.target} HEAD\` で比較してください。`;
     case "insecure-host":
-      return `${notice.host} の証明書を検証していません (command_executor.clone.insecure_hosts)。`;
+      return `${notice.host} の証明書を検証していません（command_executor.clone.insecure_hosts）。`;
     case "install-failed": {
       const { why } = notice;
       const reason =
@@ -191,18 +191,18 @@ function noticeText(notice: PrepareNotice): string {
           : why.kind === "timeout"
             ? `制限時間 ${why.seconds} 秒`
             : why.kind === "refused"
-              ? `この実行環境からは ${why.hosts.map((one) => `${one.host} (${networkSettingKey(one)} で許可)`).join(", ")} に接続できません`
+              ? `この実行環境からは ${why.hosts.map((one) => `${one.host}（${networkSettingKey(one)} で許可）`).join("、")} に接続できません`
               : why.detail;
       const rest =
         notice.leftOut === null
           ? ""
           : notice.leftOut.length === 0
-            ? "。一つずつインストールしました"
-            : `。${notice.leftOut.join(", ")} を除いてインストールしました`;
-      return `依存関係のインストールに失敗しました (${reason}): ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
+            ? "。1 つずつインストールしました"
+            : `。${notice.leftOut.join("、")} を除いてインストールしました`;
+      return `依存関係のインストールに失敗しました（${reason}）: ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
     }
     case "program-missing":
-      return `${notice.file} をインストールできません: イメージに ${notice.program} がありません。`;
+      return `${notice.file} をインストールしませんでした: イメージに ${notice.program} がありません。`;
   }
 }
 

@@ -8,7 +8,7 @@ export const fleetTexts: typeof englishFleetTexts = {
   alive: "稼働中",
   thisMachine: "このマシン",
   away: (since) => (since === "" ? "応答なし:" : `${since} から応答なし`),
-  draining: "新しい仕事を受け付けません",
+  draining: "新しい処理を受け付けません",
   busy: (busy, lanes) => `${lanes} レーン中 ${busy} 使用中`,
   queues: "キュー",
   nothingWaits: "空です。",
@@ -19,14 +19,14 @@ export const fleetTexts: typeof englishFleetTexts = {
   attempts: (count) => `${count} 回試行`,
   retry: "もう一度試す",
   discard: "破棄する",
-  retried: (id) => `再び待ち行列に入れました: ${id}`,
+  retried: (id) => `もう一度キューに入れました: ${id}`,
   discarded: (id) => `破棄しました: ${id}`,
   unknownWork: (id) => `その ID の失敗した処理はありません: ${id}`,
   usage: "picoclaw fleet [retry ID | discard ID]",
   joined: (machine, root, labels) =>
-    `${machine} が参加しました。${root} の仕事${labels === "" ? "" : `と、${labels} を必要とするタスク`}を受け持ちます`,
+    `${machine} が参加しました。${root} の処理${labels === "" ? "" : `と、${labels} を必要とするタスク`}を受け持ちます`,
   needsDatabase:
-    "join にはマシン間で共有するストアが必要です。各マシンの database_url に同じデータベース (postgres://…) を設定してください。",
+    "join にはマシン間で共有するデータベースが必要です。各マシンの database_url に同じデータベース (postgres://…) を設定してください。",
   badConcurrency: "--concurrency N: 1 から 1000",
   badLabels: "--labels a,b: 英数字、'.'、'-'、'_'",
 };

@@ -18,12 +18,12 @@ export const runningTexts: typeof en.runningTexts = {
   agent: (number, writes) => `サブエージェント ${number}${writes ? "" : "（読み取りのみ）"}`,
   process: (name) => `プロセス ${name}`,
   agentUsed: (tokens) => `${tokens} トークン`,
-  doing: { asking: "問い合わせ中", running: "パッチを実行中", checking: "検査中" },
+  doing: { asking: "問い合わせ中", running: "パッチを実行中", checking: "チェック中" },
   stopHint: "止めるには: picoclaw stop ID",
   leaveHint: "q で終了（実行中のものは続きます）",
   latest: {
     began: "始めました",
-    check: (command, isBaseline) => `${isBaseline ? "変更前の検査" : "検査"}: ${command}`,
+    check: (command, isBaseline) => `${isBaseline ? "変更前のチェック" : "チェック"}: ${command}`,
     exit: (code) => (code === null ? "自分では終わりませんでした" : `終了コード ${code}`),
     autoCommit: (moment, commit) =>
       `ジョブの${moment === "before" ? "前" : "後"}: ${commit === null ? "コミットするものはありません" : `${commit} をコミットしました`}`,

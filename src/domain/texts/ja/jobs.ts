@@ -135,7 +135,7 @@ export const workTexts: typeof englishWorkTexts = {
   changedOutside: (list) =>
     `ジョブの実行中に workspace 側で変更されたもの（ジョブに含まれず、取り消しの対象外）:${paths(list)}`,
   endedWithJob: (list) =>
-    `ジョブの終了時に動いていたプロセスも終了しました:${paths(list)}\nサーバーを動かし続ける場合は、ご自分の端末で起動してください。`,
+    `ジョブの終了時に動いていたプロセスも終了しました:${paths(list)}\nサーバーを動かし続ける場合は、ご自分のターミナルで起動してください。`,
   protectedRestored: (list) => `シェルコマンドが変更した保護ファイルを元に戻しました:${paths(list)}`,
   filterUnknown: (list) => `設定にない git フィルターを求めているため、コミットしていません:${paths(list)}`,
   protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
@@ -179,7 +179,7 @@ export const workTexts: typeof englishWorkTexts = {
     checks: "この環境を調べています",
     image: (name) => `イメージ ${name}`,
     prepare: "環境を準備しています",
-    store: "ストアを処理しています",
+    store: "データベースを処理しています",
   },
   unknownJob: (jobId) => `ジョブが見つかりません: ${jobId}`,
   jobRunning: (jobId, pid) =>

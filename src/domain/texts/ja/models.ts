@@ -15,30 +15,30 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
 };
 
 export const modelsTexts: typeof englishModelsTexts = {
-  unreachable: (facts) => `${who(facts)} に接続できません（${facts.address}）${said(facts)}`,
+  unreachable: (facts) => `${who(facts)}に接続できません（${facts.address}）${said(facts)}`,
   connectTimeout: (facts) =>
     `${who(facts)}: ${facts.address} に ${facts.detail} 秒以内に接続できません（models.connect_timeout）`,
   firstTokenTimeout: (facts) =>
-    `${who(facts)} の応答が ${facts.detail} 秒以内に始まりませんでした（models.first_token_timeout）`,
+    `${who(facts)}の応答が ${facts.detail} 秒以内に始まりませんでした（models.first_token_timeout）`,
   idleTimeout: (facts) =>
-    `${who(facts)} の応答が途中で ${facts.detail} 秒間途絶えました（models.idle_timeout）`,
-  rateLimited: (facts) => `${who(facts)} の呼び出し回数が制限を超えました (429)${said(facts)}${wait(facts)}`,
-  quotaSpent: (facts) => `${who(facts)} のアカウントの残高がありません${said(facts)}`,
-  serverError: (facts) => `${who(facts)} 側で障害が発生しています${said(facts)}`,
-  unauthorized: (facts) => `${who(facts)} が API キーを拒否しました${said(facts)}`,
+    `${who(facts)}の応答が途中で ${facts.detail} 秒間途絶えました（models.idle_timeout）`,
+  rateLimited: (facts) => `${who(facts)}の呼び出し回数が制限を超えました（429）${said(facts)}${wait(facts)}`,
+  quotaSpent: (facts) => `${who(facts)}のアカウントの残高がありません${said(facts)}`,
+  serverError: (facts) => `${who(facts)}側で障害が発生しています${said(facts)}`,
+  unauthorized: (facts) => `${who(facts)}が API キーを拒否しました${said(facts)}`,
   unknownModel: (facts) => `${facts.provider} にモデル ${facts.model} がありません${said(facts)}`,
-  contextTooLong: (facts) => `会話が長すぎて ${who(facts)} に収まりません${said(facts)}`,
-  badRequest: (facts) => `${who(facts)} がリクエストを受け付けませんでした${said(facts)}`,
+  contextTooLong: (facts) => `会話が長すぎて ${who(facts)}に収まりません${said(facts)}`,
+  badRequest: (facts) => `${who(facts)}がリクエストを受け付けませんでした${said(facts)}`,
   redirected: (facts) =>
-    `${who(facts)}: ${facts.address} は別の場所（${facts.detail}）へ転送しますが、追跡しません。base_url を設定してください`,
-  cutOff: (facts) => `${who(facts)} の応答が途中で切れました${said(facts)}`,
-  empty: (facts) => `${who(facts)} の応答が空でした`,
+    `${who(facts)}: ${facts.address} は ${facts.detail} へリダイレクトしますが、追跡しません。base_url を設定してください`,
+  cutOff: (facts) => `${who(facts)}の応答が途中で切れました${said(facts)}`,
+  empty: (facts) => `${who(facts)}の応答が空でした`,
   thoughtOnly: (facts) =>
-    `${who(facts)} は思考だけでトークンを使い切り、回答がありません。max_tokens を増やしてください`,
-  malformed: (facts) => `${who(facts)} の応答を解釈できません${said(facts)}`,
-  aborted: (facts) => `${who(facts)} の呼び出しを中止しました`,
-  noImages: (facts) => `${who(facts)} は画像を見られません。何も送っていません`,
-  imagesRefused: (facts) => `${who(facts)} は画像を受け付けませんでした${said(facts)}`,
+    `${who(facts)}は思考だけでトークンを使い切り、回答がありません。max_tokens を増やしてください`,
+  malformed: (facts) => `${who(facts)}の応答を解釈できません${said(facts)}`,
+  aborted: (facts) => `${who(facts)}の呼び出しを中止しました`,
+  noImages: (facts) => `${who(facts)}は画像を読み取れません。何も送信していません`,
+  imagesRefused: (facts) => `${who(facts)}は画像を受け付けませんでした${said(facts)}`,
   noKey: (provider, variable) => `${provider} の API キーがありません: 環境変数 ${variable} が未設定です`,
   unknownProvider: (role, provider) => `roles.${role}.provider が指す ${provider} は設定されていません`,
   noModelName: (provider) => `providers.${provider} にモデル名がありません`,
@@ -54,16 +54,16 @@ export const modelsTexts: typeof englishModelsTexts = {
         : `picoclaw init で手元のモデルから選んでください（${installed.slice(0, 8).join(", ")}）。または ollama pull ${model}`,
     startOllama: (address) =>
       `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください。接続先: ${address}`,
-    setKey: (variable) => `export ${variable}=… のあと、picoclaw init`,
+    setKey: (variable) => `export ${variable}=… を実行してから、picoclaw init を実行してください`,
     checkModelName: (provider) =>
       `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`,
     checkAddress: (provider) =>
       `ネットワークと providers.${provider}.base_url を確認するか、picoclaw init で別のモデルを選んでください`,
     useLocal:
-      "方法は 2 つ: ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドを許可する。picoclaw init で選べます",
+      "方法は 2 つあります。ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドのモデルを許可してください。picoclaw init で選べます",
   },
   doctor: {
-    insteadOf: (wanted) => `（${wanted} がないため。picoclaw init で決められます）`,
+    insteadOf: (wanted) => `（${wanted} がありません。picoclaw init で選べます）`,
     role: (role, agent, model) => `${role}（${agent}）のモデル: ${model}`,
     answers: "応答あり",
     pulled: "取得済み",

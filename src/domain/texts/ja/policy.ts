@@ -14,7 +14,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
     "引用符・括弧・ヒアドキュメントを確認して送り直してください。",
   ],
   "too-large": ({ detail }) => [
-    `コマンドが長すぎます (上限 ${detail})`,
+    `コマンドが長すぎます（上限 ${detail}）`,
     "長い内容はファイル編集ツールで書き込み、コマンドは短くしてください。",
   ],
   "too-complex": ({ detail }) => [
@@ -32,11 +32,11 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   "unseen-script": ({ name }) => [
     `\`${name}\` は事前に確認できないスクリプトを実行します`,
-    "コマンドを直接書くか、スクリプトを文字列で渡してください (`sh -c '…'`)。",
+    "コマンドを直接書くか、スクリプトを文字列で渡してください（`sh -c '…'`）。",
   ],
   "not-allowed": ({ name }) => [
     `\`${name}\` は許可コマンドリストにありません`,
-    "リストにあるコマンドを使ってください (システムプロンプト参照)。追加は command_executor.allowed_commands.additional で設定できます。",
+    "リストにあるコマンドを使ってください（システムプロンプト参照）。ほかのコマンドは、人が command_executor.allowed_commands.additional で許可できます。",
   ],
   excluded: ({ name }) => [
     `\`${name}\` は command_executor.allowed_commands.exclude で除外されています`,
@@ -44,7 +44,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   "rm-rf": () => [
     "再帰的強制削除による誤削除の防止",
-    "ファイルを指定する (`rm FILE`) か、プロジェクト内のフォルダを `rm -r FOLDER` で削除してください。",
+    "ファイルを指定する（`rm FILE`）か、プロジェクト内のフォルダを `rm -r FOLDER` で削除してください。",
   ],
   "rm-wide": () => [
     "プロジェクト全体、ホーム、またはシステムのフォルダを削除します",
@@ -76,7 +76,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   "download-and-run": () => [
     "ダウンロードした内容を確認せずに実行します",
-    "ファイルに保存し (`curl -o FILE URL`)、内容を確認してから判断してください。",
+    "ファイルに保存し（`curl -o FILE URL`）、内容を確認してから判断してください。",
   ],
   "curl-sends": () => [
     "HTTP通信は読み取り専用です",
@@ -102,7 +102,10 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
     "自身を呼び出す関数は際限なくプロセスを起動する可能性があります",
     "ループを使ってください。",
   ],
-  sudo: () => ["特権昇格の防止", "なしで実行してください。root が必要なものは実行環境のイメージに含めます。"],
+  sudo: () => [
+    "特権昇格の防止",
+    "sudo なしで実行してください。root が必要なものは、実行環境のイメージに含めてください。",
+  ],
   su: () => ["ユーザー切り替えの防止", "現在のユーザーのままコマンドを実行してください。"],
   chown: () => ["所有者変更の防止", "プロジェクトのファイルはすべて現在のユーザーのものです。"],
   mount: () => ["ファイルシステム操作の防止", "/workspace/project と /workspace/tmp で作業してください。"],
@@ -112,7 +115,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   systemctl: () => [
     "サービス制御の防止",
-    "プログラム自体をバックグラウンドで起動してください (`PROGRAM &`)。",
+    "プログラム自体をバックグラウンドで起動してください（`PROGRAM &`）。",
   ],
   kill: () => [
     "プロセス強制終了の防止（自身のプロセス以外）",
@@ -145,11 +148,12 @@ const REASONS: Readonly<Record<RefusedDestination, string>> = {
   "not-allowed": "worker.network.allowed_domains にありません",
   port: "許可されていますが、このポートは対象外です。worker.network.allowed_domains に host:port を追加してください",
   denied: "worker.network.denied_domains にあります",
-  address: "プライベートアドレスです。worker.network.allowed_domains の正確な host:port だけが許可します",
+  address:
+    "プライベートアドレスです。worker.network.allowed_domains に host:port を正確に書いた場合だけ許可されます",
 };
 
 const LIMITED =
-  "コマンドは隔離ではなく制限されます（Landlock）。書き込めるのは workspace のコピー、専用のホーム、専用の TMPDIR だけで、読めるのはシステムとツールだけです。防げないもの: 外のファイルの chmod と時刻の変更、パスを持つソケット、UDP。";
+  "コマンドは隔離されませんが、制限されます（Landlock）。書き込めるのは workspace のコピー、専用のホーム、専用の TMPDIR だけで、読めるのはシステムとツールだけです。防げないもの: 外のファイルの chmod と時刻の変更、Unix ソケット、UDP。";
 
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
@@ -160,33 +164,33 @@ export const confinementTexts: typeof englishConfinementTexts = {
   limited: `${LIMITED}隔離するには: picoclaw doctor`,
   limitedPromise: LIMITED,
   homeHidden: (paths) =>
-    `ホーム: ${paths.join("、")} はジョブから隠されています。worker.home_allow に書いたものは見えるようになります`,
+    `ホーム: ${paths.join("、")} はジョブから隠されています。見えるようにするには、worker.home_allow に追加してください`,
   networkLimited: (network) =>
     network === "off"
       ? "ネットワーク: このジョブでは使えません（--allow-net のないプレビュー、または worker.network.mode: off）"
-      : "ネットワーク: worker.network.allowed_domains のホストにだけ、HTTP_PROXY のプロキシ経由でのみ到達できます。プロキシを使わないプログラムはどこにも到達できません",
+      : "ネットワーク: worker.network.allowed_domains のホストに、HTTP_PROXY のプロキシ経由でのみ接続できます。プロキシを使わないプログラムは、どこにも接続できません",
   limitMet: (limit, value) =>
     `${limit}: コマンドは worker.limits.${limit}（${shown(limit, value)}）に達したようです`,
   diskReached: (what, bytes, limitBytes) =>
     `${what === "changes" ? "ジョブの変更" : "ジョブの専用ホーム"}が ${formatBytes(bytes)} に達し、worker.limits.disk（${formatBytes(limitBytes)}）を超えたため、ジョブを終了しました。${what === "home" ? "専用ホームは空にしました。" : ""}`,
   limitsPromise: (limits, holds) => {
     if (!holds)
-      return "ここではコマンドのメモリー、ディスク、プロセス数を制限できません（worker.limits にはサンドボックスが必要です）。";
+      return "ここではコマンドのメモリ、ディスク、プロセス数を制限できません（worker.limits にはサンドボックスが必要です）。";
     const set = Object.entries(limits).filter(([, value]) => value > 0);
     const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join("、");
-    return `ジョブの上限: ${named}。memory、file_size、open_files はプロセスごとです。メモリーが尽きるとジョブが先に終了します。`;
+    return `ジョブの上限: ${named}。memory、file_size、open_files はプロセスごとです。メモリが足りなくなると、ジョブが先に終了します。`;
   },
   macos:
-    "macOS ではコマンドはまだ隔離されません。あなたの権限のまま、コピーの中で実行します。workspace は取り消せます。worker.confine: on にすると実行を拒否します。",
+    "macOS ではコマンドはまだ隔離されません。あなたの権限のまま、コピーの中で実行します。取り消しの対象は workspace です。worker.confine: on にすると、実行を拒否します。",
   networkUnavailable: (mode) =>
     `worker.network.mode は ${mode} ですが、ここではコマンドのネットワークを制限できないため、何も実行しませんでした。picoclaw doctor を参照してください。worker.network.mode: on なら制限なしで実行します。`,
   networkPromise: (mode, holds, domains) => {
     if (mode === "on")
       return "コマンドはあなたと同じようにネットワークを使えます（worker.network.mode: on）。";
     if (!holds)
-      return `worker.network.mode は ${mode} ですが、ここでは強制できません。コマンドを含むジョブは拒否されます。`;
+      return `worker.network.mode は ${mode} ですが、ここでは制限できません。コマンドを含むジョブは拒否されます。`;
     return mode === "off"
       ? "コマンドはネットワークを使えません（worker.network.mode: off）。"
-      : `コマンドはプロキシ経由でのみ、次のホストにだけ到達できます: ${domains.length === 0 ? "なし" : domains.join("、")}`;
+      : `コマンドはプロキシ経由でのみ、次のホストにだけ接続できます: ${domains.length === 0 ? "なし" : domains.join("、")}`;
   },
 };

@@ -4,7 +4,7 @@ export const serveTexts: typeof englishServeTexts = {
   interrupted: (jobIds, undo) =>
     `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
   gaveUp: (attempts) =>
-    `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると再試行します。`,
+    `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると、再び試します。`,
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
   stranger: "まだ登録されていません。管理者に登録を依頼してください。",
   tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
@@ -13,8 +13,8 @@ export const serveTexts: typeof englishServeTexts = {
     `この workspace のあるマシン ${name} が応答していません。メッセージは保管され、復帰後に回答します。`,
   machineBack: (name: string) => `${name} が復帰しました。お待ちのメッセージの処理を続けます。`,
   machineTaken: (name: string, home: string) =>
-    `同じマシンIDで別のマシン (${name}) が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
-  machineReplaced: "別のマシンがこのマシンIDを引き継ぎました。ここでは終了します。",
+    `同じマシン ID で別のマシン (${name}) が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
+  machineReplaced: "別のマシンがこのマシン ID を引き継ぎました。ここでは終了します。",
   schemaAdded: (names) =>
     `新しいバージョンの PicoClaw がデータベースに項目を追加しました (${names})。このプロセスはそのまま動作を続けます。都合のよいときに、ここでも新しいバージョンに切り替えてください。`,
   schemaBroken: (names) =>
@@ -28,7 +28,7 @@ export const serveTexts: typeof englishServeTexts = {
     "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
     "これはデモです。デモ用の固定応答モデルと、使い捨ての workspace で動いています。",
-    "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf .git node_modules src を実行して」と「元に戻す」。",
+    "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf .git node_modules src を実行して」と「取り消す」。",
     "モデルをつなぐには: picoclaw init のあと picoclaw serve",
   ],
   stopping:
@@ -60,5 +60,5 @@ export const serveTexts: typeof englishServeTexts = {
   badUser: (user) => `--user ${user}: a-z、0-9、_、- が使えます（"operator" は管理者です）`,
   badRole: (role) => `不明な役割です: ${role}（operator または user）`,
   scheduleUnknownChannel: (name, channel) =>
-    `schedule ${name}: チャネル "${channel}" はありません（chat は channel:chat と書きます）`,
+    `schedule ${name}: チャンネル "${channel}" はありません（chat は channel:chat と書きます）`,
 };

@@ -4,7 +4,7 @@ export const setupTexts: typeof englishSetupTexts = {
   file: {
     head: [
       "PicoClaw の設定。# の行は例で、効力はありません。",
-      "いま有効な値: picoclaw config show　検査: picoclaw config check",
+      "いま有効な値: picoclaw config show　確認: picoclaw config check",
     ],
     locale: ["表示言語（ja, en）。指定しなければ環境の言語"],
     roles: [

@@ -247,7 +247,7 @@ test("a refusal names its rule, the command, and what to do instead, in both lan
   const decision = decide("cd x && rm -rf build");
   expect(decision.allowed ? "" : explainRefusal(decision.refusal, "ja")).toBe(
     "コマンドを拒否しました (rm-rf): 再帰的強制削除による誤削除の防止\n  rm -rf build\n" +
-      "ファイルを指定する (`rm FILE`) か、プロジェクト内のフォルダを `rm -r FOLDER` で削除してください。",
+      "ファイルを指定する（`rm FILE`）か、プロジェクト内のフォルダを `rm -r FOLDER` で削除してください。",
   );
 });
 
