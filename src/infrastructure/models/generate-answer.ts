@@ -357,10 +357,10 @@ export async function* tryOnce(
   }
 }
 
-/** An answer of as many tokens as were allowed was cut, also where the server calls it complete. */
+/** An answer of exactly as many tokens as were allowed was cut, also where the server calls it complete. */
 function withTrueEnd(answer: ModelAnswer, maxTokens: number | null): ModelAnswer {
   const { finish, usage, toolCalls } = answer;
-  const isFull = maxTokens !== null && usage !== undefined && usage.outputTokens >= maxTokens;
+  const isFull = maxTokens !== null && usage?.outputTokens === maxTokens;
   return finish === "stop" && toolCalls.length === 0 && isFull ? { ...answer, finish: "length" } : answer;
 }
 
