@@ -108,20 +108,30 @@ function headingsOf(text: string): Heading[] {
   return headings;
 }
 
-const HEADING =
-  /^ {0,3}#{1,3}[ \t]+(?:\*\*)?([^\s:：*#][^:：*#\n]*?)(?:\*\*)?[ \t]*(?:[:：](?:\*\*)?[ \t]*(.*?))?[ \t#]*\r?$/gm;
+/** Each pattern here takes time in proportion to the text: a model can answer with any number of spaces or empty lines. */
+const HEADING_LINE = /^ {0,3}#{1,3}[ \t]+(.*)$/gm;
+
+/** No name of a section is longer. */
+const HEADING = /^(?:\*\*)?([^\s:：*#][^:：*#]{0,19})(?:\*\*)?[ \t]*(?:[:：](?:\*\*)?[ \t]*(.*))?$/;
 
 function collect(text: string, from: number, to: number, into: Heading[], where?: "flush"): void {
-  HEADING.lastIndex = 0;
   const part = text.slice(from, to);
-  for (const match of part.matchAll(HEADING)) {
-    const name = NAMES[(match[1] ?? "").trim().toLowerCase()];
+  for (const match of part.matchAll(HEADING_LINE)) {
+    const [, called = "", rest = ""] = HEADING.exec(withoutClosingHashes(match[1] as string)) ?? [];
+    const name = NAMES[called.trim().toLowerCase()];
     if (name === undefined || (where === "flush" && !match[0].startsWith("#"))) continue;
     const start = from + match.index;
     const newline = text.indexOf("\n", start + match[0].length);
     const bodyStart = newline === -1 ? text.length : newline + 1;
-    into.push({ name, start, bodyStart, rest: match[2] ? `${match[2]}\n` : "" });
+    into.push({ name, start, bodyStart, rest: rest === "" ? "" : `${rest}\n` });
   }
+}
+
+/** `## Plan ##` is a heading too. */
+function withoutClosingHashes(heading: string): string {
+  let end = heading.length;
+  while (end > 0 && " \t#".includes(heading[end - 1] as string)) end--;
+  return heading.slice(0, end);
 }
 
 /** The section that a line begins; undefined for every other line. */
@@ -247,14 +257,14 @@ function jsonText(value: unknown): string {
   return value === null || (Array.isArray(value) && value.length === 0) ? "" : JSON.stringify(value);
 }
 
+/** A fence alone on its line. */
+const FENCE_LINE = /^[^\S\n\r\u2028\u2029]*(?:```|~~~)\w*[^\S\n\r\u2028\u2029]*$/gm;
+
 const LONGEST_CHECK = 500;
 
 /** One command line, in a fence or in backticks or plain; whatever is more than that is no check. */
 function checkOf(text = ""): { readonly check?: string } {
-  const lines = text
-    .replace(/^\s*(?:```|~~~)\w*\s*$/gm, "")
-    .trim()
-    .split("\n");
+  const lines = text.replace(FENCE_LINE, "").trim().split("\n");
   const line = (lines[0] ?? "")
     .replace(/^`(.+)`$/, "$1")
     .replace(/^\$ /, "")
@@ -264,7 +274,7 @@ function checkOf(text = ""): { readonly check?: string } {
 
 /** "Nothing to do" in the ways that coders say it, with or without a fence around it. */
 function emptied(patch: string): string {
-  const plain = patch.replace(/^\s*(?:```|~~~)\w*\s*$/gm, "").trim();
+  const plain = patch.replace(FENCE_LINE, "").trim();
   return plain === "" ||
     /^[([（「]?(?:none|empty|no changes?|n\/a|なし|変更なし|空)[)\]）」.。]?$/i.test(plain)
     ? ""
@@ -289,7 +299,7 @@ function riskOf(text: string): RiskLevel {
 function flagsOf(text: string): Record<string, boolean> {
   const flags: Record<string, boolean> = {};
   for (const [, name, value] of text.matchAll(
-    /^[\s*-]*`?([a-z]+(?:_[a-z]+)+)`?(?:\s*[:=]\s*`?(\w+)`?)?\s*$/gm,
+    /^[ \t\u00a0\u3000*-]*`?([a-z]+(?:_[a-z]+)+)`?(?:\s{0,20}[:=]\s{0,20}`?(\w+)`?)?[^\S\n\r\u2028\u2029]*$/gm,
   )) {
     if (name !== undefined) flags[name] = value === undefined || /^(?:true|yes|1)$/i.test(value);
   }

@@ -1,104 +1,123 @@
 /** Texts made to be slow or deep. Time is judged by how it grows, not by the clock of this machine. */
 import { describe, expect, test } from "bun:test";
+import { readProposal } from "../../../src/domain/coder/proposal.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 
 /** `make(n)` has a size proportional to n; n is chosen so that a quadratic parser would take minutes at 2n. */
-const SHAPES: readonly { readonly name: string; readonly n: number; readonly make: (n: number) => string }[] =
-  [
-    { name: "open brackets", n: 500_000, make: (n) => "[".repeat(n) },
-    { name: "brackets that close", n: 500_000, make: (n) => "[".repeat(n) + "]".repeat(n) },
-    { name: "objects that never close", n: 200_000, make: (n) => '[{"type":'.repeat(n) },
-    { name: "array starts in prose", n: 200_000, make: (n) => `x ${'[{"a[{'.repeat(n)}` },
-    { name: "array starts on their own lines", n: 200_000, make: (n) => `x\n${'[{"a\n'.repeat(n)}` },
-    { name: "brackets before white space", n: 400_000, make: (n) => `x\n${"[\n".repeat(n)}` },
-    {
-      name: "lines just shorter than the fence",
-      n: 300,
-      make: (n) => `${"`".repeat(5000)}ts:a.ts\n${`${"`".repeat(4999)}\n`.repeat(n)}`,
-    },
-    { name: "unclosed fences", n: 200_000, make: (n) => "```ts:a.ts\n".repeat(n) },
-    {
-      name: "fences that grow",
-      n: 2_000,
-      make: (n) => Array.from({ length: n }, (_, i) => `${"`".repeat(3 + (i % 999))}\n`).join(""),
-    },
-    { name: "unknown blocks", n: 100_000, make: (n) => "```x\n```\n".repeat(n) },
-    {
-      name: "fence marks in one line of a block",
-      n: 300_000,
-      make: (n) => `\`\`\`ts:a.ts\n${"x ``` ".repeat(n)}`,
-    },
-    {
-      name: "Markdown files that do not pair up",
-      n: 30_000,
-      make: (n) => "```md:a.md\n```js\n```\n".repeat(n),
-    },
-    { name: "diff blocks closed one column in", n: 20_000, make: (n) => "```diff\n\n ```\n".repeat(n) },
-    { name: "list items in list items", n: 100_000, make: (n) => `${"- ".repeat(n)}\n${"- a\n".repeat(n)}` },
-    { name: "SEARCH without REPLACE", n: 100_000, make: (n) => "a.ts\n<<<<<<< SEARCH\nx\n".repeat(n) },
-    { name: "fenced SEARCH without REPLACE", n: 50_000, make: (n) => "```\n<<<<<<< SEARCH\n```\n".repeat(n) },
-    { name: "V4A beginnings", n: 100_000, make: (n) => "*** Begin Patch\n".repeat(n) },
-    { name: "fenced V4A without an end", n: 50_000, make: (n) => "```\n*** Begin Patch\n```\n".repeat(n) },
-    {
-      name: "V4A patches in one fence",
-      n: 10_000,
-      make: (n) => `\`\`\`\n${"*** Begin Patch\n*** Delete File: a\n*** End Patch\n".repeat(n)}`,
-    },
-    { name: "padded V4A ends", n: 50_000, make: (n) => `*** Begin Patch\n${" *** End Patch\n".repeat(n)}` },
-    {
-      name: "SEARCH/REPLACE marks of unequal length",
-      n: 10_000,
-      make: (n) => "a.ts\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>> REPLACE\n".repeat(n),
-    },
-    {
-      name: "fenced SEARCH/REPLACE blocks",
-      n: 10_000,
-      make: (n) => "a.ts\n```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n".repeat(n),
-    },
-    {
-      name: "the words SEARCH and REPLACE",
-      n: 50_000,
-      make: (n) => `a.ts\n<<<<<<< SEARCH\n${"SEARCH REPLACE\n".repeat(n)}`,
-    },
-    {
-      name: "diffs between fences",
-      n: 5_000,
-      make: (n) => "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n```\n```\n".repeat(n),
-    },
-    { name: "diff headers", n: 50_000, make: (n) => "--- a/a\n+++ b/a\n".repeat(n) },
-    {
-      name: "quotes in a git block",
-      n: 100_000,
-      make: (n) => `\`\`\`git\n${"git commit -m 'a\n".repeat(n)}`,
-    },
-    { name: "NUL and lone surrogates", n: 500_000, make: (n) => `\`\`\`ts:a.ts\n${"\0\uD800".repeat(n)}` },
-    {
-      name: "commands",
-      n: 100_000,
-      make: (n) => `[${'{"type":"t","action":"a","target":"x"},'.repeat(n).slice(0, -1)}]`,
-    },
-    { name: "blocks", n: 50_000, make: (n) => "```sh\nls\n```\n".repeat(n) },
-    { name: "blank lines", n: 1_000_000, make: (n) => `x${"\n".repeat(n)}` },
-  ];
+interface Shape {
+  readonly name: string;
+  readonly n: number;
+  readonly make: (n: number) => string;
+}
 
-function timeOf(source: string): number {
+const SHAPES: readonly Shape[] = [
+  { name: "open brackets", n: 500_000, make: (n) => "[".repeat(n) },
+  { name: "brackets that close", n: 500_000, make: (n) => "[".repeat(n) + "]".repeat(n) },
+  { name: "objects that never close", n: 200_000, make: (n) => '[{"type":'.repeat(n) },
+  { name: "array starts in prose", n: 200_000, make: (n) => `x ${'[{"a[{'.repeat(n)}` },
+  { name: "array starts on their own lines", n: 200_000, make: (n) => `x\n${'[{"a\n'.repeat(n)}` },
+  { name: "brackets before white space", n: 400_000, make: (n) => `x\n${"[\n".repeat(n)}` },
+  {
+    name: "lines just shorter than the fence",
+    n: 300,
+    make: (n) => `${"`".repeat(5000)}ts:a.ts\n${`${"`".repeat(4999)}\n`.repeat(n)}`,
+  },
+  { name: "unclosed fences", n: 200_000, make: (n) => "```ts:a.ts\n".repeat(n) },
+  {
+    name: "fences that grow",
+    n: 2_000,
+    make: (n) => Array.from({ length: n }, (_, i) => `${"`".repeat(3 + (i % 999))}\n`).join(""),
+  },
+  { name: "unknown blocks", n: 100_000, make: (n) => "```x\n```\n".repeat(n) },
+  {
+    name: "fence marks in one line of a block",
+    n: 300_000,
+    make: (n) => `\`\`\`ts:a.ts\n${"x ``` ".repeat(n)}`,
+  },
+  {
+    name: "Markdown files that do not pair up",
+    n: 30_000,
+    make: (n) => "```md:a.md\n```js\n```\n".repeat(n),
+  },
+  { name: "diff blocks closed one column in", n: 20_000, make: (n) => "```diff\n\n ```\n".repeat(n) },
+  { name: "list items in list items", n: 100_000, make: (n) => `${"- ".repeat(n)}\n${"- a\n".repeat(n)}` },
+  { name: "SEARCH without REPLACE", n: 100_000, make: (n) => "a.ts\n<<<<<<< SEARCH\nx\n".repeat(n) },
+  { name: "fenced SEARCH without REPLACE", n: 50_000, make: (n) => "```\n<<<<<<< SEARCH\n```\n".repeat(n) },
+  { name: "V4A beginnings", n: 100_000, make: (n) => "*** Begin Patch\n".repeat(n) },
+  { name: "fenced V4A without an end", n: 50_000, make: (n) => "```\n*** Begin Patch\n```\n".repeat(n) },
+  {
+    name: "V4A patches in one fence",
+    n: 10_000,
+    make: (n) => `\`\`\`\n${"*** Begin Patch\n*** Delete File: a\n*** End Patch\n".repeat(n)}`,
+  },
+  { name: "padded V4A ends", n: 50_000, make: (n) => `*** Begin Patch\n${" *** End Patch\n".repeat(n)}` },
+  {
+    name: "SEARCH/REPLACE marks of unequal length",
+    n: 10_000,
+    make: (n) => "a.ts\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>> REPLACE\n".repeat(n),
+  },
+  {
+    name: "fenced SEARCH/REPLACE blocks",
+    n: 10_000,
+    make: (n) => "a.ts\n```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n".repeat(n),
+  },
+  {
+    name: "the words SEARCH and REPLACE",
+    n: 50_000,
+    make: (n) => `a.ts\n<<<<<<< SEARCH\n${"SEARCH REPLACE\n".repeat(n)}`,
+  },
+  {
+    name: "diffs between fences",
+    n: 5_000,
+    make: (n) => "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n```\n```\n".repeat(n),
+  },
+  { name: "diff headers", n: 50_000, make: (n) => "--- a/a\n+++ b/a\n".repeat(n) },
+  {
+    name: "quotes in a git block",
+    n: 100_000,
+    make: (n) => `\`\`\`git\n${"git commit -m 'a\n".repeat(n)}`,
+  },
+  { name: "NUL and lone surrogates", n: 500_000, make: (n) => `\`\`\`ts:a.ts\n${"\0\uD800".repeat(n)}` },
+  {
+    name: "commands",
+    n: 100_000,
+    make: (n) => `[${'{"type":"t","action":"a","target":"x"},'.repeat(n).slice(0, -1)}]`,
+  },
+  { name: "blocks", n: 50_000, make: (n) => "```sh\nls\n```\n".repeat(n) },
+  { name: "blank lines", n: 1_000_000, make: (n) => `x${"\n".repeat(n)}` },
+];
+
+/** Answers of a model, whose sections are read before its patch is. */
+const ANSWERS: readonly Shape[] = [
+  { name: "empty lines in a patch", n: 100_000, make: (n) => `## Patch\n${"\n".repeat(n)}x` },
+  { name: "empty lines in a check", n: 100_000, make: (n) => `## Patch\n## Check\n${"\n".repeat(n)}x` },
+  { name: "empty lines in flags", n: 100_000, make: (n) => `## Patch\n## Flags\n${"\n".repeat(n)}x` },
+  { name: "carriage returns in a patch", n: 100_000, make: (n) => `## Patch\n${"\r".repeat(n)}x` },
+  { name: "spaces in a heading", n: 100_000, make: (n) => `## a${" ".repeat(n)}*` },
+  { name: "spaces after a name", n: 100_000, make: (n) => `## Plan${" ".repeat(n)}x` },
+  { name: "hashes in a heading", n: 100_000, make: (n) => `## a: ${"# ".repeat(n)}x` },
+];
+
+function timeOf(read: (source: string) => unknown, source: string): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 2; i++) {
     const start = performance.now();
-    parsePatch(source);
+    read(source);
     best = Math.min(best, performance.now() - start);
   }
   return best;
 }
 
 describe("time grows with the text, not with its square", () => {
-  for (const { name, n, make } of SHAPES) {
+  const patches = SHAPES.map((shape) => ({ ...shape, read: parsePatch }));
+  const answers = ANSWERS.map((shape) => ({ ...shape, read: readProposal }));
+  for (const { name, n, make, read } of [...patches, ...answers]) {
     test(name, () => {
       const [small, large] = [make(n / 4), make(n / 2)];
       // A busy machine can spoil one comparison, a quadratic parser spoils them all.
       let growth = Number.POSITIVE_INFINITY;
       for (let i = 0; i < 5 && growth >= 3.5; i++) {
-        const [one, two] = [timeOf(small), timeOf(large)];
+        const [one, two] = [timeOf(read, small), timeOf(read, large)];
         // Below 20 ms the clock says little; a quadratic parser is far above it at these sizes.
         growth = two > 20 ? two / one : 0;
       }
