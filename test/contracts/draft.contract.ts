@@ -152,6 +152,35 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect((await draft.rebase()).conflicts).toMatchObject([{ path: "lib/b.txt", ours: null }]);
     });
 
+    test("a conflict in one file keeps no other from being brought onto the workspace", async () => {
+      const draft = await open();
+      await ran(draft, [edit("update", "lib/b.txt", "mine\n"), shell("sed -i 's/^/+/' a.txt")]);
+      bench.write("lib/b.txt", "theirs\n");
+      bench.write("a.txt", "one\nsaved\n");
+      const rebased = await draft.rebase();
+      expect(rebased).toMatchObject({ merged: [{ path: "a.txt" }], failed: [] });
+      expect(rebased.conflicts.map(({ path }) => path)).toEqual(["lib/b.txt"]);
+      expect(decode(draft.files.read("a.txt"))).toBe("+one\n+saved\n");
+      expect(decode(draft.files.read("lib/b.txt"))).toBe("mine\n");
+    });
+
+    test("files of another draft that cannot all be taken in leave no trace", async () => {
+      const draft = await open();
+      await ran(draft, [edit("update", "a.txt", "mine\n"), shell("true")]);
+      const before = draft.changes();
+      const file = (path: string, text: string) => {
+        const bytes = Buffer.from(text);
+        return { path, entry: { kind: "file", mode: 0o644, size: bytes.length }, bytes } as const;
+      };
+      const edits = [file("a.txt", "theirs\n"), file("n/a", "new\n"), file("lib/b.txt/in-a-file", "no\n")];
+      expect(await draft.takeIn(edits, 1)).toMatchObject({ code: "failed" });
+      expect(draft.changes()).toEqual(before);
+      expect(decode(draft.files.read("a.txt"))).toBe("mine\n");
+      expect(await draft.takeIn(edits.slice(0, 2), 1)).toBeNull();
+      expect(decode(draft.files.read("a.txt"))).toBe("theirs\n");
+      expect(await draft.commit()).toMatchObject({ outcome: "committed", executedCmds: 4 });
+    });
+
     test("the same lines, a file that both made and one that was removed are conflicts until the draft gives way", async () => {
       const draft = await open();
       await ran(draft, [

@@ -56,7 +56,7 @@ export interface Draft {
   run(attempt: DraftAttempt): Promise<DraftRun>;
   /**
    * Gives files the contents that another draft of the workspace has; the job lists each as an edit. The other draft's
-   * rules were the same, and the last judgement looks at all of it again. A refusal: they could not be written.
+   * rules were the same, and the last judgement looks at all of it again. A refusal: nothing was written.
    */
   takeIn(edits: readonly TakenEdit[], attempt: number): Promise<JobRefusal | null>;
   /** Writes an event that is none of the draft's own into its journal. */

@@ -52,6 +52,17 @@ export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
   }
 }
 
+/** The view at the paths of edits and at the folders above them. */
+function readEntries(view: View, edits: readonly TakenEdit[]): TakenEdit[] {
+  const paths = edits.flatMap(({ path }) =>
+    path.split("/").map((_, at, names) => names.slice(0, at + 1).join("/")),
+  );
+  return [...new Set(paths)].map((path) => {
+    const entry = view.look(path);
+    return { path, entry, bytes: entry.kind === "file" ? view.read(path) : null };
+  });
+}
+
 /** Opens a draft. Where nothing can be staged for it, it is refused here, before any model is asked. */
 export async function openDraft(parts: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
   const draft = new OpenDraft(parts, request);
@@ -200,10 +211,15 @@ class OpenDraft implements Draft {
         if (asleep !== null) return asleep;
         const refused = this.#isFirst ? await this.#commitFirst(job) : null;
         if (refused !== null) return { code: "failed", message: this.id };
+        let before: readonly TakenEdit[] = [];
         try {
+          before = readEntries(transaction.view, edits);
           applyEdits(transaction.view, edits);
         } catch (error) {
           if (!(error instanceof ViewFault)) throw error;
+          // Whoever asked is told that nothing was taken.
+          applyEdits(transaction.view, before);
+          transaction.takeChanges({ processRan: false });
           return { code: "failed", message: error.message };
         } finally {
           await this.#layers.rest();

@@ -46,7 +46,7 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
     if ("why" in settled) conflicts.push(settled);
     else merged.push(settled);
   }
-  if (again.size === 0 || conflicts.length > 0) return { merged, conflicts, failed: [] };
+  if (again.size === 0) return { merged, conflicts, failed: [] };
   const commands = deps.results.filter(
     ({ command, changes }) => command.type !== "file_edit" && changes.some(({ path }) => again.has(path)),
   );
