@@ -10,7 +10,8 @@ import { solveTask } from "../src/application/tasks/solve-task.ts";
 import type { SolveDeps } from "../src/application/tasks/solve-work.ts";
 import { DEFAULTS } from "../src/config/config.ts";
 import { PHASES } from "../src/domain/tasks/solve-decisions.ts";
-import { openForge } from "../src/wiring/project-forge.ts";
+import { openForge } from "../src/infrastructure/forges/forge-registry.ts";
+import { configuredForges } from "../src/wiring/project-forge.ts";
 import { openSolver, type Solver } from "../src/wiring/solve.ts";
 import type { Row } from "./measure.ts";
 import { createPortTimes, type PortTimes } from "./port-times.ts";
@@ -49,7 +50,7 @@ export async function solveTasks(): Promise<Row[]> {
     if (!opened.ok) throw new Error(opened.message ?? JSON.stringify(opened.problems));
     const { solver } = opened;
     try {
-      const forge = await openForge("github", solver);
+      const forge = await openForge("github", configuredForges(solver));
       if (typeof forge === "string") throw new Error(`no ${forge}`);
       return await measured({ solver, forge, site: url });
     } finally {

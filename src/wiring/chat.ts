@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { createChatMemory, createTerminalChats } from "../application/chat/chat-memory.ts";
@@ -31,10 +30,9 @@ import {
   createSessionStore,
   readSpokenTurns,
 } from "../infrastructure/chat/session-store.ts";
-import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
+import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
 import { toStorage } from "../infrastructure/engine/job-storage.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
-import { findProgram } from "../infrastructure/engine/staging.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
 import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
 import type { HeldTurn } from "../infrastructure/store/liveness.ts";
@@ -143,12 +141,13 @@ export async function openChat(
     workspace,
     project: projectOf(workspace.files),
     projectOf,
-    checks: {
+    checks: openProjectChecks({
+      home,
+      root,
+      storage: toStorage(root, workspace.storage, true).outer,
+      path: env.PATH ?? "",
       settings: config.checks,
-      memory: createCheckMemory({ home, root, storage: toStorage(root, workspace.storage, true).outer }),
-      hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
-      atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
-    },
+    }),
     images,
     canAsk: (role) => "generate" in models.forRole(role),
     reachesOutward: (script) => reachesOutward(script, loadShellParser),
@@ -201,10 +200,7 @@ export async function openChat(
     processes: async () => (await openDoor()).open(),
     ownCommands,
     listFiles: parts.project.list,
-    who: async () => {
-      const named = await nameAnsweringModels(models, config.roles.default_coder);
-      return { ...named, coder: config.roles.coder.head ?? named.coder };
-    },
+    who: () => nameAnsweringModels(models, config.roles),
     contextOf: (model) => findInCatalogue(metered.catalogue, model)?.context ?? null,
     fork: memory.sessions.fork,
     editorChats: createNamedChats({ ...inStore, channel: "acp" }).list,

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createWebhooks, forgeWebhook } from "../adapters/forges/webhooks.ts";
+import { openForgeWebhooks } from "../adapters/forges/webhooks.ts";
 import type { EnvironmentCounts } from "../application/containers/observe-environments.ts";
-import type { Forge } from "../application/ports/forges.ts";
 import type { Webhook } from "../application/ports/platform.ts";
 import type { WorkKeeper } from "../application/serve/take-work.ts";
 import {
@@ -10,17 +9,15 @@ import {
   type ForgeServiceDeps,
 } from "../application/tasks/forge-service.ts";
 import { createNotifyTaskEnd } from "../application/tasks/run-due-tasks.ts";
-import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/config/forge-kinds.ts";
-import { forgeSite } from "../domain/forges/forge-items.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
-import { DELIVERY_FORMATS } from "../infrastructure/forges/forge-registry.ts";
+import { DELIVERY_FORMATS, openForges } from "../infrastructure/forges/forge-registry.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { OpenedQueue } from "../infrastructure/serve/work-queue.ts";
 import { TASK_KIND } from "../infrastructure/tasks/solve-store.ts";
-import { openForge } from "./project-forge.ts";
+import { configuredForges } from "./project-forge.ts";
 import type { ServeDeps } from "./serve-state.ts";
 import { openSolver } from "./solve.ts";
 
@@ -49,11 +46,7 @@ export async function openServedForges(
   }
   const { solver } = opened;
   const { config, secrets } = solver;
-  const forges = new Map<ForgeKind, Forge>();
-  for (const kind of FORGE_KINDS) {
-    const forge = await openForge(kind, { config, secrets });
-    if (typeof forge !== "string") forges.set(kind, forge);
-  }
+  const forges = await openForges(configuredForges(solver));
   if (forges.size === 0) {
     await solver.close();
     return null;
@@ -80,19 +73,16 @@ export async function openServedForges(
     uuid: randomUUID,
     onTrouble: (error) => say(solver.workspace.mask(toErrorText(error))),
   });
-  const answer = createWebhooks({
-    forges: byForge((kind) => {
-      const secret = secrets.resolve(config.forges[kind].webhook_secret);
-      if (secret === undefined || !forges.has(kind)) return null;
-      return { secret, site: forgeSite(kind, config.forges[kind].base_url) };
-    }),
-    formats: DELIVERY_FORMATS,
-    intake: service.takeIn,
-  });
   return {
     ...service,
     counts: solver.counts,
-    webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, DELIVERY_FORMATS[kind], answer)])),
+    webhooks: openForgeWebhooks({
+      config,
+      secrets,
+      forges,
+      formats: DELIVERY_FORMATS,
+      intake: service.takeIn,
+    }),
     async stop() {
       await service.stop();
       await solver.close();

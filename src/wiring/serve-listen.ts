@@ -1,12 +1,12 @@
-import { allowedUsers } from "../adapters/channels/registry.ts";
 import { lateEndpoint } from "../adapters/mcp/host.ts";
 import { createWebApp } from "../adapters/web/app.ts";
 import { cleanUpStaleContainers, scheduleCleanUp } from "../application/containers/open-environments.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
-import type { KeptKind, Schedule } from "../application/ports/serve.ts";
+import type { KeptKind } from "../application/ports/serve.ts";
 import { type ListenOptions, type RunningServer, runServer } from "../application/serve/server.ts";
 import {
   configuredSchedules,
+  createScheduleGate,
   startPruning,
   startTimedWork,
   type TimedWork,
@@ -24,18 +24,17 @@ import { createWebHost, modelsNow } from "./serve-web.ts";
 import { type ChannelInbox, openWorking } from "./serve-work.ts";
 
 /** The timed work of `serve`: schedules, looking after models, pruning, cleaning up containers. */
-async function startRounds(parts: ServeDeps, { receiver, channels }: ChannelInbox): Promise<TimedWork> {
+async function startRounds(
+  parts: ServeDeps,
+  { receiver, channels, isAllowed }: ChannelInbox,
+): Promise<TimedWork> {
   const { services, db, state, store, access, words, log, onTrouble, workspaceName: workspace } = parts;
   const { now } = timers;
   const configured = () => configuredSchedules(state.current().config);
   warnOfUnknownChannels(configured(), channels, (...named) => log(words().scheduleUnknownChannel(...named)));
   const scheduled = createScheduleStore({ db, workspace, now, messages: store });
   const { prepare: newMessage, announce: onFired } = receiver;
-  const mayPost = async ({ chat, user = "" }: Schedule): Promise<boolean> => {
-    const [channel = ""] = chat.split(":");
-    if (channel === "web" || allowedUsers(state.current().config, channel).includes(user)) return true;
-    return (await access.person(channel, user)) !== null;
-  };
+  const mayPost = createScheduleGate({ isAllowed, access });
   return startTimedWork({
     renewed: [
       () =>

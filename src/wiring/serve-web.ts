@@ -6,11 +6,12 @@ import { createEnvironmentReader } from "../application/containers/open-environm
 import { createFleetControl } from "../application/fleet/machine-presence.ts";
 import {
   createChatWatch,
+  createFileNames,
   createOwnChats,
   createWaitForAnswer,
   stopMessage,
 } from "../application/serve/console-chats.ts";
-import { createHealth, createMetrics, healthChecks } from "../application/serve/health.ts";
+import { createMetrics, createServerHealth } from "../application/serve/health.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
@@ -86,10 +87,19 @@ export function createWebHost(parts: WebHostDeps): WebHost {
         async () => (await import("./environments.ts")).openEnvironments(env, services.options),
       ),
     }),
-    health: healthOf(parts),
+    health: createServerHealth({
+      config: () => current().config,
+      askStore: () => tryWrite(db, now()),
+      findGonePiece: watchOwnPieces(),
+      models: () => modelsNow(parts),
+      pingDocker: async (address, signal) =>
+        (await import("../infrastructure/platform/docker-ping.ts")).pingDocker(address, signal),
+      channels: inbox.channels,
+      after: timers.after,
+    }),
     ...settingsOf(parts),
     ownCommands: () => current().ownCommands.list(),
-    listFiles: keepFor(LISTED_MS, now, () => current().listFiles(MOST_FILES)),
+    listFiles: createFileNames((limit) => current().listFiles(limit), now),
     metrics: async () =>
       metrics.render(
         {
@@ -114,22 +124,6 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     webhooks: () => new Map([...inbox.webhooks, ...(forges?.webhooks ?? [])]),
     mcp: parts.mcp,
     closing: parts.closing,
-  };
-}
-
-/** Every letter that is typed after `@` asks again. */
-const LISTED_MS = 10_000;
-const MOST_FILES = 20_000;
-
-function keepFor<T>(ms: number, now: () => Date, read: () => T): () => T {
-  const kept: { value?: T; until: number } = { until: 0 };
-  return () => {
-    const at = now().getTime();
-    if (kept.value === undefined || at >= kept.until) {
-      kept.value = read();
-      kept.until = at + ms;
-    }
-    return kept.value;
   };
 }
 
@@ -168,24 +162,4 @@ function settingsOf(parts: WebHostDeps): Pick<WebHost, "configuration" | "settin
 export function modelsNow({ services: { env, home, secrets }, state }: ServeDeps) {
   const { config, locale, workspace } = state.current();
   return openModels(config, secrets, { locale, home, env, mask: workspace.mask });
-}
-
-function healthOf(parts: WebHostDeps): WebHost["health"] {
-  const findGonePiece = watchOwnPieces();
-  const config = () => parts.state.current().config;
-  const checks = () => {
-    const { enabled, docker } = config().command_executor;
-    return healthChecks({
-      askStore: () => tryWrite(parts.db, timers.now()),
-      findGonePiece,
-      models: modelsNow(parts),
-      defaultCoder: config().roles.default_coder,
-      pingDocker: enabled
-        ? async (signal) =>
-            (await import("../infrastructure/platform/docker-ping.ts")).pingDocker(docker.host, signal)
-        : null,
-      channels: parts.inbox.channels.values(),
-    });
-  };
-  return createHealth(config, checks, timers.after);
 }

@@ -36,13 +36,15 @@ export async function openChannelInbox(parts: ServeDeps) {
     archive: () => current().workspace.archive,
     traceparentOf: (id) => traceparentOf(db, id),
   });
+  const isAllowed = (channel: string, userId: string) =>
+    allowedUsers(current().config, channel).includes(userId);
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
   const inbox = await openInbox({
     ...parts,
     current,
     bus,
     channels,
-    isAllowed: (channel, userId) => allowedUsers(current().config, channel).includes(userId),
+    isAllowed,
     tracing: telemetry?.tracing ?? null,
     openControl:
       databaseUrl === undefined
@@ -68,7 +70,7 @@ export async function openChannelInbox(parts: ServeDeps) {
     onTrouble,
   });
   for (const channel of reached.channels) channels.set(channel.name, channel);
-  return { ...inbox, webhooks: reached.webhooks, hear: reached.start };
+  return { ...inbox, isAllowed, webhooks: reached.webhooks, hear: reached.start };
 }
 
 export type ChannelInbox = Awaited<ReturnType<typeof openChannelInbox>>;

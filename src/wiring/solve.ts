@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { createEnvironmentObserver } from "../application/containers/observe-environments.ts";
 import { describeEngineTrouble } from "../application/containers/open-environments.ts";
@@ -8,27 +7,27 @@ import type { Forge } from "../application/ports/forges.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { ModelTool } from "../application/ports/models.ts";
 import type { OpenSolve } from "../application/ports/tasks.ts";
-import { createWorkKeeper, type WorkKeeper } from "../application/serve/take-work.ts";
+import type { WorkKeeper } from "../application/serve/take-work.ts";
 import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
 import { createSolveByHand } from "../application/tasks/forge-service.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
-import type { SolveDeps } from "../application/tasks/solve-work.ts";
+import { type SolveDeps, TASK_PACE } from "../application/tasks/solve-work.ts";
 import { keyLimits, mayUseLogins, solveSettings } from "../config/settings.ts";
 import { readProjectSettings } from "../config/task-file.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
-import { createOwnerNames, type OwnerNames } from "../infrastructure/engine/process-table.ts";
+import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
+import { openForge } from "../infrastructure/forges/forge-registry.ts";
 import { gitVariables } from "../infrastructure/forges/host-git.ts";
-import { createPublisher, sweepPublishFolders } from "../infrastructure/forges/publisher.ts";
-import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
+import { createPublisher, openPublishFolder } from "../infrastructure/forges/publisher.ts";
 import { pause, timers } from "../infrastructure/platform/timers.ts";
-import { type OpenedQueue, openWorkQueue } from "../infrastructure/serve/work-queue.ts";
+import { type OpenedQueue, openKeptQueue } from "../infrastructure/serve/work-queue.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
-import { isWorkerKind, openSolveWorker } from "../infrastructure/tasks/run-cli.ts";
+import { createSolveWorkers } from "../infrastructure/tasks/run-cli.ts";
 import { createSolveStore } from "../infrastructure/tasks/solve-store.ts";
 import { createEnvironments, type WiredEnvironments } from "./environments.ts";
 import { openMeter } from "./meter.ts";
-import { openForge } from "./project-forge.ts";
+import { configuredForges } from "./project-forge.ts";
 import type { Environment, Services } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -41,8 +40,6 @@ export interface SolverChoices {
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 
-/** How often a running task looks for news, tells its progress, and looks for orders. */
-const PACE = { newsEveryMs: 10_000, progressEveryMs: 5_000, ordersEveryMs: 1_000 };
 const GIT_MS = 300_000;
 
 /** Opens tasks from forges: models, environments, publisher and store, wired by hand. */
@@ -71,10 +68,12 @@ export async function openSolver(
   const owners = createOwnerNames(process.pid);
   const onTrouble = (error: unknown) =>
     log.error("solve", "solve.store_failed", "solve.store_failed", { error: workspace.mask(String(error)) });
-  const kept = choices ?? (await openOwnQueue(services, { db, owners, onTrouble }));
+  const { databaseUrl } = services;
+  const { isGone } = owners;
+  const kept =
+    choices ?? (await openKeptQueue({ db, databaseUrl, owner: owners.next(), isGone, timers, onTrouble }));
   const store = await createSolveStore({ db, now: parts.now, ...kept.queue });
-  const publishFolder = join(services.home, "publish");
-  sweepPublishFolders(publishFolder, { isGone: owners.isGone, now: parts.now });
+  const publishFolder = openPublishFolder(services.home, { isGone, now: parts.now });
   const solveDeps = async (forge: Forge, taskId: string): Promise<SolveDeps> => {
     const metered = await meter.open({ chatKey: `task:${taskId}`, sessionId: taskId, groupId: taskId });
     return {
@@ -90,7 +89,7 @@ export async function openSolver(
       store,
       model: () => metered.models.forRole(config.roles.default_coder),
       messages: texts,
-      config: { ...solveSettings(config), ...PACE },
+      config: { ...solveSettings(config), ...TASK_PACE },
       log,
       mask: workspace.mask,
       secrets: () => secrets.values(),
@@ -124,10 +123,7 @@ export async function openSolver(
         solveTask(await solveDeps(forge, taskId), taskId, given),
       async close() {
         await environments.close();
-        if (choices === null) {
-          kept.keeper.stop();
-          await kept.queue.queue.close().catch(onTrouble);
-        }
+        if ("close" in kept) await kept.close();
         await stored.close();
       },
     },
@@ -138,18 +134,16 @@ async function taskEnvironments(services: Services, environments: WiredEnvironme
   const { env, locale, secrets, config } = services;
   const { tools, promptFragment } = await environments.modelSide();
   const { sandboxes, texts, manager, callTool } = environments;
-  const worker = {
-    env,
-    sandboxes,
-    locale,
-    secrets: secrets.values(),
-    keyLimits: keyLimits(config),
-    mayUseLogins: (kind: string) => mayUseLogins(config, kind),
-  };
   return createContainerEnvironments({
     manager,
-    workerImage: (kind) => (isWorkerKind(kind) ? findWorkerKind(kind).image : kind),
-    openWorker: (kind, info) => openSolveWorker(worker, kind, info),
+    ...createSolveWorkers({
+      env,
+      sandboxes,
+      locale,
+      secrets: secrets.values(),
+      keyLimits: keyLimits(config),
+      mayUseLogins: (kind) => mayUseLogins(config, kind),
+    }),
     sandboxes,
     tools: tools as readonly ModelTool[],
     promptFragment,
@@ -158,22 +152,6 @@ async function taskEnvironments(services: Services, environments: WiredEnvironme
       (await import("./container-toolkits.ts")).openClone(environments.toolParts, info, clone),
     texts,
   });
-}
-
-/** For a process that works on one task: it claims, and says that it lives. */
-async function openOwnQueue(
-  { databaseUrl }: Services,
-  {
-    db,
-    owners,
-    onTrouble,
-  }: Pick<SolverChoices, "db"> & { owners: OwnerNames; onTrouble(error: unknown): void },
-): Promise<Pick<SolverChoices, "queue" | "keeper">> {
-  const { isGone } = owners;
-  const queue = await openWorkQueue({ db, databaseUrl, owner: owners.next(), isGone, timers, onTrouble });
-  const keeper = createWorkKeeper({ queue: queue.queue, timers, onTrouble });
-  await keeper.start();
-  return { queue, keeper };
 }
 
 export type Solver = Extract<Awaited<ReturnType<typeof openSolver>>, { ok: true }>["solver"];
@@ -186,7 +164,7 @@ export async function openSolve(env: Environment, options: OpenOptions): Promise
   const solve = createSolveByHand({
     ...solver,
     workerKinds: WORKER_KIND_NAMES,
-    openForge: (kind, onWait) => openForge(kind, { ...solver, onWait }),
+    openForge: (kind, onWait) => openForge(kind, { ...configuredForges(solver), onWait }),
     uuid: randomUUID,
     now: timers.now,
   });

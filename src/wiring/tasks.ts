@@ -1,27 +1,25 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { homedir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { NotOpened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { OpenedWorker, OpenTasks, WorkerChoices, WorkerExecutor } from "../application/ports/tasks.ts";
 import {
+  createRunTaskFile,
   createTaskImage,
   openTaskAccount,
   openWorkerFor,
-  runTaskFile,
   type StoredTaskFiles,
   type WantedWorker,
 } from "../application/tasks/run-task-file.ts";
 import { containerSettings, keyLimits, mayUseLogins } from "../config/settings.ts";
-import { workerOfHead } from "../domain/config/worker-kind-names.ts";
 import { taskMessagesFor } from "../domain/texts/tasks.ts";
 import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
 import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
 import type { WorkerKind } from "../infrastructure/heads/kinds/worker-kind.ts";
 import { readTextFile } from "../infrastructure/platform/text-files.ts";
 import { pause } from "../infrastructure/platform/timers.ts";
-import { findCredentials, maskCredentials } from "../infrastructure/tasks/credentials.ts";
-import { createTaskFiles } from "../infrastructure/tasks/task-files.ts";
+import { openWorkerLogin } from "../infrastructure/tasks/credentials.ts";
+import { createTaskFiles, readTaskSource } from "../infrastructure/tasks/task-files.ts";
 import {
   openTaskWorkspace,
   type TaskExecutorOptions,
@@ -48,35 +46,25 @@ export async function openTasks(
     ...opened,
     tasks: {
       texts,
-      sourceOf: (id) => (/^[\w.-]+$/.test(id) ? filesOf(opened, id, workspace.mask).readSource() : null),
-      run: async (request) => {
-        const { head } = config.roles.coder;
-        const name = request.file.runner.worker.kind ?? workerOfHead(head);
-        if (name === null) return { ok: false, code: "no-worker", text: texts.noWorker(head) };
+      sourceOf: (id) => readTaskSource({ storage: workspace.storage, workspace: workspace.root, id }),
+      run: createRunTaskFile({ config, texts }, (name, { workerEnv, secrets }) => {
         const kind = findKind(name);
-        const login = findLogin(services, kind, request.workerEnv, request.secrets);
-        return runTaskFile(
-          {
-            ...workerParts(opened, kind, login),
-            root: workspace.root,
-            workerKind: name,
-            workerImage: kind.image,
-            readText: (path) => readTextFile(resolve(workspace.root, path)),
-            relativePath: (path) => relative(workspace.root, path),
-            openAccount: (request) => openAccount(opened, login.mask, request),
-            now: parts.now,
-            clock: parts.clock,
-            pause,
-          },
-          request,
-        );
-      },
+        const login = findLogin(services, kind, workerEnv, secrets);
+        return {
+          ...workerParts(opened, kind, login),
+          root: workspace.root,
+          workerKind: name,
+          workerImage: kind.image,
+          readText: (path) => readTextFile(resolve(workspace.root, path)),
+          relativePath: (path) => relative(workspace.root, path),
+          openAccount: (request) => openAccount(opened, login.mask, request),
+          now: parts.now,
+          clock: parts.clock,
+          pause,
+        };
+      }),
     },
   };
-}
-
-function filesOf({ workspace }: OpenedFolder, id: string, mask: (text: string) => string) {
-  return createTaskFiles({ storage: workspace.storage, workspace: workspace.root, id, mask });
 }
 
 /** Enough to say what kind of project it is. */
@@ -88,7 +76,8 @@ function workerParts(opened: OpenedFolder, kind: WorkerKind, login: ReturnType<t
   return {
     config,
     texts: taskMessagesFor(services.locale),
-    filesOf: (id: string) => filesOf(opened, id, login.mask),
+    filesOf: (id: string) =>
+      createTaskFiles({ storage: workspace.storage, workspace: workspace.root, id, mask: login.mask }),
     listFiles: () => createProjectFiles(workspace, parts.planOptions).list(LISTED),
     openExecutor: (wanted: WantedWorker, { folder }: StoredTaskFiles) =>
       openTaskExecutor(opened, { ...wanted, ...login, kind, folder: join(folder, "view") }),
@@ -96,7 +85,6 @@ function workerParts(opened: OpenedFolder, kind: WorkerKind, login: ReturnType<t
   };
 }
 
-/** The worker CLI's login on this machine, and a masker that knows it. */
 function findLogin(
   { env, secrets, config }: Services,
   kind: WorkerKind,
@@ -104,8 +92,7 @@ function findLogin(
   given: readonly string[] = [],
 ) {
   const logins = mayUseLogins(config, kind.name);
-  const credentials = findCredentials(kind, { home: env.HOME ?? homedir(), hostEnv: env, workerEnv, logins });
-  return { credentials, mask: maskCredentials([...secrets.values(), ...given], credentials) };
+  return openWorkerLogin(kind, { env, workerEnv, logins, secrets: [...secrets.values(), ...given] });
 }
 
 async function openAccount(

@@ -1,6 +1,8 @@
 import type { DeliveryFormat, IntakeEvent, IntakeOutcome } from "../../application/ports/forges.ts";
 import { LARGEST_BODY_BYTES, type Webhook } from "../../application/ports/platform.ts";
-import type { ForgeKind } from "../../domain/config/forge-kinds.ts";
+import type { Config, Secrets } from "../../config/config.ts";
+import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { forgeSite } from "../../domain/forges/forge-items.ts";
 
 export interface WebhookDeps {
   /** Null where the forge has no secret: its deliveries are all refused. */
@@ -46,6 +48,25 @@ export function forgeWebhook(
   answer: ReturnType<typeof createWebhooks>,
 ): Webhook {
   return { signedBy, limitBytes: LARGEST_BODY_BYTES, answer: (request) => answer(forge, request) };
+}
+
+export interface ForgeWebhooksDeps extends Pick<WebhookDeps, "formats" | "intake"> {
+  readonly config: Pick<Config, "forges">;
+  readonly secrets: Pick<Secrets, "resolve">;
+  /** Those that may be asked: the deliveries of another are refused, as those of one without a secret are. */
+  readonly forges: ReadonlyMap<ForgeKind, unknown>;
+}
+
+/** The webhooks of every forge, by its name. */
+export function openForgeWebhooks(deps: ForgeWebhooksDeps): ReadonlyMap<string, Webhook> {
+  const { config, secrets, formats, intake } = deps;
+  const forges = byForge((kind) => {
+    const { webhook_secret: reference, base_url: baseUrl } = config.forges[kind];
+    const secret = secrets.resolve(reference);
+    return secret === undefined || !deps.forges.has(kind) ? null : { secret, site: forgeSite(kind, baseUrl) };
+  });
+  const answer = createWebhooks({ forges, formats, intake });
+  return new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, formats[kind], answer)]));
 }
 
 function webhookReply(status: number, message: string): Response {

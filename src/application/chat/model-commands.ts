@@ -1,3 +1,4 @@
+import type { Config } from "../../config/config.ts";
 import { agentOf } from "../../domain/chat/agents.ts";
 import { type Catalogue, findInCatalogue } from "../../domain/models/catalogue.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
@@ -310,7 +311,7 @@ const BANNER_MS = 1_000;
 /** The models that would talk and write code, for a banner; null: none can. */
 export async function nameAnsweringModels(
   models: Models,
-  coder: ModelRole,
+  { default_coder: role, coder }: Pick<Config["roles"], "default_coder" | "coder">,
 ): Promise<{ readonly chat: string | null; readonly coder: string | null }> {
   await models.look?.(AbortSignal.timeout(BANNER_MS));
   const named = async (role: ModelRole) => {
@@ -320,6 +321,6 @@ export async function nameAnsweringModels(
     const check = model.local ? await model.check(AbortSignal.timeout(BANNER_MS)) : null;
     return check === null || check.ok ? `${model.provider}/${model.model}` : null;
   };
-  const [talks, writes] = await Promise.all([named("chat"), named(coder)]);
-  return { chat: talks, coder: writes };
+  const [talks, writes] = await Promise.all([named("chat"), named(role)]);
+  return { chat: talks, coder: coder.head ?? writes };
 }

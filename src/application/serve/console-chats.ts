@@ -209,3 +209,23 @@ export async function stopMessage(
   if (cancel(id)) return true;
   return state === "working" && turns.requestStop(chatKeyOf(channel, chatId));
 }
+
+/** Every letter that is typed after `@` asks again. */
+const LISTED_MS = 10_000;
+const MOST_FILES = 20_000;
+
+/** The names of the project's files, as they were at most a few seconds ago. */
+export function createFileNames(
+  list: (limit: number) => readonly string[],
+  now: () => Date,
+): () => readonly string[] {
+  const kept: { names?: readonly string[]; until: number } = { until: 0 };
+  return () => {
+    const at = now().getTime();
+    if (kept.names === undefined || at >= kept.until) {
+      kept.names = list(MOST_FILES);
+      kept.until = at + LISTED_MS;
+    }
+    return kept.names;
+  };
+}

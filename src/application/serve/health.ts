@@ -1,3 +1,4 @@
+import type { Config } from "../../config/config.ts";
 import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import type { Reply } from "../ports/chat.ts";
@@ -288,8 +289,34 @@ export function createServeTroubles(deps: {
 const HEALTH_MS = 3_000;
 const HEALTH_CACHE_MS = 2_000;
 
+export interface ServerHealthDeps extends Pick<HealthChecksDeps, "askStore" | "findGonePiece"> {
+  /** As it holds now. */
+  readonly config: () => Pick<Config, "roles" | "command_executor">;
+  readonly models: () => Models;
+  /** Rejects when the engine at this address does not answer. */
+  readonly pingDocker: (host: string, signal: AbortSignal) => Promise<string>;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly after: (ms: number, callback: () => void) => () => void;
+}
+
+/** The health of a server, as its configuration stands when it is asked. */
+export function createServerHealth(deps: ServerHealthDeps): () => Promise<HealthReport> {
+  const { config, pingDocker } = deps;
+  const checks = () => {
+    const { roles, command_executor: executor } = config();
+    return healthChecks({
+      ...deps,
+      models: deps.models(),
+      defaultCoder: roles.default_coder,
+      pingDocker: executor.enabled ? (signal) => pingDocker(executor.docker.host, signal) : null,
+      channels: deps.channels.values(),
+    });
+  };
+  return createHealth(config, checks, deps.after);
+}
+
 /** The health of the configuration that holds now; the result of an earlier one is not an answer. */
-export function createHealth<Settings>(
+function createHealth<Settings>(
   settings: () => Settings,
   checks: () => HealthCheck[],
   after: (ms: number, callback: () => void) => () => void,

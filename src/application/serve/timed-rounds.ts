@@ -104,6 +104,22 @@ function toScheduledMessage(schedule: Schedule, due: Date): InboundMessage {
   };
 }
 
+/** Whether whoever made a schedule in a chat may still write there. */
+export function createScheduleGate({
+  isAllowed,
+  access,
+}: {
+  /** Whether the configuration lets a user speak on a channel. */
+  readonly isAllowed: (channel: string, userId: string) => boolean;
+  readonly access: Pick<AccessStore, "person">;
+}): (schedule: Schedule) => Promise<boolean> {
+  return async ({ chat, user = "" }) => {
+    const [channel = ""] = chat.split(":");
+    if (channel === "web" || isAllowed(channel, user)) return true;
+    return (await access.person(channel, user)) !== null;
+  };
+}
+
 /** The configured schedules, including the heartbeat. */
 export function configuredSchedules({
   schedules,

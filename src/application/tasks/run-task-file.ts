@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { TaskFile } from "../../config/task-file.ts";
+import { type WorkerKindName, workerOfHead } from "../../domain/config/worker-kind-names.ts";
 import { chooseEnvironment } from "../../domain/containers/environment-choice.ts";
 import { environmentImages } from "../../domain/containers/image-recipes.ts";
 import { taskJson } from "../../domain/tasks/task-note.ts";
@@ -153,8 +154,21 @@ export async function openWorkerFor(
   };
 }
 
-/** `run`: holds the task, opens what it needs, lets it run, and gives everything back. */
-export async function runTaskFile(deps: TaskFileDeps, request: TaskRequest): Promise<TaskRun> {
+/** Runs task files, each with the worker CLI that it names, else with the one of `roles.coder.head`. */
+export function createRunTaskFile(
+  { config, texts }: Pick<TaskFileDeps, "config" | "texts">,
+  openWorker: (kind: WorkerKindName, request: TaskRequest) => TaskFileDeps,
+): (request: TaskRequest) => Promise<TaskRun> {
+  return async (request) => {
+    const { head } = config.roles.coder;
+    const kind = request.file.runner.worker.kind ?? workerOfHead(head);
+    if (kind === null) return { ok: false, code: "no-worker", text: texts.noWorker(head) };
+    return runTaskFile(openWorker(kind, request), request);
+  };
+}
+
+/** Holds the task, opens what it needs, lets it run, and gives everything back. */
+async function runTaskFile(deps: TaskFileDeps, request: TaskRequest): Promise<TaskRun> {
   const id = request.resume ?? request.file.task.id ?? deps.newId();
   const files = deps.filesOf(id);
   const claim = files.claim();

@@ -78,6 +78,9 @@ interface SolveConfig {
   readonly progressEveryMs: number;
 }
 
+/** How often a running task looks for news, tells its progress, and looks for orders. */
+export const TASK_PACE = { newsEveryMs: 10_000, progressEveryMs: 5_000, ordersEveryMs: 1_000 };
+
 /** A task while somebody works on it. */
 export interface SolveWork {
   task: SolveTask;

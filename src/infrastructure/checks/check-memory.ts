@@ -1,4 +1,5 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { OpenChecksDeps } from "../../application/checks/baseline.ts";
 import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
@@ -115,6 +116,20 @@ function fromStored({ version: _version, root: _root, ...stored }: Stored): Chec
     results: one.results === null ? null : { ...one.results, tests: new Map(one.results.tests) },
   }));
   return { ...stored, results: results ?? null };
+}
+
+/** The project's checks on this machine: half of its processors are for them. */
+export function openProjectChecks({
+  settings,
+  path,
+  ...place
+}: CheckMemoryDeps & Pick<OpenChecksDeps, "settings"> & { readonly path: string }) {
+  return {
+    settings,
+    memory: createCheckMemory(place),
+    hasProgram: (name: string) => findProgram(name, path) !== null,
+    atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
+  };
 }
 
 /** Judges the result of a merge by the project's checks, as the workspace remembers them. */

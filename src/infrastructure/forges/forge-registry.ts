@@ -1,5 +1,5 @@
 import type { DeliveryFormat, Forge, ForgeFailure } from "../../application/ports/forges.ts";
-import { byForge, type ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
 import { forgeSite } from "../../domain/forges/forge-items.ts";
 import { pauseUnlessAborted } from "../platform/timers.ts";
 import type { ForgeEntry, ForgeSettings } from "./forge-entry.ts";
@@ -22,12 +22,12 @@ const TRY_MS = 30_000;
 /** GitHub's limits are by the hour. */
 const PATIENCE_MS = 65 * 60_000;
 
-export interface ForgeConnection extends Pick<ForgeSettings, "token" | "baseUrl" | "userAgent"> {
+interface ForgeConnection extends Pick<ForgeSettings, "token" | "baseUrl" | "userAgent"> {
   readonly onWait?: ((failure: ForgeFailure, waitMs: number) => void) | undefined;
 }
 
 /** A forge over the network, with patience for its limits. */
-export function connectForge(kind: ForgeKind, { onWait, ...connection }: ForgeConnection): Promise<Forge> {
+function connectForge(kind: ForgeKind, { onWait, ...connection }: ForgeConnection): Promise<Forge> {
   const fetch = createForgeFetch({
     fetch: globalThis.fetch,
     timeoutMs: TRY_MS,
@@ -37,4 +37,33 @@ export function connectForge(kind: ForgeKind, { onWait, ...connection }: ForgeCo
     ...(onWait !== undefined && { onWait }),
   });
   return createForge(kind, { ...connection, site: forgeSite(kind, connection.baseUrl), fetch });
+}
+
+/** `forges:` of the configuration, and how its references are resolved. */
+export interface ConfiguredForges extends Pick<ForgeConnection, "userAgent" | "onWait"> {
+  readonly forges: Readonly<
+    Record<ForgeKind, { readonly token: string | null; readonly base_url: string | null }>
+  >;
+  readonly resolve: (reference: string | null) => string | undefined;
+}
+
+/** The forge of that kind, as configured; a text names the variable that is missing. */
+export async function openForge(
+  kind: ForgeKind,
+  { forges, resolve, userAgent, onWait }: ConfiguredForges,
+): Promise<Forge | string> {
+  const { token: reference, base_url: baseUrl } = forges[kind];
+  const token = resolve(reference);
+  if (token === undefined) return reference?.replace(/^env:/, "") ?? `forges.${kind}.token`;
+  return connectForge(kind, { token, baseUrl, onWait, userAgent });
+}
+
+/** Those that have a token. */
+export async function openForges(configured: ConfiguredForges): Promise<ReadonlyMap<ForgeKind, Forge>> {
+  const opened = new Map<ForgeKind, Forge>();
+  for (const kind of FORGE_KINDS) {
+    const forge = await openForge(kind, configured);
+    if (typeof forge !== "string") opened.set(kind, forge);
+  }
+  return opened;
 }

@@ -196,6 +196,13 @@ export function makePublishFolder(below: string, owner: string): string {
   return folder;
 }
 
+/** The folder of PicoClaw's home in which is published, without what killed processes left there. */
+export function openPublishFolder(home: string, deps: Parameters<typeof sweepPublishFolders>[1]): string {
+  const folder = join(home, "publish");
+  sweepPublishFolders(folder, deps);
+  return folder;
+}
+
 /** Removes what processes left that were killed while they published: their token lies there. */
 export function sweepPublishFolders(
   below: string,

@@ -8,6 +8,7 @@ import type {
   WorkQueue,
   WorkSource,
 } from "../../application/ports/serve.ts";
+import { createWorkKeeper, type WorkKeeper } from "../../application/serve/take-work.ts";
 import { createReach } from "../../domain/store/liveness.ts";
 import {
   BREAK_MS,
@@ -491,6 +492,27 @@ export async function openWorkQueue(parts: OpenQueueDeps): Promise<OpenedQueue> 
       : await (await import("./pg-boss-engine.ts")).createPgBossEngine(databaseUrl, onTrouble);
   const newWorkId = createWorkIds(timers.now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
   return { queue: createWorkQueue({ ...parts, engine, newId: newWorkId }), newWorkId };
+}
+
+export interface KeptQueue {
+  readonly queue: OpenedQueue;
+  readonly keeper: WorkKeeper;
+  close(): Promise<void>;
+}
+
+/** The same for a process that works on one task: it claims, and says that it lives. */
+export async function openKeptQueue(parts: OpenQueueDeps): Promise<KeptQueue> {
+  const queue = await openWorkQueue(parts);
+  const keeper = createWorkKeeper({ ...parts, queue: queue.queue });
+  await keeper.start();
+  return {
+    queue,
+    keeper,
+    async close() {
+      keeper.stop();
+      await queue.queue.close().catch(parts.onTrouble);
+    },
+  };
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
 import { createMasker } from "../../domain/policy/mask.ts";
@@ -89,6 +90,26 @@ export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Creden
     env[name] = kind.keyVariables.includes(name) && value !== "" ? hide(value) : value;
   const found = hasLogin || hasKeyFile || Object.keys(env).length > 0;
   return { home: parts.home, files, env, keys, found };
+}
+
+export interface WorkerLoginRequest {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The variables that the task file gives the worker. */
+  readonly workerEnv: Readonly<Record<string, string>>;
+  /** Whether a person's login may be used, or keys alone. */
+  readonly logins: boolean;
+  /** Those that are masked beside the login's own. */
+  readonly secrets: readonly string[];
+}
+
+/** The worker CLI's login on this machine, and a masker that knows it. */
+export function openWorkerLogin(
+  kind: WorkerKind,
+  { env, workerEnv, logins, secrets }: WorkerLoginRequest,
+): { readonly credentials: Credentials; mask(text: string): string } {
+  const home = env.HOME ?? homedir();
+  const credentials = findCredentials(kind, { home, hostEnv: env, workerEnv, logins });
+  return { credentials, mask: maskCredentials(secrets, credentials) };
 }
 
 /** The files of a login that whoever reads them can use. */

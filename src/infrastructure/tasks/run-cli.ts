@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import type { ExecResult, SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
 import type { RunOptions, TaskEnvironment } from "../../application/ports/tasks.ts";
+import type { ContainerEnvironmentDeps } from "../../application/tasks/container-environments.ts";
 import { WORKER_KIND_NAMES, type WorkerKindName } from "../../domain/config/worker-kind-names.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
@@ -137,7 +138,7 @@ function notStartedResult(failure: SandboxFailure, messages: TaskMessages): CliR
 
 const RUN_MS = 1_800_000;
 
-export function isWorkerKind(name: string): name is WorkerKindName {
+function isWorkerKind(name: string): name is WorkerKindName {
   return (WORKER_KIND_NAMES as readonly string[]).includes(name);
 }
 
@@ -151,8 +152,18 @@ export interface SolveWorkerDeps {
   readonly mayUseLogins: (kind: string) => boolean;
 }
 
+/** The worker CLIs of tasks from forges. */
+export function createSolveWorkers(
+  deps: SolveWorkerDeps,
+): Pick<ContainerEnvironmentDeps, "workerImage" | "openWorker"> {
+  return {
+    workerImage: (kind) => (isWorkerKind(kind) ? findWorkerKind(kind).image : kind),
+    openWorker: (kind, info) => openSolveWorker(deps, kind, info),
+  };
+}
+
 /** Puts the CLI's login into the container, for this task only; a text says why it cannot work there. */
-export async function openSolveWorker(
+async function openSolveWorker(
   { env, sandboxes, locale, secrets, keyLimits, mayUseLogins }: SolveWorkerDeps,
   name: string,
   info: ContainerInfo,

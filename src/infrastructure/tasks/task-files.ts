@@ -80,6 +80,12 @@ export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesDeps)
   };
 }
 
+/** The task file that a task was made of; null when there is no such task here. */
+export function readTaskSource(deps: Omit<TaskFilesDeps, "mask">): string | null {
+  if (!/^[\w.-]+$/.test(deps.id)) return null;
+  return createTaskFiles({ ...deps, mask: (text) => text }).readSource();
+}
+
 /** Layers of tasks whose process died; those of live tasks are held by their lock. Returns the folders. */
 export function deadViews(storage: string): readonly string[] {
   const tasks = join(storage, "tasks");
