@@ -1,6 +1,6 @@
 import type { ConfigWarning } from "../domain/config/config-problem.ts";
 import { isOpenAi, OPENROUTER, ollamaAddress } from "../domain/config/provider-addresses.ts";
-import type { KeySource } from "./config.ts";
+import { DEFAULTS, type KeySource, type LoadedConfig } from "./config.ts";
 import type { Env } from "./environment.ts";
 import { getAt, type Tree, withValue } from "./tree.ts";
 
@@ -66,6 +66,14 @@ export function hasUsualVariables(env: Env): boolean {
 /** Set by one of PicoClaw's own variables, which go before files. */
 export function isOwnVariable(source: KeySource | undefined): boolean {
   return source?.kind === "environment" && source.variable.startsWith("PICOCLAW_");
+}
+
+/** Where an Ollama may answer: as Ollama's own variable says, else as configured and as it is by default. Null: no configuration holds. */
+export function ollamaPlaces(loaded: LoadedConfig | null, env: Env): readonly [string, ...string[]] {
+  const isSet = isOwnVariable(loaded?.sources["ollama.base_url"]);
+  const told = isSet ? null : ollamaAddress(env.OLLAMA_HOST);
+  const { ollama } = loaded?.config ?? DEFAULTS;
+  return told === null ? [ollama.base_url, DEFAULTS.ollama.base_url] : [told];
 }
 
 function usualSettings(env: Env): UsualSetting[] {

@@ -19,10 +19,8 @@ export async function serveAcpOnStdio(
   const host: AcpHost = {
     version: VERSION,
     open: (cwd) => openChat(env, { ...options, cwd, workspace: only ?? cwd }, { openStore }),
-    refuses: (cwd) =>
-      only === null || (realPathOf(cwd) ?? cwd) === (realPathOf(only) ?? only)
-        ? null
-        : `only ${only} is served (--workspace)`,
+    only,
+    realPath: realPathOf,
     newSessionId: () => randomBytes(9).toString("hex"),
     log,
   };

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { createChatMemory, createTerminalChats } from "../application/chat/chat-memory.ts";
 import { createChatQueue, createSteering } from "../application/chat/chat-queue.ts";
@@ -18,12 +16,11 @@ import type { Models } from "../application/ports/models.ts";
 import { chatSettings } from "../config/settings.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
-import { MCP_FILE } from "../domain/config/command-folders.ts";
 import { findInCatalogue } from "../domain/models/catalogue.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createImageStore } from "../infrastructure/chat/image-store.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
-import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
+import { createOwnCommands, hasMcpFile } from "../infrastructure/chat/own-commands.ts";
 import { createRoutingStore } from "../infrastructure/chat/routing-store.ts";
 import {
   createNamedChats,
@@ -44,8 +41,6 @@ import { type Environment, loadShellParser } from "./services.ts";
 import { type OpenStore, openOwnStore } from "./store.ts";
 import { openWorkspace } from "./workspace.ts";
 
-/** How long MCP servers wait for the next message of their chat. */
-const MCP_IDLE_MS = 300_000;
 /** Between two looks at a chat's turn: one that is held, and one that another process holds. */
 const [LOOK_MS, POLL_MS] = [1_000, 100];
 
@@ -126,7 +121,7 @@ export async function openChat(
   const background = createBackground(log);
   const projectOf: ChatDeps["projectOf"] = (files) =>
     createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
-  const pool = createMcpPool({ idleMs: MCP_IDLE_MS, setTimer: (run, ms) => timers.after(ms, run) });
+  const pool = createMcpPool({ setTimer: (run, ms) => timers.after(ms, run) });
   const ownCommands = createOwnCommands({
     home,
     workspace: root,
@@ -161,7 +156,7 @@ export async function openChat(
         { opened, processes: await openDoor(), options, pool },
         request,
       ),
-    namesServers: () => Object.keys(config.mcp_servers).length > 0 || existsSync(join(root, MCP_FILE)),
+    namesServers: () => Object.keys(config.mcp_servers).length > 0 || hasMcpFile(root),
     ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
     openForges: async () => (await import("./project-forge.ts")).openProjectForges(services, root, now),
     openSchedules: async () =>

@@ -2,16 +2,14 @@ import type { EnvironmentRecords, SandboxManager } from "../application/ports/co
 import type { ClonePlace, OpenClone } from "../application/tasks/container-environments.ts";
 import { containerWorkerSettings, toolLimits } from "../config/settings.ts";
 import type { ContainerInfo } from "../domain/containers/container-info.ts";
-import { type ContainerFileThread, createFileThread } from "../infrastructure/containers/container-files.ts";
+import type { ContainerFileThread } from "../infrastructure/containers/container-files.ts";
 import {
   type ContainerWorkspace,
   openCloneInContainer,
   openContainerWorkspace,
 } from "../infrastructure/containers/container-workspace.ts";
-import type { Engine } from "../infrastructure/containers/docker-engine.ts";
 import { protectContainer } from "../infrastructure/engine/folder-protection.ts";
 import { jobsOfThisProcess } from "../infrastructure/engine/running-jobs.ts";
-import { findInstallation, threadEntry } from "../infrastructure/platform/installation.ts";
 import { createFarProjectFiles } from "../tools/read/project-files.ts";
 import {
   createContainerProgramRunner,
@@ -26,11 +24,6 @@ export interface ContainerToolDeps {
   readonly services: Services;
   readonly sandboxes: SandboxManager;
   readonly records: EnvironmentRecords;
-}
-
-/** Starts its thread when the first container is opened. */
-export function createContainerFiles(engine: Engine): ContainerFileThread {
-  return createFileThread(engine, () => threadEntry(findInstallation(), "container-files"));
 }
 
 /** The project in a container, with what its tools are given. */

@@ -2,12 +2,15 @@ import {
   commandRules,
   type EnvironmentManagerDeps,
   ExecutionEnvironmentManager,
-  environmentPolicy,
   keepConnections,
   toTextEditorResult,
 } from "../application/containers/execution-environment-manager.ts";
 import type { EnvironmentObserver } from "../application/containers/observe-environments.ts";
-import { listEnvironments, type OpenEnvironments } from "../application/containers/open-environments.ts";
+import {
+  createModelSide,
+  listEnvironments,
+  type OpenEnvironments,
+} from "../application/containers/open-environments.ts";
 import type { SandboxFailure } from "../application/ports/containers.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { environmentSettings } from "../config/settings.ts";
@@ -58,8 +61,8 @@ export function createEnvironments(
   const toolParts = { services, sandboxes, records };
   let files: ContainerFileThread | null = null;
   const connections = keepConnections(async (info) => {
-    const { createContainerFiles, openContainer } = await import("./container-toolkits.ts");
-    files ??= createContainerFiles(engine);
+    const { openContainer } = await import("./container-toolkits.ts");
+    files ??= (await import("../infrastructure/containers/container-files.ts")).createFileThread(engine);
     return openContainer(toolParts, files, info);
   });
   const invoke = async (info: ContainerInfo, tool: string, args: unknown, signal?: AbortSignal) =>
@@ -96,16 +99,10 @@ export function createEnvironments(
     toolParts,
     manager: new ExecutionEnvironmentManager(parts),
     sandboxes,
-    async modelSide() {
-      const { commandExecutorPrompt } = await import(
-        "../infrastructure/containers/command-executor-prompt.ts"
-      );
-      const { execute, editor } = await definitions();
-      return {
-        tools: executor.text_editor.enabled ? [execute, editor] : [execute],
-        promptFragment: (environment) => commandExecutorPrompt(environmentPolicy(config, environment)),
-      };
-    },
+    modelSide: createModelSide(config, definitions, async () => {
+      const prompt = await import("../infrastructure/containers/command-executor-prompt.ts");
+      return prompt.commandExecutorPrompt;
+    }),
     config,
     messages,
     texts,

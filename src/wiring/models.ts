@@ -9,7 +9,7 @@ import { modelMessagesFor } from "../domain/texts/models.ts";
 import type { Fetch } from "../infrastructure/models/model-settings.ts";
 import { createModels } from "../infrastructure/models/models.ts";
 import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
-import { canConnect } from "../infrastructure/platform/connections.ts";
+import { chooseConnect } from "../infrastructure/platform/connections.ts";
 import { readDocument } from "../infrastructure/platform/text-files.ts";
 import { pause } from "../infrastructure/platform/timers.ts";
 
@@ -25,14 +25,12 @@ export interface ModelsOptions {
 /** The configured models; nothing is contacted until one of them is asked. */
 export function openModels(config: Config, secrets: Secrets, options: ModelsOptions): Models {
   const { mask = createMasker({ secrets: secrets.values() }).mask, home, env } = options;
-  const throughProxy = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].some((name) => env[name]);
   const seesImages = imagesByCatalogue(() => loadCatalogue(home).catalogue);
   return createModels(
     { ...modelsSettings(config, secrets, home), seesImages },
     {
       fetch: fetch as unknown as Fetch,
-      // Behind a proxy a direct connection says nothing.
-      connects: throughProxy ? async () => true : canConnect,
+      connects: chooseConnect(env),
       limits: modelLimits(config),
       messages: modelMessagesFor(options.locale),
       mask,

@@ -11,7 +11,7 @@ import {
   createWaitForAnswer,
   stopMessage,
 } from "../application/serve/console-chats.ts";
-import { createMetrics, createServerHealth } from "../application/serve/health.ts";
+import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
@@ -48,7 +48,6 @@ export function createWebHost(parts: WebHostDeps): WebHost {
   const { env, home } = services;
   const { current } = state;
   const { now } = timers;
-  const metrics = createMetrics(bus);
   const timezone = () => resolveTimeZone(current().config.session.timezone);
   const { workspaceName: workspace, owner } = parts;
   const { next: newId, isGone } = parts.owners;
@@ -100,15 +99,14 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     ...settingsOf(parts),
     ownCommands: () => current().ownCommands.list(),
     listFiles: createFileNames((limit) => current().listFiles(limit), now),
-    metrics: async () =>
-      metrics.render(
-        {
-          process_resident_memory_bytes: process.memoryUsage.rss(),
-          ...forges?.counts(),
-          picoclaw_uptime_seconds: Math.floor((now().getTime() - startedAt.getTime()) / 1_000),
-        },
-        await store.counts(),
-      ),
+    metrics: createServerMetrics({
+      bus,
+      startedAt,
+      now,
+      residentBytes: () => process.memoryUsage.rss(),
+      gauges: () => ({ ...forges?.counts() }),
+      counts: () => store.counts(),
+    }),
     messagesFor,
     workspace: () => current().workspace.root,
     locale: () => current().locale,

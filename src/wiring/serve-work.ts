@@ -7,7 +7,7 @@ import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
 import { createServeTroubles } from "../application/serve/health.ts";
 import { createBus, logMessages } from "../application/serve/serve-events.ts";
-import type { JoinedFleet, JoinOptions } from "../application/serve/server.ts";
+import { type JoinedFleet, type JoinOptions, joinWorking } from "../application/serve/server.ts";
 import { machineLabels } from "../config/settings.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
@@ -144,9 +144,5 @@ export async function joinFleet(given: ListenDeps, options: JoinOptions): Promis
   const { labels: own, concurrency: lanes, log } = options;
   const labels = [...new Set([...machineLabels(given.services.config, process.arch), ...own])];
   const working = await openWorking(given, { kind: "join", labels, lanes, publicUrl: null, log });
-  await working.start().catch(async (error: unknown) => {
-    await working.giveUp();
-    throw error;
-  });
-  return { machineName: hostname(), labels, reload: given.state.reload, stop: () => working.stop() };
+  return joinWorking(working, { machineName: hostname(), labels, reload: given.state.reload });
 }

@@ -2,14 +2,11 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { OpenedSetUp } from "../application/ports/setup.ts";
-import { testChoice } from "../application/setup/setup-steps.ts";
+import { createSetUp } from "../application/setup/setup-steps.ts";
 import { DEFAULTS } from "../config/config.ts";
 import { homeConfigFile, resolveHome, resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { isOwnVariable } from "../config/usual-variables.ts";
-import { ollamaAddress } from "../domain/config/provider-addresses.ts";
-import { firstConfig, type ModelChoice } from "../domain/setup/first-config.ts";
-import { setupMessagesFor } from "../domain/texts/setup.ts";
+import { ollamaPlaces } from "../config/usual-variables.ts";
 import { openEngine, readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
 import { findProgram } from "../infrastructure/engine/staging.ts";
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
@@ -27,13 +24,11 @@ export async function openSetUp(
   const before = await loadConfig({ env, ...place });
   if (!before.ok && !anew) return { ok: false, locale: resolveLocale({ env }), problems: before.errors };
   const config = before.ok ? before.config : DEFAULTS;
-  const isGiven = before.ok && isOwnVariable(before.sources["ollama.base_url"]);
-  const told = isGiven ? null : ollamaAddress(env.OLLAMA_HOST);
   const engine = openEngine(config.command_executor.docker, env);
   const surveyed = await surveyMachine({
     env,
     providers: config.providers,
-    ollama: told === null ? [config.ollama.base_url, DEFAULTS.ollama.base_url] : [told],
+    ollama: ollamaPlaces(before.ok ? before : null, env),
     async dockerVersion(signal) {
       const facts = "ok" in engine ? null : await readEngineFacts(engine, signal);
       return facts?.ok ? facts.engineVersion : null;
@@ -41,19 +36,14 @@ export async function openSetUp(
     hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
   });
   const heads = findLoggedInHeads({ env, home: env.HOME || homedir(), now: () => new Date() });
-  const found = { ...surveyed, heads };
-  const locale = resolveLocale({ env, config });
-  const textOf = (choice: ModelChoice) => firstConfig(found, choice, setupMessagesFor(locale).file);
-  return {
-    ok: true,
-    locale,
+  return createSetUp({
+    locale: resolveLocale({ env, config }),
     file,
-    found,
+    found: { ...surveyed, heads },
     exists: () => isThere(file),
-    test: async (choice, signal) =>
-      testChoice(choice, await modelsOf(env, place, file, textOf(choice)), signal),
-    write: (choice, { replace }) => writeFirstConfig(file, textOf(choice), replace),
-  };
+    write: (text, replace) => writeFirstConfig(file, text, replace),
+    openModels: (text) => modelsOf(env, place, file, text),
+  });
 }
 
 /** The models as this very text would configure them. */

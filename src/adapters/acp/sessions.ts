@@ -26,8 +26,10 @@ export interface AcpHost {
   readonly version: string;
   /** The conversation on the folder that an editor has open. Asked once a folder. */
   open(cwd: string): Promise<OpenedEditorFolder>;
-  /** Why a folder may not be worked in; null: it may. */
-  refuses(cwd: string): string | null;
+  /** The only folder that may be worked in (`--workspace`); null: any. */
+  readonly only: string | null;
+  /** The same path without symlinks; null where nothing is there. */
+  realPath(path: string): string | null;
   /** The name of a new session. */
   newSessionId(): string;
   /** For people, never on the way of the protocol. */
@@ -473,9 +475,14 @@ export function createAcpSessions(host: AcpHost) {
     return (await folder.editorChats()).find(({ name, here }) => here && name === id);
   }
 
+  function admitFolder(cwd: string): void {
+    const { only, realPath } = host;
+    if (only === null || (realPath(cwd) ?? cwd) === (realPath(only) ?? only)) return;
+    throw RequestError.invalidParams({ cwd }, `only ${only} is served (--workspace)`);
+  }
+
   function admit(cwd: string, id: string): void {
-    const refused = host.refuses(cwd);
-    if (refused !== null) throw RequestError.invalidParams({ cwd }, refused);
+    admitFolder(cwd);
     if (!SESSION_ID.test(id)) throw RequestError.invalidParams({ sessionId: id });
   }
 
@@ -509,8 +516,7 @@ export function createAcpSessions(host: AcpHost) {
     /** The chats of a folder, or of every folder that is open. */
     async list(cwd: string | null): Promise<SessionInfo[]> {
       if (cwd !== null) {
-        const refused = host.refuses(cwd);
-        if (refused !== null) throw RequestError.invalidParams({ cwd }, refused);
+        admitFolder(cwd);
         await openFolder(cwd);
       }
       const found: SessionInfo[] = [];

@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
+import type { CommandPolicy } from "../../domain/policy/allowed-commands.ts";
 import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type {
@@ -16,6 +17,7 @@ import type { ImageBuildOutcome } from "./ensure-image.ts";
 import {
   EnvironmentError,
   type ExecutionEnvironmentManager,
+  environmentPolicy,
   type FunctionDefinition,
 } from "./execution-environment-manager.ts";
 
@@ -38,6 +40,22 @@ export interface OpenEnvironments {
   /** Calls a tool of the toolkit on an environment's files. */
   callTool(info: ContainerInfo, tool: string, args: unknown, signal: AbortSignal): Promise<ToolEnvelope>;
   close(): Promise<void>;
+}
+
+/** Loads the definitions of the tools and the prompt's template when a model is to be told of environments. */
+export function createModelSide(
+  config: Config,
+  definitions: () => Promise<{ readonly execute: FunctionDefinition; readonly editor: FunctionDefinition }>,
+  loadPrompt: () => Promise<(policy: CommandPolicy) => string>,
+): OpenEnvironments["modelSide"] {
+  return async () => {
+    const prompt = await loadPrompt();
+    const { execute, editor } = await definitions();
+    return {
+      tools: config.command_executor.text_editor.enabled ? [execute, editor] : [execute],
+      promptFragment: (environment) => prompt(environmentPolicy(config, environment)),
+    };
+  };
 }
 
 export interface EnvironmentRow {

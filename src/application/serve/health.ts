@@ -162,6 +162,29 @@ export interface Metrics {
   render(gauges: Readonly<Record<string, number>>, counts: StoreCounts): string;
 }
 
+export interface ServerMetricsDeps {
+  readonly bus: Bus;
+  readonly startedAt: Date;
+  readonly now: () => Date;
+  readonly residentBytes: () => number;
+  /** Those of other parts of the house. */
+  readonly gauges: () => Readonly<Record<string, number>>;
+  readonly counts: () => Promise<StoreCounts>;
+}
+
+/** The metrics of a server, as text. */
+export function createServerMetrics(deps: ServerMetricsDeps): () => Promise<string> {
+  const metrics = createMetrics(deps.bus);
+  return async () => {
+    const gauges = {
+      process_resident_memory_bytes: deps.residentBytes(),
+      ...deps.gauges(),
+      picoclaw_uptime_seconds: Math.floor((deps.now().getTime() - deps.startedAt.getTime()) / 1_000),
+    };
+    return metrics.render(gauges, await deps.counts());
+  };
+}
+
 const BUCKETS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300] as const;
 
 export function createMetrics(bus: Bus): Metrics {

@@ -119,6 +119,18 @@ export async function openReloadableChat(
   };
 }
 
+/** Begins to work; where that fails, everything is given back. */
+export async function joinWorking(
+  working: RunServerDeps["working"],
+  joined: Omit<JoinedFleet, "stop">,
+): Promise<JoinedFleet> {
+  await working.start().catch(async (error: unknown) => {
+    await working.giveUp();
+    throw error;
+  });
+  return { ...joined, stop: () => working.stop(async () => {}) };
+}
+
 export interface RunServerDeps {
   readonly working: {
     start(): Promise<void>;

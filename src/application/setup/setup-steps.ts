@@ -1,17 +1,43 @@
 import type { ListTrouble } from "../../domain/models/model-facts.ts";
 import {
   type ChosenModel,
+  firstConfig,
   type ModelChoice,
   type ModelSource,
   offeredFor,
   type SetupFindings,
 } from "../../domain/setup/first-config.ts";
-import type { SetupMessages } from "../../domain/texts/setup.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { complete, completionFailure } from "../models/complete.ts";
 import type { ModelRole, Models } from "../ports/models.ts";
-import type { ChoiceTestResult, ModelTestResult, OpenedSetUp } from "../ports/setup.ts";
+import type { ChoiceTestResult, ModelTestResult, OpenedSetUp, WriteConfigResult } from "../ports/setup.ts";
 
 type OpenSetup = Extract<OpenedSetUp, { ok: true }>;
+
+export interface SetUpDeps {
+  readonly locale: Locale;
+  readonly file: string;
+  readonly found: SetupFindings;
+  readonly exists: () => boolean;
+  readonly write: (text: string, replace: boolean) => WriteConfigResult;
+  /** The models as this very text would configure them. */
+  readonly openModels: (text: string) => Promise<{ readonly models: Models; readonly coder: ModelRole }>;
+}
+
+/** The first configuration of a machine, on which this was found. */
+export function createSetUp({ locale, file, found, exists, write, openModels }: SetUpDeps): OpenSetup {
+  const textOf = (choice: ModelChoice) => firstConfig(found, choice, setupMessagesFor(locale).file);
+  return {
+    ok: true,
+    locale,
+    file,
+    found,
+    exists,
+    test: async (choice, signal) => testChoice(choice, await openModels(textOf(choice)), signal),
+    write: (choice, { replace }) => write(textOf(choice), replace),
+  };
+}
 
 export interface SetupStepsDeps {
   /** Looks around anew. */

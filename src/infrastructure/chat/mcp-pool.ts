@@ -13,9 +13,11 @@ export interface McpPool {
 }
 
 export interface McpPoolDeps {
-  readonly idleMs: number;
   readonly setTimer: (run: () => void, ms: number) => () => void;
 }
+
+/** How long servers wait for the next message of their chat. */
+const IDLE_MS = 300_000;
 
 interface PooledServers {
   readonly opening: Promise<McpTools>;
@@ -23,7 +25,7 @@ interface PooledServers {
   cancel: () => void;
 }
 
-export function createMcpPool({ idleMs, setTimer }: McpPoolDeps): McpPool {
+export function createMcpPool({ setTimer }: McpPoolDeps): McpPool {
   const held = new Map<string, PooledServers>();
 
   const end = async (key: string) => {
@@ -55,7 +57,7 @@ export function createMcpPool({ idleMs, setTimer }: McpPoolDeps): McpPool {
       if (one.users > 0) return;
       const tools = await one.opening.catch(() => null);
       if (tools === null || !tools.alive() || tools.unavailable.length > 0) return end(key);
-      one.cancel = setTimer(() => void end(key), idleMs);
+      one.cancel = setTimer(() => void end(key), IDLE_MS);
     },
     async closeAll() {
       await Promise.allSettled([...held.keys()].map(end));

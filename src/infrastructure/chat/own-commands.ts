@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
@@ -141,6 +150,11 @@ function readPlain(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** Whether the workspace has a file of MCP servers, trusted or not. */
+export function hasMcpFile(workspace: string): boolean {
+  return existsSync(join(workspace, MCP_FILE));
 }
 
 /** The workspace's file of MCP servers, which is read once the folder is trusted. */

@@ -1,5 +1,6 @@
 import type { SandboxFailure } from "../../application/ports/containers.ts";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
+import { findInstallation, threadEntry } from "../platform/installation.ts";
 import { decodeList, encodeList } from "./container-frames.ts";
 import { type EngineDeps, sandboxFailure } from "./docker-engine.ts";
 import { EMPTY, type FileThreadEvent, type FileThreadRequest, LOST, WORD, WORDS } from "./file-thread.ts";
@@ -46,13 +47,13 @@ interface RunningThread {
  * A thread has the connections, and runs our file server in each container; whoever asks waits for a word that both share.
  * An answer takes about as long as the engine needs to pass two small messages on. The thread is there while a channel is.
  */
-export function createFileThread(engine: EngineDeps, entry: () => string): ContainerFileThread {
+export function createFileThread(engine: EngineDeps): ContainerFileThread {
   const { address, host, timeoutMs } = engine;
   let running: RunningThread | null = null;
   let next = 1;
 
   function start(): RunningThread {
-    const worker = new Worker(entry(), { smol: true });
+    const worker = new Worker(threadEntry(findInstallation(), "container-files"), { smol: true });
     const words = new Int32Array(new SharedArrayBuffer(4 * WORDS));
     const room = new Uint8Array(new SharedArrayBuffer(ROOM_BYTES));
     const thread: RunningThread = { worker, words, room, opening: new Map(), channels: new Map() };

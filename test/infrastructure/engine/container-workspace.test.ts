@@ -7,15 +7,12 @@ import { type View, ViewFault } from "../../../src/application/ports/jobs-transa
 import {
   type ContainerFileThread,
   createContainerView,
+  createFileThread,
   type FileChannel,
 } from "../../../src/infrastructure/containers/container-files.ts";
 import { openEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
 import { createFolderView } from "../../../src/infrastructure/engine/folder-view.ts";
-import {
-  createContainerFiles,
-  type OpenContainer,
-  openContainer,
-} from "../../../src/wiring/container-toolkits.ts";
+import { type OpenContainer, openContainer } from "../../../src/wiring/container-toolkits.ts";
 import type { WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";
 import { requirePart } from "../../require.ts";
@@ -38,7 +35,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     container = info.container_id;
     const engine = openEngine({ api_timeout: 60, host: DOCKER_HOST } as never, {});
     if ("ok" in engine) throw new Error(engine.detail);
-    files = createContainerFiles(engine);
+    files = createFileThread(engine);
     place = await openContainer(environments.toolParts, files, info);
   });
   afterAll(async () => {
