@@ -240,7 +240,7 @@ export function foundJson({
 const TEST_MS = { local: 50_000, cloud: 25_000 } as const;
 
 /** Sends each chosen model one short message; a model that was chosen twice gets one. */
-export async function testChoice(
+async function testChoice(
   choice: ModelChoice,
   { models, coder }: { readonly models: Models; readonly coder: ModelRole },
   signal: AbortSignal,

@@ -409,7 +409,7 @@ function replaceLogin(path: string, text: string): boolean {
 }
 
 /** A masker of everything that a worker proves itself with. */
-export function maskCredentials(
+function maskCredentials(
   known: readonly string[],
   credentials: Credentials,
 ): (text: string) => string {
