@@ -409,10 +409,7 @@ function replaceLogin(path: string, text: string): boolean {
 }
 
 /** A masker of everything that a worker proves itself with. */
-function maskCredentials(
-  known: readonly string[],
-  credentials: Credentials,
-): (text: string) => string {
+function maskCredentials(known: readonly string[], credentials: Credentials): (text: string) => string {
   const all = [...known, ...credentials.keys.values(), ...tokensIn(credentials)];
   return createMasker({ secrets: all.filter((value) => value.length >= 6) }).mask;
 }
