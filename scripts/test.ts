@@ -10,8 +10,8 @@ const root = join(import.meta.dir, "..");
 const bun = process.execPath;
 const paths = process.argv.slice(2);
 /**
- * Where the same tree is checked elsewhere at the same time: the tests alone, with fewer random rounds, and without those
- * that no program or file of the machine can change.
+ * Where the same tree is checked elsewhere at the same time: the tests alone, with fewer random rounds, and of the inner
+ * layers none, since the whole programs that the others start are made of them.
  */
 const isBrief = process.env.PICOCLAW_TEST_BRIEF === "1";
 const tool = (name: string) => join(root, "node_modules/.bin", name);
@@ -134,7 +134,13 @@ function testFiles(): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".test.ts") && (process.getuid?.() === 0 || !path.startsWith("root/")))
-    .filter((path) => !(isBrief && /^(?:domain|config)\//.test(path)))
+    .filter(
+      (path) =>
+        !(
+          isBrief &&
+          /^(?:domain\/|config\/|application\/(?!serve)|adapters\/(?:channels|mcp|cli)\/)/.test(path)
+        ),
+    )
     .map((path) => `./test/${path}`)
     .sort();
 }
