@@ -21,14 +21,14 @@ export interface RunOptions {
 }
 
 /** `under` is where everything of it lies. */
-export function createCli(under = tmpdir()) {
+export function createCli(under = tmpdir(), path = process.env.PATH ?? "") {
   const folder = realpathSync(mkdtempSync(join(under, "picoclaw-cli-")));
   const workspace = join(folder, "ws");
   const home = join(folder, "home");
   mkdirSync(workspace);
   mkdirSync(join(folder, "user"));
   const environment = (extra: RunOptions["env"] = {}) => ({
-    PATH: process.env.PATH ?? "",
+    PATH: path,
     HOME: join(folder, "user"),
     PICOCLAW_HOME: home,
     PICOCLAW_LOCALE: "en",

@@ -3,6 +3,7 @@ import { afterEach, expect } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { type ChatCli, createChatCli, proposal, replace } from "../application/chat/chat-kit.ts";
+import { QUICK_NPM_PATH } from "../quick-npm.ts";
 import { withChecks } from "./node-project.ts";
 
 let cli: ChatCli;
@@ -15,7 +16,7 @@ function project(
 ) {
   const text = proposal("Do it", patch, { more: check === "" ? "" : `\n## Check\n${check}\n` });
   const when = { role: "coder3", ...(system !== "" && { system }) };
-  cli = createChatCli([{ when, times: 1, text }], "coder: { attempts: 1 }\n");
+  cli = createChatCli([{ when, times: 1, text }], "coder: { attempts: 1 }\n", QUICK_NPM_PATH);
   for (const [path, text] of Object.entries(files)) cli.write(path, text);
   cli.git("init", "-q");
   cli.git("add", "-A");

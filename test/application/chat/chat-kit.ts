@@ -17,8 +17,8 @@ export interface ScriptEntry {
 }
 
 /** `config` is YAML that goes below the roles. */
-export function createChatCli(script: readonly ScriptEntry[], config = "") {
-  const cli = createCli();
+export function createChatCli(script: readonly ScriptEntry[], config = "", path?: string) {
+  const cli = createCli(undefined, path);
   mkdirSync(cli.home, { recursive: true });
   const roles = ["chat", "worker", "coder1", "coder2", "coder3"].map(
     (role) => `  ${role}: { provider: demo }`,

@@ -1,0 +1,4 @@
+import { join } from "node:path";
+
+/** A PATH on which `npm test` runs the project's script at once. Where npm itself matters, tests keep the real one. */
+export const QUICK_NPM_PATH = `${join(import.meta.dir, "quick-npm")}:${process.env.PATH ?? ""}`;
