@@ -1,7 +1,7 @@
 import { agentOf, type CoderRole } from "../../domain/chat/agents.ts";
 import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { affectedFiles } from "../../domain/coder/check-edits.ts";
-import { hasFlag } from "../../domain/coder/proposal.ts";
+import { hasFlag, isQuestion } from "../../domain/coder/proposal.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
@@ -372,6 +372,7 @@ export async function runCoder(
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
     limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
     planOnly,
+    isQuestion: isQuestion(text),
     preview: turn.preview,
     steering,
     ...(chosen !== undefined && {
@@ -487,8 +488,10 @@ async function answerForEnd(
     case "said": {
       const words = { kind: "text", text: mask(end.text) } as const;
       // A model may claim work that nobody did. A review and a preview promise none.
-      const said = turn.preview ? [words] : [words, say("nothingChanged")];
-      return { ...createAnswer(parts, said, true), ...about };
+      if (turn.preview) return { ...createAnswer(parts, [words], true), ...about };
+      const isClaim = end.claims === true;
+      const said = [...(isClaim ? [say("claimedWithoutChange")] : []), words, say("nothingChanged")];
+      return { ...createAnswer(parts, said, !isClaim), ...about };
     }
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];

@@ -1,5 +1,5 @@
 import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
-import { looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
+import { claimsWork, looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
 import { findHookRefusal } from "../../domain/jobs/note.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
@@ -23,8 +23,8 @@ import { type ContestedFile, type StaleEdit, wordStaleEdits } from "./shown-file
 
 /** How a coder's work on one message ended. */
 export type CoderEnd =
-  /** Words instead of a patch: an answer, or a question. */
-  | { readonly kind: "said"; readonly text: string }
+  /** Words instead of a patch: an answer, or a question; `claims`: they insist that something was changed. */
+  | { readonly kind: "said"; readonly text: string; readonly claims?: true }
   | { readonly kind: "planned"; readonly plan: string }
   /** The model gave no answer before anything was carried out; `text` is for the user. */
   | { readonly kind: "unanswered"; readonly text: Worded }
@@ -103,6 +103,8 @@ export interface CoderLoop {
   };
   /** It is asked for a plan alone; nothing is carried out. */
   readonly planOnly: boolean;
+  /** The request asks for an answer: words about earlier work are no claim. */
+  readonly isQuestion?: boolean;
   /** Keeps what is green as a preview too. */
   readonly preview: boolean;
   /** The user's messages since the last call. */
@@ -171,6 +173,8 @@ interface LoopState {
   contested: readonly string[];
   /** Its answers to the user beside its proposals. */
   readonly answers: string[];
+  /** It said that it changed something, without a patch, and was told so. */
+  wasDoubted: boolean;
 }
 
 /** Nothing is red, and a proposal stands in the draft. */
@@ -340,6 +344,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     conflicts: 0,
     contested: [],
     answers: [],
+    wasDoubted: false,
   };
   try {
     for (;;) {
@@ -446,7 +451,7 @@ async function takeAnswer(
       state.answers.push(read.text.trim());
       return commitBench(loop, state, state.attempts, []);
     }
-    if (state.red === null) return { end: { kind: "said", text: read.text.trim() } };
+    if (state.red === null) return takeWords(loop, state, read.text.trim());
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, read.text.trim()) };
   }
   const { proposal, parsed } = read;
@@ -466,6 +471,17 @@ async function takeAnswer(
     return commitBench(loop, state, state.attempts, []);
   }
   return attemptProposal(loop, state, answer, proposal, parsed);
+}
+
+const NO_PATCH =
+  "Your answer holds no patch, so nothing was changed. If something is to be changed, answer with the whole proposal, ## Patch included; if not, answer without saying that it was.";
+
+/** Words are the answer. Those that claim work go back once: models forget the patch, and believe that they wrote it. */
+function takeWords(loop: CoderLoop, state: LoopState, text: string): CoderStep {
+  if (loop.preview || loop.isQuestion === true || !claimsWork(text)) return { end: { kind: "said", text } };
+  if (state.wasDoubted) return { end: { kind: "said", text, claims: true } };
+  state.wasDoubted = true;
+  return { back: NO_PATCH };
 }
 
 /** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */

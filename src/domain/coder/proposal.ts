@@ -199,6 +199,29 @@ export function looksLikePatch(text: string): boolean {
   );
 }
 
+const CHANGED =
+  "(?:fixed|added|changed|updated|implemented|corrected|removed|renamed|replaced|refactored|rewrote|rewritten)";
+/** Sentences of somebody who changed files, in English and Japanese; that tests pass may be seen without a change. */
+const CLAIMS: readonly RegExp[] = [
+  new RegExp(`\\b(?:I|we)(?:['’]ve| have)?(?: now| just| also)? ${CHANGED}\\b(?! nothing| no )`, "i"),
+  new RegExp(`^[\\s*#✅]*${CHANGED}\\b`, "i"),
+  /(?:修正|追加|変更|更新|実装|削除)(?:しました|いたしました|済みです)|直しました/,
+];
+
+/** Whether words without a patch say that files were changed. */
+export function claimsWork(words: string): boolean {
+  return CLAIMS.some((claim) => claim.test(words));
+}
+
+/** A wish that is worded as a question. */
+const POLITE =
+  /\b(?:(?:can|could|would|will) (?:you|we)|please)\b|(?:くれ|もらえ|いただけ|もらい|ください)(?:ます|ません)/i;
+
+/** A question may be about earlier work, and its answer speaks of that. */
+export function isQuestion(request: string): boolean {
+  return /[?？]\s*$|か。?\s*$/.test(request) && !POLITE.test(request);
+}
+
 /** `{plan, patch, risk, cost_hint, uses_browser}`; `patch` as text or as the commands themselves. */
 function jsonProposal(text: string): ReadProposal | undefined {
   for (const value of jsonValues(text)) {

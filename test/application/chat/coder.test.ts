@@ -212,6 +212,31 @@ describe("a proposal that cannot run", () => {
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });
 
+  const CLAIM = "I have fixed `a.txt`. All tests in it are green now.";
+
+  test("words that claim work without a patch go back once, and a patch may follow", async () => {
+    at = await openConversation((_, turn) => (turn === 0 ? CLAIM : proposal("p", "```txt:a.txt\nx\n```")));
+    const reply = await at.send("/code3 make the tests green");
+    expect(at.asked[1]?.messages.at(-1)?.text).toStartWith("Your answer holds no patch");
+    expect(reply.ok).toBe(true);
+    expect(at.tree()).toEqual({ "a.txt": "x\n" });
+  });
+
+  test("words that go on claiming work are no success, and the first line says so", async () => {
+    at = await openConversation(() => CLAIM);
+    const reply = await at.send("/code3 make the tests green");
+    const head = "Not done: the coder's answer held no change, whatever it says.";
+    expect(reply).toMatchObject({ ok: false, text: `${head}\n\n${CLAIM}\n\nNothing was changed.`, jobs: [] });
+    expect(at.asked).toHaveLength(2);
+  });
+
+  test("a question about earlier work is answered at once", async () => {
+    at = await openConversation(() => CLAIM);
+    const reply = await at.send("/code3 what did you do to a.txt?");
+    expect(reply).toMatchObject({ ok: true, text: `${CLAIM}\n\nNothing was changed.` });
+    expect(at.asked).toHaveLength(1);
+  });
+
   test("an answer that was cut goes on where it stopped", async () => {
     const whole = proposal("p", "```txt:a.txt\none line\nanother line of the file\n```");
     const cut = whole.indexOf("line of the");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hasFlag, readProposal } from "../../../src/domain/coder/proposal.ts";
+import { claimsWork, hasFlag, isQuestion, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { cases } from "../../require.ts";
 
 function proposalIn(text: string) {
@@ -201,4 +201,29 @@ test("files with lines and searches are wishes", () => {
     searches: ["computeTotal", "^export .* tax"],
     plan: "look",
   });
+});
+
+test.each<[string, boolean]>([
+  ["I have fixed the bug in src/add.mjs; all tests pass now.", true],
+  ["I've added the option.", true],
+  ["Fixed: the entry is now read first.", true],
+  ["All tests in tests/test_parse.py are green now.", false],
+  ["src/a.ts を修正しました。", true],
+  ["I have not changed anything: the option is there already.", false],
+  ["I changed nothing; a.txt says so already.", false],
+  ["Which of the two files do you mean?", false],
+  ["The test fails because the clock is not moved.", false],
+  ["どの数にしますか？", false],
+])("words that claim work: %s", (words, claims) => {
+  expect(claimsWork(words)).toBe(claims);
+});
+
+test.each<[string, boolean]>([
+  ["what did you decide about the cache, and why?", true],
+  ["なぜ変えたのですか", true],
+  ["can you fix the test?", false],
+  ["テストを直してもらえますか？", false],
+  ["make the failing test pass", false],
+])("a question, and no wish: %s", (request, question) => {
+  expect(isQuestion(request)).toBe(question);
 });

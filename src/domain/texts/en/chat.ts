@@ -176,6 +176,7 @@ export const chatTexts = {
   contested: (paths: readonly string[], jobs: readonly string[]) =>
     `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it goes back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",
+  claimedWithoutChange: "Not done: the coder's answer held no change, whatever it says.",
   nothingChanged: "Nothing was changed.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",

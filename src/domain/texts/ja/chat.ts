@@ -141,6 +141,8 @@ export const chatTexts: typeof englishChatTexts = {
   contested: (paths, jobs) =>
     `${paths.join("、")} は作業中にほかで変更されました${jobs.length === 0 ? "" : `（${jobs.join("、")}）`}。コーダーに戻します。`,
   steered: "いただいた内容は、コーダーが次の試行で取り入れます。",
+  claimedWithoutChange:
+    "実施していません。コーダーの回答に変更は含まれていません（本文の内容にかかわらず）。",
   nothingChanged: "何も変更していません。",
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
