@@ -122,7 +122,7 @@ describe("lists to choose from", () => {
     shown.type("proposals\r");
     await shown.until("Dry mode: on");
     await shown.say("/context");
-    await shown.until("What the models are given");
+    await shown.until("What the models see");
     expect(shown.screen()).toContain("1 message since");
     shown.type("\x1b");
     await shown.until("Say what to change");

@@ -126,7 +126,7 @@ describe("the conversation at a terminal", () => {
     shown.type("\x03");
     await shown.until("emptied");
     shown.type("\x03");
-    await shown.until("ctrl-c again leaves");
+    await shown.until("ctrl-c again to quit");
     shown.type("\x03");
     expect(await shown.child.exited).toBe(0);
     for (const bytes of ["\x1b[?2004l", "\x1b[?25h", "\x1b[<u", "\x1b[?1004l"])

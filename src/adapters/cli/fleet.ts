@@ -5,7 +5,7 @@ import { fail, printable, type Subcommand } from "./command.ts";
 import { openedStoreOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-/** `fleet [retry ID | discard ID]`: the machines that share the store, what waits, what was given up. */
+/** `fleet [retry ID | discard ID]`: the machines that share the store, the queue, and failed work. */
 export const command: Subcommand = {
   name: "fleet",
   usage: "fleet [retry|discard ID]",

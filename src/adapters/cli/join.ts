@@ -5,7 +5,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 
 const MOST = 1_000;
 
-/** `join`: one more machine, or one more process of this one, for the queue of a shared store; until a signal ends it. */
+/** `join`: adds this machine, or another process on it, to the workers of a shared store until a signal ends it. */
 export const command: Subcommand = {
   name: "join",
   usage: "join",
