@@ -124,14 +124,14 @@ describe("the conversation at a terminal", () => {
     shown.type("half a thought");
     await shown.until("half a thought");
     shown.type("\x03");
-    await shown.until("emptied");
+    await shown.until("cleared");
     shown.type("\x03");
     await shown.until("ctrl-c again to quit");
     shown.type("\x03");
     expect(await shown.child.exited).toBe(0);
     for (const bytes of ["\x1b[?2004l", "\x1b[?25h", "\x1b[<u", "\x1b[?1004l"])
       expect(shown.count(bytes)).toBeGreaterThan(0);
-    await shown.until("To go on: picoclaw chat");
+    await shown.until("To continue: picoclaw chat");
   });
 
   test("the next message after an undo leaves the verdict as it stands, and a job has a number to be named by", async () => {
