@@ -292,15 +292,18 @@ withChecks(
   },
 );
 
-withChecks("words that claim work which nobody did go back once, and then stand between two lines of truth", () => {
-  const claim = "I have fixed the bug in src/add.mjs; all tests pass now. Applied!";
-  project([claim, claim], { red: true });
-  const ran = cli.chat("/code3 fix the failing test adds");
-  expect(ran.out).toStartWith("Not done: the coder's answer held no change");
-  expect(ran.out).toEndWith("Applied!\n\nNothing was changed.\n");
-  expect(ran.code).toBe(3);
-  expect(cli.git("status", "--porcelain")).toBe("");
-});
+withChecks(
+  "words that claim work which nobody did go back once, and then stand between two lines of truth",
+  () => {
+    const claim = "I have fixed the bug in src/add.mjs; all tests pass now. Applied!";
+    project([claim, claim], { red: true });
+    const ran = cli.chat("/code3 fix the failing test adds");
+    expect(ran.out).toStartWith("Not done: the coder's answer held no change");
+    expect(ran.out).toEndWith("Applied!\n\nNothing was changed.\n");
+    expect(ran.code).toBe(3);
+    expect(cli.git("status", "--porcelain")).toBe("");
+  },
+);
 
 withChecks("a test script that is set to true is judged as it was", () => {
   const manifest = (test: string) => JSON.stringify({ type: "module", scripts: { test } });
