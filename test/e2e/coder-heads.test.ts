@@ -144,7 +144,7 @@ test("coder.budget_usd counts for all of them: when it is spent, nobody is asked
   expect(ran.code).toBe(3);
 });
 
-test("three are asked at the same time: none of them waits for another's answer", async () => {
+withChecks("three are asked at the same time: none of them waits for another's answer", async () => {
   const model = await startModelServer({ script: [{ text: small }] });
   const all = Promise.withResolvers<void>();
   let asked = 0;
