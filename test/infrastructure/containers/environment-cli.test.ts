@@ -88,7 +88,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("picocla
     [["frob"], 2, "Unknown: env frob"],
     [["exec", "--task", "x"], 2, "No command"],
     [["exec", "--task", "../x", "--", "ls"], 2, "Not a task id"],
-    [["exec", "--task", "x", "--timeout", "never", "--", "ls"], 2, "--timeout takes seconds"],
+    [["exec", "--task", "x", "--timeout", "never", "--", "ls"], 2, "--timeout takes a number of seconds"],
     [["exec", "--", "ls"], 2, "--task is required"],
     [["exec", "--task", "x", "--", "ls"], 3, "There is no environment for task x."],
     [["info", "--task", "x"], 3, "There is no environment for task x."],
@@ -96,7 +96,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("picocla
     [["prepare", "--task", "x"], 2, "--repo is required"],
     [["prepare", "--task", "x", "--repo", "/none"], 3, "No such repository: /none"],
     [["prepare", "--task", "x", "--repo", ".", "--env", "cobol"], 2, "Unknown environment: cobol"],
-    [["prepare", "--task", "x", "--repo", "git@h:a/b"], 2, "Give the https address"],
+    [["prepare", "--task", "x", "--repo", "git@h:a/b"], 2, "Use the https address"],
     [["prepare", "--task", "x", "--repo", ".", "--branch", "-x"], 2, "--branch"],
   ];
   test.each(wrong)("%j ends with %d", (args, code, said) => {

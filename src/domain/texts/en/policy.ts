@@ -182,7 +182,7 @@ export const confinementTexts = {
   limitedPromise: LIMITED,
   /** A command failed and named paths of the home that jobs do not see. */
   homeHidden: (paths: readonly string[]) =>
-    `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; to show them, add them to worker.home_allow`,
+    `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow lists what they may see`,
   /** A program could not reach the network, and this is why. */
   networkLimited: (network: "off" | "allow-list"): string =>
     network === "off"
