@@ -11,7 +11,7 @@ function quickFetch() {
   const waits: number[] = [];
   const fetch = createForgeFetch({
     fetch: globalThis.fetch,
-    timeoutMs: 60_000,
+    timeoutMs: 8_000,
     patienceMs: 60_000,
     now: Date.now,
     pause: async (_, signal) => signal.throwIfAborted(),
