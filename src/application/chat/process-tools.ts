@@ -97,7 +97,7 @@ export function createProcessesDoor(deps: ProcessesDoorDeps): ProcessesDoor {
     open,
     isOwnPort,
     async openTools(readOnly) {
-      // Whoever may not run a command may not run one in the background either.
+      // A user who may not run a command may not run one in the background either.
       const isDenied = (await deps.isDenied(PROCESS.name)) || (await deps.isDenied("execute_command"));
       return createProcessTools({
         processes: open,

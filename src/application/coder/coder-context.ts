@@ -545,7 +545,7 @@ function filesFor(
   };
 }
 
-/** Whoever names nothing but tests wants other files changed. */
+/** A request that names nothing but tests wants other files changed. */
 function namesCode(named: readonly NamedFile[]): boolean {
   return named.some(({ path }) => fileKind(path) !== "test");
 }

@@ -217,7 +217,7 @@ class OpenDraft implements Draft {
           applyEdits(transaction.view, edits);
         } catch (error) {
           if (!(error instanceof ViewFault)) throw error;
-          // Whoever asked is told that nothing was taken.
+          // The coder that asked is told that nothing was taken.
           applyEdits(transaction.view, before);
           transaction.takeChanges({ processRan: false });
           return { code: "failed", message: error.message };
