@@ -5,7 +5,7 @@ import { createJobHistory } from "../coder/job-history.ts";
 import type { ChatEvent, IncomingMessage, Reply } from "../ports/chat.ts";
 import { askAgent } from "./ask-agent.ts";
 import { type ChatDeps, groupPrefix } from "./chat-turn.ts";
-import { historyFor, recalledMemory, toExchanges } from "./exchanges.ts";
+import { createHistoryReader, historyFor, recalledMemory, toExchanges } from "./exchanges.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 
 export interface AsideQuestion {
@@ -57,6 +57,7 @@ export async function answerAside(
       streams: true,
       whenCut: "shown",
       request: (model, size) => {
+        const reader = createHistoryReader(model, models.models);
         const memory = [context.memory, named].filter((text) => text !== "").join("\n\n");
         return {
           system: [
@@ -64,7 +65,7 @@ export async function answerAside(
               agent: "Mio",
               duty: DUTY,
               tools: [],
-              memory: size === "full" ? recalledMemory(model, { memory, older }, question) : "",
+              memory: size === "full" ? recalledMemory(reader, { memory, older }, question) : "",
               today: parts.today(),
               workspace: parts.workspace.root,
             }),
@@ -72,7 +73,7 @@ export async function answerAside(
           ].join("\n\n"),
           messages: [
             ...historyFor(
-              model,
+              reader,
               history,
               size === "full" ? { exchanges: 8, chars: 2_000 } : { exchanges: 1, chars: 500 },
             ),

@@ -9,7 +9,7 @@ import {
   createLabelledAction,
   standInNote,
 } from "./chat-turn.ts";
-import { historyFor, recalledMemory } from "./exchanges.ts";
+import { createHistoryReader, historyFor, recalledMemory } from "./exchanges.ts";
 import { imagesPart, recallImages } from "./message-images.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
@@ -39,25 +39,28 @@ export async function answerByTalking(
     role: "chat",
     streams: true,
     whenCut: "shown",
-    request: (model, size) => ({
-      system: systemPrompt({
-        agent: "Mio",
-        duty: DUTIES[route],
-        tools: [],
-        memory: size === "full" ? recalledMemory(model, turn, text) : "",
-        today: parts.today(),
-        workspace: parts.workspace.root,
-      }),
-      messages: [
-        ...historyFor(
-          model,
-          turn.history,
-          size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
-          size === "full" ? recalled : undefined,
-        ),
-        { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000), ...imagesPart(turn.images) },
-      ],
-    }),
+    request: (model, size) => {
+      const reader = createHistoryReader(model, turn.models.models);
+      return {
+        system: systemPrompt({
+          agent: "Mio",
+          duty: DUTIES[route],
+          tools: [],
+          memory: size === "full" ? recalledMemory(reader, turn, text) : "",
+          today: parts.today(),
+          workspace: parts.workspace.root,
+        }),
+        messages: [
+          ...historyFor(
+            reader,
+            turn.history,
+            size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
+            size === "full" ? recalled : undefined,
+          ),
+          { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000), ...imagesPart(turn.images) },
+        ],
+      };
+    },
   });
   if (!answered.ok) {
     const alone = WITHOUT_LOCAL.has(answered.code ?? "") && parts.canAsk(parts.settings.defaultCoder);

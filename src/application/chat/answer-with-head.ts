@@ -18,7 +18,7 @@ import {
   createAnswer,
   createNotice,
 } from "./chat-turn.ts";
-import { earlierExchangesFor } from "./exchanges.ts";
+import { createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
 import { createWordOutput } from "./held-output.ts";
 
 /** Why a head cannot work or did not, in words. */
@@ -266,15 +266,18 @@ interface WordedRequest {
 /** The request, and what a head that begins anew has to know about where it is. */
 function wordRequest(
   { workspace }: ChatDeps,
-  { history, older, memory }: ChatTurn,
+  { history, older, memory, models }: ChatTurn,
   { text, planOnly, checks, resumes }: WordedRequest,
 ): string {
   const plan = planOnly ? "Plan only: read what you need, change nothing, and answer with the plan." : "";
   if (resumes) return [plan, text].filter((part) => part !== "").join("\n\n");
-  const earlier = earlierExchangesFor(
-    { local: false },
-    { request: text, history, older, limit: EARLIER, differenceOf: () => "" },
-  );
+  const earlier = earlierExchangesFor(createHistoryReader({ local: false }, models.models), {
+    request: text,
+    history,
+    older,
+    limit: EARLIER,
+    differenceOf: () => "",
+  });
   const place = [
     "You work in a draft of this folder: edit files and run commands freely. Nothing is real before it was judged, and then it lands as one change that can be undone.",
     ...(checks.length === 0

@@ -22,7 +22,13 @@ import {
   standInNote,
   type Toolbox,
 } from "./chat-turn.ts";
-import { historyFor, NOTHING_RECALLED, type RecalledImages, recalledMemory } from "./exchanges.ts";
+import {
+  createHistoryReader,
+  historyFor,
+  NOTHING_RECALLED,
+  type RecalledImages,
+  recalledMemory,
+} from "./exchanges.ts";
 import { createLineOutput } from "./held-output.ts";
 import { imagesPart, recallImages } from "./message-images.ts";
 import {
@@ -261,18 +267,19 @@ function requestFor(
   { model, tools, messages, size }: LoopStep,
 ) {
   const full = size === "full";
+  const reader = createHistoryReader(model, turn.models.models);
   return {
     system: systemPrompt({
       agent: "Shiro",
       duty: `${duty}\n${WORKER_CONTRACT}`,
       tools,
-      memory: withHistory && full ? recalledMemory(model, turn, text) : "",
+      memory: withHistory && full ? recalledMemory(reader, turn, text) : "",
       today: today(),
       workspace: workspace.root,
     }),
     messages: [
       ...(withHistory && full
-        ? historyFor(model, turn.history, { exchanges: 8, chars: 2_000 }, recalled)
+        ? historyFor(reader, turn.history, { exchanges: 8, chars: 2_000 }, recalled)
         : []),
       { role: "user" as const, text: full ? text : cutMiddle(text, 8_000), ...imagesPart(turn.images) },
       ...(full ? messages : shortenExchange(messages, SHORT_EXCHANGE)),

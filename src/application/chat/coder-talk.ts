@@ -14,7 +14,7 @@ import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../p
 import { type AgentRequest, askAgent } from "./ask-agent.ts";
 import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
-import { coderMemory, earlierExchangesFor } from "./exchanges.ts";
+import { coderMemory, createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
 
 /** Skills that a coder may ask for by what they say of themselves. */
@@ -183,9 +183,9 @@ const EARLIER_LIMIT = {
 } as const;
 /** Messages whose differences are made ready. */
 const MOST_COMPARED = 3;
-/** Characters of a message that is sent again because it was too long. */
 /** Characters of the memory that a coder is told. */
 const MEMORY_CHARS = 6_000;
+/** Characters of a message that is sent again because it was too long. */
 const SMALL_REQUEST = 8_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
@@ -305,7 +305,7 @@ function createFirstMessage(
       },
     });
     const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
-    const earlier = earlierExchangesFor(model, {
+    const earlier = earlierExchangesFor(createHistoryReader(model, turn.models.models), {
       request,
       history,
       older,

@@ -1,9 +1,10 @@
+import { agentOf } from "../../domain/chat/agents.ts";
 import { termsIn } from "../../domain/coder/file-excerpts.ts";
 import { requestTerms } from "../../domain/coder/request-terms.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import type { JobHistory } from "../coder/job-history.ts";
 import type { Turn } from "../ports/chat.ts";
-import type { ModelImage, ModelMessage } from "../ports/models.ts";
+import type { ModelImage, ModelMessage, Models } from "../ports/models.ts";
 
 /** Images of earlier messages, by the group of the message that they came with. */
 export type RecalledImages = ReadonlyMap<string, readonly ModelImage[]>;
@@ -45,17 +46,36 @@ export function isCoderAgent(agent: string): boolean {
   return CODER_AGENTS.has(agent);
 }
 
+/** A model that is told of earlier exchanges. */
+export interface HistoryReader {
+  readonly local: boolean;
+  /** Agents that are themselves in the cloud: a cloud model may read their exchanges. */
+  readonly cloudAgents: ReadonlySet<string>;
+}
+
+/** Mio and Shiro are in the cloud only where the user's own file allows it (`security.local_only: false`). */
+export function createHistoryReader(
+  { local }: { readonly local: boolean },
+  models: Pick<Models, "forRole">,
+): HistoryReader {
+  const talks = (["chat", "worker"] as const).filter((role) => {
+    const model = models.forRole(role);
+    return "generate" in model && !model.local;
+  });
+  return { local, cloudAgents: new Set(talks.map(agentOf)) };
+}
+
 interface ExchangeLimit {
   readonly exchanges: number;
   readonly chars: number;
 }
 
 /**
- * Earlier exchanges as a model may see them. Exchanges on local routes stay local: a cloud model is shown
- * only earlier answers of coders.
+ * Earlier exchanges as a model may see them. Exchanges with local agents stay local: a cloud model is shown
+ * only those of coders and of agents in the cloud.
  */
 export function historyFor(
-  model: { readonly local: boolean },
+  model: HistoryReader,
   history: readonly Exchange[],
   limit: ExchangeLimit,
   recalled: RecalledImages = NOTHING_RECALLED,
@@ -97,7 +117,7 @@ export interface EarlierRequest {
  * The newest exchanges stand with their plan, verdict and difference, the others folded to what was decided.
  */
 export function earlierExchangesFor(
-  model: { readonly local: boolean },
+  model: HistoryReader,
   { request, history, older, limit, differenceOf }: EarlierRequest,
 ): string {
   const visible = visibleExchanges(model, history);
@@ -166,7 +186,7 @@ const RECALLED = 2_400;
  * A talk's memory from before its history: the summary, and the older exchanges that the message is about.
  */
 export function recalledMemory(
-  model: { readonly local: boolean },
+  model: HistoryReader,
   { memory, older }: { readonly memory: string; readonly older: readonly Exchange[] },
   request: string,
 ): string {
@@ -196,10 +216,10 @@ function foldExchange(exchange: Exchange, chars: number): string {
 }
 
 function visibleExchanges(
-  model: { readonly local: boolean },
+  { local, cloudAgents }: HistoryReader,
   history: readonly Exchange[],
 ): readonly Exchange[] {
-  return model.local ? history : history.filter(({ agent }) => isCoderAgent(agent));
+  return local ? history : history.filter(({ agent }) => isCoderAgent(agent) || cloudAgents.has(agent));
 }
 
 function cutExchange(text: string, limit: number): string {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { proposal, replace } from "./chat-kit.ts";
+import { proposal, replace, worked } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
 let at: OpenedConversation;
@@ -113,6 +113,31 @@ describe("what a coder is sent", () => {
     );
     expect(sent).toEndWith("Request:\ngo on");
   });
+});
+
+test("agents in the cloud remember the conversation: Mio what was said, and the coder as well", async () => {
+  at = await openConversation(({ role }) => (role === "chat" ? "Nice to meet you." : proposal("p", "")), {
+    local: () => false,
+  });
+  await at.send("/chat my dog is called Rex");
+  await at.send("/chat what is it called?");
+  expect(
+    at
+      .of("chat")
+      .at(-1)
+      ?.messages.map(({ text }) => text),
+  ).toEqual(["my dog is called Rex", expect.stringContaining("Nice to meet you."), "what is it called?"]);
+  await at.send("/code3 write its name into a.txt");
+  expect(at.of("coder3").at(-1)?.messages.at(-1)?.text).toContain("my dog is called Rex");
+});
+
+test("a worker that stays local keeps its exchanges from a Mio in the cloud", async () => {
+  at = await openConversation(({ role }) => (role === "worker" ? worked("The diary says so.") : "Yes."), {
+    local: (role) => role === "worker",
+  });
+  await at.send("/analyze the diary");
+  await at.send("/chat and now?");
+  expect(JSON.stringify(at.of("chat").at(-1)?.messages)).not.toContain("diary");
 });
 
 test("what Shiro found in a message that a coder answered as well stays local too", async () => {

@@ -17,7 +17,9 @@ const exchange = (user: string, words: string, more: Partial<Exchange> = {}): Ex
   ...more,
 });
 
-const CLOUD = { local: false };
+const NO_AGENTS: ReadonlySet<string> = new Set();
+const CLOUD = { local: false, cloudAgents: NO_AGENTS };
+const LOCAL = { local: true, cloudAgents: NO_AGENTS };
 const LIMIT = { exchanges: 2, chars: 300, folded: 2_000, difference: 400 };
 const earlier = (more: Partial<EarlierRequest>) =>
   earlierExchangesFor(CLOUD, {
@@ -85,10 +87,10 @@ test("a talk recalls the older exchanges that the message is about, and no other
     exchange("which cache?", "SQLite, because it survives a restart."),
     exchange("rename the button", "Renamed."),
   ];
-  const memory = recalledMemory({ local: true }, { memory: "Summary.", older }, "why SQLite for the cache?");
+  const memory = recalledMemory(LOCAL, { memory: "Summary.", older }, "why SQLite for the cache?");
   expect(memory).toStartWith("Summary.\n\nSaid then, word for word:\n- which cache? → SQLite, because");
   expect(memory).not.toContain("button");
-  expect(recalledMemory({ local: true }, { memory: "", older }, "hello")).toBe("");
+  expect(recalledMemory(LOCAL, { memory: "", older }, "hello")).toBe("");
 });
 
 test("folding keeps the order and the budget", () => {
