@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { describeFound, describeNothing } from "../../src/application/setup/setup-steps.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { type ModelChoice, offeredFor, usualChoice } from "../../src/domain/setup/first-config.ts";
+import { setupMessagesFor } from "../../src/domain/texts/setup.ts";
 import { openSetUp } from "../../src/wiring/set-up.ts";
 
 let folder: string;
@@ -147,6 +149,27 @@ describe("set-up", () => {
       chat: served.model && { provider: "openai" },
       default_coder: "coder2",
     });
+  });
+
+  test("a local server that wants a key is told with the way in, and does not hide the other ways", async () => {
+    server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => Response.json({ error: { message: "Invalid API Key" } }, { status: 401 }),
+    });
+    const address = `http://127.0.0.1:${server.port}/v1`;
+    mkdirSync(join(folder, "home"));
+    const at = start({});
+    writeFileSync(
+      at.file,
+      `providers: { llamacpp: { type: openai-compatible, base_url: "${address}", model: m, local: true } }\n`,
+    );
+    const { found } = await at.open({ anew: true });
+    const words = setupMessagesFor("en");
+    expect(describeFound(found, words).filter((line) => line.includes("llamacpp"))).toEqual([
+      `· llamacpp: ${address} needs a key. If models answer there: export OPENAI_BASE_URL=${address} OPENAI_API_KEY=…, then picoclaw init`,
+    ]);
+    expect(describeNothing(found, null, words).slice(0, 2)).toEqual(words.nothing.slice(0, 2));
   });
 
   test("a cloud is for coders, and talks only by a person's word; no key is written down", async () => {

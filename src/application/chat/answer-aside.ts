@@ -1,9 +1,8 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { createJobHistory } from "../coder/job-history.ts";
 import type { ChatEvent, IncomingMessage, Reply } from "../ports/chat.ts";
-import { askAgent } from "./ask-agent.ts";
+import { askAgent, fitMessage } from "./ask-agent.ts";
 import { type ChatDeps, groupPrefix } from "./chat-turn.ts";
 import { createHistoryReader, historyFor, recalledMemory, toExchanges } from "./exchanges.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
@@ -77,7 +76,7 @@ export async function answerAside(
               history,
               size === "full" ? { exchanges: 8, chars: 2_000 } : { exchanges: 1, chars: 500 },
             ),
-            { role: "user", text: cutMiddle(question, 8_000) },
+            { role: "user", text: fitMessage(question, size) },
           ],
         };
       },

@@ -1,6 +1,7 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { askAgent } from "./ask-agent.ts";
+import type { RequestSize } from "../models/complete.ts";
+import type { Model, ModelFailure } from "../ports/models.ts";
+import { askAgent, fitMessage, isMessageCut } from "./ask-agent.ts";
 import {
   type Answer,
   type ChatDeps,
@@ -35,12 +36,14 @@ export async function answerByTalking(
 ): Promise<Answer> {
   const asked = turn.models.models.forRole("chat");
   const recalled = "generate" in asked ? await recallImages(parts, turn, asked) : undefined;
+  let sent: RequestSize = "full";
   const answered = await askAgent(parts, turn, {
     role: "chat",
     streams: true,
     whenCut: "shown",
     request: (model, size) => {
       const reader = createHistoryReader(model, turn.models.models);
+      sent = size;
       return {
         system: systemPrompt({
           agent: "Mio",
@@ -57,22 +60,22 @@ export async function answerByTalking(
             size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
             size === "full" ? recalled : undefined,
           ),
-          { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000), ...imagesPart(turn.images) },
+          { role: "user", text: fitMessage(text, size), ...imagesPart(turn.images) },
         ],
       };
     },
   });
   if (!answered.ok) {
-    const alone = WITHOUT_LOCAL.has(answered.code ?? "") && parts.canAsk(parts.settings.defaultCoder);
     const said: ReplyPiece[] = [
       { kind: "worded", texts: answered.trouble },
-      ...(alone ? [say("coderWorks")] : []),
+      ...sayWhoWorks(parts, turn, asked, answered.code),
     ];
     return createAnswer(parts, said, false, "Mio");
   }
   const { provider, model, local } = answered.model;
   const said: ReplyPiece[] = [
     { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
+    ...(isMessageCut(text, sent) ? [say("messageCut")] : []),
     ...(answered.cut ? [say("answerCut")] : []),
     ...standInNote(answered.model, turn),
     ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
@@ -84,4 +87,19 @@ export async function answerByTalking(
       actions: [createLabelledAction(parts, (chat) => chat.giveToCoder, "/code go")],
     }),
   };
+}
+
+/** The hint that coding goes on where Mio has no model. */
+function sayWhoWorks(
+  { canAsk, settings }: ChatDeps,
+  { models }: ChatTurn,
+  asked: Model | ModelFailure,
+  code: string | undefined,
+): readonly ReplyPiece[] {
+  if (!WITHOUT_LOCAL.has(code ?? "") || !canAsk(settings.defaultCoder)) return [];
+  const isOwnServer = code === "unreachable" && "generate" in asked && asked.provider !== "ollama";
+  if (!isOwnServer) return [say("coderWorks")];
+  const coder = models.models.forRole(settings.defaultCoder);
+  // A coder at the same server answers no more than Mio does.
+  return "generate" in coder && coder.provider !== asked.provider ? [say("codingWorks")] : [];
 }

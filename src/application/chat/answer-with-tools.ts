@@ -3,7 +3,6 @@ import type { Proposal } from "../../domain/coder/proposal.ts";
 import { jobActions, jobNamedInButton } from "../../domain/jobs/job-status.ts";
 import type { Change, RanJob } from "../../domain/jobs/result.ts";
 import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/models/worker-output.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { storedFacts } from "../jobs/job-facts.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { RequestSize } from "../models/complete.ts";
@@ -11,7 +10,7 @@ import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../model
 import type { Reply } from "../ports/chat.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/models.ts";
-import { emitThinking, listenOptions, wordTrouble } from "./ask-agent.ts";
+import { emitThinking, fitMessage, isMessageCut, listenOptions, wordTrouble } from "./ask-agent.ts";
 import {
   type Answer,
   answerPieces,
@@ -181,6 +180,7 @@ export async function workWithTools(
     output: result,
     said: [
       { kind: "text", text: parts.workspace.mask(result?.result ?? "") },
+      ...(result !== null && isMessageCut(request.text, state.size) ? [say("messageCut")] : []),
       ...(note === null ? [] : [note]),
     ],
     calls: state.calls,
@@ -281,7 +281,7 @@ function requestFor(
       ...(withHistory && full
         ? historyFor(reader, turn.history, { exchanges: 8, chars: 2_000 }, recalled)
         : []),
-      { role: "user" as const, text: full ? text : cutMiddle(text, 8_000), ...imagesPart(turn.images) },
+      { role: "user" as const, text: fitMessage(text, size), ...imagesPart(turn.images) },
       ...(full ? messages : shortenExchange(messages, SHORT_EXCHANGE)),
     ],
   };

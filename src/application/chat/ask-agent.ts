@@ -1,6 +1,7 @@
 import { agentOf } from "../../domain/chat/agents.ts";
 import type { ModelTrouble } from "../../domain/models/model-facts.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
 import {
   type CompleteFittingOptions,
@@ -46,6 +47,19 @@ export interface AgentQuestion {
   readonly whenCut: "shown" | "goes-on";
   /** On the monotonic clock: when the time is over. Default: the message's own. */
   readonly deadline?: number;
+}
+
+/** Characters of a message that is sent again because the model refused the whole as too long. */
+export const SMALL_MESSAGE_CHARS = 8_000;
+
+/** Whether a model that asked for less was sent only the beginning and the end of the message. */
+export function isMessageCut(text: string, size: RequestSize): boolean {
+  return size !== "full" && text.length > SMALL_MESSAGE_CHARS;
+}
+
+/** The message as a request of that size holds it. */
+export function fitMessage(text: string, size: RequestSize): string {
+  return isMessageCut(text, size) ? cutMiddle(text, SMALL_MESSAGE_CHARS) : text;
 }
 
 type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;

@@ -11,7 +11,7 @@ import type { ShownFiles } from "../coder/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
-import { type AgentRequest, askAgent } from "./ask-agent.ts";
+import { type AgentRequest, askAgent, fitMessage, isMessageCut, SMALL_MESSAGE_CHARS } from "./ask-agent.ts";
 import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
 import { coderMemory, createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
@@ -185,8 +185,6 @@ const EARLIER_LIMIT = {
 const MOST_COMPARED = 3;
 /** Characters of the memory that a coder is told. */
 const MEMORY_CHARS = 6_000;
-/** Characters of a message that is sent again because it was too long. */
-const SMALL_REQUEST = 8_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
 export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: CoderQuestion): CoderTalk {
@@ -304,7 +302,8 @@ function createFirstMessage(
         if (size === "full" && cut.length > 0) turn.emit(createNotice(parts, (chat) => chat.rulesCut(cut)));
       },
     });
-    const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
+    const asked = fitMessage(request, size);
+    if (isMessageCut(request, size)) turn.emit(createNotice(parts, (chat) => chat.messageCut));
     const earlier = earlierExchangesFor(createHistoryReader(model, turn.models.models), {
       request,
       history,
@@ -363,7 +362,9 @@ function coderRequest(
 
 /** For a window that is full: the last answer and the reply to it, cut. */
 function shortenExchange(exchange: readonly ModelMessage[]): ModelMessage[] {
-  return exchange.slice(-2).map((message) => ({ ...message, text: cutMiddle(message.text, SMALL_REQUEST) }));
+  return exchange
+    .slice(-2)
+    .map((message) => ({ ...message, text: cutMiddle(message.text, SMALL_MESSAGE_CHARS) }));
 }
 
 /** Files of which a message shows anything. */

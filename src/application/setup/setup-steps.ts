@@ -185,12 +185,15 @@ export function describeNothing(
   tested: ChoiceTestResult | null,
   words: SetupMessages,
 ): string[] {
-  const inTheWay = sources.flatMap((source) =>
+  const inTheWay = sources.filter(({ trouble }) => trouble !== null);
+  const lines = inTheWay.flatMap((source) =>
     source.trouble === null ? [] : [`  · ${describeListTrouble(source, source.trouble, words)}`],
   );
   const failed = tested?.chat?.ok === false || tested?.coder?.ok === false;
-  if (inTheWay.length > 0) return [words.nothingFor, ...inTheWay, words.thenAgain];
-  return failed ? [words.nothingTested, words.thenAgain] : [...words.nothing];
+  // A server at a usual address that wants a key may be anything: it does not hide the ways to a first model.
+  if (inTheWay.some(({ local, keyVariable }) => !local || keyVariable !== null))
+    return [words.nothingFor, ...lines, words.thenAgain];
+  return failed ? [words.nothingTested, words.thenAgain] : [...words.nothing, ...lines];
 }
 
 /** How the chosen models answered. */

@@ -195,12 +195,14 @@ async function remedyFor(
   { settings, fetch }: Pick<TryDeps, "settings" | "fetch">,
   signal: AbortSignal,
 ): Promise<((words: ModelMessages) => string) | undefined> {
-  const { type, provider, model, baseUrl, keyVariable } = settings;
+  const { type, provider, model, local, baseUrl, keyVariable } = settings;
   switch (code) {
     case "unreachable":
     case "aborted":
-      return ({ remedy }) =>
-        type === "ollama" ? remedy.startOllama(addressOf(baseUrl)) : remedy.checkAddress(provider);
+      return ({ remedy }) => {
+        if (type === "ollama") return remedy.startOllama(addressOf(baseUrl));
+        return local ? remedy.startServer(addressOf(baseUrl)) : remedy.checkAddress(provider);
+      };
     case "unknown-model": {
       if (type !== "ollama") return ({ remedy }) => remedy.checkModelName(provider);
       const names = (await listModels(baseUrl, signal, fetch))?.map(({ name }) => name) ?? [];

@@ -36,7 +36,8 @@ async function findSources(env: Env, providers: Providers, signal: AbortSignal):
         const listed = await listOffered({ url: joinUrl(address, path), headers, local }, signal);
         const models = listed.ok ? listed.models : null;
         const trouble = listed.ok ? null : listed.trouble;
-        if (onlyIfThere === true && (models === null || models.length === 0)) return null;
+        const wantsKey = trouble?.kind === "refused" && trouble.status === 401;
+        if (onlyIfThere === true && !wantsKey && (models === null || models.length === 0)) return null;
         return { ...source, models, trouble, usual: preferred(models, source.usual) };
       }),
   );

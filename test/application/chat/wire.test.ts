@@ -128,3 +128,32 @@ test("a cloud model in a chat role is never asked", async () => {
   expect(ran.out).toContain("security.local_only");
   expect(server.requests).toEqual([]);
 });
+
+test("a local server that is down is named with what helps; a coder at another server is offered, one at the same is not", async () => {
+  const down = { type: "openai-compatible", base_url: "http://127.0.0.1:9/v1", model: "tiny", local: true };
+  const { providers } = server.config() as { providers: object };
+  const here = { provider: "here", model: null };
+  configure({ providers: { ...providers, here: down }, roles: { chat: here } });
+  const other = await chat("/chat hello");
+  expect(other.code).toBe(3);
+  expect(other.out).toBe(
+    "Mio could not answer: here (tiny) cannot be reached at 127.0.0.1:9: ECONNREFUSED\n" +
+      "→ start the server at 127.0.0.1:9, or choose another model: picoclaw init\n\n" +
+      "Changing files works meanwhile: /code …\n",
+  );
+  configure({ providers: { ...providers, here: down }, roles: { chat: here, coder3: here } });
+  expect((await chat("/chat hello")).out).toEndWith("choose another model: picoclaw init\n");
+});
+
+test("a message that was cut to fit is told", async () => {
+  server.say({ fault: { kind: "context-length" } }, { text: "Read." });
+  expect((await chat(`/chat ${"word ".repeat(2_000)}`)).out).toBe(
+    "Read.\n\nNote: your message was too long for this model. It read the beginning and the end, 8,000 characters in all.\n",
+  );
+  server.say({ fault: { kind: "context-length" } }, { text: worked("Looked.") });
+  expect((await chat(`/analyze ${"word ".repeat(2_000)}`)).out).toContain(
+    "It read the beginning and the end",
+  );
+  server.say({ fault: { kind: "context-length" } }, { text: proposal("p", "") });
+  expect((await chat(`/code3 ${"word ".repeat(2_000)}`)).err).toContain("It read the beginning and the end");
+});

@@ -127,7 +127,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "Nothing was run. Send it again.";
     case "unauthorized":
     case "no-key":
-      return `Put the right key into the variable that providers.${provider || "<name>"}.api_key names.`;
+      return `Put the right key into the variable that providers.${provider || "<name>"}.api_key names (env:NAME; add the line where there is none).`;
     case "context-too-long":
       return "Shorten it, or begin anew with /new.";
     case "not-configured":
@@ -253,7 +253,7 @@ export const chatTexts = {
     `${name} could not be fetched: ${detail}. Send it again.`,
   modelTrouble: trouble,
   retrying: (attempt: number, seconds: number, why: string) => `Retry ${attempt} in ${seconds} s: ${why}`,
-  compacted: "That was too long; trying once more with less history and fewer files.",
+  compacted: "That was too long for the model; trying once more with less.",
   budget: ({ kind, spentUsd, dailyUsd, model }: BudgetWords): string => {
     const facts = `$${spentUsd.toFixed(2)} of $${dailyUsd.toFixed(2)}`;
     switch (kind) {
@@ -274,6 +274,9 @@ export const chatTexts = {
     "Two options: install a local model (https://ollama.com/download), or allow a cloud model for questions too (picoclaw init). Changing files needs neither: /code …",
   insteadOf: (wanted: string, model: string) =>
     `Note: ${wanted} is not installed, so ${model} answers. To choose another: picoclaw init`,
+  codingWorks: "Changing files works meanwhile: /code …",
+  messageCut:
+    "Note: your message was too long for this model. It read the beginning and the end, 8,000 characters in all.",
   answerCut: "Note: the answer was cut at its longest (max_tokens).",
   cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
   askRoute: (route: string) => `Ask ${route}`,

@@ -69,6 +69,8 @@ export const modelsTexts = {
       `set providers.${provider}.model to one that your account can use, or choose from its list: picoclaw init`,
     checkAddress: (provider: string) =>
       `check the network and providers.${provider}.base_url, or choose another model: picoclaw init`,
+    startServer: (address: string) =>
+      `start the server at ${address}, or choose another model: picoclaw init`,
     useLocal:
       "two options: a local model (https://ollama.com/download), or a cloud model for chat too; picoclaw init asks which",
   },

@@ -28,12 +28,14 @@ export const setupTexts = {
   noOllama: (baseUrl: string) =>
     `Ollama does not answer (${baseUrl}). It runs models on this machine: https://ollama.com/download`,
   noModels: (baseUrl: string) => `Ollama (${baseUrl}) has no models yet. For example: ollama pull qwen3:8b`,
-  source: (provider: string, models: number) => `${provider}: ${models} models`,
+  source: (provider: string, models: number) => `${provider}: ${models} ${models === 1 ? "model" : "models"}`,
   /** The key is there, the list of models is not. */
   sourceUnreachable: (provider: string, address: string) =>
     `${provider}: ${address} cannot be reached: no network, or another address is needed. The key was not tested.`,
   sourceRefused: (provider: string, address: string, variable: string | null) =>
-    `${provider}: ${address} refuses ${variable === null ? "requests without a key" : `the key in ${variable}`}.`,
+    variable === null
+      ? `${provider}: ${address} needs a key. If models answer there: export OPENAI_BASE_URL=${address} OPENAI_API_KEY=…, then picoclaw init`
+      : `${provider}: ${address} refuses the key in ${variable}.`,
   sourceUnlisted: (provider: string, address: string, status: number) =>
     `${provider}: ${address} answered ${status} where its list of models was expected.`,
   head: (name: string, by: "key" | "file") =>

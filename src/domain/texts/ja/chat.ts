@@ -96,7 +96,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "何も実行していません。もう一度送ってください。";
     case "unauthorized":
     case "no-key":
-      return `providers.${provider || "<名前>"}.api_key が指す環境変数に正しいキーを設定してください。`;
+      return `providers.${provider || "<名前>"}.api_key が指す環境変数に正しいキーを設定してください（env:名前。設定がなければ追加してください）。`;
     case "context-too-long":
       return "短くするか、/new で会話を始め直してください。";
     case "not-configured":
@@ -204,7 +204,7 @@ export const chatTexts: typeof englishChatTexts = {
   imageNotFetched: (name, detail) => `${name} を取得できませんでした: ${detail}。もう一度送ってください。`,
   modelTrouble: trouble,
   retrying: (attempt, seconds, why) => `再試行 ${attempt} 回目（${seconds} 秒後）: ${why}`,
-  compacted: "長すぎたため、履歴とファイルを減らしてもう一度試します。",
+  compacted: "モデルには長すぎたため、内容を減らしてもう一度試します。",
   budget: ({ kind, spentUsd, dailyUsd, model }) => {
     const facts = `$${spentUsd.toFixed(2)} / $${dailyUsd.toFixed(2)}`;
     switch (kind) {
@@ -225,6 +225,8 @@ export const chatTexts: typeof englishChatTexts = {
     "方法は 2 つ: ローカルのモデルを入れる（https://ollama.com/download）か、picoclaw init で会話にもクラウドを許可する。ファイルの変更にはどちらも要りません: /code …",
   insteadOf: (wanted, model) =>
     `※ ${wanted} がないため、${model} が答えています。picoclaw init で決められます。`,
+  codingWorks: "その間も、ファイルの変更はできます: /code …",
+  messageCut: "※ メッセージがこのモデルには長すぎたため、先頭と末尾の計 8,000 文字だけを読ませました。",
   answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
   cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
   askRoute: (route) => `${route} に頼む`,

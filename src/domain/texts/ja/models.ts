@@ -59,6 +59,7 @@ export const modelsTexts: typeof englishModelsTexts = {
       `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`,
     checkAddress: (provider) =>
       `ネットワークと providers.${provider}.base_url を確認するか、picoclaw init で別のモデルを選んでください`,
+    startServer: (address) => `${address} のサーバーを起動するか、picoclaw init で別のモデルを選んでください`,
     useLocal:
       "方法は 2 つあります。ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドのモデルを許可してください。picoclaw init で選べます",
   },

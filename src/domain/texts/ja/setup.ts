@@ -34,7 +34,7 @@ export const setupTexts: typeof englishSetupTexts = {
     `${provider}: ${address} に接続できません（ネットワークがないか、アドレスが違います）。キーは試していません。`,
   sourceRefused: (provider, address, variable) =>
     variable === null
-      ? `${provider}: ${address} はキーのない要求を拒否しました。`
+      ? `${provider}: ${address} にはキーが必要です。モデルのサーバーなら export OPENAI_BASE_URL=${address} OPENAI_API_KEY=… のあとで picoclaw init を実行してください`
       : `${provider}: ${address} は ${variable} のキーを拒否しました。`,
   sourceUnlisted: (provider, address, status) =>
     `${provider}: ${address} はモデルの一覧の代わりに ${status} を返しました。`,
