@@ -10,10 +10,12 @@ const root = join(import.meta.dir, "..");
 const bun = process.execPath;
 const paths = process.argv.slice(2);
 /**
- * Where the same tree is checked elsewhere at the same time: the tests alone, with fewer random rounds, and of the inner
- * layers none, since the whole programs that the others start are made of them.
+ * Where the same tree is checked elsewhere at the same time: the tests alone, with fewer random rounds, and without those
+ * that see nothing of the machine: the inner layers, the wires and pages, and the packages that are built in any case.
  */
 const isBrief = process.env.PICOCLAW_TEST_BRIEF === "1";
+const SEES_NO_MACHINE =
+  /^(?:domain|config|adapters|application\/(?!serve)|infrastructure\/(?:forges|models)|contracts\/(?:channel|model)|e2e\/package)/;
 const tool = (name: string) => join(root, "node_modules/.bin", name);
 
 /** A second run checks what changed alone: a fifth of the time. */
@@ -55,7 +57,7 @@ const reportsIn = (part: string) => [
   `--reporter-outfile=${timesOf(part)}`,
   ...(isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`]),
 ];
-/** The suites by what they ask of the machine, the longest first, and in how many processes each is run. */
+/** The suites by what they ask of the machine, and in how many processes each is run. */
 const SUITES: readonly { readonly name: string; readonly files: RegExp; readonly pieces: number }[] = [
   { name: "whole programs", files: /^\.\/test\/e2e\//, pieces: 6 },
   { name: "containers", files: /^\.\/test\/infrastructure\/(?:containers|tasks)\//, pieces: 3 },
@@ -67,8 +69,8 @@ const SUITES: readonly { readonly name: string; readonly files: RegExp; readonly
   },
   { name: "inner layers", files: /^/, pieces: 4 },
 ];
-/** More at once would not end sooner, and every wait inside a test would be a longer one. */
-const AT_ONCE = isBrief ? 1 : Math.max(2, availableParallelism()) + 1;
+/** A part waits for containers or browsers about half of its time. More at once would make every wait a longer one. */
+const AT_ONCE = isBrief ? 1 : Math.max(2, availableParallelism()) + 2;
 
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
 async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {
@@ -134,13 +136,7 @@ function testFiles(): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".test.ts") && (process.getuid?.() === 0 || !path.startsWith("root/")))
-    .filter(
-      (path) =>
-        !(
-          isBrief &&
-          /^(?:domain\/|config\/|application\/(?!serve)|adapters\/(?:channels|mcp|cli)\/)/.test(path)
-        ),
-    )
+    .filter((path) => !(isBrief && SEES_NO_MACHINE.test(path)))
     .map((path) => `./test/${path}`)
     .sort();
 }
@@ -160,14 +156,19 @@ async function runTests(name: string, argv: readonly string[]) {
 
 /** Every file is in the first suite that knows it; neighbours, which are often alike, are dealt out to its pieces. */
 function partsOf(files: readonly string[]): readonly Part[] {
-  return SUITES.flatMap(({ name, pieces }, at) => {
+  const suites = SUITES.map(({ name, pieces }, at) => {
     const those = files.filter((file) => SUITES.findIndex((suite) => suite.files.test(file)) === at);
     return Array.from({ length: pieces }, (_, piece) => ({
       name: pieces === 1 ? name : `${name}, ${piece + 1} of ${pieces}`,
       folder: `${name.replaceAll(" ", "-")}-${piece + 1}`,
       files: those.filter((_file, index) => index % pieces === piece),
     }));
-  }).filter((part) => part.files.length > 0);
+  });
+  // One of each suite in turn: what waits runs beside what computes.
+  const longest = Math.max(...suites.map((parts) => parts.length));
+  return Array.from({ length: longest }, (_, piece) => suites.flatMap((parts) => parts[piece] ?? []))
+    .flat()
+    .filter((part) => part.files.length > 0);
 }
 
 /** Where the time goes: the slowest files. */

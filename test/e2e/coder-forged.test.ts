@@ -20,7 +20,6 @@ function project(answers: readonly string[], { sign = "+", config = "coder: { at
     script: says(...answers),
     config,
     check: "node --test",
-    withRealNpm: true,
     files: { "src/add.mjs": `export const add = (a, b) => a ${sign} b;\n`, "test/add.test.mjs": ADD_TEST },
   });
 }

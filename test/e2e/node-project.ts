@@ -12,8 +12,6 @@ export interface NodeProject {
   /** The script of `npm test`. */
   readonly check?: string;
   readonly files: Readonly<Record<string, string>>;
-  /** For what npm itself reads and does. */
-  readonly withRealNpm?: boolean;
 }
 
 /** The program with a scripted model, on a committed project with tests. */
@@ -22,9 +20,8 @@ export function createNodeProject({
   config = "",
   check = "node --test",
   files,
-  withRealNpm = false,
 }: NodeProject): ChatCli {
-  const cli = createChatCli(script, config, withRealNpm ? undefined : QUICK_NPM_PATH);
+  const cli = createChatCli(script, config, QUICK_NPM_PATH);
   cli.write("package.json", JSON.stringify({ type: "module", scripts: { test: check } }));
   for (const [path, text] of Object.entries(files)) cli.write(path, text);
   cli.git("init", "-q");

@@ -1,7 +1,7 @@
 /**
  * Bugs and wishes of public projects, solved by what a model once answered: the answers are kept beside this file and
  * given again, in order. The projects lie where PICOCLAW_TEST_REAL_TASKS says; installing their dependencies needs npm's
- * registry. The larger ones are for the night.
+ * registry. One is for the day, the others are for the night.
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
@@ -22,7 +22,7 @@ if (PROJECTS === undefined)
 
 const tasks = readdirSync(ANSWERS)
   .sort()
-  .filter((task) => task.startsWith("qs-") || process.env.PICOCLAW_TEST_NIGHTLY);
+  .filter((task) => task === "qs-comma-null" || process.env.PICOCLAW_TEST_NIGHTLY);
 
 describe.if(PROJECTS !== undefined && requirePart("bwrap"))("a real task, answered as a model did", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-real-"));
