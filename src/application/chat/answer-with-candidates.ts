@@ -9,7 +9,7 @@ import {
 import { countLines } from "../../domain/patch/line-counts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { BaselineDeps } from "../checks/baseline.ts";
-import { provesFix, runCoderCandidates, type SharedChecks, shareChecks } from "../coder/candidates.ts";
+import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "../coder/candidates.ts";
 import type { CoderEnding } from "../coder/coder-loop.ts";
 import type { Draft } from "../jobs/draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -125,15 +125,15 @@ interface CandidatesResult {
 }
 
 /** Where the drafts meet: it knows each one's draft and which is best. */
-function createDraftContest({ workspace, checks }: Pick<ChatDeps, "workspace" | "checks">) {
-  const shared = shareChecks(workspace, checks.atOnce);
+function createDraftContest({ workspace }: Pick<ChatDeps, "workspace">) {
+  const measure = shareBaseline();
   const drafts = new Map<CoderRole, Draft>();
   let judging: BaselineDeps | null = null;
   let result: CandidatesResult = { facts: new Map(), taken: null, by: "only" };
 
   function beside(role: CoderRole): SharedChecks {
     const openDraft: Workspace["openDraft"] = async (request) => {
-      const opened = await shared.openDraft(request);
+      const opened = await workspace.openDraft(request);
       if (opened.ok) drafts.set(role, opened.draft);
       return opened;
     };
@@ -141,7 +141,7 @@ function createDraftContest({ workspace, checks }: Pick<ChatDeps, "workspace" | 
       openDraft,
       measure(parts, draft) {
         judging = parts;
-        return shared.measure(parts, draft);
+        return measure(parts, draft);
       },
     };
   }
@@ -149,7 +149,7 @@ function createDraftContest({ workspace, checks }: Pick<ChatDeps, "workspace" | 
   async function proves(role: CoderRole): Promise<boolean> {
     const draft = drafts.get(role);
     if (draft === undefined || judging === null) return false;
-    return provesFix(judging, draft, await shared.measure(judging, draft));
+    return provesFix(judging, draft, await measure(judging, draft));
   }
 
   async function choose(waiting: ReadonlyMap<CoderRole, CandidateEnding>): Promise<CoderRole | null> {

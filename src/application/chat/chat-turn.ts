@@ -149,8 +149,6 @@ export interface ChatDeps {
     readonly memory: CheckMemory;
     /** Whether a program is on the PATH. */
     readonly hasProgram: (name: string) => boolean;
-    /** Checks that may run at once where several coders work: one for two cores. */
-    readonly atOnce: number;
   };
   /** Whether a coder can be asked at all: it is configured, and its key is there. */
   readonly canAsk: (role: CoderRole) => boolean;

@@ -83,18 +83,16 @@ function inOrder<Head, Ending>(
   );
 }
 
-/** The checks of several drafts of one workspace: one baseline for all, and no more at once than the machine bears. */
+/** The checks of several drafts of one workspace: one baseline for all. How many run at once is the engine's to say. */
 export interface SharedChecks {
   readonly openDraft: Workspace["openDraft"];
   readonly measure: typeof measureBaseline;
 }
 
-export function shareChecks(workspace: Pick<Workspace, "openDraft">, atOnce: number): SharedChecks {
-  const inTurn = createRunInTurn(atOnce);
+/** One that ended with the draft it ran over says nothing; the next draft measures anew. */
+export function shareBaseline(): SharedChecks["measure"] {
   const known = new Map<string, Promise<Baseline>>();
-
-  /** One that ended with the draft it ran over says nothing; the next draft measures anew. */
-  async function measure(parts: BaselineDeps, draft: Pick<Draft, "check">): Promise<Baseline> {
+  return async (parts, draft) => {
     const key = parts.memory.fingerprint();
     for (let other = known.get(key); other !== undefined; other = known.get(key)) {
       const measured = await other.catch(() => null);
@@ -104,44 +102,10 @@ export function shareChecks(workspace: Pick<Workspace, "openDraft">, atOnce: num
     const own = measureBaseline(parts, draft);
     known.set(key, own);
     return own;
-  }
-
-  return {
-    measure,
-    async openDraft(request) {
-      const opened = await workspace.openDraft(request);
-      if (!opened.ok) return opened;
-      const { draft } = opened;
-      return { ok: true, draft: limitDraft(draft, inTurn) };
-    },
   };
 }
 
 type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
-
-function limitDraft(draft: Draft, inTurn: RunInTurn): Draft {
-  return {
-    id: draft.id,
-    get files() {
-      return draft.files;
-    },
-    run: (attempt) => draft.run(attempt),
-    takeIn: (edits, attempt) => draft.takeIn(edits, attempt),
-    journal: (event) => draft.journal(event),
-    check: (request) => inTurn(() => draft.check(request)),
-    homes: () => draft.homes?.() ?? null,
-    changes: () => draft.changes(),
-    diff: () => draft.diff(),
-    takeTurn: () => draft.takeTurn(),
-    rebase: () => draft.rebase(),
-    hasMoved: () => draft.hasMoved(),
-    giveWay: (paths) => draft.giveWay(paths),
-    commit: () => draft.commit(),
-    commitIf: (still) => draft.commitIf(still),
-    keep: (red) => draft.keep(red),
-    discard: (reason) => draft.discard(reason),
-  };
-}
 
 /** At most so many at once; the rest waits in the order it came. */
 export function createRunInTurn(atOnce: number): RunInTurn {

@@ -4,23 +4,56 @@ export interface CheckSlots {
   run<T>(use: () => Promise<T>, how: { readonly urgent: boolean; readonly signal: AbortSignal }): Promise<T>;
 }
 
-export function createCheckSlots(count: number): CheckSlots {
+export interface CheckSlotsDeps {
+  /** Cores that checks may keep busy; as many checks run whatever they do. */
+  readonly cores: number;
+  /** Checks that may run at once where those that run leave these cores idle. */
+  readonly most: number;
+  /** Tells, from time to time, how many cores of the machine were busy since the last time; the result ends it. */
+  readonly watchLoad: (onLook: (busyCores: number) => void) => () => void;
+}
+
+/** A further check is let in only where this much of the checks' cores is idle. */
+const SPARE_CORES = 0.5;
+
+/**
+ * A check that computes holds its core; one that waits, for a timer or a port, keeps nobody back: while somebody is in
+ * the line, the load of the machine is looked at, and where it leaves the checks' cores idle the line moves on.
+ */
+export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps): CheckSlots {
   const urgent: (() => void)[] = [];
   const patient: (() => void)[] = [];
-  let free = count;
-  const leave = () => {
-    const next = urgent.shift() ?? patient.shift();
-    if (next === undefined) free++;
-    else next();
-  };
+  let running = 0;
+  let stopWatching: (() => void) | null = null;
+
+  /** Lets in as many as there is room for below a limit. */
+  function letIn(limit: number): void {
+    while (running < limit) {
+      const next = urgent.shift() ?? patient.shift();
+      if (next === undefined) break;
+      running++;
+      next();
+    }
+    if (urgent.length + patient.length > 0) return;
+    stopWatching?.();
+    stopWatching = null;
+  }
+
+  const onLook = (busyCores: number) => letIn(busyCores <= cores - SPARE_CORES ? most : cores);
+
   return {
     async run(use, { urgent: isUrgent, signal }) {
-      if (free > 0) free--;
-      else if (!(await waitIn(isUrgent ? urgent : patient, signal))) return use();
+      if (running < cores) running++;
+      else {
+        const turn = waitIn(isUrgent ? urgent : patient, signal);
+        if (most > cores) stopWatching ??= watchLoad(onLook);
+        if (!(await turn)) return use();
+      }
       try {
         return await use();
       } finally {
-        leave();
+        running--;
+        letIn(cores);
       }
     },
   };

@@ -1,5 +1,4 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { OpenChecksDeps } from "../../application/checks/baseline.ts";
 import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
@@ -118,7 +117,7 @@ function fromStored({ version: _version, root: _root, ...stored }: Stored): Chec
   return { ...stored, results: results ?? null };
 }
 
-/** The project's checks on this machine: half of its processors are for them. */
+/** The project's checks on this machine. */
 export function openProjectChecks({
   settings,
   path,
@@ -128,7 +127,6 @@ export function openProjectChecks({
     settings,
     memory: createCheckMemory(place),
     hasProgram: (name: string) => findProgram(name, path) !== null,
-    atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
   };
 }
 

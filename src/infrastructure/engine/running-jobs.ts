@@ -8,7 +8,7 @@ import {
   renameSync,
   rmSync,
 } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { createCheckSlots } from "../../application/jobs/check-slots.ts";
 import type { WorkspaceDeps } from "../../application/jobs/execution.ts";
@@ -99,8 +99,30 @@ function isWorkingOnJob(storage: string, pid: number, jobId: string): boolean {
   }
 }
 
+/** Long enough that a check which has just begun to compute shows. */
+const LOAD_LOOK_MS = 150;
+
+/** Processor time that the machine has spent since it started, in milliseconds. */
+function busyMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+}
+
+/** Whoever keeps the machine busy, it has no room for a further check. */
+function watchLoad(onLook: (busyCores: number) => void): () => void {
+  let last = { busy: busyMs(), at: performance.now() };
+  const timer = setInterval(() => {
+    const now = { busy: busyMs(), at: performance.now() };
+    const busyCores = (now.busy - last.busy) / (now.at - last.at);
+    last = now;
+    onLook(busyCores);
+  }, LOAD_LOOK_MS);
+  return () => clearInterval(timer);
+}
+
+const CHECK_CORES = Math.max(1, Math.floor(availableParallelism() / 2));
+
 /** The machine is shared by everything that this process checks, in whichever workspace: half of it is for checks. */
-const CHECK_SLOTS = createCheckSlots(Math.max(1, Math.floor(availableParallelism() / 2)));
+const CHECK_SLOTS = createCheckSlots({ cores: CHECK_CORES, most: 4 * CHECK_CORES, watchLoad });
 
 /** The dependencies of jobs on this process, wherever they happen. */
 export function jobsOfThisProcess(): Pick<
