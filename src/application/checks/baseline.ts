@@ -327,5 +327,24 @@ function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
   }
   const programs =
     files.look("node_modules/.bin").kind === "directory" ? files.list("node_modules/.bin") : null;
-  return { names, texts, ...(programs === null ? {} : { programs }) };
+  return { names, texts, below: listBelow(files, names), ...(programs === null ? {} : { programs }) };
+}
+
+const TEST_FOLDERS = ["tests", "test"];
+/** A folder of tests is told by its first names; folders in it are opened as far as these. */
+const MOST_LISTED = 500;
+const MOST_OPENED = 20;
+
+/** What lies in the folders of tests and sources, and in folders of tests one level further down. */
+function listBelow(files: OpenChecksDeps["files"], names: readonly string[]): readonly string[] {
+  const list = (folder: string) =>
+    files.look(folder).kind === "directory"
+      ? files
+          .list(folder)
+          .slice(0, MOST_LISTED)
+          .map((name) => `${folder}/${name}`)
+      : [];
+  const below = [...TEST_FOLDERS, "src"].filter((name) => names.includes(name)).flatMap(list);
+  const deeper = below.filter((path) => !path.startsWith("src/") && !path.includes("."));
+  return [...below, ...deeper.slice(0, MOST_OPENED).flatMap(list)];
 }

@@ -4,6 +4,20 @@ import { findChecks } from "../../../src/domain/checks/find-checks.ts";
 describe("how a project is checked", () => {
   const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
     findChecks({ names, texts }, configured).map(({ kind, command }) => `${kind}: ${command}`);
+  /** The ladder of a project whose root has nothing but the folders of these paths. */
+  const below = (paths: string[]) => {
+    const names = [...new Set(paths.map((path) => path.split("/")[0] ?? ""))];
+    return findChecks({ names, texts: {}, below: paths }, null).flatMap(({ command, instead = [] }) => [
+      command,
+      ...instead.map((rung) => rung.command),
+    ]);
+  };
+  const LEDGER = [
+    "python -m pytest -q",
+    "python -m pytest -q -o addopts=",
+    "python -m pytest -q --noconftest",
+    "python -m unittest discover -v -s tests",
+  ];
   const cases: readonly [what: string, got: () => string[], expected: string[]][] = [
     [
       "npm's scripts",
@@ -28,6 +42,26 @@ describe("how a project is checked", () => {
     ],
     ["pytest", () => checks(["requirements.txt", "tests"]), ["test: python -m pytest -q"]],
     ["a test beside its module", () => checks(["calc.py", "test_calc.py"]), ["test: python -m pytest -q"]],
+    [
+      "Python tests in their folder alone, with unittest below it",
+      () => below(["tests/test_ledger.py"]),
+      LEDGER,
+    ],
+    ["… one level down", () => below(["tests/unit", "tests/unit/ledger_test.py"]), LEDGER],
+    [
+      "… beside their module in src",
+      () => below(["src/ledger.py", "src/test_ledger.py"]),
+      [...LEDGER.slice(0, -1), "python -m unittest discover -v -s src"],
+    ],
+    ["a helper of tests in Python is no test", () => below(["tests/helper.py", "src/ledger.py"]), []],
+    [
+      "Python tests beside another language's are its helpers",
+      () =>
+        findChecks({ names: ["go.mod", "tests"], texts: {}, below: ["tests/test_api.py"] }, null).map(
+          ({ command }) => command,
+        ),
+      ["go test ./..."],
+    ],
     ["Python without tests", () => checks(["calc.py"]), []],
     [
       "ruff and flake8",

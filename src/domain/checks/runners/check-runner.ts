@@ -6,6 +6,8 @@ export interface ProjectFiles {
   readonly names: readonly string[];
   /** Texts of the few files that were read. */
   readonly texts: Readonly<Record<string, string>>;
+  /** Paths in the folders of tests and sources (`tests`, `test`, `src`), as far as anybody looked. */
+  readonly below?: readonly string[];
   /** Names in `node_modules/.bin`; left out where nobody looked. */
   readonly programs?: readonly string[];
 }

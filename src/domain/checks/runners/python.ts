@@ -26,8 +26,10 @@ function findPytest(files: ProjectFiles): FoundCommand {
 }
 
 /** Without a package of tests, discovery from the root finds nothing: the folder is named. */
-function findUnittest({ names }: ProjectFiles, run: string): { command: string; line: string } {
-  const folder = ["tests", "test"].find((name) => names.includes(name));
+function findUnittest(files: ProjectFiles, run: string): { command: string; line: string } {
+  const folder =
+    ["tests", "test"].find((name) => hasName(files, name)) ??
+    (testsBelow(files).length > 0 ? "src" : undefined);
   const call = folder === undefined ? "-m unittest -v" : `-m unittest discover -v -s ${folder}`;
   return { command: `python ${call}`, line: `${run} ${call}` };
 }
@@ -53,6 +55,11 @@ function hasPytest(files: ProjectFiles): boolean {
 
 function hasTestFile({ names }: ProjectFiles): boolean {
   return names.some((name) => /^(?:test_.*|.*_test)\.py$/.test(name));
+}
+
+/** Tests in the folders where they are kept. */
+function testsBelow({ below = [] }: ProjectFiles): readonly string[] {
+  return below.filter((path) => /\/(?:test_[^/]*|[^/]*_test)\.py$/.test(path));
 }
 
 function pythonSettings({ texts }: ProjectFiles): string {
@@ -103,4 +110,11 @@ export const tox: CheckRunner = {
   },
   programs: ["tox"],
   calls: [/^tox(?: |$)/],
+};
+
+/** Tests in a folder of a project whose root says nothing of any language. */
+export const pythonTests: CheckRunner = {
+  name: "python-tests",
+  findTest: (files) => (testsBelow(files).length > 0 ? findPytest(files) : null),
+  findInstall: (files) => (testsBelow(files).length > 0 ? "python -m pip install pytest" : null),
 };

@@ -3,7 +3,7 @@ import type { CheckRunner } from "./check-runner.ts";
 import { go } from "./go.ts";
 import { packageScripts } from "./package-scripts.ts";
 import { plainRunners } from "./plain-runners.ts";
-import { python, tox } from "./python.ts";
+import { python, pythonTests, tox } from "./python.ts";
 import { tap } from "./tap.ts";
 
 /** One line a runner. Of those that could test a project, the first does. */
@@ -15,4 +15,5 @@ export const CHECK_RUNNERS: readonly CheckRunner[] = [
   cargo,
   go,
   ...plainRunners,
+  pythonTests,
 ];
