@@ -498,8 +498,20 @@ async function answerForEnd(
       const actions = [createLabelledAction(parts, (chat) => chat.goLabel, "go")];
       return { ...createAnswer(parts, said, true), ...about, actions };
     }
-    case "unanswered":
-      return { ...createAnswer(parts, [{ kind: "worded", texts: end.text }], false), ...about };
+    case "unanswered": {
+      const why = { kind: "worded", texts: end.text } as const;
+      const { claimed } = end;
+      const said =
+        claimed === undefined
+          ? [why]
+          : [
+              say("claimedWithoutChange"),
+              { kind: "text", text: mask(claimed) } as const,
+              say("nothingChanged"),
+              why,
+            ];
+      return { ...createAnswer(parts, said, false), ...about };
+    }
     case "unusable":
       return { ...createAnswer(parts, [say("proposalUnusable", mask(end.why))], false), ...about };
     case "aborted":

@@ -1,5 +1,11 @@
 import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
-import { claimsWork, looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
+import {
+  claimsWork,
+  looksLikePatch,
+  type Proposal,
+  plansWork,
+  readProposal,
+} from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
 import { findHookRefusal } from "../../domain/jobs/note.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
@@ -26,8 +32,8 @@ export type CoderEnd =
   /** Words instead of a patch: an answer, or a question; `claims`: they insist that something was changed. */
   | { readonly kind: "said"; readonly text: string; readonly claims?: true }
   | { readonly kind: "planned"; readonly plan: string }
-  /** The model gave no answer before anything was carried out; `text` is for the user. */
-  | { readonly kind: "unanswered"; readonly text: Worded }
+  /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
+  | { readonly kind: "unanswered"; readonly text: Worded; readonly claimed?: string }
   /** No proposal could be carried out; `why` is for the user. */
   | { readonly kind: "unusable"; readonly why: string }
   | { readonly kind: "refused"; readonly result: JobResult }
@@ -173,8 +179,8 @@ interface LoopState {
   contested: readonly string[];
   /** Its answers to the user beside its proposals. */
   readonly answers: string[];
-  /** It said that it changed something, without a patch, and was told so. */
-  wasDoubted: boolean;
+  /** Its words that it changed something, without a patch, which it was asked about; null where there are none. */
+  doubted: string | null;
 }
 
 /** Nothing is red, and a proposal stands in the draft. */
@@ -221,7 +227,9 @@ async function endGivenUp(
     return endContested(loop, state);
   }
   if (red === null) {
-    if (stopped.why === "unanswered") return { kind: "unanswered", text: stopped.text };
+    const { doubted } = state;
+    if (stopped.why === "unanswered")
+      return { kind: "unanswered", text: stopped.text, ...(doubted !== null && { claimed: doubted }) };
     return { kind: "unusable", why: report || words };
   }
   const other = await endPassedOver(loop, state, state.attempts);
@@ -344,7 +352,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     conflicts: 0,
     contested: [],
     answers: [],
-    wasDoubted: false,
+    doubted: null,
   };
   try {
     for (;;) {
@@ -451,8 +459,14 @@ async function takeAnswer(
       state.answers.push(read.text.trim());
       return commitBench(loop, state, state.attempts, []);
     }
-    if (state.red === null) return takeWords(loop, state, read.text.trim());
-    return { end: await endGivenUp(loop, state, { why: "gave-up" }, read.text.trim()) };
+    const words = read.text.trim();
+    if (state.red === null)
+      return (
+        (claimsWork(words) ? doubtClaim(loop, state, words, NO_PATCH) : null) ?? {
+          end: { kind: "said", text: words },
+        }
+      );
+    return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
   }
   const { proposal, parsed } = read;
   if (!parsed.ok) {
@@ -463,25 +477,63 @@ async function takeAnswer(
   if (parsed.commands.length === 0 && state.contested.length === 0 && loop.bench.hasReturned?.() === true)
     return attemptProposal(loop, state, answer, proposal, parsed);
   if (parsed.commands.length === 0 && state.red !== null)
-    return { end: await endGivenUp(loop, state, { why: "gave-up" }, proposal.plan) };
+    return judgeRest(loop, state, state.red, proposal.plan);
   if (parsed.commands.length === 0 && state.contested.length > 0)
     return { end: await endUnsettled(loop, state, proposal.plan.trim()) };
   if (parsed.commands.length === 0 && state.proposal !== null) {
     state.answers.push(proposal.plan.trim());
     return commitBench(loop, state, state.attempts, []);
   }
-  return attemptProposal(loop, state, answer, proposal, parsed);
+  const isClaim = parsed.commands.length === 0 && plansWork(proposal.plan);
+  const doubted = isClaim ? doubtClaim(loop, state, proposal.plan.trim(), EMPTY_PATCH) : null;
+  return doubted ?? attemptProposal(loop, state, answer, proposal, parsed);
 }
 
 const NO_PATCH =
   "Your answer holds no patch, so nothing was changed. If something is to be changed, answer with the whole proposal, ## Patch included; if not, answer without saying that it was.";
 
-/** Words are the answer. Those that claim work go back once: models forget the patch, and believe that they wrote it. */
-function takeWords(loop: CoderLoop, state: LoopState, text: string): CoderStep {
-  if (loop.preview || loop.isQuestion === true || !claimsWork(text)) return { end: { kind: "said", text } };
-  if (state.wasDoubted) return { end: { kind: "said", text, claims: true } };
-  state.wasDoubted = true;
-  return { back: NO_PATCH };
+const EMPTY_PATCH =
+  "Your patch is empty, so nothing was changed. If something is to be changed, answer with the whole proposal, the edits included; if not, say in the plan that nothing needs to be done.";
+
+/**
+ * Words that claim work without a patch go back once: models forget the patch, and believe that they wrote it. Null
+ * where nobody expects a change.
+ */
+function doubtClaim(loop: CoderLoop, state: LoopState, claim: string, back: string): CoderStep | null {
+  if (loop.preview || loop.isQuestion === true) return null;
+  if (state.doubted !== null) return { end: { kind: "said", text: claim, claims: true } };
+  state.doubted = claim;
+  return { back };
+}
+
+/**
+ * An empty patch after edits that failed says that the rest is the change. Where checks can judge the rest, they do: green
+ * lands without those edits, and the job says so; red goes back.
+ */
+async function judgeRest(
+  loop: CoderLoop,
+  state: LoopState,
+  red: RedAttempt,
+  plan: string,
+): Promise<CoderStep> {
+  const { bench, tell, chosen } = loop;
+  const isOfEdits = red.failed.some(({ command }) => command.type === "file_edit");
+  if (red.kind === "failing" && isOfEdits && chosen === undefined && bench.changes().length > 0) {
+    tell({ type: "doing", attempt: state.attempts, doing: "checking" });
+    const judged = await bench.judge(state.attempts);
+    if (loop.signal.aborted) return { end: await endStopped(loop, state) };
+    if (judged?.verdict === "red") {
+      state.red = findRedAttempt([], judged);
+      const head = "Without the edits that failed, the rest was judged; nothing has landed yet.";
+      return sendBack(loop, state, { head, report: judged.report, commands: [] });
+    }
+    if (judged?.verdict === "green") {
+      state.red = null;
+      state.answers.push(plan.trim());
+      return commitBench(loop, state, state.attempts, []);
+    }
+  }
+  return { end: await endGivenUp(loop, state, { why: "gave-up" }, plan) };
 }
 
 /** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */

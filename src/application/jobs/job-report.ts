@@ -194,7 +194,10 @@ function chatHeadline(messages: Messages, facts: RanJob, checks: string): string
         ? status
         : `${status}: ${checks}`;
   const { executedCmds: succeeded, totalCmds: total } = facts;
-  return words.sentence({ status, succeeded, total, files: countFiles(facts.changes), checks });
+  const failed = facts.commands.filter(({ success }) => !success).map(({ command }) => command);
+  const isOfEdits = failed.length > 0 && failed.every(({ type }) => type === "file_edit");
+  const said = isOfEdits ? words.appliedWithout(failed.map(({ target }) => oneLine(target))) : status;
+  return words.sentence({ status: said, succeeded, total, files: countFiles(facts.changes), checks });
 }
 
 /** Status and counts, where the rest stands beside it. */

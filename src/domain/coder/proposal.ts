@@ -203,7 +203,7 @@ const CHANGED =
   "(?:fixed|added|changed|updated|implemented|corrected|removed|renamed|replaced|refactored|rewrote|rewritten)";
 /** Sentences of somebody who changed files, in English and Japanese; that tests pass may be seen without a change. */
 const CLAIMS: readonly RegExp[] = [
-  new RegExp(`\\b(?:I|we)(?:['’]ve| have)?(?: now| just| also)? ${CHANGED}\\b(?! nothing| no )`, "i"),
+  new RegExp(`\\b(?:I|we)(?:['’]ve| have)?(?: now| just| also| already)? ${CHANGED}\\b(?! nothing| no )`, "i"),
   new RegExp(`^[\\s*#✅]*${CHANGED}\\b`, "i"),
   /(?:修正|追加|変更|更新|実装|削除)(?:しました|いたしました|済みです)|直しました/,
 ];
@@ -211,6 +211,28 @@ const CLAIMS: readonly RegExp[] = [
 /** Whether words without a patch say that files were changed. */
 export function claimsWork(words: string): boolean {
   return CLAIMS.some((claim) => claim.test(words));
+}
+
+const TO_CHANGE = "(?:fix|add|change|update|implement|correct|remove|rename|replace|refactor|rewrite)";
+/** A plan to change files: a line that begins with it. */
+const PLANS: readonly RegExp[] = [
+  new RegExp(`^[ \\t*#-]*(?:\\d{1,3}[.)] *)?(?:I(?:['’]ll| will) )?${TO_CHANGE}\\b(?! nothing| no )`, "im"),
+  /(?:修正|追加|変更|更新|実装|削除)(?:します|する)|直します/,
+];
+const NOTHING_TO_DO: readonly RegExp[] = [
+  /\b(?:nothing|no (?:\w+ )?(?:changes?|edits?|work))\b[^.\n]{0,20}\b(?:to do|to change|to fix|done|needed|needs?|required|necessary|missing|left)\b/i,
+  /(?<!\bI |\bI have |\bI['’]ve )\balready\b/i,
+  /何も|不要|必要(?:は|が)?(?:ありません|ない)|すでに|既に|変更(?:は|点は)?(?:ありません|なし)/,
+];
+
+/**
+ * Whether the plan of an empty patch speaks of changes, made or to be made. That nothing needs to be done excuses it
+ * where it comes first: after a claim it says that nothing *else* does.
+ */
+export function plansWork(plan: string): boolean {
+  const first = (patterns: readonly RegExp[]) =>
+    Math.min(...patterns.map((pattern) => pattern.exec(plan)?.index ?? Number.POSITIVE_INFINITY));
+  return first([...CLAIMS, ...PLANS]) < first(NOTHING_TO_DO);
 }
 
 /** A wish that is worded as a question. */

@@ -262,6 +262,43 @@ describe("a proposal that cannot run", () => {
     expect(at.asked).toHaveLength(1);
   });
 
+  const EMPTY = proposal(CLAIM, "");
+  const HEAD = "Not done: the coder's answer held no change, whatever it says.";
+
+  test("an empty patch whose plan claims work goes back once, and a patch may follow", async () => {
+    at = await openConversation((_, turn) => (turn === 0 ? EMPTY : proposal("p", "```txt:a.txt\nx\n```")));
+    const reply = await at.send("/code3 make the tests green");
+    expect(at.asked[1]?.messages.at(-1)?.text).toStartWith("Your patch is empty");
+    expect(reply.ok).toBe(true);
+    expect(at.tree()).toEqual({ "a.txt": "x\n" });
+  });
+
+  test("an empty patch that goes on claiming work is no success", async () => {
+    at = await openConversation((_, turn) => (turn === 0 ? CLAIM : EMPTY));
+    const reply = await at.send("/code3 make the tests green");
+    expect(reply).toMatchObject({ ok: false, text: `${HEAD}\n\n${CLAIM}\n\nNothing was changed.`, jobs: [] });
+    expect(at.asked).toHaveLength(2);
+  });
+
+  test("after a doubt, a plan that says that nothing needs to be done is believed", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0 ? EMPTY : proposal("Nothing needs to be done.", ""),
+    );
+    const reply = await at.send("/code3 make the tests green");
+    expect(reply.ok).toBe(true);
+    expect(reply.text).toStartWith("No change");
+  });
+
+  test("words that were doubted are shown where no further answer comes", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0 ? CLAIM : { fails: "bad-request", message: "the key was taken back" },
+    );
+    const reply = await at.send("/code3 make the tests green");
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith(`${HEAD}\n\n${CLAIM}\n\nNothing was changed.\n\n`);
+    expect(reply.text).toContain("the key was taken back");
+  });
+
   test("an answer that was cut goes on where it stopped", async () => {
     const whole = proposal("p", "```txt:a.txt\none line\nanother line of the file\n```");
     const cut = whole.indexOf("line of the");
@@ -316,6 +353,52 @@ describe("a proposal that cannot run", () => {
       'the line "// ... existing code ..." would become part of the file',
     );
     expect(at.read("a.ts")).toBe("two\n");
+  });
+});
+
+describe("an edit that fails, and then an empty patch", () => {
+  const half = `${replace("a.txt", "one", "two")}\n${replace("b.txt", "not there", "x")}`;
+  const open = (
+    check: string,
+    then: (turn: number) => string = () => proposal("b.txt is fine as it is.", ""),
+  ) =>
+    openConversation((_, turn) => (turn === 0 ? proposal("both", half) : then(turn)), {
+      config: `checks: { command: '${check}' }\n`,
+    });
+  const send = async () => {
+    at.write("a.txt", "one\n");
+    at.write("b.txt", "other\n");
+    return at.send("/code3 change a.txt and b.txt");
+  };
+
+  test("is judged by the checks: green lands, and the first line says what was left out", async () => {
+    at = await open("test -f a.txt");
+    const reply = await send();
+    expect(reply.text.split("\n")[0]).toStartWith("Applied, 1 edit left out (b.txt): 1 file, ");
+    expect(reply.text).toContain("b.txt is fine as it is.");
+    expect(reply).toMatchObject({ ok: false, jobs: [{ status: "partly" }] });
+    expect(at.read("a.txt")).toBe("two\n");
+    expect(at.asked).toHaveLength(2);
+  });
+
+  test("red goes back, and what mends it lands whole", async () => {
+    at = await open("! grep -q two a.txt", (turn) =>
+      turn === 1 ? proposal("Enough.", "") : proposal("three", replace("a.txt", "two", "three")),
+    );
+    const reply = await send();
+    expect(at.asked[2]?.messages.at(-1)?.text).toStartWith(
+      "Without the edits that failed, the rest was judged",
+    );
+    expect(reply.ok).toBe(true);
+    expect(at.read("a.txt")).toBe("three\n");
+  });
+
+  test("that nobody can judge stays a preview", async () => {
+    at = await openConversation((_, turn) => (turn === 0 ? proposal("both", half) : proposal("Enough.", "")));
+    const reply = await send();
+    expect(reply.ok).toBe(false);
+    expect(reply.text).toStartWith("Preview, nothing applied");
+    expect(at.read("a.txt")).toBe("one\n");
   });
 });
 

@@ -4,7 +4,10 @@ import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
-const ROUNDS = nightly ? 1000 : 8;
+/** `PICOCLAW_TEST_SEEDS=501-1000` plays a part of the night's rounds. */
+const SEEDS = /^(\d+)-(\d+)$/.exec(process.env.PICOCLAW_TEST_SEEDS ?? "");
+const FIRST = Number(SEEDS?.[1] ?? 1);
+const LAST = Number(SEEDS?.[2] ?? (nightly ? 1000 : 8));
 const CHATS = 3;
 const SAVES = 4;
 
@@ -29,7 +32,7 @@ const set = (text: string, name: string, value: string) =>
 const slotValue = (text: string, name: string) => new RegExp(`${name} = (.*)`).exec(text)?.[1];
 
 test(
-  `${ROUNDS} random interleavings of saves, drafts and jobs lose nothing`,
+  `${LAST - FIRST + 1} random interleavings of saves, drafts and jobs lose nothing`,
   async () => {
     let roll = dice(0);
     at = await openConversation(async ({ messages }) => {
@@ -44,7 +47,7 @@ test(
         : proposal(`Set ${name}`, `\`\`\`txt:a.txt\n${set(shown, name, value)}\`\`\``);
     });
     const chats = Array.from({ length: CHATS }, (_, number) => `chat${number}`);
-    for (let seed = 1; seed <= ROUNDS; seed++) {
+    for (let seed = FIRST; seed <= LAST; seed++) {
       roll = dice(seed);
       at.write("a.txt", slotsOf([...chats, "user", "last"]));
       const saved = { user: "0" };
@@ -78,5 +81,5 @@ test(
       expect({ seed, text }).toEqual({ seed, text: expect.not.stringContaining("<<<<") });
     }
   },
-  nightly ? 1_800_000 : 120_000,
+  nightly || SEEDS !== null ? 1_800_000 : 120_000,
 );

@@ -492,6 +492,9 @@ export const reportTexts = {
   headline: status,
   /** The same of a preview that a hook did not let land. */
   refusedByHook: (said: string) => `${said}: a hook refused it`,
+  /** The status of a job that landed without edits of its own that failed. */
+  appliedWithout: (paths: readonly string[]) =>
+    `Applied, ${paths.length === 1 ? "1 edit" : `${paths.length} edits`} left out (${namePaths(paths.slice(0, 3), paths.length, (rest) => `and ${rest} more`)})`,
   /** The first line in a chat where something changed: what became of it, of how many files, and what checks say. */
   sentence: ({ status: said, files, checks }: ChatSentence): string =>
     [`${said}: ${files === 1 ? "1 file" : `${files} files`}`, checks]

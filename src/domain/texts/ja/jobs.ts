@@ -426,6 +426,8 @@ export const reportTexts: typeof englishReportTexts = {
     `git が無視するもの ${count} 件: ${namePaths(places, places.length, (rest) => `ほか ${rest} 件`)}`,
   headline: (is, failed) => (is === "applied" ? "実行完了！" : status(is, failed)),
   refusedByHook: (said) => `${said}: フックが適用を止めました`,
+  appliedWithout: (paths) =>
+    `適用済み、${paths.length} 件の編集は未適用 (${namePaths(paths.slice(0, 3), paths.length, (rest) => `ほか ${rest} 件`)})`,
   sentence: ({ status: said, succeeded, total, files, checks }) => {
     const first = `${said} (${succeeded}/${total} コマンド成功)`;
     return checks === "" ? first : `${first}: ${files} ファイル、${checks}`;
