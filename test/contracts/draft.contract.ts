@@ -247,6 +247,9 @@ export function describeDrafts(name: string, settings: Settings): void {
         { exitCode: 0, output: "1\nold test\n" },
       ]);
       expect(await green(draft, "cat t/*")).toEqual([{ exitCode: 0, output: "new\nweaker\n" }]);
+      const events = workspace.archive.events(draft.id).map(({ event }) => event);
+      const checked = events.filter((event) => event.type === "check_finished");
+      expect(checked.map(({ altered }) => altered)).toEqual([true, undefined]);
       await draft.discard("test");
     });
 

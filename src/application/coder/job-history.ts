@@ -64,7 +64,10 @@ export function createJobHistory(
           );
   return {
     tell: (groupId) =>
-      (known().get(groupId) ?? []).map((job) => wordPastJob(job, eventsOf(job.jobId))).join("\n"),
+      (known().get(groupId) ?? [])
+        .map((job) => wordPastJob(job, eventsOf(job.jobId)))
+        .filter((told) => told !== "")
+        .join("\n"),
     async difference(groupId) {
       const jobs = known().get(groupId) ?? [];
       // A file that a job made is shown as a file, unless it was not committed.
@@ -119,6 +122,8 @@ function changedLines(diff: string): Map<string, number[]> {
 
 function wordPastJob(job: StoredJob, events: readonly JobEvent[]): string {
   const failures = failuresOf(events);
+  // A draft that was opened for an answer in words.
+  if (job.state === "discarded" && job.changes.length === 0 && failures.length === 0) return "";
   return [
     `${jobStateText(job)} ${changesOf(job.changes)}`.trim(),
     ...passedChecks(events),
@@ -158,7 +163,13 @@ interface Failure {
 
 /** The last failures: of a draft only its last attempt, and its checks over the draft. */
 function failuresOf(events: readonly JobEvent[]): Failure[] {
-  const last = Math.max(0, ...events.map((event) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
+  // An attempt that was only asked for left those before it as the last.
+  const last = Math.max(
+    0,
+    ...events.map((event) =>
+      event.type === "command_started" || isJudgement(event) ? (event.attempt ?? 0) : 0,
+    ),
+  );
   const commands = new Map<number, PatchCommand>();
   const failures: Failure[] = [];
   for (const event of events) {
@@ -171,24 +182,24 @@ function failuresOf(events: readonly JobEvent[]): Failure[] {
       failures.push({ name, output, ...(command !== undefined && { command }) });
     }
     // Attempt 0 is what a coder only tried out.
-    if (
-      event.type === "check_finished" &&
-      event.over === "draft" &&
-      event.attempt > 0 &&
-      event.exit_code !== 0
-    )
+    if (isJudgement(event) && event.attempt > 0 && event.exit_code !== 0)
       failures.push({ name: `check ${event.command} (${exitOf(event.exit_code)})`, output: event.output });
   }
   return failures;
 }
 
+/** A check of the draft as it was: tests that are tried on the old code are meant to fail there. */
+function isJudgement(event: JobEvent): event is Extract<JobEvent, { type: "check_finished" }> {
+  return event.type === "check_finished" && event.over === "draft" && event.altered !== true;
+}
+
 /** The checks that passed over the last attempt, each with the line that counts its tests. */
 function passedChecks(events: readonly JobEvent[]): string[] {
-  const checks = events.filter((event) => event.type === "check_finished");
+  const checks = events.filter(isJudgement);
   const last = Math.max(0, ...checks.map(({ attempt }) => attempt));
   const passed = new Map<string, string>();
-  for (const { over, attempt, command, exit_code, output } of checks) {
-    if (over !== "draft" || attempt !== last || attempt === 0) continue;
+  for (const { attempt, command, exit_code, output } of checks) {
+    if (attempt !== last || attempt === 0) continue;
     if (exit_code === 0) passed.set(command, countLine(output));
     else passed.delete(command);
   }

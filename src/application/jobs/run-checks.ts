@@ -134,6 +134,7 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
     type: "check_finished",
     attempt: request.attempt ?? 0,
     over: request.over,
+    ...(isAltered(request) && { altered: true }),
     command: mask(command),
     exit_code: exitCode,
     output: cutMiddle(whole, JOURNAL_OUTPUT),
@@ -153,6 +154,11 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
 }
 
 const JOURNAL_OUTPUT = 16_384;
+
+/** Whether a check sees other files than those that it is over: a proof of tests, or a canary. */
+function isAltered({ asBefore = [], replaced }: CheckRequest): boolean {
+  return asBefore.length > 0 || (replaced?.size ?? 0) > 0;
+}
 
 /**
  * The paths that git ignores: build folders and caches. Asked inside the view, where the repository's

@@ -44,6 +44,8 @@ export type JobEvent =
       readonly type: "check_finished";
       readonly attempt: number;
       readonly over: "draft" | "baseline";
+      /** Some files were as before, or broken on purpose: its end says nothing of the draft. */
+      readonly altered?: true;
       readonly command: string;
       /** Null when it did not end by itself. */
       readonly exit_code: number | null;

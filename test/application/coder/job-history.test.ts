@@ -105,6 +105,11 @@ test("of a draft only the last attempt counts, its checks too", () => {
   expect(told).toContain("failed: check npm test (exit code 1)\n  | 2 of 9 fail");
 });
 
+test("a draft that was opened for words alone is not told", () => {
+  const dropped = job({ state: "discarded", outcome: "rolled-back", changes: [] });
+  expect(history([dropped]).tell("cli:default#1")).toBe("");
+});
+
 test("another chat's jobs are not told, and not even looked into", async () => {
   const jobs = history([job({ groupId: "line:u#1" })]);
   expect(jobs.tell("line:u#1")).toBe("");
@@ -154,6 +159,33 @@ test("a check that passed is told with the line that counts its tests", () => {
     ],
   }).tell("cli:default#1");
   expect(tap).toBe("Done: modified src/a.ts.\npassed: check tape 'test/*.js' (# pass  769)");
+});
+
+test("tests that were tried on the old code say nothing of the job; a last answer without a patch hides no failure", () => {
+  const check = (exit_code: number, output: string, altered?: true): JobEvent => ({
+    type: "check_finished",
+    attempt: 1,
+    over: "draft",
+    ...(altered && { altered }),
+    command: "npm test",
+    exit_code,
+    output,
+    duration: 1,
+  });
+  const edit: PatchCommand = { type: "file_edit", action: "update", target: "src/b.ts", content: "" };
+  const told = history([job({})], {
+    job_1: [
+      { type: "command_started", index: 0, attempt: 1, command: edit },
+      finished(0, false, "not found", 1),
+      { type: "doing", attempt: 2, doing: "asking", detail: "" },
+      check(0, "9 passing"),
+      check(0, "7 passing", true),
+      check(1, "2 failing", true),
+    ],
+  }).tell("cli:default#1");
+  expect(told).toBe(
+    "Done: modified src/a.ts.\npassed: check npm test (9 passing)\nfailed: file_edit update src/b.ts\n  | not found\n  | exit status 1",
+  );
 });
 
 test("the difference of a message, with the changed lines of its files; earlier messages of the conversation come after", async () => {
