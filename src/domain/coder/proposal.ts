@@ -203,7 +203,10 @@ const CHANGED =
   "(?:fixed|added|changed|updated|implemented|corrected|removed|renamed|replaced|refactored|rewrote|rewritten)";
 /** Sentences of somebody who changed files, in English and Japanese; that tests pass may be seen without a change. */
 const CLAIMS: readonly RegExp[] = [
-  new RegExp(`\\b(?:I|we)(?:['’]ve| have)?(?: now| just| also| already)? ${CHANGED}\\b(?! nothing| no )`, "i"),
+  new RegExp(
+    `\\b(?:I|we)(?:['’]ve| have)?(?: now| just| also| already)? ${CHANGED}\\b(?! nothing| no )`,
+    "i",
+  ),
   new RegExp(`^[\\s*#✅]*${CHANGED}\\b`, "i"),
   /(?:修正|追加|変更|更新|実装|削除)(?:しました|いたしました|済みです)|直しました/,
 ];
