@@ -17,6 +17,7 @@ import { globCompiler } from "../../src/infrastructure/engine/folder-protection.
 import { createProcessRunner } from "../../src/infrastructure/engine/process-runner.ts";
 import { jobsOfThisProcess } from "../../src/infrastructure/engine/running-jobs.ts";
 import { createFarProjectFiles } from "../../src/tools/read/project-files.ts";
+import { QUICK_NPM_PATH } from "../quick-npm.ts";
 import { git } from "./forges/seed-repository.ts";
 
 /** Environments that are folders of this machine: real git and a real shell, no container. */
@@ -196,7 +197,7 @@ async function folderEnvironment(
 }
 
 const VARIABLES = (folder: string) => ({
-  PATH: process.env.PATH ?? "",
+  PATH: QUICK_NPM_PATH,
   // Of this environment alone: what a container has as its home.
   HOME: `${folder}.home`,
   GIT_CONFIG_NOSYSTEM: "1",

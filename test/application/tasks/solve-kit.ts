@@ -27,7 +27,6 @@ import {
   type World,
 } from "../../fakes/forges/world.ts";
 import { createFolderEnvironments } from "../../fakes/task-environments.ts";
-import { QUICK_NPM_PATH } from "../../quick-npm.ts";
 import { openTasks } from "./solve-store-kit.ts";
 
 export const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": null}';
@@ -76,7 +75,7 @@ export function solvePartsFor(
     environments,
     publisher: createPublisher({
       folder: join(folder, "own"),
-      path: QUICK_NPM_PATH,
+      path: process.env.PATH ?? "",
       passed: {},
       timeoutMs: 20_000,
       owner: "test",
