@@ -113,9 +113,9 @@ function resembling(target: MatchTarget, oldKeys: readonly string[]): number[] {
   });
   const keys = target.index.keys("indent").slice(0, MAX_COMPARED_LINES);
   if (!spendBudget(target.budget, keys.length * 20)) return [];
-  const wanted = pairsOf(oldKeys[longest]!);
+  const likenessTo = compareWith(oldKeys[longest]!);
   return keys
-    .map((key, line) => ({ line, score: likeness(wanted, key) }))
+    .map((key, line) => ({ line, score: likenessTo(key) }))
     .filter(({ score }) => score >= WORTH_SHOWING)
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_CANDIDATES)
@@ -128,9 +128,19 @@ function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: nu
   for (let i = 0; i < oldKeys.length; i++) {
     const key = keys[start + i];
     if (key === oldKeys[i]) sum += 1;
-    else if (key !== undefined && spendBudget(target.budget, 20)) sum += likeness(pairsOf(oldKeys[i]!), key);
+    else if (key !== undefined && spendBudget(target.budget, 20)) sum += compareWith(oldKeys[i]!)(key);
   }
   return Math.round((sum / oldKeys.length) * 100) / 100;
+}
+
+/** A whole line that holds the searched one as a part of it: the searched one was cut short. */
+const HOLDS_IT = 0.95;
+/** Shorter ones are part of many lines. */
+const MIN_PART = 8;
+
+function compareWith(wanted: string): (key: string) => number {
+  const pairs = pairsOf(wanted);
+  return (key) => (wanted.length >= MIN_PART && key.includes(wanted) ? HOLDS_IT : likeness(pairs, key));
 }
 
 /** Dice's coefficient over letter pairs: 0 nothing in common, 1 the same pairs. */

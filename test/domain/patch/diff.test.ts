@@ -189,6 +189,16 @@ describe("a diff is one unit", () => {
     );
     expect(tree.text("f")).toBe("a\nb\n");
   });
+  test("a searched line that is a part of one means that one, whatever else resembles it", () => {
+    const whole =
+      'test("of a tag", () => assert.deepEqual(listTasks(tasks, { tag: "t" }), ["  2   b  (t)"]));';
+    const tree = new MemoryTree().put("f", `test("open first, by priority", () => {\n});\n${whole}\n`);
+    const patch = '--- a/f\n+++ b/f\n@@ -3 +3 @@\n-test("of a tag", () =>\n+x\n';
+    const plan = planEdit({ kind: "diff", files: files(patch) }, tree, planOptions);
+    expect(plan.ok).toBe(false);
+    expect(formatEditReport(plan.reports)).toContain(`Did you mean:\n  line 3 (95 % alike)\n    3| ${whole}`);
+  });
+
   test("the report of a success names lines and how they were found", () => {
     const tree = new MemoryTree().put("f", "a \nb\n");
     const plan = planEdit(
