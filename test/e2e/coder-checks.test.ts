@@ -78,7 +78,7 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   expect(ran.out).toStartWith("Not applied: checks got worse");
   expect(ran.out).toContain("Newly failing or missing: one is one");
   expect(ran.out).toMatch(
-    /1 changed file is staged\. To apply exactly this: \/apply (job_\w+) {3}To see it: \/diff \1 {3}To throw it away: \/discard \1\n/,
+    /1 changed file is staged\. To apply exactly this: picoclaw apply --job (job_\w+)\nTo see it: picoclaw show \1 --diff\nTo throw it away: picoclaw discard \1\n/,
   );
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);

@@ -317,7 +317,7 @@ describe("a head that does not behave", () => {
     const silent = await cli.send("/head claude-code x");
     expect(silent.out).toContain("it said nothing for 2 seconds");
     expect([silent.code, cli.read("a.txt")]).toEqual([1, "one\n"]);
-    expect(silent.out).toContain("/apply");
+    expect(silent.out).toContain("picoclaw apply --job");
     const config = join(cli.home, "config.yaml");
     writeFileSync(config, readFileSync(config, "utf8").replace("silence: 2,", "silence: 250,"));
     cli.plays([{ floods: 300 * 1024 ** 2 }]);

@@ -28,7 +28,7 @@ function project(expected: string): string {
   expect(first.code).toBe(0);
   // Another job changes other lines of the same file.
   expect(cli.chat("/code3 set four in values.mjs").code).toBe(0);
-  return /\/undo (job_\w+)/.exec(first.out)?.[1] ?? "";
+  return /picoclaw undo (job_\w+)/.exec(first.out)?.[1] ?? "";
 }
 
 withChecks("the checks run over it, and it can itself be undone", () => {

@@ -1,4 +1,5 @@
 import { describeEvent } from "../../application/chat/describe-event.ts";
+import { wordReply } from "../../application/chat/reply-words.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { ROUTES, readRoute } from "../../domain/config/route.ts";
@@ -223,7 +224,7 @@ async function sendOne(
     else if (!json) streamed = progress.event(event) || streamed;
   };
   try {
-    const reply = await opened.conversation.handle(
+    const answered = await opened.conversation.handle(
       {
         channel: "cli",
         chatId,
@@ -234,6 +235,8 @@ async function sendOne(
       },
       { signal: abort.signal, onEvent },
     );
+    // Its reader is back in a shell, where `/undo` is no command.
+    const reply = { ...answered, text: wordReply(opened.messages.locale, answered, "terminal") };
     progress.end();
     isAnswered = true;
     if (events) line({ type: "reply", ...chatReplyJson(reply) });

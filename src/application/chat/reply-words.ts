@@ -28,7 +28,7 @@ import {
   wordRefusal,
   wordStatus,
 } from "../jobs/job-report.ts";
-import { changeLines, describeConflicts } from "../jobs/word-notes.ts";
+import { changeLines, describeConflicts, type Surface } from "../jobs/word-notes.ts";
 
 /** The way of a coder to its result: plain JSON, kept with the reply. */
 export interface CoderFacts {
@@ -179,17 +179,18 @@ export function say<Name extends NamedTextKey>(
   return { kind: "say", name, with: filledWith };
 }
 
-export function wordPieces(locale: Locale, said: readonly ReplyPiece[]): string {
+/** `at`: how the reader gives the commands that a reply names. */
+export function wordPieces(locale: Locale, said: readonly ReplyPiece[], at: Surface = "chat"): string {
   let text = "";
-  for (const [at, piece] of said.entries()) {
-    const worded = wordPiece(locale, piece);
+  for (const [index, piece] of said.entries()) {
+    const worded = wordPiece(locale, piece, at);
     if (worded === "") continue;
-    text += text === "" ? worded : `${said[at - 1]?.kind === "heading" ? "\n" : "\n\n"}${worded}`;
+    text += text === "" ? worded : `${said[index - 1]?.kind === "heading" ? "\n" : "\n\n"}${worded}`;
   }
   return text;
 }
 
-function wordPiece(locale: Locale, piece: ReplyPiece): string {
+function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
   const messages = messagesFor(locale);
   const chat = chatMessagesFor(locale);
   switch (piece.kind) {
@@ -206,7 +207,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece): string {
       const risk = piece.risk === undefined ? "" : chat.riskNote(piece.risk);
       const plan = [piece.plan, risk].filter((line) => line !== "").join("\n");
       const checks = piece.checks === undefined ? "" : checksMessagesFor(locale).headline(piece.checks);
-      return wordChatJob(messages, piece.facts, plan, checks);
+      return wordChatJob(messages, piece.facts, plan, { checks, at });
     }
     case "refusal": {
       const why = wordRefusal(messages, piece.facts);
@@ -218,7 +219,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece): string {
     case "coder":
       return wordCoder(locale, piece.facts);
     case "action":
-      return wordAction(messages, piece.facts, "chat");
+      return wordAction(messages, piece.facts, at);
     case "loop-status": {
       const { failedCmds } = piece;
       return wordStatus(messages, { status: failedCmds > 0 ? "partly" : "applied", failedCmds });
@@ -229,7 +230,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece): string {
         piece.outward === null ? "" : wordOutward(chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),
         (piece.guarded ?? []).length === 0 ? "" : messages.protectedCreated(piece.guarded ?? []),
-        piece.undo === null ? "" : reportMessages(locale).undoHint.chat(piece.undo),
+        piece.undo === null ? "" : reportMessages(locale).undoHint[at](piece.undo),
       ]);
   }
 }
@@ -270,8 +271,8 @@ export function replyPieces(locale: Locale, { text, said }: StoredReply): readon
 }
 
 /** A reply in the reader's language. */
-export function wordReply(locale: Locale, reply: StoredReply): string {
-  return wordPieces(locale, replyPieces(locale, reply));
+export function wordReply(locale: Locale, reply: StoredReply, at: Surface = "chat"): string {
+  return wordPieces(locale, replyPieces(locale, reply), at);
 }
 
 /** The content of a job's card, piece by piece: status, files and buttons are drawn from the current job. */

@@ -160,8 +160,20 @@ export function wordJob(messages: Messages, facts: RanJob): string {
 const CHAT_ERROR = 1_500;
 const CHAT_OUTPUT = 1_200;
 
+interface ChatJobStyle {
+  /** What the project's checks say, in few words. */
+  readonly checks?: string;
+  /** How the reader goes on. */
+  readonly at?: Surface;
+}
+
 /** The same in a chat: beside its plan, only the commands that failed and what programs printed. */
-export function wordChatJob(messages: Messages, facts: RanJob, plan: string, checks = ""): string {
+export function wordChatJob(
+  messages: Messages,
+  facts: RanJob,
+  plan: string,
+  { checks = "", at = "chat" }: ChatJobStyle = {},
+): string {
   const words = reportMessages(messages.locale);
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
@@ -179,7 +191,7 @@ export function wordChatJob(messages: Messages, facts: RanJob, plan: string, che
     changeLines(messages, facts.changes, facts.lineCounts),
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
     wordAllNotes(messages, facts).join("\n"),
-    closing(messages, facts, "chat").join("\n"),
+    closing(messages, facts, at).join("\n"),
   ]);
 }
 

@@ -532,7 +532,7 @@ export const reportTexts = {
     `Nothing was ${action === "redo" ? "brought in again" : "taken back"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
   previewHint: {
     terminal: (jobId: string, files: number) =>
-      `${changedFiles(files)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo throw it away: picoclaw discard ${jobId}`,
+      `${changedFiles(files)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo see it: picoclaw show ${jobId} --diff\nTo throw it away: picoclaw discard ${jobId}`,
     chat: (jobId: string, files: number) =>
       `${changedFiles(files)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
   },

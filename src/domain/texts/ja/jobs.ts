@@ -461,7 +461,7 @@ export const reportTexts: typeof englishReportTexts = {
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   previewHint: {
     terminal: (jobId, files) =>
-      `${files} 件のファイルを変更。適用するには: picoclaw apply --job ${jobId}\n破棄するには: picoclaw discard ${jobId}`,
+      `${files} 件のファイルを変更。適用するには: picoclaw apply --job ${jobId}\n差分を見るには: picoclaw show ${jobId} --diff\n破棄するには: picoclaw discard ${jobId}`,
     chat: (jobId, files) =>
       `${files} 件のファイルを変更。適用するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
   },
