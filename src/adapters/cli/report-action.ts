@@ -1,4 +1,5 @@
 import { type ActionCode, type ActionFacts, wordAction } from "../../application/jobs/action-report.ts";
+import { changedFiles } from "../../domain/jobs/result.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import { fail, printable, styleReport } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -34,7 +35,7 @@ export async function reportAction(
 }
 
 export function swappedJson({ done }: ActionFacts): readonly Record<string, unknown>[] {
-  return done.map(({ jobId, changes, left }) => ({ job_id: jobId, changes, left }));
+  return done.map(({ jobId, changes, left }) => ({ job_id: jobId, changes: changedFiles(changes), left }));
 }
 
 const USAGE: readonly ActionCode[] = ["unknown-job", "not-a-preview"];

@@ -11,7 +11,7 @@ import { foldChanges, foldedLines } from "../../application/jobs/word-notes.ts";
 import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
-import { countFiles } from "../../domain/jobs/result.ts";
+import { changedFiles, countFiles } from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
@@ -62,7 +62,9 @@ export function describeJob(
     }),
     "",
     messages.changesHeader(countFiles(job.changes)),
-    ...(all ? job.changes : folded.files).map(({ path, kind }) => `  ${kind} ${shownPath(path)}`),
+    ...(all ? changedFiles(job.changes) : folded.files).map(
+      ({ path, kind }) => `  ${kind} ${shownPath(path)}`,
+    ),
     ...(all ? [] : foldedLines(messages, folded)),
     ...wordAllNotes(messages, facts),
     ...(job.state === "staged" && job.unsettled === undefined

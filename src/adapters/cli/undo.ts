@@ -1,6 +1,7 @@
 import { takeBackFacts } from "../../application/jobs/action-report.ts";
 import { chooseJobs, type TakeBack } from "../../application/jobs/undo-job.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import { changedFiles } from "../../domain/jobs/result.ts";
 import { printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -45,12 +46,10 @@ function list(
   const chosen = chooseJobs(opened.workspace, request);
   if (chosen === "unknown" || chosen === "nothing")
     return report(program, opened, { status: chosen, name: request.name ?? "" }, request.direction, json);
-  if (json)
-    program.out(
-      `${JSON.stringify({ jobs: chosen.map(({ jobId, changes }) => ({ job_id: jobId, changes })) })}\n`,
-    );
+  const jobs = chosen.map(({ jobId, changes }) => ({ job_id: jobId, changes: changedFiles(changes) }));
+  if (json) program.out(`${JSON.stringify({ jobs })}\n`);
   else
-    for (const { jobId, changes } of chosen) {
+    for (const { job_id: jobId, changes } of jobs) {
       const paths = changes.map(({ path }) => path);
       program.out(printable(`${messages.undoList(jobId, paths)}\n`));
     }

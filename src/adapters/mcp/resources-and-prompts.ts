@@ -2,6 +2,7 @@ import type { GetPromptResult, Prompt } from "@modelcontextprotocol/sdk/types.js
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
+import { changedFiles } from "../../domain/jobs/result.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { McpHost } from "./host.ts";
 
@@ -90,7 +91,7 @@ function detailsOf(job: StoredJob, host: Pick<McpHost, "archive" | "mask">): str
   const whole = stringify({ ...details, events: host.archive.events(job.jobId) }, host);
   if (whole.length <= MOST_CHARS) return whole;
   const left_out = `events, and changes past ${MOST_CHANGES}: picoclaw show ${job.jobId} --json`;
-  return stringify({ ...details, changes: job.changes.slice(0, MOST_CHANGES), left_out }, host);
+  return stringify({ ...details, changes: changedFiles(job.changes).slice(0, MOST_CHANGES), left_out }, host);
 }
 
 function stringify(value: object, { mask }: Pick<McpHost, "mask">): string {

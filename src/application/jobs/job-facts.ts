@@ -1,5 +1,5 @@
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
-import { type CommandResult, countFiles, type RanJob } from "../../domain/jobs/result.ts";
+import { type CommandResult, changedFiles, countFiles, type RanJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, IndexedJob, JobEvent, JournalLine, StoredJob } from "../ports/jobs.ts";
 import { notesOfInterruptions } from "./execution.ts";
@@ -122,7 +122,7 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     failed_cmds: job.failedCmds,
     ...(job.gitCommit !== undefined && { git_commit: job.gitCommit }),
     change_count: job.changeCount,
-    ...(job.changes !== undefined && { changes: job.changes }),
+    ...(job.changes !== undefined && { changes: changedFiles(job.changes) }),
     bytes: job.bytes,
     ...(job.interruptions !== undefined && { interruptions: job.interruptions }),
     undo: toUndoState(job),

@@ -1,5 +1,5 @@
 import type { Note } from "../../domain/jobs/note.ts";
-import { type Change, type Conflict, countFiles } from "../../domain/jobs/result.ts";
+import { type Change, type Conflict, changedFiles, countFiles } from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/line-counts.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
@@ -151,8 +151,9 @@ interface Folded {
   readonly ignored: readonly Change[];
 }
 
-/** The changes that a reader looks for, apart from git's bookkeeping and from paths that git ignores. */
-export function foldChanges(changes: readonly Change[]): Folded {
+/** The changed files that a reader looks for, apart from git's bookkeeping and from paths that git ignores. */
+export function foldChanges(all: readonly Change[]): Folded {
+  const changes = changedFiles(all);
   const gitOf = ({ path }: Change) => /^(?:.*?\/)?\.git(?=\/)/s.exec(path)?.[0];
   const own = changes.filter((change) => gitOf(change) === undefined);
   const git = new Map<string, number>();

@@ -14,10 +14,17 @@ export interface Change {
   readonly ignored?: string;
 }
 
-/** The number of changed files that every report says. Folders that came or went with their files are no files. */
-export function countFiles(changes: readonly Pick<Change, "path">[]): number {
+/**
+ * The changes that every report lists and counts. A folder that came or went with its files is none of them; one that was
+ * a file before, or got another mode, is.
+ */
+export function changedFiles<One extends Pick<Change, "path" | "kind">>(changes: readonly One[]): One[] {
   const folders = new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/")))));
-  return changes.reduce((sum, { path }) => (folders.has(path) ? sum : sum + 1), 0);
+  return changes.filter(({ path, kind }) => kind === "modified" || !folders.has(path));
+}
+
+export function countFiles(changes: readonly Change[]): number {
+  return changedFiles(changes).length;
 }
 
 /** The kind of failure in a command's error text, where the user can be given more than that text. */

@@ -1,10 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { say, wordCard, wordPieces, wordReply } from "../../../src/application/chat/reply-words.ts";
+import {
+  type ReplyPiece,
+  say,
+  wordCard,
+  wordPieces,
+  wordReply,
+} from "../../../src/application/chat/reply-words.ts";
 import { previewFacts, takeBackFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
-import { storedFacts, toListedJob } from "../../../src/application/jobs/job-facts.ts";
+import { storedFacts, toJobJson, toListedJob } from "../../../src/application/jobs/job-facts.ts";
 import { toResultJson, wordChatJob, wordJob } from "../../../src/application/jobs/job-report.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
-import type { RanJob } from "../../../src/domain/jobs/result.ts";
+import { changedFiles, type RanJob } from "../../../src/domain/jobs/result.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { createBench, edit, shell } from "./worker-kit.ts";
 
@@ -23,25 +29,79 @@ async function factsOf(...run: Parameters<typeof bench.execute>): Promise<RanJob
   return facts;
 }
 
-test("every report of a job counts the same files, without the folders that came with them", async () => {
+test("every report of a job lists and counts the same files, without the folders that came with them", async () => {
   const commands = [edit("create", "a/b/c", "1"), edit("create", "d", "1")];
   const staged = await factsOf(commands, { preview: true });
   const facts = await factsOf(commands, {});
   expect(facts.changes).toHaveLength(4);
   expect(firstLine(wordChatJob(en, facts, "p"))).toBe("Applied: 2 files");
   for (const word of [wordJob, (...of: Parameters<typeof wordJob>) => wordChatJob(...of, "p")]) {
-    expect(word(en, facts)).toContain("\nChanged files: 2\n  A a\n  A a/b\n");
-    expect(word(ja, facts)).toContain("\n変更されたファイル: 2 件\n");
+    expect(word(en, facts)).toMatch(/\nChanged files: 2\n {2}A a\/b\/c.*\n {2}A d.*\n\n/);
+    expect(word(ja, facts)).toContain("\n変更されたファイル: 2 件\n  A a/b/c");
     expect(word(en, staged)).toContain("\n2 changed files are staged. ");
     expect(word(ja, staged)).toContain("\n2 件のファイルを変更。");
   }
   const { archive } = await bench.open();
   const stored = archive.read(facts.jobId) as StoredJob;
-  expect(toListedJob(stored).changeCount).toBe(2);
+  const listed = [
+    { path: "a/b/c", kind: "added" },
+    { path: "d", kind: "added" },
+  ] as const;
+  expect(toJobJson(toListedJob(stored), false)).toMatchObject({ change_count: 2, changes: listed });
+  expect(toResultJson(en, facts).changes).toEqual(listed);
   expect(archive.events(facts.jobId).map(({ event }) => event)).toContainEqual({
     type: "committed",
     changes: 2,
   });
+});
+
+test("a folder that was a file before, or got another mode, is a change beside those inside", () => {
+  const changes = [
+    { path: "was-a-file", kind: "modified" },
+    { path: "was-a-file/new", kind: "added" },
+    { path: "gone", kind: "deleted" },
+    { path: "gone/inside", kind: "deleted" },
+    { path: "empty", kind: "added" },
+  ] as const;
+  expect(changedFiles(changes).map(({ path }) => path)).toEqual([
+    "was-a-file",
+    "was-a-file/new",
+    "gone/inside",
+    "empty",
+  ]);
+});
+
+test("a reply names the commands of the place where it is read: a shell's or a chat's", async () => {
+  const create = [edit("create", "a", "1")];
+  const staged = await factsOf(create, { preview: true });
+  const applied = await factsOf(create, {});
+  const workspace = await bench.open();
+  const undone = takeBackFacts(workspace, "undo", await workspace.takeBack({ direction: "undo" }));
+  const said: ReplyPiece[] = [
+    { kind: "job", facts: staged, plan: "p" },
+    { kind: "job", facts: applied, plan: "p" },
+    { kind: "action", facts: undone },
+    { kind: "loop", changes: [], outward: null, evictions: [], undo: "job_1_aaaaaaaa" },
+  ];
+  const commandsIn = (text: string) => text.match(/picoclaw \w+|(?<=[\s:])\/\w+/g);
+  for (const locale of ["en", "ja"] as const) {
+    expect(commandsIn(wordReply(locale, { text: "", said }, "terminal"))).toEqual([
+      "picoclaw apply",
+      "picoclaw show",
+      "picoclaw discard",
+      "picoclaw undo",
+      "picoclaw redo",
+      "picoclaw undo",
+    ]);
+    expect(commandsIn(wordReply(locale, { text: "", said }))).toEqual([
+      "/apply",
+      "/diff",
+      "/discard",
+      "/undo",
+      "/redo",
+      "/undo",
+    ]);
+  }
 });
 
 describe("the first line of a report is what became of the job:", () => {
