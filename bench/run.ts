@@ -26,6 +26,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
   chat: async () => (await import("./chat.ts")).chatMessage(),
   serve: async (options) => (await import("./serve.ts")).serveConsole(options),
+  soak: async () => (await import("./serve-soak.ts")).serveSoak(),
   queue: async () => (await import("./queue.ts")).queueAlone(),
   fleet: async () => (await import("./fleet.ts")).fleet(),
   channels: async () => (await import("./serve-channels.ts")).serveChannels(),
@@ -36,8 +37,8 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 
-/** It asks a model that may cost money, so it runs only when it is named. */
-const BY_NAME_ONLY = ["real"];
+/** One asks a model that may cost money, one takes half an hour: they run only when they are named. */
+const BY_NAME_ONLY = ["real", "soak"];
 
 const { values, positionals: wanted } = parseArgs({
   options: { long: { type: "boolean" }, tasks: { type: "string" }, recorded: { type: "boolean" } },

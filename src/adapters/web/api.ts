@@ -1,8 +1,9 @@
 import { Hono } from "hono";
 import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
-import { diffText, giveWay, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
+import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
+import { giveWay } from "../../application/platform/give-way.ts";
 import type { Reply, Route } from "../../application/ports/chat.ts";
 import type { Attachment, Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
 import type { Viewer } from "../../application/serve/access.ts";

@@ -12,13 +12,29 @@ export function createLineOutput(pass: (text: string) => void): HeldOutput {
   return holdOutput(pass, (pending) => pending.lastIndexOf("\n") + 1);
 }
 
+/** Every word of a line is masked with what stands before it on the line: so much of it at most, as long as that changes nothing. */
+const MASKED_AGAIN = 400;
+const KEPT_BEFORE = 200;
+/** What cannot be let go is masked again after it has grown by so much. */
+const GROWN = 1 / 16;
+/** Longer than any key. */
+const LONGEST_HELD = 64 * 1024;
+
 /**
  * The same for words that a person reads as they come. Each line is masked as far as it has come, and only what no later
  * letter can change is passed on: a secret holds no blank, so its word waits until it has ended, and a key waits for its end.
+ * The beginning of a long line is let go where the rest reads the same without it.
  */
 export function createWordOutput(mask: (text: string) => string, pass: (text: string) => void): HeldOutput {
   let line = "";
   let passed = "";
+  /** How long the line was when it was masked last. */
+  let looked = 0;
+  const begin = (rest: string) => {
+    line = rest;
+    passed = "";
+    looked = 0;
+  };
   const show = (until: number, isWhole: boolean) => {
     const masked = mask(line.slice(0, until));
     if (masked.startsWith(passed)) {
@@ -32,26 +48,48 @@ export function createWordOutput(mask: (text: string) => string, pass: (text: st
       passed = masked;
     }
   };
+  const letGo = () => {
+    const cut = endOfWords(line, line.length - KEPT_BEFORE);
+    const rest = line.slice(cut);
+    // The first word of the rest has ended, too: it may be the secret whose name stands before.
+    if (cut === 0 || !/[^!-~]/.test(rest.trimStart())) return;
+    const head = mask(line.slice(0, cut));
+    if (!passed.startsWith(head) || head + mask(rest) !== mask(line)) return;
+    line = rest;
+    passed = passed.slice(head.length);
+    looked = rest.length;
+  };
   return {
     add(text) {
       line += text;
-      for (;;) {
-        const end = endOfPiece(line);
-        if (end === 0) break;
+      for (let end = endOfPiece(line); end > 0; end = endOfPiece(line)) {
         show(end, true);
-        line = line.slice(end);
-        passed = "";
+        begin(line.slice(end));
+      }
+      if (line.length > MASKED_AGAIN && line.length - looked < line.length * GROWN) return;
+      looked = line.length;
+      if (line.length > LONGEST_HELD) {
+        show(line.length, true);
+        return begin("");
       }
       if (line.includes("-----BEGIN ")) return;
-      const word = line.length > LONGEST_LINE ? line.length : line.search(/[!-~]*$/);
+      const word = line.length > LONGEST_LINE ? line.length : endOfWords(line, line.length);
       if (word > 0) show(word, false);
+      if (line.length > MASKED_AGAIN) letGo();
     },
     end() {
       if (line !== "") show(line.length, true);
-      line = "";
-      passed = "";
+      begin("");
     },
   };
+}
+
+/** Just past the last character before `until` that no secret holds. */
+function endOfWords(text: string, until: number): number {
+  let end = until;
+  const isWord = (code: number) => code > 0x20 && code < 0x7f;
+  while (end > 0 && isWord(text.charCodeAt(end - 1))) end -= 1;
+  return end;
 }
 
 /** Just past the next line, or past the whole of a private key; 0 where it has not come yet. */

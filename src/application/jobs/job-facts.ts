@@ -204,11 +204,6 @@ export function createPause(): (bytes: number) => Promise<void> {
   };
 }
 
-/** Everything else of the process goes on before the next piece of work. */
-export function giveWay(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
-}
-
 function decode(bytes: Uint8Array | null): string | null {
   if (bytes === null) return "";
   if (bytes.subarray(0, 8000).includes(0)) return null;

@@ -1,3 +1,4 @@
+import { giveWay } from "../platform/give-way.ts";
 import type {
   Model,
   ModelAnswer,
@@ -67,6 +68,9 @@ function withDeadline(signal: AbortSignal, deadline: AbortSignal | undefined): A
   return deadline === undefined ? signal : AbortSignal.any([signal, deadline]);
 }
 
+/** Characters of an answer. A server may send a whole one at once, and each of its words is looked at. */
+const MOST_IN_ONE_GO = 4_000;
+
 async function askModelOnce(
   model: Model,
   request: ModelRequest,
@@ -74,11 +78,17 @@ async function askModelOnce(
 ): Promise<Completion> {
   const { signal } = request;
   if (signal.aborted || deadline?.aborted) return failedCompletion(ABORTED, signal);
+  let inOneGo = 0;
   for await (const event of model.generate({ ...request, signal: withDeadline(signal, deadline) })) {
     if (event.type === "finished") return toCompletion(event.answer);
     if (event.type === "failed") return failedCompletion(event.failure, signal);
     if (event.type === "text") onText?.(event.text);
     if (event.type === "retrying") onRetry?.(event);
+    if (event.type !== "text" && event.type !== "reasoning") continue;
+    inOneGo += event.text.length;
+    if (inOneGo < MOST_IN_ONE_GO) continue;
+    inOneGo = 0;
+    await giveWay();
   }
   // The port promises an end; a stream without one lost it.
   return failedCompletion(

@@ -76,10 +76,45 @@ test("words are passed on as they come, and no piece of a secret is, however the
     }),
     { numRuns: cases(200) },
   );
+  const far = "all the words of a long line and 日本語も、 ".repeat(40);
+  const long = `${far}${key} ${far}password: "a b c d e f 1" ${far}TOKEN= ${"x".repeat(300)}1 ${far}`;
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 700 }), fc.integer({ min: 0, max: 99 }), (step, from) => {
+      const seen: string[] = [];
+      const output = createWordOutput(maskSecrets, (piece) => seen.push(piece));
+      output.add(long.slice(0, from));
+      for (let at = from; at < long.length; at += step) output.add(long.slice(at, at + step));
+      output.end();
+      expect(seen.join("")).toBe(maskSecrets(long));
+    }),
+    { numRuns: cases(40) },
+  );
   const seen: string[] = [];
   const output = createWordOutput(maskSecrets, (piece) => seen.push(piece));
   for (const word of ["The ", "first ", "words "]) output.add(word);
   expect(seen).toEqual(["The ", "first ", "words "]);
+});
+
+test.each([
+  ["words", "word "],
+  ["Japanese", "日本語。"],
+  ["one word", "abcdefgh"],
+  ["a password without an end", 'password: "ab cd '],
+  ["a key without an end", "-----BEGIN PRIVATE KEY-----abcd"],
+])("a line of %s that is twice as long is masked twice as much, not four times", (_, word) => {
+  const maskedFor = (words: number) => {
+    let characters = 0;
+    const mask = (text: string) => {
+      characters += text.length;
+      return maskSecrets(text);
+    };
+    const output = createWordOutput(mask, () => {});
+    for (let n = 0; n < words; n += 1) output.add(word);
+    output.end();
+    return characters;
+  };
+  expect(maskedFor(8_000)).toBeLessThan(2.5 * maskedFor(4_000));
+  expect(maskedFor(8_000)).toBeLessThan(8_000 * word.length * 200);
 });
 
 test("the file that is meant comes first among 20,000", () => {

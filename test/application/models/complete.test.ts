@@ -116,3 +116,27 @@ test("a stream without an end is a lost one", async () => {
   };
   expect(told(await complete(model, ask()))).toBe("failed: cut-off");
 });
+
+test("an answer that comes all at once leaves the process to others every few thousand characters", async () => {
+  async function* generate(): AsyncGenerator<ModelEvent, void> {
+    for (let n = 0; n < 1_000; n += 1)
+      yield { type: n % 2 === 0 ? "text" : "reasoning", text: "a".repeat(100) };
+  }
+  const model = { generate } as unknown as Model;
+  const steps: number[] = [];
+  let characters = 0;
+  let before = 0;
+  const look = () => {
+    steps.push(characters - before);
+    before = characters;
+    timer = setImmediate(look);
+  };
+  let timer = setImmediate(look);
+  const onText = (text: string) => {
+    characters += text.length;
+  };
+  await complete(model, ask(), { onText });
+  clearImmediate(timer);
+  expect(characters).toBe(50_000);
+  expect(Math.max(...steps, characters - before)).toBeLessThanOrEqual(4_100);
+});

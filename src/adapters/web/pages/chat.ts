@@ -1,5 +1,6 @@
 import { type ReplyPiece, replyPieces, wordPieces } from "../../../application/chat/reply-words.ts";
 import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
+import { giveWay } from "../../../application/platform/give-way.ts";
 import type { Reply } from "../../../application/ports/chat.ts";
 import type { Chat, ChatKey, Exchange, InboundMessage } from "../../../application/ports/serve.ts";
 import type { Viewer } from "../../../application/serve/access.ts";
@@ -170,7 +171,7 @@ async function renderExchanges(context: PageContext, view: ChatView): Promise<re
   const rendered: Markup[] = [];
   for (const exchange of view.exchanges) {
     rendered.push(exchangeView(context, view, exchange));
-    await new Promise((resolve) => setImmediate(resolve));
+    await giveWay();
   }
   return rendered;
 }

@@ -5,7 +5,7 @@ import {
   type JobQuery,
   type ViewedJob,
 } from "../../../application/fleet/viewer-jobs.ts";
-import { giveWay, storedFacts } from "../../../application/jobs/job-facts.ts";
+import { storedFacts } from "../../../application/jobs/job-facts.ts";
 import {
   wordJobBriefly,
   wordJobNotes,
@@ -17,6 +17,7 @@ import {
   type RunningThing,
   wordRunningThing,
 } from "../../../application/jobs/running-things.ts";
+import { giveWay } from "../../../application/platform/give-way.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
