@@ -1,6 +1,7 @@
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { type CommandResult, changedFiles, countFiles, type RanJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { giveWay } from "../platform/give-way.ts";
 import type { FileDifference, IndexedJob, JobEvent, JournalLine, StoredJob } from "../ports/jobs.ts";
 import { notesOfInterruptions } from "./execution.ts";
 

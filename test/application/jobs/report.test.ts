@@ -76,7 +76,11 @@ test("a reply names the commands of the place where it is read: a shell's or a c
   const staged = await factsOf(create, { preview: true });
   const applied = await factsOf(create, {});
   const workspace = await bench.open();
-  const undone = takeBackFacts(workspace, "undo", await workspace.takeBack({ direction: "undo" }));
+  const undone = takeBackFacts(
+    workspace,
+    "undo",
+    await workspace.takeBack({ direction: "undo", force: false }),
+  );
   const said: ReplyPiece[] = [
     { kind: "job", facts: staged, plan: "p" },
     { kind: "job", facts: applied, plan: "p" },
