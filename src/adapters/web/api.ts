@@ -15,6 +15,7 @@ import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job-status.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import type { RefusedJob } from "../../domain/jobs/result.ts";
 import { MOST_IMAGES } from "../../domain/models/image.ts";
+import { refuseLongPatch } from "../../domain/patch/parse-patch.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
@@ -77,6 +78,9 @@ export function jobApi(app: Api, { host }: Web): void {
     if (!MODES.includes(mode as (typeof MODES)[number]))
       return apiFailure(400, "bad-mode", `mode: one of ${MODES.join(", ")}`);
     if (typeof atomic !== "boolean") return apiFailure(400, "bad-atomic", "atomic: true or false");
+    const long = refuseLongPatch(patch);
+    if (long !== null) return apiFailure(413, long.code, long.message);
+    await giveWay();
     const facts = await viewerJobs.run(c.var.viewer, {
       patch,
       mode: mode as (typeof MODES)[number],

@@ -114,7 +114,9 @@ export function createConsole(web: Web): WebApp {
   app.use("*", async (c, next) => {
     const { person } = c.env;
     if (c.req.method !== "GET" && c.req.method !== "HEAD") {
-      const { fields: form, files } = await readForm(c.req.raw);
+      const sent = await readForm(c.req.raw);
+      if (sent instanceof Response) return sent;
+      const { fields: form, files } = sent;
       if (!isOurOrigin(c.req.raw) || form.get("csrf") !== person.session.csrf) {
         const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
         return c.html(standalonePage(web, c.req.raw, t.forbiddenTitle, t.stale), 403);

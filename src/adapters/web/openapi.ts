@@ -360,6 +360,7 @@ export function openApi(version: string): Json {
             "200": ok("It ran; `result` says with what success.", knownSchemaRef("Ran")),
             "400": failed("Something in the body is not right."),
             "409": failed("It was refused before anything ran."),
+            "413": failed("More than 50,000 lines or brackets."),
             "422": failed("This is no patch."),
           },
         }),

@@ -7,10 +7,32 @@ export interface SentForm {
   readonly files: readonly File[];
 }
 
+/** No form of ours has more than a few dozen. */
+const MOST_FIELDS = 1_000;
+/** A message and a patch have limits of their own; everything else is a setting or a name. */
+const LONGEST_FIELD = 100_000;
+const LONG_FIELDS: ReadonlySet<string> = new Set(["text", "patch"]);
+
 /** A form of ours, with files or without; what is neither is an empty one. */
-export async function readForm(request: Request): Promise<SentForm> {
-  if (!request.headers.get("content-type")?.startsWith("multipart/form-data"))
-    return { fields: new URLSearchParams(await request.text()), files: [] };
+export async function readForm(request: Request): Promise<SentForm | Response> {
+  const form = await readFields(request);
+  if (form === null || form.fields.size > MOST_FIELDS) return refuseBody(413);
+  for (const [name, value] of form.fields)
+    if (value.length > LONGEST_FIELD && !LONG_FIELDS.has(name)) return refuseBody(413);
+  return form;
+}
+
+/** Null where there are too many to be read. */
+async function readFields(request: Request): Promise<SentForm | null> {
+  if (!request.headers.get("content-type")?.startsWith("multipart/form-data")) {
+    const text = await request.text();
+    let at = 0;
+    for (let count = 0; at !== -1; count += 1) {
+      if (count > MOST_FIELDS) return null;
+      at = text.indexOf("&", at + 1);
+    }
+    return { fields: new URLSearchParams(text), files: [] };
+  }
   const fields = new URLSearchParams();
   const files: File[] = [];
   const sent = (await request.formData().catch(() => [])) as Iterable<[string, string | File]>;

@@ -1,5 +1,6 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { RequestSize } from "../models/complete.ts";
+import { giveWay } from "../platform/give-way.ts";
 import type { Model, ModelFailure } from "../ports/models.ts";
 import { askAgent, fitMessage, isMessageCut } from "./ask-agent.ts";
 import {
@@ -73,8 +74,10 @@ export async function answerByTalking(
     return createAnswer(parts, said, false, "Mio");
   }
   const { provider, model, local } = answered.model;
+  const words = parts.workspace.mask(answered.answer.text.trim());
+  await giveWay();
   const said: ReplyPiece[] = [
-    { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
+    { kind: "text", text: words },
     ...(isMessageCut(text, sent) ? [say("messageCut")] : []),
     ...(answered.cut ? [say("answerCut")] : []),
     ...standInNote(answered.model, turn),

@@ -9,6 +9,7 @@ import {
 } from "../../domain/jobs/result.ts";
 import { tryJsonPatch } from "../../domain/patch/formats/json.ts";
 import { executionSummary, type ParseResult, type PatchCommand } from "../../domain/patch/patch-command.ts";
+import { giveWay } from "../platform/give-way.ts";
 import { type BeginRequest, type BeginResult, toViewFault } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import { jobGroupId } from "./conclude-job.ts";
@@ -126,13 +127,16 @@ export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest
   return run.run(commands, warnings);
 }
 
-function dryRun(
+/** Commands of which each is written down. */
+const TOLD_IN_ONE_GO = 500;
+
+async function dryRun(
   parts: WorkspaceDeps,
   request: ExecuteRequest,
   jobId: string,
   commands: readonly PatchCommand[],
   warnings: readonly string[],
-): RanJob {
+): Promise<RanJob> {
   for (const [index, { type, action, target }] of commands.entries()) {
     parts.logger.info("worker", "worker.dry_run", "worker.dry_run", {
       command_index: index,
@@ -140,6 +144,7 @@ function dryRun(
       action,
       target,
     });
+    if (index % TOLD_IN_ONE_GO === TOLD_IN_ONE_GO - 1) await giveWay();
   }
   const previewed = commands.map(
     (command): CommandResult => ({

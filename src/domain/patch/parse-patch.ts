@@ -18,6 +18,29 @@ export function parseAfterJson(tried: JsonTry): ParseResult {
   return parseText(tried, { unwrap: true });
 }
 
+/** A model writes a twentieth of it. Most of a parser's work is done a line and a bracket. */
+const MOST_SERVED = 50_000;
+const [NEWLINE, OPEN_LIST, OPEN_OBJECT] = [0x0a, 0x5b, 0x7b];
+
+/** For a server, which everybody waits for while it parses: why the patch is not parsed there; null when it may be. */
+export function refuseLongPatch(text: string): ParseFailure | null {
+  let lines = 0;
+  let brackets = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === NEWLINE) lines += 1;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) brackets += 1;
+    else continue;
+    if (Math.max(lines, brackets) <= MOST_SERVED) continue;
+    const what = lines > brackets ? "lines" : "brackets";
+    return {
+      code: "too-large",
+      message: `patch has more than ${MOST_SERVED} ${what}, too many for a server: divide it, or run picoclaw apply`,
+    };
+  }
+  return null;
+}
+
 function parseText({ text, result, json }: JsonTry, options: { readonly unwrap: boolean }): ParseResult {
   if (text.length > LONGEST_PATCH)
     return parseFailed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });

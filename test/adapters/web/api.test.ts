@@ -190,6 +190,11 @@ describe("jobs", () => {
     expect(dry.body.outcome).toBe("dry-run");
   });
 
+  test("a patch that would hold up everybody else is refused before it is parsed", async () => {
+    const long = await call("post", "/jobs", { body: { patch: "```\n".repeat(500_000), mode: "dry-run" } });
+    expect([long.status, (long.body.error as { code: string }).code]).toEqual([413, "too-large"]);
+  });
+
   test("are narrowed by what became of them, chat, day, file and words, page by page", async () => {
     const made = await call("post", "/jobs", {
       body: { patch: JSON.stringify([create("narrow/find-me.txt", "x\n")]), mode: "apply" },

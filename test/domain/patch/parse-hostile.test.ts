@@ -1,7 +1,7 @@
 /** Texts made to be slow or deep. Time is judged by how it grows, not by the clock of this machine. */
 import { describe, expect, test } from "bun:test";
 import { readProposal } from "../../../src/domain/coder/proposal.ts";
-import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
+import { parsePatch, refuseLongPatch } from "../../../src/domain/patch/parse-patch.ts";
 
 /** `make(n)` has a size proportional to n; n is chosen so that a quadratic parser would take minutes at 2n. */
 interface Shape {
@@ -152,4 +152,19 @@ test("a deeply nested value is described, not printed", () => {
     ok: false,
     failure: { message: "command[0]: target must be a string, got an array", value: "[…]" },
   });
+});
+
+test("a server takes a patch of as many lines and brackets as it reads in a moment", () => {
+  for (const [piece, what] of [
+    ["```\n", "lines"],
+    ["[", "brackets"],
+    ["{", "brackets"],
+  ] as const) {
+    expect(refuseLongPatch(piece.repeat(50_000))).toBeNull();
+    expect(refuseLongPatch(piece.repeat(50_001))).toEqual({
+      code: "too-large",
+      message: `patch has more than 50000 ${what}, too many for a server: divide it, or run picoclaw apply`,
+    });
+  }
+  expect(refuseLongPatch("x".repeat(10_000_000))).toBeNull();
 });

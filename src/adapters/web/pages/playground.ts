@@ -1,6 +1,7 @@
 import { wordJobBriefly, wordRefusal } from "../../../application/jobs/job-report.ts";
-import { parsePatch } from "../../../domain/patch/parse-patch.ts";
-import type { ParseResult } from "../../../domain/patch/patch-command.ts";
+import { giveWay } from "../../../application/platform/give-way.ts";
+import { parsePatch, refuseLongPatch } from "../../../domain/patch/parse-patch.ts";
+import type { ParseResult, PatchCommand } from "../../../domain/patch/patch-command.ts";
 import { commandLine } from "../job-view.ts";
 import { page } from "../layout.ts";
 import { csrfField, html, ICONS, type Markup, visible } from "../markup.ts";
@@ -56,8 +57,9 @@ interface PlaygroundView {
   readonly notice?: Notice;
 }
 
-function playgroundPage(context: PageContext, view: PlaygroundView): Markup {
+async function playgroundPage(context: PageContext, view: PlaygroundView): Promise<Markup> {
   const { t } = context;
+  const parsed = view.parsed !== null && (await parsedOf(context, view.parsed));
   return page(context, {
     title: t.playgroundTitle,
     section: "/playground",
@@ -69,11 +71,11 @@ function playgroundPage(context: PageContext, view: PlaygroundView): Markup {
 <div class="actions"><button type="submit" name="do" value="parse">${t.parse}</button><button type="submit" name="do" value="preview">${t.preview}</button><button type="submit" name="do" value="apply" class="main">${t.apply}</button>
 <label class="check"><input type="checkbox" name="atomic" value="1" ${view.atomic && html`checked`}> ${t.atomic}</label></div></form>
 ${view.notice !== undefined && html`<div class="notice ${view.notice.ok ? "good" : "bad"}" role="status"><p>${view.notice.text}</p></div>`}
-${view.parsed !== null && parsedOf(context, view.parsed)}`,
+${parsed}`,
   });
 }
 
-function parsedOf({ t }: PageContext, parsed: ParseResult): Markup {
+async function parsedOf({ t }: PageContext, parsed: ParseResult): Promise<Markup> {
   if (!parsed.ok) {
     const { message, line } = parsed.failure;
     return html`<section class="notice bad" role="status"><h2>${t.notAPatch}</h2><p><code>${visible(message)}</code>${line !== undefined && ` (${t.atLine(line)})`}</p></section>`;
@@ -81,19 +83,37 @@ function parsedOf({ t }: PageContext, parsed: ParseResult): Markup {
   return html`<section aria-labelledby="parsed"><h2 id="parsed" role="status">${t.parsedAs(t.formats[parsed.format] ?? parsed.format, parsed.commands.length)}</h2>
 ${parsed.warnings.map((warning) => html`<p class="note">${visible(warning)}</p>`)}
 ${parsed.commands.length === 0 && html`<p class="note">${t.emptyPatch}</p>`}
-<ol class="commands">${parsed.commands.map((command) => html`<li>${commandLine(t, command)}${command.content !== "" && html`<pre class="code" tabindex="0">${visible(command.content)}</pre>`}${command.content === "" && command.target.includes("\n") && html`<pre class="code" tabindex="0">${visible(command.target)}</pre>`}</li>`)}</ol></section>`;
+<ol class="commands">${await listCommands(t, parsed.commands)}</ol></section>`;
+}
+
+const LISTED_IN_ONE_GO = 500;
+
+async function listCommands(t: PageContext["t"], commands: readonly PatchCommand[]): Promise<Markup[]> {
+  const listed: Markup[] = [];
+  for (const command of commands) {
+    listed.push(
+      html`<li>${commandLine(t, command)}${command.content !== "" && html`<pre class="code" tabindex="0">${visible(command.content)}</pre>`}${command.content === "" && command.target.includes("\n") && html`<pre class="code" tabindex="0">${visible(command.target)}</pre>`}</li>`,
+    );
+    if (listed.length % LISTED_IN_ONE_GO === 0) await giveWay();
+  }
+  return listed;
+}
+
+function parseServed(patch: string): ParseResult {
+  const failure = refuseLongPatch(patch);
+  return failure === null ? parsePatch(patch) : { ok: false, failure };
 }
 
 function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
   const { viewerJobs } = host;
-  app.get("/playground", (c) => {
+  app.get("/playground", async (c) => {
     const { page } = c.var;
     const name = c.req.query("example") ?? "";
     const patch = Object.hasOwn(PATCH_EXAMPLES, name)
       ? PATCH_EXAMPLES[name as keyof typeof PATCH_EXAMPLES]
       : "";
     return respond(
-      playgroundPage(page, { patch, parsed: patch === "" ? null : parsePatch(patch), atomic: false }),
+      await playgroundPage(page, { patch, parsed: patch === "" ? null : parsePatch(patch), atomic: false }),
     );
   });
   app.post("/playground", async (c) => {
@@ -102,12 +122,12 @@ function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
     const patch = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
     const atomic = form.get("atomic") === "1";
     const verb = form.get("do");
-    const parsed = parsePatch(patch);
+    const parsed = parseServed(patch);
     if (verb !== "preview" && verb !== "apply")
-      return respond(playgroundPage(page, { patch, parsed, atomic }));
-    const again = (text: string) =>
-      respond(playgroundPage(page, { patch, parsed, atomic, notice: { ok: false, text } }), 422);
-    if (!parsed.ok) return respond(playgroundPage(page, { patch, parsed, atomic }), 422);
+      return respond(await playgroundPage(page, { patch, parsed, atomic }));
+    const again = async (text: string) =>
+      respond(await playgroundPage(page, { patch, parsed, atomic, notice: { ok: false, text } }), 422);
+    if (!parsed.ok) return respond(await playgroundPage(page, { patch, parsed, atomic }), 422);
     if (parsed.commands.length === 0) return again(page.t.emptyPatch);
     const facts = await viewerJobs.run(page.viewer, { patch, parsed, mode: verb, atomic, source: "web" });
     if (facts.about === "refusal") return again(wordRefusal(page.words, facts));
