@@ -82,7 +82,10 @@ export async function sealValidated(
     const caches = cachesIn(difference, difference.changes, editedPaths(results));
     return { drop: [...drop, ...same, ...caches.keys()], rewrite };
   }, end);
-  const sealed = { ...left, changes: left.changes.map((change) => markIgnored(change, ignored)) };
+  const sealed = {
+    ...left,
+    changes: ignored.size === 0 ? left.changes : left.changes.map((change) => markIgnored(change, ignored)),
+  };
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
   const { foreignOwner, outlived, tooDeep } = sealed;

@@ -8,6 +8,7 @@ import {
 } from "../../domain/policy/git-files.ts";
 import {
   createToolsWork,
+  holdsGitName,
   inDependencyFolder,
   isGitName,
   type Protection,
@@ -68,11 +69,11 @@ interface GitGuard {
 function createGitGuard(sides: BeforeAndAfter): GitGuard {
   const directories = createGitDirectories(sides);
   return {
-    isInside: (path) => path.split("/").slice(0, -1).some(isGitName),
+    isInside: (path) => holdsGitName(path.slice(0, Math.max(0, path.lastIndexOf("/")))),
     forbids(change) {
       const { path, kind } = change;
       if (kind === "deleted") return null;
-      if (isGitName(baseName(path))) return entryFinding(sides, change);
+      if (holdsGitName(baseName(path))) return entryFinding(sides, change);
       if (!mayMatterToGit(path)) return null;
       for (const directory of directories.above(path)) {
         const inside = directory === "" ? path : path.slice(directory.length + 1);

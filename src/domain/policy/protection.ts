@@ -56,24 +56,33 @@ export function createProtection({
   ownPaths,
 }: ProtectionDeps): Protection {
   const compiled = patterns.map((pattern) => ({ pattern, matches: compile(pattern, { caseInsensitive }) }));
+  // The paths of a large change come folder by folder.
+  let last = { folder: "", protecting: -1 };
+  const protectingFolder = (folder: string) => {
+    if (last.folder !== folder) {
+      const names = folder.split("/");
+      last = { folder, protecting: compiled.findIndex(({ matches }) => names.some((name) => matches(name))) };
+    }
+    return last.protecting;
+  };
   return {
     action,
     protects(path) {
-      const folders = path.split("/");
-      const name = folders.pop() as string;
+      const slash = path.lastIndexOf("/");
+      const name = path.slice(slash + 1);
+      const byFolder = slash < 0 ? -1 : protectingFolder(path.slice(0, slash));
       const isTemplate = TEMPLATE.test(name);
-      for (const { pattern, matches } of compiled) {
+      for (const [index, { pattern, matches }] of compiled.entries()) {
         const spared = isTemplate && FOR_ENVIRONMENT_FILES.test(pattern);
-        if ((!spared && (matches(path) || matches(name))) || folders.some((folder) => matches(folder)))
-          return pattern;
+        if ((!spared && (matches(path) || matches(name))) || index === byFolder) return pattern;
       }
       return null;
     },
     forbids(path) {
-      const parts = path.split("/");
-      if (MAY_BE_GIT.test(path) && parts.some(isGitName)) return "git";
+      if (holdsGitName(path)) return "git";
       const folded = caseInsensitive ? path.toLowerCase() : path;
-      if (folded === "picoclaw.yaml" || parts[0] === ".picoclaw") return "picoclaw";
+      if (folded === "picoclaw.yaml" || path === ".picoclaw" || path.startsWith(".picoclaw/"))
+        return "picoclaw";
       return ownPaths.some((own) => path === own || path.startsWith(`${own}/`)) ? "picoclaw" : null;
     },
   };
@@ -86,6 +95,11 @@ const MAY_BE_GIT = /git|[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/i;
 export function isGitName(part: string): boolean {
   const plain = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "").replace(/[. ]+$/, "");
   return /^\.git$/i.test(plain) || /^git~\d$/i.test(plain);
+}
+
+/** Whether a path has such a name in it. */
+export function holdsGitName(path: string): boolean {
+  return MAY_BE_GIT.test(path) && path.split("/").some(isGitName);
 }
 
 export function inDependencyFolder(path: string): boolean {

@@ -1,16 +1,7 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, readSync } from "node:fs";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
-import type { EntryStats } from "../platform/entry-stats.ts";
+import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { hashHex } from "../platform/hash.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
 import {
@@ -38,6 +29,7 @@ export function areaOf(
 }
 
 function insideGitDirectory(path: string, isNewRepository: (gitDirectory: string) => boolean): string | null {
+  if (!path.includes(".git")) return null;
   const parts = path.split("/");
   const at = parts.indexOf(".git");
   if (at < 0 || at === parts.length - 1) return null;
@@ -185,15 +177,15 @@ export function isVisiblySame({ a, b, aHash, bHash, isIndex, from, to }: EntryPa
   if (a.kind === "other") return true;
   if (a.size !== b.size || (aHash !== undefined && aHash !== bHash) || !sameAttributes(from, to))
     return false;
-  return aHash !== undefined || a.mtime === b.mtime;
+  return aHash !== undefined || a.isWrittenWith(b);
 }
 
 /** Whether the two differ in nothing but their mode, and the file has no other name that a change would reach. */
 export function onlyModeDiffers(compared: EntryPair): boolean {
   const { a, b, from } = compared;
   if (a.kind !== "file" || a.mode === b.mode || compared.aHash === undefined) return false;
-  if (!isVisiblySame({ ...compared, b: { ...b, mode: a.mode } })) return false;
-  return lstatSync(from, { throwIfNoEntry: false })?.nlink === 1;
+  if (!isVisiblySame({ ...compared, b: b.withMode(a.mode) })) return false;
+  return lstatEntry(from)?.nlink === 1;
 }
 
 /** Only root can give files away; for others a copy may have got another owner by itself. */

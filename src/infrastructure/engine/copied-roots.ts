@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { copyXattrs } from "../platform/xattr.ts";
-import { type Identity, identifyAt, identityOf, inParent } from "./entry-identity.ts";
+import { Identity, identifyAt, inParent } from "./entry-identity.ts";
 import { findGit, isInside } from "./git-roots.ts";
 import { makeParents, removeTree, walkFolder } from "./walk-folder.ts";
 
@@ -44,7 +44,7 @@ export function takeManifest(root: string, leaveOut: (path: string) => boolean):
       hasBytes = true;
       continue;
     }
-    entries.set(path, identityOf(stats));
+    entries.set(path, Identity.of(stats));
   }
   return { entries, hidden, bytes, top, hasBytes };
 }

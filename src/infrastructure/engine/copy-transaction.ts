@@ -82,7 +82,7 @@ function changedMeanwhile(
     for (const [path, then] of manifest.entries) {
       if (changed.length >= MEANWHILE_LIMIT) break;
       if (then.kind === "directory" || planned.has(`${i}:${path}`)) continue;
-      if (identifyAt(join(original, path))?.ctime !== then.ctime) changed.push(join(original, path));
+      if (identifyAt(join(original, path))?.isChangedWith(then) !== true) changed.push(join(original, path));
     }
   });
   return changed;
@@ -192,7 +192,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
     if (stats.isFile() && notesPaths(path, stats.size)) restorePaths(absolute, state.pointers, copies);
     const isIndex = isIndexFile(path, area(path));
     const mode = stats.permissions;
-    const now = { ...(identifyAt(absolute) as Identity), mode };
+    const now = (identifyAt(absolute) as Identity).withMode(mode);
     const bHash = hashAt(absolute, now, isIndex);
     const aHash = a === null ? undefined : hashOf(path, a, isIndex);
     const compared = { a: a as Identity, b: now, aHash, bHash, isIndex, ...places };
@@ -200,7 +200,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
     const inPlace = a !== null && area(path) === "file" && onlyModeDiffers(compared);
     const n = firstSlot + ops.length;
     const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
-    const b = inPlace ? { ...a, mode } : now;
+    const b = inPlace ? a.withMode(mode) : now;
     const op: Op = { n, root: index, path, a, b, area: area(path), ...more };
     if (stats.isDirectory()) {
       if (a?.kind !== "directory") made.push({ op, from: absolute, mode });
@@ -422,7 +422,7 @@ function openCopy(state: OpenCopy): Transaction {
     if (then === undefined || now === null || then.kind !== now.kind) return true;
     return (
       then.kind !== "directory" &&
-      (then.mtime !== now.mtime || then.size !== now.size || then.mode !== now.mode)
+      (!then.isWrittenWith(now) || then.size !== now.size || then.mode !== now.mode)
     );
   }
 

@@ -12,7 +12,13 @@ import {
 } from "node:fs";
 import { relative } from "node:path";
 import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
-import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
+import {
+  divideTime,
+  type EntryStats,
+  exactNumber,
+  lstatEntry,
+  nanosecondsText,
+} from "../platform/entry-stats.ts";
 
 /** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
 const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
@@ -146,11 +152,8 @@ function checkedFolder(root: string, path: string): string {
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
-/**
- * The identity of the entry at a path: enough to determine later whether it is still the same and untouched.
- * Times are in nanoseconds, as text, because they travel through JSON.
- */
-export interface Identity {
+/** An identity as it is written down. Times are in nanoseconds, as text: as numbers they would not be exact. */
+export interface WrittenIdentity {
   readonly kind: EntryKind;
   readonly ino: string;
   readonly mode: number;
@@ -161,23 +164,143 @@ export interface Identity {
   readonly gid: number;
 }
 
+/**
+ * The identity of the entry at a path: enough to determine later whether it is still the same and untouched. A job has as
+ * many as files, so times and inode are numbers, and text only while somebody asks. No copy by `...` has them.
+ */
+export class Identity implements WrittenIdentity {
+  constructor(
+    readonly kind: EntryKind,
+    readonly mode: number,
+    readonly size: number,
+    readonly uid: number,
+    readonly gid: number,
+    private readonly inode: number | bigint,
+    private readonly modified: number,
+    private readonly modifiedNs: number,
+    private readonly changed: number,
+    private readonly changedNs: number,
+  ) {}
+
+  static of(stats: EntryStats): Identity {
+    return new Identity(
+      kindOf(stats),
+      stats.permissions,
+      stats.size,
+      stats.uid,
+      stats.gid,
+      stats.inode,
+      stats.modified,
+      stats.modifiedNs,
+      stats.changed,
+      stats.changedNs,
+    );
+  }
+
+  static read(written: WrittenIdentity): Identity {
+    const { kind, mode, size, uid, gid } = written;
+    const [modified, modifiedNs] = readTime(written.mtime);
+    const [changed, changedNs] = readTime(written.ctime);
+    const inode = readInode(written.ino);
+    return new Identity(kind, mode, size, uid, gid, inode, modified, modifiedNs, changed, changedNs);
+  }
+
+  get ino(): string {
+    return String(this.inode);
+  }
+
+  get mtime(): string {
+    return nanosecondsText(this.modified, this.modifiedNs);
+  }
+
+  get ctime(): string {
+    return nanosecondsText(this.changed, this.changedNs);
+  }
+
+  withMode(mode: number): Identity {
+    return this.copy({ mode });
+  }
+
+  /** An entry that nothing is the same as. */
+  asUnknown(): Identity {
+    return this.copy({ inode: 0, changed: 0, changedNs: 0 });
+  }
+
+  isUnknown(): boolean {
+    return this.changed === 0 && this.changedNs === 0;
+  }
+
+  /** The same inode with whatever contents. */
+  withAnyContents(): Identity {
+    return this.copy({ modified: ANY_SECOND });
+  }
+
+  /** The same inode, with the same contents as far as its times tell. */
+  hasContentsOf(expected: Identity): boolean {
+    if (!this.isInodeOf(expected)) return false;
+    if (expected.modified === ANY_SECOND || this.kind === "directory") return true;
+    return this.size === expected.size && this.isWrittenWith(expected);
+  }
+
+  isInodeOf(other: Identity): boolean {
+    return this.inode === other.inode && this.kind === other.kind;
+  }
+
+  isWrittenWith(other: Identity): boolean {
+    return this.modified === other.modified && this.modifiedNs === other.modifiedNs;
+  }
+
+  isChangedWith(other: Identity): boolean {
+    return this.changed === other.changed && this.changedNs === other.changedNs;
+  }
+
+  toJSON(): WrittenIdentity {
+    const { kind, ino, mode, size, mtime, ctime, uid, gid } = this;
+    return { kind, ino, mode, size, mtime, ctime, uid, gid };
+  }
+
+  private copy(other: {
+    readonly mode?: number;
+    readonly inode?: number;
+    readonly modified?: number;
+    readonly changed?: number;
+    readonly changedNs?: number;
+  }): Identity {
+    return new Identity(
+      this.kind,
+      other.mode ?? this.mode,
+      this.size,
+      this.uid,
+      this.gid,
+      other.inode ?? this.inode,
+      other.modified ?? this.modified,
+      this.modifiedNs,
+      other.changed ?? this.changed,
+      other.changedNs ?? this.changedNs,
+    );
+  }
+}
+
+/** Before any time that a file can have. */
+const ANY_SECOND = Number.NEGATIVE_INFINITY;
+
+/** As long as every time of these centuries; others are read exactly as well. */
+const USUAL_TIME = /^\d{19}$/;
+
+/** Seconds and nanoseconds of a time as text. */
+function readTime(text: string): readonly [seconds: number, rest: number] {
+  if (USUAL_TIME.test(text)) return [Number(text.slice(0, -9)), Number(text.slice(-9))];
+  return divideTime(BigInt(text));
+}
+
+function readInode(text: string): number | bigint {
+  return text.length < 16 ? Number(text) : exactNumber(BigInt(text));
+}
+
 export function kindOf(stats: EntryStats): EntryKind {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "directory";
   return stats.isSymbolicLink() ? "symlink" : "other";
-}
-
-export function identityOf(stats: EntryStats): Identity {
-  return {
-    kind: kindOf(stats),
-    ino: stats.ino,
-    mode: stats.permissions,
-    size: stats.size,
-    mtime: stats.mtime,
-    ctime: stats.ctime,
-    uid: stats.uid,
-    gid: stats.gid,
-  };
 }
 
 /** The identity of `path` below `root`, no symlink followed; null when nothing is there. */
@@ -214,7 +337,7 @@ export function identifySettled(root: string, path: string): Identity | null {
 export function identifyAt(absolute: string): Identity | null {
   try {
     const stats = lstatEntry(absolute);
-    return stats === undefined ? null : identityOf(stats);
+    return stats === undefined ? null : Identity.of(stats);
   } catch (error) {
     if (isAbsence(error)) return null;
     throw error;
@@ -229,14 +352,12 @@ export function isAbsence(error: unknown): boolean {
 /** The same thing, and nothing happened to it. */
 export function sameUntouched(a: Identity | null, b: Identity | null): boolean {
   if (a === null || b === null) return a === b;
-  return a.ctime === b.ctime && sameBody(a, b);
+  return a.isChangedWith(b) && sameBody(a, b);
 }
 
 /** The same inode with the same contents as far as its times tell; links and renames do not matter. */
 export function sameBody(a: Identity, b: Identity): boolean {
-  return (
-    a.kind === b.kind && a.ino === b.ino && a.mode === b.mode && a.size === b.size && a.mtime === b.mtime
-  );
+  return a.isInodeOf(b) && a.mode === b.mode && a.size === b.size && a.isWrittenWith(b);
 }
 
 /** The current entry at a path below a root, no symlink followed. */

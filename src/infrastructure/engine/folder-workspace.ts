@@ -13,6 +13,7 @@ import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { TransactionReason } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
+import { collectGarbage } from "../platform/unattended.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
 import { nameLockHolder, withFolderLocks } from "./folder-lock.ts";
@@ -252,12 +253,15 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (own.status === "foreign")
       return { status: "conflict", conflicts: [foreignRootConflict(own, workspace)] };
     const plan = own.status === "own" ? own.plan : null;
+    // The sealed changes of the same job were let go just before.
+    collectGarbage(plan?.ops.length ?? 0);
     if (state.state === "evicted") return { status: "refused", reason: "evicted" };
     if (direction === "commit" && state.state === "committed" && plan !== null)
       return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [] };
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
     if (plan === null) return { status: "refused", reason: "evicted" };
     if (direction === "commit") keepAfterImages(folder, plan);
+    collectGarbage(plan.ops.length);
     const outcome = await swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
     if (outcome.status === "done") parts.onSwapped?.();
     return outcome;

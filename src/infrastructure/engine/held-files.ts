@@ -13,7 +13,7 @@ import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { hasWriters } from "../platform/libc.ts";
-import { type Identity, identify, identifyAt, identityOf } from "./entry-identity.ts";
+import { Identity, identify, identifyAt } from "./entry-identity.ts";
 import type { Plan } from "./job-folder.ts";
 import { type OwnTouches, type Touched, touchKey } from "./own-touches.ts";
 import {
@@ -262,7 +262,7 @@ export function whoTouchedSince(
   });
   for (const { stats } of entries) {
     if (who === "somebody") break;
-    if (stats.ctimeNs >= since) who = isOurs(identityOf(stats)) ? "we" : "somebody";
+    if (stats.ctimeNs >= since) who = isOurs(Identity.of(stats)) ? "we" : "somebody";
   }
   return who;
 }

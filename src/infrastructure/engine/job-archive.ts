@@ -9,6 +9,7 @@ import type {
 } from "../../application/ports/jobs.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { createSweep } from "../platform/unattended.ts";
 import { readInto, readNoFollow } from "./compare-entries.ts";
 import { identifyAt, sameBody } from "./entry-identity.ts";
 import {
@@ -46,7 +47,7 @@ type ImageRanges = Readonly<Record<string, readonly [offset: number, length: num
  */
 export function keepAfterImages(folder: JobFolder, plan: Plan): void {
   if (existsSync(join(folder.path, AFTER_IMAGES.places))) return;
-  const places: Record<string, [number, number]> = {};
+  let places = "";
   const kept = plan.ops.filter(
     ({ b, area, inPlace }) =>
       b?.kind === "file" && area === "file" && inPlace !== true && b.size <= LARGEST_BYTES,
@@ -61,18 +62,21 @@ export function keepAfterImages(folder: JobFolder, plan: Plan): void {
     length += waiting;
     waiting = 0;
   };
+  const sweep = createSweep();
   for (const { n, b } of kept) {
+    sweep();
     const size = b?.size ?? 0;
     if (length + waiting + size > ALL_BYTES) continue;
     if (waiting + size >= room.length) write();
     const count = readOrNull(() => readInto(opSlotPath(folder, n, "b"), room, waiting));
     if (count === null || waiting + count === room.length) continue;
-    places[n] = [length + waiting, count];
+    // As text: an object for each file of a large job takes as much as its plan.
+    places += `${places === "" ? "" : ","}"${n}":[${length + waiting},${count}]`;
     waiting += count;
   }
-  if (Object.keys(places).length === 0) return;
+  if (places === "") return;
   if (waiting > 0 || length === 0) write();
-  writeFileSync(join(folder.path, AFTER_IMAGES.places), JSON.stringify(places), { mode: 0o600 });
+  writeFileSync(join(folder.path, AFTER_IMAGES.places), `{${places}}`, { mode: 0o600 });
 }
 
 function readAfterImage(folder: JobFolder, n: number): Uint8Array | undefined {

@@ -21,8 +21,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { spawnUnattended } from "../platform/unattended.ts";
-import { type Identity, isAbsence, shownBelow } from "./entry-identity.ts";
+import { createSweep, spawnUnattended } from "../platform/unattended.ts";
+import { Identity, isAbsence, shownBelow, type WrittenIdentity } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { removeTree } from "./walk-folder.ts";
 
@@ -143,7 +143,11 @@ export function writeState(folder: JobFolder, state: StateFile): void {
 export function writePlan(folder: JobFolder, plan: Plan): void {
   const lines = openLines(join(folder.path, "plan.ndjson"));
   lines.add({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders });
-  for (const op of plan.ops) lines.add(op);
+  const sweep = createSweep();
+  for (const op of plan.ops) {
+    lines.add(op);
+    sweep();
+  }
   lines.finish();
 }
 
@@ -156,13 +160,30 @@ function readPlanRoots(folder: JobFolder): readonly string[] | null {
 export function readPlan(folder: JobFolder): Plan | null {
   let header: Plan | null = null;
   const ops: Op[] = [];
+  const sweep = createSweep();
   for (const line of readLines(join(folder.path, "plan.ndjson"))) {
     if (header === null) header = JSON.parse(line) as Plan;
-    else ops.push(JSON.parse(line) as Op);
+    else {
+      ops.push(readOp(line));
+      sweep();
+    }
   }
   if (header === null) return null;
   const { roots, stamp, folders = [] } = header;
   return { roots, stamp, folders, ops };
+}
+
+/** Every op has its fields in one order, so that they share what the runtime knows of them. */
+function readOp(line: string): Op {
+  const { n, root, path, a, b, area, aHash, bHash, inPlace } = JSON.parse(line) as WrittenOp;
+  const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
+  return { n, root, path, a: readIdentity(a), b: readIdentity(b), area, ...more };
+}
+
+type WrittenOp = Omit<Op, "a" | "b"> & Readonly<Record<"a" | "b", WrittenIdentity | null>>;
+
+function readIdentity(written: WrittenIdentity | null): Identity | null {
+  return written === null ? null : Identity.read(written);
 }
 
 /** The record of a swap, entry by entry; it stands once it is finished. */
@@ -185,11 +206,13 @@ export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | nu
       header = readSwapHeader(line);
       continue;
     }
-    const [n, standing, kept] = JSON.parse(line) as [number, Identity | null, Identity | null];
-    entries.set(n, { standing, kept });
+    const [n, standing, kept] = JSON.parse(line) as WrittenEntries;
+    entries.set(n, { standing: readIdentity(standing), kept: readIdentity(kept) });
   }
   return header === null ? null : { ...header, entries };
 }
+
+type WrittenEntries = readonly [n: number, WrittenIdentity | null, WrittenIdentity | null];
 
 function readSwapHeader(line: string): Omit<SwapRecord, "entries"> {
   const {
@@ -437,7 +460,14 @@ export function writeIntent(storage: string, intent: Intent): void {
 }
 
 export function readIntent(storage: string): Intent | null {
-  return readJson<Intent>(join(storage, "intent.json"));
+  const written = readJson<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
+    join(storage, "intent.json"),
+  );
+  if (written === null) return null;
+  const found = written.found.map(
+    ([n, goes, comes]) => [n, readIdentity(goes), readIdentity(comes)] as const,
+  );
+  return { ...written, found };
 }
 
 export function clearIntent(storage: string): void {

@@ -1,15 +1,9 @@
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
+import { createSweep } from "../platform/unattended.ts";
 import { hashAt, mayBeIndex, readNoFollow } from "./compare-entries.ts";
-import {
-  type Identity,
-  identifyAt,
-  identityOf,
-  isAbsence,
-  pathBelow,
-  sameUntouched,
-} from "./entry-identity.ts";
+import { Identity, identifyAt, isAbsence, pathBelow, sameUntouched, shownBelow } from "./entry-identity.ts";
 import { type LaidRoot, walkUpper } from "./overlay-layers.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 import { walkFolder } from "./walk-folder.ts";
@@ -97,7 +91,7 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
       if (stats.isDirectory()) return folders.get(absolute) === undefined;
       const file = files.get(absolute);
       if (file === undefined) return stats.ctimeNs >= (stamps.get(absolute) ?? begin);
-      const now = identityOf(stats);
+      const now = Identity.of(stats);
       if (sameUntouched(now, file.identity)) return false;
       return (
         file.hash === undefined ||
@@ -122,7 +116,7 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
 }
 
 function seenFile(absolute: string, stats: EntryStats, keepsBytes: boolean): SeenFile {
-  const identity = identityOf(stats);
+  const identity = Identity.of(stats);
   const hash = hashAt(absolute, identity, false);
   const bytes = keepsBytes ? readOrNothing(absolute) : undefined;
   return sameUntouched(identifyAt(absolute), identity)
@@ -162,12 +156,24 @@ function statEntryAt(absolute: string): EntryStats | undefined {
   }
 }
 
-interface SeenChange {
-  readonly ctimeMark: number;
-  readonly present: boolean;
-  readonly isFolder: boolean;
-  /** Nothing of what the workspace has there shows. */
-  readonly hidesLower: boolean;
+/** What one look saw at a path, as one number: a job may change a hundred thousand paths. */
+const PRESENT = 1;
+const FOLDER = 2;
+/** Nothing of what the workspace has there shows. */
+const HIDES_LOWER = 4;
+/** Set in every other look. */
+const TURN = 8;
+const FLAGS = 16;
+
+function hasFlag(seen: number | undefined, flag: number): boolean {
+  return seen !== undefined && ((seen % FLAGS) & flag) !== 0;
+}
+
+function isSeenAlike(one: number, other: number): boolean {
+  const [marks, same] = [one - (one % FLAGS), other - (other % FLAGS)];
+  const isFolder = hasFlag(one, FOLDER);
+  if (isFolder !== hasFlag(other, FOLDER) || hasFlag(one, PRESENT) !== hasFlag(other, PRESENT)) return false;
+  return isFolder || marks === same;
 }
 
 /** Tells what one command changed: the difference between two looks at the uppers. Cost follows the changes. */
@@ -176,58 +182,55 @@ export function createChangeWatch(
   workspace: string,
   sight: FirstSight,
 ): () => Change[] {
-  let last = new Map<string, SeenChange>();
+  const last = new Map<string, number>();
+  let turn = 0;
   return () => {
-    const now = new Map<string, SeenChange>();
+    turn = TURN - turn;
     const changes: Change[] = [];
+    const sweep = createSweep();
     const shut: string[] = [];
     for (const root of roots) {
       const unreadable = (path: string) => void shut.push(`${root.path}/${path}/`);
       for (const { path, stats, kind, inherits } of walkUpper(root, { unreadable })) {
+        sweep();
         if (kind === "other") continue;
         const absolute = `${root.path}/${path}`;
         const below = createLazyStat(absolute);
         sight.note(absolute, below);
         const isFolder = kind === "directory" || kind === "opaque";
-        const present = kind !== "gone";
-        const seen: SeenChange = {
-          ctimeMark: stats.ctimeMark,
-          present,
-          isFolder,
-          hidesLower: kind !== "directory",
-        };
-        now.set(absolute, seen);
+        const isPresent = kind !== "gone";
+        const hidesLower = kind !== "directory";
+        const flags = (isPresent ? PRESENT : 0) + (isFolder ? FOLDER : 0) + (hidesLower ? HIDES_LOWER : 0);
+        const seen = stats.ctimeMark * FLAGS + flags + turn;
         const before = last.get(absolute);
+        last.set(absolute, seen);
         // Whichever entry replaces a folder, the whole content of the folder is gone.
-        if (seen.hidesLower && !inherits && before?.hidesLower !== true)
+        if (hidesLower && !inherits && !hasFlag(before, HIDES_LOWER))
           for (const gone of below()?.isDirectory() !== true
             ? []
             : goneBelow(absolute, isFolder ? `${root.upper}/${path}` : null, last))
             changes.push({ path: pathBelow(workspace, gone), kind: "deleted" });
-        if (
-          before !== undefined &&
-          before.present === seen.present &&
-          before.isFolder === isFolder &&
-          (isFolder || before.ctimeMark === seen.ctimeMark)
-        )
-          continue;
-        const existed = before?.present ?? below() !== undefined;
-        const wasFolder = before?.isFolder ?? below()?.isDirectory() === true;
-        if (seen.present === existed && isFolder && wasFolder) continue;
-        if (!seen.present && !existed) continue;
+        if (before !== undefined && isSeenAlike(before, seen)) continue;
+        const existed = before === undefined ? below() !== undefined : hasFlag(before, PRESENT);
+        const wasFolder = before === undefined ? below()?.isDirectory() === true : hasFlag(before, FOLDER);
+        if (isPresent === existed && isFolder && wasFolder) continue;
+        if (!isPresent && !existed) continue;
         changes.push({
-          path: pathBelow(workspace, absolute),
-          kind: seen.present ? (existed ? "modified" : "added") : "deleted",
+          path: shownBelow(workspace, root.path, path),
+          kind: isPresent ? (existed ? "modified" : "added") : "deleted",
         });
       }
     }
     for (const [absolute, before] of last) {
+      if (hasFlag(before, TURN) === (turn !== 0)) continue;
       // A folder that the job shut to itself is taken to hold what it held.
-      if (shut.some((folder) => absolute.startsWith(folder))) now.set(absolute, before);
-      if (before.present && !now.has(absolute))
-        changes.push({ path: pathBelow(workspace, absolute), kind: "deleted" });
+      if (shut.some((folder) => absolute.startsWith(folder))) {
+        last.set(absolute, before - TURN + 2 * turn);
+        continue;
+      }
+      last.delete(absolute);
+      if (hasFlag(before, PRESENT)) changes.push({ path: pathBelow(workspace, absolute), kind: "deleted" });
     }
-    last = now;
     return changes
       .filter(({ path }) => !/(^|\/)\.git\/(.*\/)?objects\//.test(path))
       .sort((x, y) => (x.path < y.path ? -1 : 1));
@@ -241,9 +244,9 @@ export function createChangeWatch(
 function* goneBelow(
   lower: string,
   upper: string | null,
-  last: ReadonlyMap<string, SeenChange>,
+  last: ReadonlyMap<string, number>,
 ): Generator<string> {
-  const enter = (path: string) => last.get(`${lower}/${path}`)?.hidesLower !== true;
+  const enter = (path: string) => !hasFlag(last.get(`${lower}/${path}`), HIDES_LOWER);
   for (const { path } of walkFolder(lower, { enter, noText: true })) {
     const absolute = `${lower}/${path}`;
     const stays = upper !== null && entryExistsAt(`${upper}/${path}`);

@@ -60,6 +60,24 @@ export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator
   }
 }
 
+/** Whether a folder of the workspace was moved as a whole; true also where that cannot be told. Only folders are asked. */
+export function mayHaveMovedFolders({ upper, redirects }: LaidRoot): boolean {
+  if (!redirects) return false;
+  const pending = [upper];
+  try {
+    for (let at = pending.pop(); at !== undefined; at = pending.pop())
+      for (const entry of readdirSync(at, { withFileTypes: true })) {
+        if (!entry.isDirectory()) continue;
+        const path = `${at}/${entry.name}`;
+        if (getXattr(path, "trusted.overlay.redirect").ok) return true;
+        pending.push(path);
+      }
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /**
  * The names that an opaque folder of the upper takes from the one below it; `noText` as people can read it.
  */

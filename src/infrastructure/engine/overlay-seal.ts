@@ -15,6 +15,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
+import { createSweep } from "../platform/unattended.ts";
 import { copyXattrs, getXattr } from "../platform/xattr.ts";
 import { createBreath } from "./breath.ts";
 import {
@@ -25,19 +26,13 @@ import {
   keptFolder,
   onlyModeDiffers,
 } from "./compare-entries.ts";
-import {
-  type Anchors,
-  createAnchors,
-  type Identity,
-  identify,
-  identifyAt,
-  identityOf,
-} from "./entry-identity.ts";
+import { type Anchors, createAnchors, Identity, identify, identifyAt } from "./entry-identity.ts";
 import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
 import type { FirstSight } from "./overlay-changes.ts";
 import {
   type LaidRoot,
   makeFreshFolder,
+  mayHaveMovedFolders,
   namesTakenFromLower,
   stripMarks,
   type UpperEntry,
@@ -118,6 +113,7 @@ export async function sealUpper(
   firstSlot: number,
 ): Promise<SealedUpper> {
   const breath = createBreath();
+  const sweep = createSweep();
   const ops: Op[] = [];
   const noText: string[] = [];
   const notes: SealNote[] = [];
@@ -154,13 +150,14 @@ export async function sealUpper(
   };
   const options = { unlock: true, unreadable };
   // Folders that were moved as a whole have nothing in the upper yet.
-  const moved = root.redirects ? movedEntries(root, options) : [];
+  const moved = mayHaveMovedFolders(root) ? movedEntries(root, options) : [];
   if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
   if (moved.length > 0) settleMoves(root, moved);
   notes.length = 0;
   // Files leave the upper while it is walked: the names in a folder are read before the first of them goes.
   for (const { path, stats, kind } of walkUpper(root, options)) {
     if (tooDeep.length > 0) break;
+    sweep();
     if (breath.isDue()) {
       anchors.close();
       await breath.take();
@@ -194,15 +191,15 @@ export async function sealUpper(
       }
       case "file":
       case "symlink": {
-        const now = identityOf(stats);
+        const now = Identity.of(stats);
         const isIndex = isIndexFile(path, area(path));
         const bHash = hashAt(absolute, now, isIndex);
         const original = `${root.path}/${path}`;
         const aHash = hashOf(path, a);
         const compared = { b: now, aHash, bHash, isIndex, from: original, to: absolute };
-        if (a !== null && a.ctime !== UNKNOWN_IDENTITY && isVisiblySame({ a, ...compared })) break;
+        if (a !== null && !a.isUnknown() && isVisiblySame({ a, ...compared })) break;
         if (a !== null && area(path) === "file" && onlyModeDiffers({ a, ...compared })) {
-          add(path, a, { ...a, mode: now.mode }, aHash, bHash, true);
+          add(path, a, a.withMode(now.mode), aHash, bHash, true);
           break;
         }
         renameSync(absolute, next);
@@ -246,7 +243,7 @@ function baseHash(
   sight: FirstSight,
   isIndex: boolean,
 ): string | undefined {
-  if (a === null || a.ctime === UNKNOWN_IDENTITY) return undefined;
+  if (a === null || a.isUnknown()) return undefined;
   const absolute = join(root.path, path);
   const seen = sight.file(absolute);
   return seen === undefined ? hashAt(absolute, a, isIndex) : seen.hash;
@@ -267,21 +264,11 @@ function entryAtBegin(
   const now = identify(root, path, anchors);
   if (now === null) return existed === true ? GONE_SINCE : null;
   if (now.kind === "directory" || BigInt(now.ctime) < stamp) return now;
-  return { ...now, ctime: UNKNOWN_IDENTITY, ino: UNKNOWN_IDENTITY };
+  return now.asUnknown();
 }
 
 /** Matches nothing that ever stood anywhere. */
-const UNKNOWN_IDENTITY = "0";
-const GONE_SINCE: Identity = {
-  kind: "file",
-  ino: UNKNOWN_IDENTITY,
-  mode: 0,
-  size: 0,
-  mtime: UNKNOWN_IDENTITY,
-  ctime: UNKNOWN_IDENTITY,
-  uid: 0,
-  gid: 0,
-};
+const GONE_SINCE = new Identity("file", 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
 /** The content of an upper at a moment. */
 export type UpperLook = ReadonlyMap<
@@ -359,12 +346,7 @@ export function sealDelta(parts: DeltaSealDeps): SealedUpper {
     const now = identifyAt(to) as Identity;
     const bHash = hashAt(to, now, isIndex);
     const aHash = hashOf(path, a);
-    if (
-      a !== null &&
-      a.ctime !== UNKNOWN_IDENTITY &&
-      isVisiblySame({ a, b: now, aHash, bHash, isIndex, from, to })
-    )
-      return;
+    if (a !== null && !a.isUnknown() && isVisiblySame({ a, b: now, aHash, bHash, isIndex, from, to })) return;
     const next = opSlotPath(folder, firstSlot + ops.length, "b");
     copyEntry(to, next);
     if (kind === "file") stripMarks(next);

@@ -103,9 +103,11 @@ export function touchKey({ ino, ctime }: Pick<Identity, "ino" | "ctime">): strin
 /** The folders in which a swap moves something, or whose mode it changes, as they are now. Roots are in no folder that goes. */
 export function readFoldersAround(plan: Plan, turns: readonly SwapStep[]): Map<string, Identity | null> {
   const folders = new Map<string, Identity | null>();
+  let last = { root: -1, around: "" };
   for (const { op } of turns) {
     const around = keepsFolder(op) ? op.path : staysInPlace(op) ? "." : dirname(op.path);
-    if (around === ".") continue;
+    if (around === "." || (last.root === op.root && last.around === around)) continue;
+    last = { root: op.root, around };
     const path = join(rootOf(plan, op), around);
     if (!folders.has(path)) folders.set(path, identifyOrNull(path));
   }

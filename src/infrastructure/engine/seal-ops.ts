@@ -17,7 +17,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { syncfs } from "../platform/libc.ts";
-import { flushFileSystem } from "../platform/unattended.ts";
+import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
 import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "./compare-entries.ts";
 import {
@@ -97,13 +97,16 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
     return readOrNull(() => inParent(at.root, at.below, (parent, name) => readNoFollow(`${parent}/${name}`)));
   }
 
+  const sweep = createSweep();
   return {
     changes: ops.map((op) => ({
       path: shownBelow(workspace, roots[op.root] as string, op.path),
       kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified",
     })),
-    look: (path, when) =>
-      standingFromIdentity(when === "before" ? identityBefore(path) : identityAfter(path)),
+    look: (path, when) => {
+      sweep();
+      return standingFromIdentity(when === "before" ? identityBefore(path) : identityAfter(path));
+    },
     original,
     current(path) {
       const op = deciding(path);
@@ -170,7 +173,11 @@ export interface ValidatedOps {
  * else is ever committed.
  */
 export function validateOps(sealed: SealedOps, judge: ValidateDifference): ValidatedOps {
-  const harmless = sealed.ops.map((op) => withoutPower(sealed, op));
+  const sweep = createSweep();
+  const harmless = sealed.ops.map((op) => {
+    sweep();
+    return withoutPower(sealed, op);
+  });
   const verdict = judge(sealedDifference({ ...sealed, ops: harmless }));
   if (verdict.drop.length === 0 && verdict.rewrite.size === 0) return { ops: harmless, turnedDown: [] };
   const absolute = (path: string) => resolve(sealed.workspace, path);
@@ -192,7 +199,7 @@ function withoutPower({ folder, roots }: SealedOps, op: Op): Op {
   if (extra === 0) return op;
   const mode = b.mode & ~extra;
   if (identifyAt(staged) !== null) chmodSync(staged, mode);
-  return { ...op, b: isKept ? { ...b, mode } : ((identifyAt(staged) ?? { ...b, mode }) as Identity) };
+  return { ...op, b: isKept ? b.withMode(mode) : (identifyAt(staged) ?? b.withMode(mode)) };
 }
 
 const CAPABILITY = "security.capability";

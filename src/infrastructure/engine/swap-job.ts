@@ -7,7 +7,8 @@ import type {
   UntouchedPath,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { collectGarbage } from "../platform/unattended.ts";
+import { lstatEntry } from "../platform/entry-stats.ts";
+import { collectGarbage, createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { hashAt, isIndexFile } from "./compare-entries.ts";
 import {
@@ -101,17 +102,21 @@ async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
   const left: UntouchedPath[] = [];
   const anchors = createAnchors();
   const breath = createBreath();
+  const parents = createKnownParents();
   // Once a job is in effect, only what it put there tells whether the user has gone on from it.
   const exchanged = stands === null ? exchangedFolders(plan, workspace) : null;
   conflicts.push(...(exchanged?.conflicts ?? []));
+  const sweep = createSweep();
   for (const op of plan.ops) {
+    sweep();
     if (exchanged?.covers(op)) continue;
     if (breath.isDue()) {
       anchors.close();
+      parents.forget();
       await breath.take();
     }
     const recorded = recordedStep(op, direction, stands);
-    const seen = lookAtOp(request, recorded, anchors);
+    const seen = lookAtOp(request, recorded, anchors, parents);
     // An entry that is as recorded is kept once: a job may have a hundred thousand.
     const turn = {
       op,
@@ -164,12 +169,13 @@ function lookAtOp(
   request: CheckRequest,
   { op, goes: expected, comes }: SwapStep,
   anchors: Anchors,
+  parents: KnownParents,
 ): SeenEntry {
   const root = rootOf(request.plan, op);
   let current: Identity | null = null;
   try {
-    current = identify(root, op.path, anchors);
-    if (current === null && comes !== null && !parentsAreFolders(request, op))
+    current = parents.lacks(root, op.path) ? null : identify(root, op.path, anchors);
+    if (current === null && comes !== null && !parentsAreFolders(request, op, parents))
       return { current, reason: "parent-missing" };
   } catch (error) {
     return {
@@ -235,8 +241,51 @@ function folderReason(
   return (isNoisy || who === "we") && own.leftOther(join(root, op.path)) ? "changed" : null;
 }
 
+/** What was found of the last folder: neighbours in a plan mostly share it. */
+interface KnownParents {
+  /** Whether nothing stands where the folder of a path would be, and so not at the path. */
+  lacks(root: string, path: string): boolean;
+  /** The folder of which it is known that all above it are folders. */
+  folder: { readonly root: number; readonly path: string } | null;
+  forget(): void;
+}
+
+function createKnownParents(): KnownParents {
+  let last: { readonly folder: string; readonly isMissing: boolean } | null = null;
+  return {
+    folder: null,
+    lacks(root, path) {
+      const slash = path.lastIndexOf("/");
+      if (slash < 0) return false;
+      const folder = `${root}/${path.slice(0, slash)}`;
+      if (last?.folder !== folder) last = { folder, isMissing: isMissing(folder) };
+      return last.isMissing;
+    },
+    forget() {
+      last = null;
+      this.folder = null;
+    },
+  };
+}
+
+function isMissing(path: string): boolean {
+  try {
+    return lstatEntry(path) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */
-function parentsAreFolders({ plan, direction }: CheckRequest, { root, path }: Op): boolean {
+function parentsAreFolders(request: CheckRequest, { root, path }: Op, known: KnownParents): boolean {
+  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  if (known.folder?.root === root && known.folder.path === folder) return true;
+  if (!areFolders(request, root, path)) return false;
+  known.folder = { root, path: folder };
+  return true;
+}
+
+function areFolders({ plan, direction }: CheckRequest, root: number, path: string): boolean {
   const parts = path.split("/");
   for (let i = 1; i < parts.length; i++) {
     const prefix = parts.slice(0, i).join("/");
@@ -476,7 +525,9 @@ async function settleSwap(
     swaps: [...(stands?.swaps ?? []), parts.now().getTime()],
     around: addFolderTouches(stands?.around ?? [], around, readFoldersAround(plan, work.turns)),
   });
+  const sweep = createSweep();
   for (const op of plan.ops) {
+    sweep();
     if (breath.isDue()) {
       anchors.close();
       await breath.take();

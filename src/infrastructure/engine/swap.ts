@@ -17,15 +17,15 @@ import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts"
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { fstatEntry } from "../platform/entry-stats.ts";
 import { AT_FDCWD, renameExchange, renameNoReplace } from "../platform/libc.ts";
+import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { isIndexFile } from "./compare-entries.ts";
 import {
   type Anchors,
   createAnchors,
-  type Identity,
+  Identity,
   identify,
   identifyAt,
-  identityOf,
   inFolder,
   inParent,
   isAbsence,
@@ -121,11 +121,8 @@ export function recordedStep(op: Op, direction: Direction, stands: SwapRecord | 
 
 /** An entry moved out is restored as it is now: a process that had it open may have continued writing. */
 export function reverseStep({ op, goes, comes }: SwapStep): SwapStep {
-  return { op, goes: comes, comes: goes?.kind === "file" ? { ...goes, mtime: ANY_TIME } : goes };
+  return { op, goes: comes, comes: goes?.kind === "file" ? goes.withAnyContents() : goes };
 }
-
-/** Stands for any contents of the same inode. */
-const ANY_TIME = "any";
 
 export function oppositeDirection(direction: Direction): Direction {
   return direction === "forward" ? "back" : "forward";
@@ -134,9 +131,7 @@ export function oppositeDirection(direction: Direction): Direction {
 /** The same thing as far as a swap is concerned: the inode and, but for folders, its contents. */
 export function isSameEntry(found: Identity | null, expected: Identity | null): boolean {
   if (found === null || expected === null) return found === expected;
-  if (found.ino !== expected.ino || found.kind !== expected.kind) return false;
-  if (expected.mtime === ANY_TIME) return true;
-  return found.kind === "directory" || (found.size === expected.size && found.mtime === expected.mtime);
+  return found.hasContentsOf(expected);
 }
 
 /** Which folder a view was based on. */
@@ -160,9 +155,13 @@ export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[]
     const base = op === undefined || keepsFolder(op) ? baseOf(root, path) : null;
     folders.set(key, base === null ? null : { root, path, ino: base.ino });
   };
+  let last = { root: -1, folder: "" };
   for (const op of ops) {
     const { root, path } = op;
     if (keepsFolder(op)) add(root, path);
+    const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    if (last.root === root && last.folder === folder) continue;
+    last = { root, folder };
     for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
       add(root, path.slice(0, slash));
   }
@@ -188,7 +187,7 @@ export function exchangedFolders({ roots, folders = [] }: Plan, workspace: strin
   }
   return {
     conflicts: [...found.values()],
-    covers: ({ root, path }) => found.has(`${root}:${path}`) || isBelow(root, path),
+    covers: ({ root, path }) => found.size > 0 && (found.has(`${root}:${path}`) || isBelow(root, path)),
   };
 }
 
@@ -322,7 +321,7 @@ function giveMode(plan: Plan, { op, goes, comes }: SwapStep, anchors: Anchors): 
   anchors.inParent(root, op.path, (parent, name) => {
     const descriptor = openSync(`${parent}/${name}`, FILE);
     try {
-      const here = identityOf(fstatEntry(descriptor));
+      const here = Identity.of(fstatEntry(descriptor));
       if (!isSameEntry(here, goes)) throw new SwapFailure(`${root}/${op.path}`);
       if (here.mode !== comes.mode) chmodSync(`/proc/self/fd/${descriptor}`, comes.mode);
     } finally {
@@ -343,9 +342,11 @@ export function findUnwritableFolders(plan: Plan, turns: readonly SwapStep[]): U
   const known = new Set(
     turns.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes)).map(({ op }) => pathKey(op)),
   );
+  let last = { root: -1, path: "" };
   for (const { op } of turns) {
-    const slash = op.path.lastIndexOf("/");
-    const parent = { root: op.root, path: slash < 0 ? "" : op.path.slice(0, slash) };
+    const parent = { root: op.root, path: op.path.slice(0, Math.max(0, op.path.lastIndexOf("/"))) };
+    if (last.root === parent.root && last.path === parent.path) continue;
+    last = parent;
     if (known.has(pathKey(parent))) continue;
     known.add(pathKey(parent));
     const found = parent.path === "" ? identifyAt(rootOf(plan, op)) : identify(rootOf(plan, op), parent.path);
@@ -374,7 +375,7 @@ function unlockFolders({ plan, doors }: Swap): void {
 function unlockSwapStep({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): void {
   if (goes?.kind === "directory" && isUnwritable(goes)) {
     const standing = identify(rootOf(plan, op), op.path);
-    if (standing?.ino === goes.ino) changeMode(rootOf(plan, op), op.path, goes.mode | 0o700);
+    if (standing?.isInodeOf(goes)) changeMode(rootOf(plan, op), op.path, goes.mode | 0o700);
   }
   if (comes?.kind !== "directory" || !isUnwritable(comes) || keepsFolder(op)) return;
   for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
@@ -453,6 +454,7 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<UntouchedP
     if (point !== null) at(`${point} ${turn.op.n}`);
   };
   const breath = createBreath();
+  const sweep = createSweep();
   const anchors = createAnchors((folder) => {
     throw new SwapFailure(folder);
   });
@@ -462,6 +464,7 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<UntouchedP
     act: (turn: SwapStep) => void,
   ): Promise<void> => {
     for (const turn of turns) {
+      sweep();
       if (breath.isDue()) {
         anchors.close();
         await breath.take();

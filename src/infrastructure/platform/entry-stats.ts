@@ -17,11 +17,13 @@ export class EntryStats {
     readonly blocks: number,
     readonly dev: number,
     readonly rdev: number,
-    private readonly inode: number | bigint,
-    private readonly modified: number,
-    private readonly modifiedNs: number,
-    private readonly changed: number,
-    private readonly changedNs: number,
+    /** Exact; beyond the exact numbers a big integer. */
+    readonly inode: number | bigint,
+    /** Seconds, and nanoseconds beyond them. */
+    readonly modified: number,
+    readonly modifiedNs: number,
+    readonly changed: number,
+    readonly changedNs: number,
     private readonly born: number,
     private readonly bornNs: number,
   ) {}
@@ -55,9 +57,9 @@ export class EntryStats {
     return nanoseconds(this.born, this.bornNs);
   }
 
-  /** The time of change as one number, for two looks at an entry within days: it starts anew after twelve. */
+  /** The time of change as one number below 2^49, for two looks at an entry within days: it starts anew after six. */
   get ctimeMark(): number {
-    return (this.changed % 2 ** 20) * 1e9 + this.changedNs;
+    return (this.changed % 2 ** 19) * 1e9 + this.changedNs;
   }
 
   isFile(): boolean {
@@ -95,7 +97,7 @@ function nanoseconds(seconds: number, rest: number): bigint {
   return lastSecond.nanoseconds + BigInt(rest);
 }
 
-function nanosecondsText(seconds: number, rest: number): string {
+export function nanosecondsText(seconds: number, rest: number): string {
   if (seconds <= 0) return String(nanoseconds(seconds, rest));
   return `${seconds}${String(rest).padStart(9, "0")}`;
 }
@@ -135,7 +137,7 @@ export function toEntryStats(stats: BigIntStats): EntryStats {
     Number(stats.blocks),
     Number(stats.dev),
     Number(stats.rdev),
-    stats.ino,
+    exactNumber(stats.ino),
     modified,
     modifiedNs,
     changed,
@@ -145,7 +147,11 @@ export function toEntryStats(stats: BigIntStats): EntryStats {
   );
 }
 
-function divideTime(time: bigint): readonly [seconds: number, rest: number] {
+export function exactNumber(value: bigint): number | bigint {
+  return value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
+}
+
+export function divideTime(time: bigint): readonly [seconds: number, rest: number] {
   const rest = ((time % SECOND) + SECOND) % SECOND;
   return [Number((time - rest) / SECOND), Number(rest)];
 }

@@ -1,3 +1,5 @@
+import { edenGC } from "bun:jsc";
+
 /** The runtime's own chores, without the calls of the C library that a small job does not load. */
 
 /** Starts a process that nobody waits for, and that goes on when this one ends. */
@@ -18,6 +20,18 @@ export async function flushFileSystem(path: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** A collection of what came last is over in less than a millisecond. */
+const ENTRIES_A_SWEEP = 10_000;
+
+/** In a pass over many entries, once for each of them: what it left behind is given back now and then. */
+export function createSweep(): () => void {
+  let seen = 0;
+  return () => {
+    seen += 1;
+    if (seen % ENTRIES_A_SWEEP === 0) edenGC();
+  };
 }
 
 /** So many entries leave enough behind to be collected at once. */
