@@ -57,9 +57,9 @@ export function createProtection({
 }: ProtectionDeps): Protection {
   const compiled = patterns.map((pattern) => ({ pattern, matches: compile(pattern, { caseInsensitive }) }));
   // The paths of a large change come folder by folder.
-  let last = { folder: "", protecting: -1 };
+  let last: { readonly folder: string; readonly protecting: number } | null = null;
   const protectingFolder = (folder: string) => {
-    if (last.folder !== folder) {
+    if (last?.folder !== folder) {
       const names = folder.split("/");
       last = { folder, protecting: compiled.findIndex(({ matches }) => names.some((name) => matches(name))) };
     }
@@ -72,11 +72,11 @@ export function createProtection({
       const name = path.slice(slash + 1);
       const byFolder = slash < 0 ? -1 : protectingFolder(path.slice(0, slash));
       const isTemplate = TEMPLATE.test(name);
-      for (const [index, { pattern, matches }] of compiled.entries()) {
+      const found = compiled.find(({ pattern, matches }, index) => {
         const spared = isTemplate && FOR_ENVIRONMENT_FILES.test(pattern);
-        if ((!spared && (matches(path) || matches(name))) || index === byFolder) return pattern;
-      }
-      return null;
+        return (!spared && (matches(path) || matches(name))) || index === byFolder;
+      });
+      return found?.pattern ?? null;
     },
     forbids(path) {
       if (holdsGitName(path)) return "git";
