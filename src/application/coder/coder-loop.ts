@@ -1,6 +1,7 @@
 import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
 import {
   claimsWork,
+  hasFlag,
   looksLikePatch,
   type Proposal,
   plansWork,
@@ -484,7 +485,9 @@ async function takeAnswer(
     state.answers.push(proposal.plan.trim());
     return commitBench(loop, state, state.attempts, []);
   }
-  const isClaim = parsed.commands.length === 0 && plansWork(proposal.plan);
+  // What a browser is to do comes after the patch.
+  const isClaim =
+    parsed.commands.length === 0 && plansWork(proposal.plan) && !hasFlag(proposal, "uses_browser");
   const doubted = isClaim ? doubtClaim(loop, state, proposal.plan.trim(), EMPTY_PATCH) : null;
   return doubted ?? attemptProposal(loop, state, answer, proposal, parsed);
 }

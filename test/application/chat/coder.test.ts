@@ -280,6 +280,14 @@ describe("a proposal that cannot run", () => {
     expect(at.asked).toHaveLength(2);
   });
 
+  test("an empty patch before the work of a browser is no claim", async () => {
+    at = await openConversation(() =>
+      proposal("Add the meeting to the calendar.", "", { more: "\n## Flags\nuses_browser: true\n" }),
+    );
+    await at.send("/code3 add the meeting");
+    expect(at.of("coder3")).toHaveLength(1);
+  });
+
   test("after a doubt, a plan that says that nothing needs to be done is believed", async () => {
     at = await openConversation((_, turn) =>
       turn === 0 ? EMPTY : proposal("Nothing needs to be done.", ""),
