@@ -144,13 +144,13 @@ describe("apply", () => {
     const ran = cli.apply([create("a", "new"), shell("echo x > c; false"), create("b", "2")], ["--atomic"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toStartWith(
-      "Stopped, nothing changed\n\nFailed: command failed: exit status 1. Every change was taken back; the workspace is as it was before.",
+      "Stopped, nothing changed\n\nFailed: command failed: exit status 1. Every change was undone; the workspace is as it was before.",
     );
     expect(cli.tree()).toEqual({ a: "old" });
     expect(cli.run(["undo"])).toEqual({
       code: 3,
       out: "",
-      err: "No change\nThere is no job to take back.\n",
+      err: "No change\nThere is no job to undo.\n",
     });
   });
 

@@ -93,7 +93,7 @@ describe("a preview", () => {
     expect(cli.run(["apply", "--job", job])).toEqual({
       code: 2,
       out: "",
-      err: `Refused\n${job} is not a preview: there is nothing to apply or to throw away.\n`,
+      err: `Refused\n${job} is not a preview: there is nothing to apply or discard.\n`,
     });
   });
 
@@ -102,26 +102,26 @@ describe("a preview", () => {
     expect(cli.run(["discard"])).toEqual({
       code: 3,
       out: "",
-      err: "No change\nThere is no preview to throw away.\n",
+      err: "No change\nThere is no preview to discard.\n",
     });
     const [first, second] = [staged(), staged()];
     expect(cli.run(["jobs"]).out).toEndWith(
-      "\n2 previews wait. Bring one in: picoclaw apply --job JOB   Throw it away: picoclaw discard JOB\n",
+      "\n2 previews are waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB\n",
     );
     expect(cli.run(["discard"])).toEqual({
       code: 2,
       out: "",
-      err: `Several previews wait; name one:\n  ${first}\n  ${second}\n`,
+      err: `There are several previews; name one:\n  ${first}\n  ${second}\n`,
     });
     expect(cli.run(["discard", first])).toEqual({
       code: 0,
-      out: `The preview ${first} was thrown away. Nothing else changed.\n`,
+      out: `The preview ${first} was discarded. Nothing else changed.\n`,
       err: "",
     });
     expect(cli.run(["discard", first]).err).toBe(
-      `Refused\n${first} is not a preview: there is nothing to apply or to throw away.\n`,
+      `Refused\n${first} is not a preview: there is nothing to apply or discard.\n`,
     );
-    expect(cli.run(["show", second]).out).toEndWith(`To throw it away: picoclaw discard ${second}\n`);
+    expect(cli.run(["show", second]).out).toEndWith(`To discard it: picoclaw discard ${second}\n`);
     expect(cli.json(cli.run(["discard", "--json"]))).toEqual({
       success: true,
       status: "discarded",

@@ -50,7 +50,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
       // A shell expects 130 of whatever Ctrl-C ended.
       expect(await end).toBe(signal === "SIGINT" ? 130 : 1);
       expect(said()).toStartWith(
-        "Stopped, nothing changed\n\nFailed: stopped. Every change was taken back; the workspace is as it was before.",
+        "Stopped, nothing changed\n\nFailed: stopped. Every change was undone; the workspace is as it was before.",
       );
       await until(() => processes() === 0);
       expect(Object.keys(cli.tree())).toEqual(["p.json"]);
@@ -65,7 +65,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} is still running (pid ${job.pid}). Take it back when it has ended, or stop it first.\n`,
+      err: `Refused\n${id} is still running (pid ${job.pid}). Undo it when it has ended, or stop it first.\n`,
     });
     const end = ended(job);
     job.kill("SIGKILL");
@@ -73,7 +73,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} ended in the middle and applied nothing, so there is nothing to take back.\n`,
+      err: `Refused\n${id} ended in the middle and applied nothing, so there is nothing to undo.\n`,
     });
     expect(cli.run(["jobs"]).out).toContain("Interrupted");
     expect(cli.run(["doctor", "--repair"]).out).toContain(id);

@@ -17,7 +17,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo"])).toEqual({
       code: 0,
       err: "",
-      out: `Taken back\n\n${second} was taken back.\nChanged files: 1\n  M a\n\nTo bring it in again: picoclaw redo ${second}\n`,
+      out: `Taken back\n\n${second} was undone.\nChanged files: 1\n  M a\n\nTo redo it: picoclaw redo ${second}\n`,
     });
     expect(cli.tree()).toEqual({ a: "1" });
     expect(cli.run(["undo"]).out).toContain(first);
@@ -25,14 +25,14 @@ describe("undo and redo", () => {
     expect(cli.run(["undo"])).toEqual({
       code: 3,
       out: "",
-      err: "No change\nThere is no job to take back.\n",
+      err: "No change\nThere is no job to undo.\n",
     });
     expect(cli.run(["redo"]).out).toBe(
-      `Applied\n\n${first} was brought in again.\nChanged files: 1\n  A a\n\nTo take it back: picoclaw undo ${first}\n`,
+      `Applied\n\n${first} was applied again.\nChanged files: 1\n  A a\n\nTo undo it: picoclaw undo ${first}\n`,
     );
     expect(cli.run(["redo"]).code).toBe(0);
     expect(cli.tree()).toEqual({ a: "2" });
-    expect(cli.run(["redo"])).toEqual({ code: 3, out: "", err: "No change\nThere is no job to do again.\n" });
+    expect(cli.run(["redo"])).toEqual({ code: 3, out: "", err: "No change\nThere is no job to redo.\n" });
   });
 
   test("an older job under a newer one names it, and --force overrules", () => {
@@ -41,7 +41,7 @@ describe("undo and redo", () => {
     const ran = cli.run(["undo", first]);
     expect([ran.code, ran.out]).toEqual([3, ""]);
     expect(ran.err).toBe(
-      `Refused\nNothing was taken back, because these were changed after ${first}:\n  a (changed since by ${second}; take that back first: picoclaw undo ${second})\nTo overwrite them: picoclaw undo ${first} --force\n`,
+      `Refused\nNothing was undone, because these were changed after ${first}:\n  a (changed since by ${second}; undo that first: picoclaw undo ${second})\nTo overwrite them: picoclaw undo ${first} --force\n`,
     );
     expect(cli.tree()).toEqual({ a: "2" });
     expect(cli.run(["undo", first, "--force"]).code).toBe(0);
@@ -83,7 +83,7 @@ describe("undo and redo", () => {
     const ran = cli.run(["undo", "g"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toBe("");
-    expect(ran.err).toContain(`${second} was taken back`);
+    expect(ran.err).toContain(`${second} was undone`);
     expect(ran.err).toContain(`changed after ${first}`);
     expect(cli.tree()).toEqual({ a: "mine" });
   });
@@ -93,7 +93,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", "--list"])).toEqual({
       code: 0,
       err: "",
-      out: `Taking back ${id} restores:\n  a\n  b\n`,
+      out: `Undoing ${id} restores:\n  a\n  b\n`,
     });
     expect(cli.json(cli.run(["undo", "--list", "--json"]))).toEqual({
       jobs: [
@@ -122,7 +122,7 @@ describe("undo and redo", () => {
     const { job_id: id } = cli.json(cli.apply([create("p.txt", "p")], ["--preview", "--json"]));
     const { code, err } = cli.run(["undo", String(id)]);
     expect(code).toBe(3);
-    expect(err).toContain(`${id} is a preview: nothing of it is applied, so there is nothing to take back.`);
+    expect(err).toContain(`${id} is a preview: nothing of it is applied, so there is nothing to undo.`);
     expect(err).toContain(`picoclaw apply --job ${id}`);
   });
 
@@ -132,7 +132,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} was taken back already. See: picoclaw jobs\n`,
+      err: `Refused\n${id} is already undone. See: picoclaw jobs\n`,
     });
   });
 

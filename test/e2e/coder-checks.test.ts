@@ -78,7 +78,7 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   expect(ran.out).toStartWith("Not applied: checks got worse");
   expect(ran.out).toContain("Newly failing or missing: one is one");
   expect(ran.out).toMatch(
-    /1 changed file is staged\. To apply exactly this: picoclaw apply --job (job_\w+)\nTo see it: picoclaw show \1 --diff\nTo throw it away: picoclaw discard \1\n/,
+    /1 changed file is staged\. To apply exactly this: picoclaw apply --job (job_\w+)\nTo see it: picoclaw show \1 --diff\nTo discard it: picoclaw discard \1\n/,
   );
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
@@ -121,7 +121,7 @@ withChecks("coder.on_red: discard keeps nothing", () => {
   const before = cli.tree();
   const ran = cli.chat("/code3 make one two in src/one.mjs");
   expect(ran.out).toStartWith("Not applied: checks got worse");
-  expect(ran.out).toContain("The draft was thrown away after 1 attempt (coder.on_red: discard).");
+  expect(ran.out).toContain("The draft was discarded after 1 attempt (coder.on_red: discard).");
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
 });

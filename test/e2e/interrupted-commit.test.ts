@@ -19,7 +19,7 @@ function cutOff(action: "commit" | "undo", jobId: string): void {
   expect(ran.stdout.trim().split("\n").at(-1)).toMatch(/^(exchange|in) /);
 }
 
-function expectInterrupted(jobId: string, doing: "applied" | "taken back"): void {
+function expectInterrupted(jobId: string, doing: "being applied" | "being undone"): void {
   const [, row = ""] = cli.run(["jobs"]).out.split("\n");
   expect(row).toMatch(new RegExp(` Interrupted \\(while it was ${doing}\\) +\\d+ +available `));
   expect(cli.json(cli.run(["jobs", "--json"]))).toMatchObject({
@@ -34,7 +34,7 @@ function expectInterrupted(jobId: string, doing: "applied" | "taken back"): void
 test("a commit that was cut off is interrupted until it is repaired, not a preview", () => {
   const jobId = jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out);
   cutOff("commit", jobId);
-  expectInterrupted(jobId, "applied");
+  expectInterrupted(jobId, "being applied");
   expect(cli.run(["doctor", "--repair"]).out).toContain(jobId);
   expect(cli.run(["show", jobId]).out).toStartWith("Applied\n");
   expect(cli.read("a.txt")).toBe("two\n");
@@ -43,7 +43,7 @@ test("a commit that was cut off is interrupted until it is repaired, not a previ
 test("a commit that was cut off can be taken back at once, as the list says", () => {
   const jobId = jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out);
   cutOff("commit", jobId);
-  expectInterrupted(jobId, "applied");
+  expectInterrupted(jobId, "being applied");
   expect(cli.run(["undo", jobId]).code).toBe(0);
   expect(cli.tree()).toEqual({ "a.txt": "one\n" });
 });
@@ -51,11 +51,11 @@ test("a commit that was cut off can be taken back at once, as the list says", ()
 test("so is an undo that was cut off", () => {
   const jobId = jobIdIn(cli.apply([create("a.txt", "two\n")]).out);
   cutOff("undo", jobId);
-  expectInterrupted(jobId, "taken back");
+  expectInterrupted(jobId, "being undone");
   expect(cli.run(["doctor", "--repair"]).out).toContain(jobId);
   expect(cli.run(["show", jobId]).out).toStartWith("Taken back\n");
   expect(cli.run(["show", jobId]).out).toContain(
-    "was interrupted while it was taken back; that was completed",
+    "was interrupted while it was being undone; that was completed",
   );
   expect(cli.read("a.txt")).toBe("one\n");
 });
@@ -77,7 +77,9 @@ describe("a file that somebody edited after the crash", () => {
     cli.write("f2", "mine\n");
     const next = cli.apply([create("next.txt", "n\n")]);
     expect([next.code, texts()]).toEqual([0, ["new\n", "new\n", "mine\n"]]);
-    expect(next.err).toContain(`Job ${cut} was interrupted while it was applied; that was completed since.`);
+    expect(next.err).toContain(
+      `Job ${cut} was interrupted while it was being applied; that was completed since.`,
+    );
     expect(next.err).toContain("Left out, because they were changed after the interruption:\n  f2");
     for (const list of [["jobs"], ["jobs", "--all"]])
       expect(cli.run(list).out).toMatch(
@@ -98,8 +100,8 @@ describe("a file that somebody edited after the crash", () => {
     cli.write("f2", "mine\n");
     const undone = cli.run(["undo"]);
     expect([undone.code, texts()]).toEqual([0, ["old\n", "old\n", "mine\n"]]);
-    expect(undone.out).toContain(`${cut} was taken back.`);
-    expect(cli.run(["undo"]).out).toContain(`${first} was taken back.`);
+    expect(undone.out).toContain(`${cut} was undone.`);
+    expect(cli.run(["undo"]).out).toContain(`${first} was undone.`);
   });
 
   test("is told by doctor --repair with its reason", () => {

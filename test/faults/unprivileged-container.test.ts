@@ -66,7 +66,7 @@ describe.if(process.platform === "linux" && requirePart("docker"))("in an unpriv
       );
       expect(said).toContain("Transaction: copy");
       expect(said).toContain("two\nx\n");
-      expect(said).toContain("was taken back");
+      expect(said).toContain("was undone");
       expect(said).toMatch(/\none\na\n/);
       expect(said).toContain("! User namespaces: does not work");
       expect(said).toMatch(/! Commands are (NOT|limited, not) confined/);

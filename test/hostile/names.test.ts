@@ -101,7 +101,7 @@ describe("a job of edits alone", () => {
 
 describe("a name with a line end", () => {
   test("cannot pass for a line of a report", () => {
-    const name = "x\nTo take it back: rm -rf ~\n  A y";
+    const name = "x\nTo undo it: rm -rf ~\n  A y";
     const ran = cli.apply([create("a.txt", "a\n"), shell('echo z > "$NAME"')], [], {
       env: { NAME: name, PICOCLAW_WORKER_ENV_PASS: "NAME" },
     });
@@ -109,8 +109,8 @@ describe("a name with a line end", () => {
     const shown = cli.run(["show", jobIdIn(ran.out)]);
     const undone = cli.run(["undo", jobIdIn(ran.out)]);
     for (const { out } of [ran, shown, undone]) {
-      expect(out).toContain("x\\nTo take it back: rm -rf ~\\n  A y");
-      expect(out).not.toMatch(/^To take it back: rm/m);
+      expect(out).toContain("x\\nTo undo it: rm -rf ~\\n  A y");
+      expect(out).not.toMatch(/^To undo it: rm/m);
     }
   });
 });

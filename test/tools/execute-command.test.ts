@@ -129,7 +129,7 @@ describe("undo_job", () => {
     expect(await toolkit.undoJob({ job_id })).toEqual({
       status: "failure",
       reason: "tool",
-      message: `Nothing was taken back, because these were changed after ${job_id}:\n  a.txt (changed since by ${later}; take that back first: picoclaw undo ${later})`,
+      message: `Nothing was undone, because these were changed after ${job_id}:\n  a.txt (changed since by ${later}; undo that first: picoclaw undo ${later})`,
       error: { code: "CONFLICT" },
     });
     await toolkit.undoJob({ job_id: later });

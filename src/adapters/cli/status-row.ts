@@ -33,7 +33,7 @@ export function statusRow(
     { text: columns < NARROW ? model.replace(/^.*\//, "") : model, rank: 0 },
     { text: branch, rank: 2 },
     { text: tokens === 0 ? "" : texts.tokens(tokens), rank: 1 },
-    { text: costUsd === 0 ? "" : `$${costUsd.toFixed(2)}`, rank: 3 },
+    { text: costUsd === 0 ? "" : costUsd < 0.01 ? "< $0.01" : `$${costUsd.toFixed(2)}`, rank: 3 },
     { text: drafts === 0 ? "" : texts.draftsWait(drafts), rank: 0 },
   ].filter(({ text }) => text !== "");
   const room = columns - 4 - visibleWidth(texts.keysHint);

@@ -26,7 +26,7 @@ test("an editor sends a prompt, sees the change as a difference of each file, an
   const commands = await editor.until(() => editor.of("available_commands_update")[0]);
   expect(commands.availableCommands).toContainEqual({
     name: "undo",
-    description: "take back the last change, or that job",
+    description: "undo the last change, or that job",
     input: { hint: "[job]" },
   });
 

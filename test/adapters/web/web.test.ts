@@ -471,7 +471,7 @@ describe("one and the other", () => {
     expect(await operator.text("/jobs")).toContain(jobId);
     expect(await operator.text("/sessions")).toContain("/sessions/web/alice");
     const undone = await alice.post(`/jobs/${jobId}/undo`);
-    expect(await alice.text(undone.headers.get("location") ?? "")).toContain("was taken back");
+    expect(await alice.text(undone.headers.get("location") ?? "")).toContain("was undone");
   });
 
   test("jobs are titled by their request, and found by words, state, chat and file", async () => {

@@ -33,13 +33,13 @@ describe("/undo and /redo", () => {
     expect(at.tree()).toEqual({});
     expect(await at.send("/undo")).toMatchObject({
       ok: false,
-      text: "No change\nThere is no job to take back.",
+      text: "No change\nThere is no job to undo.",
     });
     expect((await at.send("/redo")).text).toContain("\n  A a.txt\n");
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
     await at.send("/redo");
     expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
-    expect((await at.send("/redo")).text).toBe("No change\nThere is no job to do again.");
+    expect((await at.send("/redo")).text).toBe("No change\nThere is no job to redo.");
   });
 
   test("what was cut off while it was applied is finished first, and is then the last job", async () => {
@@ -50,8 +50,10 @@ describe("/undo and /redo", () => {
     const jobId = made.jobs[0]?.job_id ?? "";
     cutOffCommit(at, jobId);
     const { text } = await at.send("/undo");
-    expect(text).toContain(`${jobId} was taken back.`);
-    expect(text).toContain(`Job ${jobId} was interrupted while it was applied; that was completed since.`);
+    expect(text).toContain(`${jobId} was undone.`);
+    expect(text).toContain(
+      `Job ${jobId} was interrupted while it was being applied; that was completed since.`,
+    );
     expect(at.read("b.txt")).toBe("old\n");
   });
 
@@ -86,7 +88,7 @@ describe("/undo and /redo", () => {
       ({ jobs }) => jobs[0]?.job_id,
     );
     const { text } = await at.send(`/undo ${first}`);
-    expect(text).toContain(`a.txt (changed since by ${second}; take that back first: /undo ${second})`);
+    expect(text).toContain(`a.txt (changed since by ${second}; undo that first: /undo ${second})`);
     expect(text).not.toContain("picoclaw undo");
   });
 
@@ -96,7 +98,7 @@ describe("/undo and /redo", () => {
     const first = await at.send("/code3 a.txt");
     expect(await at.send("/undo", slack)).toMatchObject({
       ok: false,
-      text: "No change\nThere is no job to take back.",
+      text: "No change\nThere is no job to undo.",
     });
     const refused = await at.send(`/undo ${first.jobs[0]?.job_id}`, slack);
     expect(refused).toMatchObject({ text: expect.stringContaining("No such job"), actions: [] });
@@ -133,7 +135,7 @@ test("/jobs lists every job to the owner and the operator, to others at the cons
   expect(await listed(web("ann"))).toEqual([String(anns)]);
   expect(await listed(web("an"))).toEqual([]);
   const none = await at.send("/undo", web("operator"));
-  expect([none.ok, none.text]).toEqual([false, expect.stringContaining("/undo JOB takes one of them back")]);
+  expect([none.ok, none.text]).toEqual([false, expect.stringContaining("/undo JOB undoes one of them")]);
   expect((await at.send("/undo", web("an"))).text).not.toContain("/jobs");
   expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "b.txt"]);
 });
@@ -164,14 +166,14 @@ describe("/preview and /apply", () => {
 
   test("/discard throws away the only preview, and asks for a name where several wait", async () => {
     at = await writer();
-    expect((await at.send("/discard")).text).toContain("There is no preview to throw away.");
+    expect((await at.send("/discard")).text).toContain("There is no preview to discard.");
     const first = await at.send("/preview a.txt");
     const job = first.jobs[0]?.job_id;
-    expect(first.text).toContain(`To throw it away: /discard ${job}`);
+    expect(first.text).toContain(`To discard it: /discard ${job}`);
     await at.send("/preview b.txt");
     const asked = await at.send("/discard");
     expect(asked).toMatchObject({ ok: false, text: expect.stringContaining(`name one:\n  ${job}\n`) });
-    expect((await at.send(`/discard ${job}`)).text).toContain(`The preview ${job} was thrown away.`);
+    expect((await at.send(`/discard ${job}`)).text).toContain(`The preview ${job} was discarded.`);
     expect((await at.send("/discard")).ok).toBe(true);
     expect((await at.send("/apply")).text).toBe("There is no preview to apply.");
     expect(at.tree()).toEqual({});
@@ -327,7 +329,7 @@ test("/undo that waited behind a message which changed nothing leaves earlier jo
   for (const reply of await Promise.all(waiting))
     expect(reply).toMatchObject({
       ok: false,
-      text: "Nothing to take back: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now takes back the last of them.",
+      text: "Nothing to undo: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now undoes the last of them.",
     });
   expect(at.tree()).toEqual({ "a.txt": "x\n" });
   expect((await at.send("/undo")).ok).toBe(true);

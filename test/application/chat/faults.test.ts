@@ -278,6 +278,6 @@ describe("a forced route (LINE)", () => {
       source: "forced",
     });
     expect(at.asked.map(({ role }) => role)).toEqual(["chat", "coder3", "chat"]);
-    expect((await at.send("/undo", line)).text).toBe("No change\nThere is no job to take back.");
+    expect((await at.send("/undo", line)).text).toBe("No change\nThere is no job to undo.");
   });
 });

@@ -37,7 +37,7 @@ test("--json is one document and --events ends with the reply", () => {
   ]);
   const json = cli.json(cli.chat("/code3 make a.txt", ["--json"]));
   expect(json.success).toBe(true);
-  expect(json.text).toContain("To take it back: picoclaw undo job_");
+  expect(json.text).toContain("To undo it: picoclaw undo job_");
   expect(json.decision).toEqual({ route: "CODE3", source: "explicit", confidence: 1, reason: "/code3" });
   expect(json.session_id).toMatch(/^\d{8}-cli-default$/);
   expect(json.jobs).toMatchObject([{ success: true, changes: [{ path: "a.txt", kind: "added" }] }]);

@@ -153,7 +153,7 @@ describe("uses_browser", () => {
     const reply = await at.send("/code3 open the page");
     expect(reply.ok).toBe(true);
     expect(reply.text).toMatch(
-      /^Applied: 1 file, NOT CHECKED.*Two\..*Applied \(1\/1 commands succeeded\).*cannot be taken back/s,
+      /^Applied: 1 file, NOT CHECKED.*Two\..*Applied \(1\/1 commands succeeded\).*cannot be undone/s,
     );
     expect(at.of("coder3")[0]?.system).toContain("uses_browser");
     expect(at.of("worker")[0]?.tools?.every(({ name }) => name.startsWith("browser_"))).toBe(true);

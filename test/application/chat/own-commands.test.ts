@@ -238,7 +238,7 @@ describe("in a chat", () => {
     inFolder("commands/undo.md", "not me");
     inFolder("commands/code3.md", "not me");
     trust();
-    expect((await at.send("/undo")).text).toContain("There is no job to take back.");
+    expect((await at.send("/undo")).text).toContain("There is no job to undo.");
     writeFileSync(join(at.home, "secret.md"), "secret");
     symlinkSync(join(at.home, "secret.md"), join(at.workspace, ".picoclaw/commands/link.md"));
     inFolder("commands/big.md", "x".repeat(70_000));

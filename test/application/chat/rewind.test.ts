@@ -29,7 +29,7 @@ describe("/rewind", () => {
     const list = await at.send("/rewind");
     expect(list.text).toMatch(/^1 {2}\d\d:\d\d {2}a\.txt {2}\(1 file\)\n2 {2}/);
     const plan = await at.send("/rewind 1");
-    expect(plan.text).toContain("Back to message 1. This is taken back, all of it or nothing:");
+    expect(plan.text).toContain("Back to message 1. This is undone, all of it or nothing:");
     expect(plan.text.match(/job_\w+: \S+/g)?.map((line) => line.split(": ")[1])).toEqual([
       "c.txt",
       "b.txt",
@@ -117,7 +117,7 @@ describe("/rewind", () => {
     await at.send("/code3 b.txt");
     const later = at.tree();
     const plan = await at.send("/rewind 2");
-    expect(plan.text).toMatch(/This is taken back, .*\n.*: b\.txt\nThis is brought in again:\n.*: b\.txt\n/);
+    expect(plan.text).toMatch(/This is undone, .*\n.*: b\.txt\nThis is applied again:\n.*: b\.txt\n/);
     expect((await at.send("/rewind 2 --yes")).text).toMatch(/^Taken back\n.*b\.txt\nApplied\n.*b\.txt\n/);
     expect(at.tree()).toEqual(before);
     expect((await at.send("/rewind 2")).ok).toBe(false);

@@ -53,7 +53,7 @@ test("an order has the rights that its asker has in a chat: the console's operat
 });
 
 test.each([
-  ["done", "done", `The preview ${JOB} was thrown away. Nothing else changed.`],
+  ["done", "done", `The preview ${JOB} was discarded. Nothing else changed.`],
   ["not-a-preview", "not-a-preview", JOB],
   ["machine-away", "machine-away", "attic, the machine that holds this job, is away."],
   ["unsettled", "unsettled", "attic began with it"],

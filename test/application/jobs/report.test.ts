@@ -204,7 +204,7 @@ test("what the quota evicted is said by the text, the document, the journal and 
     false,
   );
   for (const facts of [told, later]) {
-    expect(wordJob(en, facts)).toContain("These jobs can no longer be taken back:");
+    expect(wordJob(en, facts)).toContain("These jobs can no longer be undone:");
     expect(wordChatJob(ja, facts, "")).toContain("次のジョブはもう取り消せません");
     expect(toResultJson(en, facts).evicted).toEqual([{ job_id: first.jobId, bytes: expect.any(Number) }]);
   }
@@ -220,7 +220,7 @@ describe("a reply that was kept", () => {
     expect(firstLine(japanese)).toBe("実行完了 (2/2 コマンド成功)");
     expect(japanese).toContain("取り消しの対象外: ネットワーク越しの操作");
     expect(japanese).toContain("クラウドのモデル（claude/m）");
-    expect(japanese).not.toMatch(/Applied|Undo does not|Transaction|To take it back/);
+    expect(japanese).not.toMatch(/Applied|Undo does not|Transaction|To undo it/);
   });
 
   test("of an older version, or with a text that is gone, stands as it was said", () => {

@@ -90,7 +90,7 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
   }
 }
 
-const STAYS = "/undo takes the commit back here; what is on the forge stays there.";
+const STAYS = "/undo undoes the commit here; what is on the forge stays there.";
 
 export const pulls = {
   pullUsage:

@@ -34,9 +34,9 @@ export const rewind = {
     `${rewindMessages(messages, files)}\n\nTo go back to one of them: /rewind N (0 is the beginning). What came after it is listed first.`,
   rewindPlan: ({ number, messages, jobs, again }: RewindPlan): string =>
     parts([
-      `Back to ${to(number)}. ${jobs.length > 0 ? "This is taken back, all of it or nothing:" : (again ?? []).length > 0 ? "All of it or nothing." : "No file changes."}`,
+      `Back to ${to(number)}. ${jobs.length > 0 ? "This is undone, all of it or nothing:" : (again ?? []).length > 0 ? "All of it or nothing." : "No file changes."}`,
       rewindJobs(jobs),
-      (again ?? []).length === 0 ? "" : "This is brought in again:",
+      (again ?? []).length === 0 ? "" : "This is applied again:",
       rewindJobs(again ?? []),
       messages.length === 0 ? "" : "This is forgotten:",
       rewindMessages(messages, files),
@@ -45,7 +45,7 @@ export const rewind = {
   rewindDone: ({ number, messages, jobs, again }: RewindPlan): string =>
     parts([
       ...swapped(jobs, again ?? []),
-      `The conversation is at ${to(number)} again; messages forgotten: ${messages.length}. To bring all of it in again: /rewind redo`,
+      `The conversation is at ${to(number)} again; messages forgotten: ${messages.length}. To return: /rewind redo`,
     ]),
   rewindRedone: (again: readonly RewindJob[], jobs?: readonly RewindJob[] | null): string =>
     parts([...swapped(jobs ?? [], again), "What was forgotten is remembered again."]),
@@ -54,16 +54,16 @@ export const rewind = {
       ? "So nothing of it was done: files and conversation are as they were."
       : `What was swapped before could not be put back, because it changed meanwhile: ${left.join(", ")}`,
   rewindGone: (jobs: readonly string[]) =>
-    `Nothing was taken back: the undo record of ${jobs.join(", ")} is gone, so that not everything could be.`,
+    `Nothing was undone: the undo record of ${jobs.join(", ")} is gone, so not everything could be.`,
   rewindEarlier:
     "Only messages of this conversation are listed. For those before it: /resume goes back to the conversation before, and /rewind then lists them too; a single earlier change: /jobs, then /undo JOB.",
   rewindNothing: "There is nothing to go back from.",
-  rewindNoneBack: "There is no rewind in this session to bring in again.",
+  rewindNoneBack: "There is no rewind in this session to return from.",
   rewindUsage: (most: number) =>
     `/rewind N: a message from 0 (the beginning) to ${most}. /rewind lists them.`,
   rewindStart: "the beginning",
   rewindLabel: "Rewind",
-  rewindRedoLabel: "Bring it in again",
+  rewindRedoLabel: "Return",
 };
 
 const STILL_RED: Readonly<Record<RedReason, string>> = {
@@ -182,7 +182,7 @@ export const chatTexts = {
   goLabel: "Go",
   stillRed: (red: RedReason, brief: string): string => `${STILL_RED[red]}: ${brief}`,
   draftDropped: (red: RedReason, attempts: number): string =>
-    `${DROPPED[red]}\nThe draft was thrown away after ${attempts === 1 ? "1 attempt" : `${attempts} attempts`} (coder.on_red: discard).`,
+    `${DROPPED[red]}\nThe draft was discarded after ${attempts === 1 ? "1 attempt" : `${attempts} attempts`} (coder.on_red: discard).`,
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
@@ -197,17 +197,17 @@ export const chatTexts = {
   headsAlone: "Several coders were asked for; only one can work here (keys, /dry, or no drafts).",
   coderBudget: (usd: number) => `What one message may cost is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
   coderCost: (usd: number, hint: string) =>
-    `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nSize, as the coder puts it: ${hint}`}`,
+    `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nThe coder's own estimate: ${hint}`}`,
   needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
   /** Modes of a session in an editor. */
   editorModes: {
     auto: { name: "Auto", description: "Changes are made at once, each as a job that can be undone" },
-    preview: { name: "Preview", description: "Changes are run aside and shown; /apply brings them in" },
+    preview: { name: "Preview", description: "Changes are run aside and shown; /apply applies them" },
     plan: { name: "Plan", description: "A plan only; nothing is changed" },
   },
   editorModel: { name: "Coder", description: "The model that writes code in this session" },
   mcpCalled: (names: readonly string[]) =>
-    `Asked through MCP servers: ${names.join(", ")}. That others were asked cannot be taken back.`,
+    `Asked through MCP servers: ${names.join(", ")}. That they were asked cannot be undone.`,
   mcpLate: (seconds: number) =>
     `The MCP servers were not up within ${seconds} s; the coder works without them this time.`,
   mcpToolsLeftOut: (names: readonly string[]) =>
@@ -228,10 +228,10 @@ export const chatTexts = {
   mcpCompleted: ({ succeeded, total }: { readonly succeeded: number; readonly total: number }) =>
     `Applied (${succeeded}/${total} commands succeeded)`,
   webRead: (hosts: readonly string[]) =>
-    `Read from the web: ${hosts.join(", ")}. That others were asked cannot be taken back.`,
+    `Read from the web: ${hosts.join(", ")}. That they were asked cannot be undone.`,
   processesTouched: (names: readonly string[]) =>
-    `Background processes started or ended: ${names.join(", ")} (/ps). What they do cannot be taken back.`,
-  browserNotUndoable: "What was done in the browser or at other services cannot be taken back.",
+    `Background processes started or ended: ${names.join(", ")} (/ps). What they do cannot be undone.`,
+  browserNotUndoable: "What was done in the browser or at other services cannot be undone.",
   browserMissing:
     "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",
   mcpUnavailable: (server: string, detail: string) => `MCP server ${server} cannot be used: ${detail}`,
@@ -290,17 +290,17 @@ export const chatTexts = {
   // Commands
   noJobs: "There are no jobs yet.",
   otherChatsJobs: (direction: "undo" | "redo") =>
-    `There are jobs of other chats and of the command line: /jobs lists them, /${direction} JOB ${direction === "undo" ? "takes one of them back" : "brings one of them in again"}.`,
+    `There are jobs of other chats and of the command line: /jobs lists them, /${direction} JOB ${direction === "undo" ? "undoes one of them" : "applies one of them again"}.`,
   dryState: (on: boolean): string =>
     on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",
   dryUsage: "Usage: /dry on or /dry off",
-  previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply brings it in)",
+  previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply applies it)",
   stopped: "Stopped what was running.",
   nothingRuns: "Nothing is running.",
   asideUsage: "What do you want to know? /btw QUESTION",
   workGoesOn: "The work goes on.",
   waitedForNothing:
-    "Nothing to take back: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now takes back the last of them.",
+    "Nothing to undo: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now undoes the last of them.",
   noDiff: "There are no differences.",
   diffCut: (lines: number) => `… ${lines} more lines`,
   unknownCommand: (name: string, nearest: string | null) =>
@@ -325,12 +325,12 @@ export const chatTexts = {
   /** The ten that are needed most. */
   help: [
     ["/code REQUEST", "a coder writes it and it runs at once"],
-    ["/undo [job]", "take back the last change, or that job"],
-    ["/redo [job]", "bring it in again"],
+    ["/undo [job]", "undo the last change, or that job"],
+    ["/redo [job]", "apply an undone change again"],
     ["/diff [job]", "what the last change did, or that job"],
     ["/jobs", "the last jobs"],
     ["/preview REQUEST", "show the change first, then /apply or /discard"],
-    ["/rewind [N]", "go back to a message: what came after it is taken back and forgotten"],
+    ["/rewind [N]", "go back to a message: what came after it is undone and forgotten"],
     ["/model", "who answers with which model"],
     ["/status", "where it works, who answers, and what waits"],
     ["/new", "begin a new conversation"],
@@ -354,7 +354,7 @@ export const chatTexts = {
     ],
     ["/export [html]", "this conversation as Markdown or as a page"],
     ["/ps [start|log|restart|stop]", "background processes: a dev server, a watcher, a database"],
-    ["/apply /discard [job]", "bring in a preview, or throw it away"],
+    ["/apply /discard [job]", "apply a preview, or discard it"],
     ["/dry on|off", "show proposals, run nothing"],
     ["/why /route X", "why this route; teach the right one"],
     ["/remember /rules /forget N", "keep what /route taught, list it, forget it"],
@@ -622,7 +622,7 @@ export const memoryTexts = {
   notOffered:
     "No rule can be made of this message (it is too short, or a rule of the configuration goes before).",
   remembered: (pattern: string, route: string) =>
-    `Remembered: ${pattern} → ${route} (/rules lists, /forget takes back)`,
+    `Remembered: ${pattern} → ${route} (/rules lists, /forget removes)`,
   nothingToRemember: "There is no rule to remember. Correct a decision with /route first.",
   rule: (place: number, pattern: string, route: string) => `${place}. ${pattern} → ${route}`,
   noRules: "This chat has learned no rules.",

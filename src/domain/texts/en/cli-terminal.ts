@@ -9,7 +9,7 @@ export const terminalTexts = {
     `talks: ${talks ?? "nobody yet (picoclaw init)"} · codes: ${codes ?? "nobody yet (picoclaw init)"}`,
   newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`} · chat --list shows the others`,
   goesOn: (name: string, messages: number, at: string, last: string) =>
-    `goes on with the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new begins anew`,
+    `continues the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
 
   // The line
   placeholder: "Say what to change, or ask.  / commands  @ files",
@@ -75,13 +75,13 @@ export const terminalTexts = {
   focusKeys: "↑↓ esc",
   restored: (count: number, names: string) => `${files(count)} as before: ${names}`,
   broughtIn: (count: number, names: string) => `${files(count)} again: ${names}`,
-  takenBackLater: (label: string) => `${label} taken back`,
-  again: (label: string) => `${label} brought in again`,
+  takenBackLater: (label: string) => `${label} undone`,
+  again: (label: string) => `${label} applied again`,
   nothingToUndo: "There is nothing to undo.",
   noCard: "No job yet in this conversation.",
   notWhileWorking: "Not while it is working: press esc to stop it first.",
   checked: (commands: string, line: string) => `${commands}${line === "" ? "" : `  ${line}`}`,
-  draftsWait: (count: number) => (count === 1 ? "1 draft waits" : `${count} drafts wait`),
+  draftsWait: (count: number) => (count === 1 ? "1 preview waits" : `${count} previews wait`),
   cloud: "cloud",
   here: "here",
 

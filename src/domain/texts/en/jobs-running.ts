@@ -28,9 +28,9 @@ export const runningTexts = {
     staged: "kept as a preview",
     committed: "applied",
     conflict: (paths: string) => `conflict: ${paths}`,
-    rolledBack: (reason: string) => (reason === "" ? "taken back" : `taken back: ${reason}`),
+    rolledBack: (reason: string) => (reason === "" ? "undone" : `undone: ${reason}`),
     undone: "undone",
-    redone: "brought in again",
+    redone: "applied again",
     evicted: "undo data removed",
     agentEnded: (number: number, end: "done" | "failed" | "stopped") =>
       `sub-agent ${number} ${end === "done" ? "is done" : end === "failed" ? "failed" : "was stopped"}`,

@@ -27,7 +27,7 @@ export interface CommandCounts {
   readonly gitOperations: number;
 }
 
-const SWAPS = { commit: "applied", undo: "taken back", redo: "brought in again" } as const;
+const SWAPS = { commit: "being applied", undo: "being undone", redo: "being applied again" } as const;
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
 
@@ -104,7 +104,7 @@ export const workTexts = {
   checksNeedTrust:
     "Not checked: nothing confines commands on this machine, and checks run the project's own code. `picoclaw trust` in this folder lets them run; bubblewrap confines them.",
   rolledBack: (error: string) =>
-    `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
+    `Failed: ${error}. Every change was undone; the workspace is as it was before.`,
   cannotRollBack: (error: string) =>
     `Failed: ${error}. Git auto-commit is off, so this cannot be rolled back. Please recover by hand.`,
   jobLine: (jobId: string) => `Job: ${jobId}`,
@@ -178,25 +178,25 @@ export const workTexts = {
   mergeNotChecked: "The project's checks did not run.",
   undoByMergeTitle: (jobId: string, title: string) => `Undo of ${jobId}: ${title}`,
   undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
-    `The files of ${jobId} were taken back, but these git refs have moved since and were left alone:${paths(refs)}`,
-  nothingToUndo: "There is no job to take back.",
-  nothingToRedo: "There is no job to do again.",
-  nothingToDiscard: "There is no preview to throw away.",
-  previewsWait: (jobIds: readonly string[]) => `Several previews wait; name one:${paths(jobIds)}`,
+    `The files of ${jobId} were restored, but these git refs have moved since and were left alone:${paths(refs)}`,
+  nothingToUndo: "There is no job to undo.",
+  nothingToRedo: "There is no job to redo.",
+  nothingToDiscard: "There is no preview to discard.",
+  previewsWait: (jobIds: readonly string[]) => `There are several previews; name one:${paths(jobIds)}`,
   previewsHint: (count: number) =>
-    `${count === 1 ? "1 preview waits" : `${count} previews wait`}. Bring one in: picoclaw apply --job JOB   Throw it away: picoclaw discard JOB`,
-  undoList: (jobId: string, list: readonly string[]) => `Taking back ${jobId} restores:${paths(list)}`,
+    `${count === 1 ? "1 preview is" : `${count} previews are`} waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB`,
+  undoList: (jobId: string, list: readonly string[]) => `Undoing ${jobId} restores:${paths(list)}`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
-  notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or to throw away.`,
+  notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
-    `${jobId} is a preview: nothing of it is applied, so there is nothing to take back. ` +
-    `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. Throw it away: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}.`,
+    `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +
+    `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. Discard it: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}.`,
   wrongState: (jobId: string, state: string) =>
     state === "undone"
-      ? `${jobId} was taken back already. See: picoclaw jobs`
-      : `${jobId} cannot be taken back or done again now: it is ${state}. See: picoclaw jobs`,
+      ? `${jobId} is already undone. See: picoclaw jobs`
+      : `${jobId} cannot be undone or redone now: it is ${state}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
-    `${path} (changed since by ${jobId}; take that back first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
+    `${path} (changed since by ${jobId}; undo that first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
   foldersKept: (list: readonly string[]) =>
     `These folders were kept, because they hold files made after the job:${paths(list)}`,
   quotaEvicted: ({
@@ -209,7 +209,7 @@ export const workTexts = {
     readonly quotaBytes: number;
   }) =>
     `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
-    `These jobs can no longer be taken back:${paths(jobIds)}`,
+    `These jobs can no longer be undone:${paths(jobIds)}`,
   noJobs: "There are no jobs yet.",
   moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} (show --all)`,
   jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
@@ -223,7 +223,7 @@ export const workTexts = {
   },
   unknownJob: (jobId: string) => `No such job: ${jobId}`,
   jobRunning: (jobId: string, pid: number | null) =>
-    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
+    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Undo it when it has ended, or stop it first.`,
   /** An order to another machine: it was not carried out and will not be. */
   machineAway: (machine: string) =>
     `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,
@@ -235,7 +235,7 @@ export const workTexts = {
     `${machine}, the machine that holds this job, went away while it was doing this. When it is back, the job shows what happened.`,
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
-    `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
+    `${jobId} ended in the middle and applied nothing, so there is nothing to undo.`,
   homeAside: (path: string) =>
     `A job left the home of jobs unusable. It was put aside, and later jobs began with a fresh one: ${path}`,
   homeMended: (path: string) => `The home of jobs that was put aside is in use again: ${path}`,
@@ -247,7 +247,7 @@ export const workTexts = {
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}; ${outcome === "finished" ? "that was completed since" : "the rest was put back since"}.` +
     (left.length === 0 ? "" : ` Left out, because they were changed after the interruption:${paths(left)}`),
   repairStuck: (jobId: string, list: readonly string[]) =>
-    `Job ${jobId} was interrupted half-way and cannot be completed, because these cannot be written or are being changed:${paths(list)}\nNo other job can be applied or taken back before. When they can be written, run: picoclaw doctor --repair`,
+    `Job ${jobId} was interrupted half-way and cannot be completed, because these cannot be written or are being changed:${paths(list)}\nNo other job can be applied or undone before that. When they can be written, run: picoclaw doctor --repair`,
   /** Beside a status. */
   interruption: ({ direction, outcome }: Interruption) =>
     outcome === "open"
@@ -507,12 +507,12 @@ export const reportTexts = {
   countsCommands: false as boolean,
   outputOf: (command: string) => `Output (${command}):`,
   undoHint: {
-    terminal: (name: string) => `To take it back: picoclaw undo ${name}`,
-    chat: (name: string) => `To take it back: /undo ${name}`,
+    terminal: (name: string) => `To undo it: picoclaw undo ${name}`,
+    chat: (name: string) => `To undo it: /undo ${name}`,
   },
   redoHint: {
-    terminal: (name: string) => `To bring it in again: picoclaw redo ${name}`,
-    chat: (name: string) => `To bring it in again: /redo ${name}`,
+    terminal: (name: string) => `To redo it: picoclaw redo ${name}`,
+    chat: (name: string) => `To redo it: /redo ${name}`,
   },
   /** How to go on, where the terminal of another machine is the one to ask. */
   onMachine: (hint: string, machine: string) => `${hint} (on ${machine})`,
@@ -522,19 +522,19 @@ export const reportTexts = {
   },
   /** One line a job, below the status. */
   verb: {
-    undo: (jobId: string) => `${jobId} was taken back.`,
-    redo: (jobId: string) => `${jobId} was brought in again.`,
+    undo: (jobId: string) => `${jobId} was undone.`,
+    redo: (jobId: string) => `${jobId} was applied again.`,
     apply: (jobId: string) => `The preview ${jobId} was applied.`,
     stop: (jobId: string) => `${jobId} was stopped.`,
-    discard: (jobId: string) => `The preview ${jobId} was thrown away. Nothing else changed.`,
+    discard: (jobId: string) => `The preview ${jobId} was discarded. Nothing else changed.`,
   },
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
-    `Nothing was ${action === "redo" ? "brought in again" : "taken back"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
+    `Nothing was ${action === "redo" ? "applied again" : "undone"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
   previewHint: {
     terminal: (jobId: string, files: number) =>
-      `${changedFiles(files)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo see it: picoclaw show ${jobId} --diff\nTo throw it away: picoclaw discard ${jobId}`,
+      `${changedFiles(files)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo see it: picoclaw show ${jobId} --diff\nTo discard it: picoclaw discard ${jobId}`,
     chat: (jobId: string, files: number) =>
-      `${changedFiles(files)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
+      `${changedFiles(files)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To discard it: /discard ${jobId}`,
   },
 };
 

@@ -4,7 +4,7 @@ export const serveTexts = {
    * that undoes it, where that is possible.
    */
   interrupted: (jobIds: readonly string[], undo: string | null) =>
-    `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Take it back with ${undo}, or send`} the message again.`,
+    `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Undo it with ${undo}, or send`} the message again.`,
   /** It died several times over the same message. */
   gaveUp: (attempts: number) =>
     `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,

@@ -2,7 +2,7 @@ export const setupTexts = {
   file: {
     head: [
       "PicoClaw's configuration. Lines with # are examples and set nothing.",
-      "What holds now: picoclaw config show   Check this file: picoclaw config check",
+      "Effective settings: picoclaw config show   Check this file: picoclaw config check",
     ],
     locale: ["The language PicoClaw speaks: ja or en. Unset: as the environment says."],
     roles: [
@@ -15,7 +15,7 @@ export const setupTexts = {
     ],
     security: ["Whether conversations stay on this machine."],
     ollama: ["Where the local models are."],
-    keys: ["API keys cannot stand in a file: env:NAME refers to a variable of the environment."],
+    keys: ["API keys are not kept in this file: env:NAME names an environment variable."],
     github: ["The variable that holds the token for GitHub."],
     worker: ["Whether to commit before and after a job; which hosts commands may reach."],
     budget: ["What cloud models may cost a day, in US dollars."],

@@ -199,7 +199,7 @@ export const tasksTexts = {
   metaMalformed: (problem: string) =>
     `the planning model's answers could not be used, asked twice: ${problem}`,
   conflict: (jobId: string, list: readonly string[]) =>
-    `files changed on the host while the worker ran, so nothing was brought in: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
+    `files changed on the host while the worker ran, so nothing was applied: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode: number) => `the tests ended with ${exitCode}`,
   testsRed: "the tests are red",
   notChecked:
@@ -297,7 +297,7 @@ export const tasksTexts = {
     [
       `${state === "COMPLETE" ? "Done" : "Failed"}: task ${id}`,
       `  ${summary}`,
-      ...(jobs.length > 0 ? [`  jobs: ${jobs.join(", ")} (take back all: picoclaw undo ${id})`] : []),
+      ...(jobs.length > 0 ? [`  jobs: ${jobs.join(", ")} (undo all: picoclaw undo ${id})`] : []),
       `  note: ${note}`,
     ].join("\n"),
   failingTest: (command: string, exitCode: number | null, output: string) =>
@@ -325,6 +325,6 @@ export const tasksTexts = {
     passed: "passed",
     failed: "failed",
     refused: "Refused: the tests fail, or the change is only a preview, so it is not complete.",
-    undo: "Take back everything",
+    undo: "Undo everything",
   },
 };

@@ -58,7 +58,7 @@ export const consoleTexts = {
   // Chat.
   chatTitle: "Chat",
   chatEmptyTitle: "Say what you need",
-  chatEmpty: "PicoClaw decides who answers, does the work at once, and can take any of it back.",
+  chatEmpty: "PicoClaw decides who answers, does the work at once, and can undo any of it.",
   /** The best examples for the demo. */
   demoExamples: [
     "Fix the failing test",

@@ -74,7 +74,7 @@ export const terminalTexts: typeof en = {
   noCard: "この会話にはまだジョブがありません。",
   notWhileWorking: "作業中はできません。esc で止めてください。",
   checked: (commands, line) => `${commands}${line === "" ? "" : `  ${line}`}`,
-  draftsWait: (count) => `下書き ${count} 件が待っています`,
+  draftsWait: (count) => `未適用のプレビュー ${count} 件`,
   cloud: "クラウド",
   here: "ローカル",
 
