@@ -190,7 +190,9 @@ function newTests({ newTests: proof }: ChecksFacts): string[] {
   const { count, passWithout } = proof;
   const all = count === 1 ? "1 new test" : `${count} new tests`;
   if (passWithout > 0)
-    return [`${passWithout} of ${all} pass without the change as well: they show nothing of it.`];
+    return passWithout === 1
+      ? [`1 of ${all} passes without the change as well: it shows nothing of it.`]
+      : [`${passWithout} of ${all} pass without the change as well: they show nothing of it.`];
   return [count === 1 ? `${all}, fails without the change` : `${all}, all fail without the change`];
 }
 
