@@ -89,7 +89,7 @@ async function untilNoneWaits(url: string, headers: Readonly<Record<string, stri
       Number(new RegExp(`^picoclaw_messages_${state} (\\d+)$`, "m").exec(metrics)?.[1] ?? 0),
     );
     if (left.every((count) => count === 0)) return;
-    await Bun.sleep(200);
+    await Bun.sleep(1_000);
   }
 }
 

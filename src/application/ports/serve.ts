@@ -436,10 +436,10 @@ export interface Chat {
   readonly firstText: string;
 }
 
+/** Only of what is unfinished: whatever is done grows for ever, and would be counted at every look at the metrics. */
 export interface StoreCounts {
   readonly received: number;
   readonly working: number;
-  readonly done: number;
   readonly waitingReplies: number;
   readonly failedReplies: number;
 }

@@ -311,7 +311,6 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       return {
         received: await of("messages", ["received"]),
         working: await of("messages", ["working"]),
-        done: await of("messages", ["done"]),
         waitingReplies: await of("replies", ["waiting", "sending"]),
         failedReplies: await of("replies", ["failed"]),
       };

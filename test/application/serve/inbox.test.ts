@@ -570,7 +570,9 @@ describe("stopping", () => {
     const stopped = bench.answering.stop(20_000);
     finish[0]?.(replyOf("done"));
     await stopped;
-    expect((await bench.store.counts()).done).toBe(1);
+    const { channel, chatId } = inbound(1);
+    const [only] = await bench.store.transcript({ channel, chatId, limit: 1 });
+    expect(only?.message.state).toBe("done");
   });
 
   test("what is not finished in time is handed back and answered by the next process", async () => {

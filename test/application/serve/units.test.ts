@@ -221,7 +221,7 @@ test("metrics count what the bus tells, with labels that cannot break the format
   bus.publish({ type: "delivered", channel: "web", ok: true, attempt: 1, ms: 5 });
   bus.publish({ type: "chat", message, event: { type: "job-finished", jobId: "j", success: true } });
   bus.publish({ type: "job", jobId: "j" });
-  const counts: StoreCounts = { received: 1, working: 2, done: 3, waitingReplies: 4, failedReplies: 5 };
+  const counts: StoreCounts = { received: 1, working: 2, waitingReplies: 4, failedReplies: 5 };
   const text = metrics.render({ extra: 7 }, counts);
   expect(text).toContain('picoclaw_messages_received_total{channel="a\\"b\\\\c\\n"} 1\n');
   expect(text).toContain(
