@@ -1,4 +1,17 @@
-/** Everything else of the process goes on before the next piece of work: a server answers everybody from one thread. */
+const waiting: (() => void)[] = [];
+
+/**
+ * Everything else of the process goes on before the next piece of work: a server answers everybody from one thread. Of
+ * several that give way, one goes on in each turn of the event loop, so that their pieces do not add up.
+ */
 export function giveWay(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(goOn);
+  });
+}
+
+function goOn(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(goOn);
 }

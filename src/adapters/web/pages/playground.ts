@@ -119,10 +119,12 @@ function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/playground", async (c) => {
     const { page, form } = c.var;
     // Browsers send CRLF; the patch was typed with line feeds.
-    const patch = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
+    const sent = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
     const atomic = form.get("atomic") === "1";
     const verb = form.get("do");
-    const parsed = parseServed(patch);
+    const parsed = parseServed(sent);
+    // A page of megabytes would hold up everybody else as well; a part of it would not be what was typed.
+    const patch = !parsed.ok && parsed.failure.code === "too-large" ? "" : sent;
     if (verb !== "preview" && verb !== "apply")
       return respond(await playgroundPage(page, { patch, parsed, atomic }));
     const again = async (text: string) =>
