@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { create, shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
@@ -189,6 +189,20 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     expect(readFileSync(inHome(".npm/_cacache/real"), "utf8")).toBe("real\n");
     expect(existsSync(inHome(".npm/_cacache/mine"))).toBe(false);
     expect(existsSync(inHome(".new"))).toBe(false);
+  });
+
+  test("writes into layers whose end flushes no disk, and those of a killed job stop no other", () => {
+    const left = "echo left > ~/.left; grep upperdir= /proc/self/mountinfo | grep -v ,volatile; true";
+    expect(target.try(left).said).not.toContain("upperdir=");
+    const at = join(target.home, "workspaces");
+    const layers = readdirSync(at).flatMap((id) => {
+      const home = join(at, id, "home");
+      return readdirSync(home).map((name) => join(home, name));
+    });
+    expect(layers.filter((layer) => existsSync(join(layer, "w")))).toEqual([]);
+    // As the kernel leaves a layer whose mount was cut off.
+    for (const layer of layers) mkdirSync(join(layer, "w/work/incompat/volatile"), { recursive: true });
+    expect(target.try("cat ~/.left").said).toContain("left");
   });
 
   test("cannot lead the next job's mounts elsewhere by what it leaves", () => {

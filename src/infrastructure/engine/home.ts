@@ -170,7 +170,7 @@ export function openPrivateHome(parts: PrivateHomeRequest & { readonly shared: s
   }
   const home = layOutHome(parts, { folder: lock === null ? own : shared, below: [] });
   const release = () => {
-    unlockWork(home);
+    removeWork(home);
     const left = lock !== null && isUnusable(shared) ? putHomeAside(shared, shared) : null;
     if (lock !== null) closeSync(lock);
     removeTree(own);
@@ -275,12 +275,10 @@ export function mendHome(shared: string): boolean {
 export function openStackedHome(
   parts: PrivateHomeRequest & { readonly below: readonly string[] },
 ): OpenedHome {
-  for (const name of existsSync(parts.own) ? readdirSync(parts.own) : [])
-    removeTree(join(parts.own, name, "w"));
   const below = parts.below.filter((one) => !isUnusable(one));
   const home = layOutHome(parts, { folder: parts.own, below });
   const release = () => {
-    unlockWork(home);
+    removeWork(home);
     return null;
   };
   return { home, putAside: null, release };
@@ -306,6 +304,8 @@ function layOutHome(
   // Earlier layouts had other names.
   for (const name of existsSync(folder) ? readdirSync(folder) : [])
     if (!name.startsWith(BASE) && join(folder, name) !== seed) removeTree(join(folder, name));
+  // Of a job that was killed.
+  removeWork({ folder, layers });
   for (const { name } of layers)
     for (const part of ["u", "w"]) {
       const at = join(folder, name, part);
@@ -330,12 +330,9 @@ function openShutFolders(folder: string, depth: number): void {
     if (entry.isDirectory()) openShutFolders(join(folder, entry.name), depth - 1);
 }
 
-/** The kernel leaves a folder without permissions in a work folder; whoever cleans up must be able to enter it. */
-function unlockWork({ folder, layers }: PrivateHome): void {
-  for (const { name } of layers) {
-    const work = join(folder, name, "w");
-    for (const inner of existsSync(work) ? readdirSync(work) : []) chmodSync(join(work, inner), 0o700);
-  }
+/** A volatile overlay refuses the work folder of another mount, and an overlay that is not volatile refuses it too. */
+function removeWork({ folder, layers }: Pick<PrivateHome, "folder" | "layers">): void {
+  for (const { name } of layers) removeTree(join(folder, name, "w"));
 }
 
 /**

@@ -114,12 +114,18 @@ export function overlayOptions(redirects: boolean): string {
 }
 
 /**
+ * As volatile as the roots: the end of any other overlay flushes the whole file system that its upper lies on, while the job
+ * is being sealed and committed there.
+ */
+const HOME_OPTIONS = "userxattr,volatile";
+
+/**
  * The mounts, in the order of mounting, as an fstab; the stage itself is last. The name of each source is
  * PicoClaw's: `mount -a` skips entries that it considers mounted already.
  */
 function mountTable(plan: SandboxPlan, stage: string): string {
   const { home, homes, closed, roots, veiled } = plan;
-  const overlay = (lowers: readonly string[], upper: string, work: string, how = "userxattr") =>
+  const overlay = (lowers: readonly string[], upper: string, work: string, how = HOME_OPTIONS) =>
     `lowerdir=${lowers.map((lower) => `${stage}/${lower}`).join(":")},upperdir=${stage}/${upper},workdir=${stage}/${work},${how},X-mount.mkdir`;
   const stacked = (name: string, between: readonly string[] = []) => [
     ...between.map((_, j) => `${name}.${j}`),
