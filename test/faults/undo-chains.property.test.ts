@@ -106,6 +106,10 @@ describe("with nobody else at work", () => {
       "links to one file in a folder that goes",
       [shell("ln f g/f"), shell("echo 2 > g/x; rm f"), shell("mv g h")],
     ],
+    [
+      "a folder that one job makes, another fills and a third removes",
+      [shell("mkdir d"), shell("cp -a g d"), shell("rm -rf d")],
+    ],
     ["a pipe in a folder", [shell("mkfifo g/p"), shell("mv g/p g/q"), shell("mv g h")]],
   ] as const)("%s: every undo and redo is carried out, exactly", (_, works) =>
     within("copy", async (bench) => {

@@ -52,7 +52,9 @@ export function createOwnTouches({ storage, workspace, folder, stands }: OwnTouc
       let ctime = entry.ctime;
       for (let steps = around.size; steps >= 0; steps--) {
         const touch = around.get(touchKey({ ino: entry.ino, ctime }));
-        if (touch === undefined) return BigInt(ctime) < since;
+        // Where the chain ends with a swap that brought the folder itself, nobody came in between.
+        if (touch === undefined)
+          return BigInt(ctime) < since || moved.has(touchKey({ ino: entry.ino, ctime }));
         if (touch.before === null) return true;
         ctime = touch.before;
       }
