@@ -1,10 +1,11 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import { jobActions, jobNamedInButton } from "../../domain/jobs/job-status.ts";
-import type { Change, RanJob } from "../../domain/jobs/result.ts";
+import { type Change, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/models/worker-output.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { storedFacts } from "../jobs/job-facts.ts";
-import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
+import { type ResultJson, toResultJson, withoutOutput } from "../jobs/job-report.ts";
 import type { RequestSize } from "../models/complete.ts";
 import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../models/tool-loop.ts";
 import type { Reply } from "../ports/chat.ts";
@@ -75,6 +76,7 @@ export function toolFacts(
   const committed = jobs.filter(({ state, changes }) => state === "committed" && changes.length > 0);
   const outward = calls.filter(({ server }) => server !== undefined);
   const actions = jobActions(committed, chat.actions);
+  const landed = new Set(committed.map(({ jobId }) => jobId));
   const failedCmds = committed.reduce((sum, job) => sum + job.failedCmds, 0);
   return {
     status: committed.length === 0 ? [] : [{ kind: "loop-status", failedCmds }],
@@ -85,6 +87,7 @@ export function toolFacts(
         .filter(({ evicted }) => evicted.length > 0)
         .map(({ evicted, quotaBytes }) => ({ evicted, quotaBytes })),
       guarded: [...new Set(facts.flatMap(guardedPaths))],
+      failures: facts.filter(({ jobId }) => landed.has(jobId)).flatMap(failuresOf),
       undo: jobNamedInButton(actions[0]?.message ?? ""),
     }),
     actions,
@@ -97,6 +100,18 @@ function guardedPaths({ commands }: RanJob): readonly string[] {
   return commands
     .flatMap(({ notes }) => notes)
     .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));
+}
+
+/** What a model says of a command that failed is its own; which one it was and why, the journal knows. */
+function failuresOf({ commands }: RanJob): NonNullable<LoopFacts["failures"]> {
+  return commands
+    .filter(({ success }) => !success)
+    .map((one) => {
+      const { command, error } = withoutOutput(one);
+      const last = one.output.trimEnd().split("\n").at(-1)?.trim() ?? "";
+      const why = [error, last].filter((part) => part !== "").join(": ");
+      return { command: cutMiddle(oneLine(command.target), 200), why: cutMiddle(why, 300) };
+    });
 }
 
 export function loopFacts(known: Partial<LoopFacts>): LoopFacts {

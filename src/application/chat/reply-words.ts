@@ -145,6 +145,8 @@ export interface LoopFacts {
   readonly evictions: readonly Pick<RanJob, "evicted" | "quotaBytes">[];
   /** New files that match a protected pattern; absent in replies of older versions. */
   readonly guarded?: readonly string[];
+  /** Commands that failed in jobs that landed, and why; absent in replies of older versions. */
+  readonly failures?: readonly { readonly command: string; readonly why: string }[];
   /** The job or group that `/undo` takes back; null where there is nothing. */
   readonly undo: string | null;
 }
@@ -226,6 +228,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
     }
     case "loop":
       return paragraphs([
+        (piece.failures ?? []).map(({ command, why }) => `✗ ${command}: ${why}`).join("\n"),
         changeLines(messages, piece.changes),
         piece.outward === null ? "" : wordOutward(chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),

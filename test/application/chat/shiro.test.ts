@@ -61,6 +61,16 @@ describe("the tool loop", () => {
     expect(at.tree()).toEqual({ "a.txt": "1\n", "b.txt": "2\n" });
   });
 
+  test("which command failed and why is told from its jobs, whatever it claims", async () => {
+    const command = "echo 1 > a.txt; echo 'no identity' >&2; exit 3";
+    at = await openConversation((_, turn) =>
+      turn === 0 ? { calls: [{ name: "execute_command", arguments: { command } }] } : worked("Committed."),
+    );
+    const reply = await at.send("/ops commit this");
+    expect(reply.text).toStartWith("Applied, 1 command failed\n\nCommitted.\n\n");
+    expect(reply.text).toContain(`\n✗ ${command}: command failed: exit status 3: no identity\n`);
+  });
+
   test("a call that a small model wrote as text is made", async () => {
     at = await openConversation((_, turn) =>
       turn === 0
