@@ -102,7 +102,7 @@ function guardedPaths({ commands }: RanJob): readonly string[] {
     .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));
 }
 
-/** What a model says of a command that failed is its own; which one it was and why, the journal knows. */
+/** The commands that failed, from the journal: a model may claim otherwise. */
 function failuresOf({ commands }: RanJob): NonNullable<LoopFacts["failures"]> {
   return commands
     .filter(({ success }) => !success)

@@ -15,7 +15,7 @@ export function createLineOutput(pass: (text: string) => void): HeldOutput {
 /** Every word of a line is masked with what stands before it on the line: so much of it at most, as long as that changes nothing. */
 const MASKED_AGAIN = 400;
 const KEPT_BEFORE = 200;
-/** What cannot be let go is masked again after it has grown by so much. */
+/** Text that cannot be let go is masked again after it has grown by so much. */
 const GROWN = 1 / 16;
 /** Longer than any key. */
 const LONGEST_HELD = 64 * 1024;

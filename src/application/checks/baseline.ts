@@ -335,7 +335,7 @@ const TEST_FOLDERS = ["tests", "test"];
 const MOST_LISTED = 500;
 const MOST_OPENED = 20;
 
-/** What lies in the folders of tests and sources, and in folders of tests one level further down. */
+/** The entries of the folders of tests and sources, and of folders of tests one level further down. */
 function listBelow(files: OpenChecksDeps["files"], names: readonly string[]): readonly string[] {
   const list = (folder: string) =>
     files.look(folder).kind === "directory"

@@ -485,7 +485,7 @@ async function takeAnswer(
     state.answers.push(proposal.plan.trim());
     return commitBench(loop, state, state.attempts, []);
   }
-  // What a browser is to do comes after the patch.
+  // A browser's part of the work comes after the patch.
   const isClaim =
     parsed.commands.length === 0 && plansWork(proposal.plan) && !hasFlag(proposal, "uses_browser");
   const doubted = isClaim ? doubtClaim(loop, state, proposal.plan.trim(), EMPTY_PATCH) : null;

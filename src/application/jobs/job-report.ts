@@ -162,7 +162,7 @@ const CHAT_ERROR = 1_500;
 const CHAT_OUTPUT = 1_200;
 
 interface ChatJobStyle {
-  /** What the project's checks say, in few words. */
+  /** The words of the project's checks, in short. */
   readonly checks?: string;
   /** How the reader goes on. */
   readonly at?: Surface;

@@ -156,7 +156,7 @@ function statEntryAt(absolute: string): EntryStats | undefined {
   }
 }
 
-/** What one look saw at a path, as one number: a job may change a hundred thousand paths. */
+/** The findings of one look at a path are one number: a job may change a hundred thousand paths. */
 const PRESENT = 1;
 const FOLDER = 2;
 /** Nothing of what the workspace has there shows. */

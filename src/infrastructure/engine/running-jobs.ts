@@ -107,7 +107,7 @@ function busyMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }
 
-/** Whoever keeps the machine busy, it has no room for a further check. */
+/** A machine that is busy with anything at all has no room for a further check. */
 function watchLoad(onLook: (busyCores: number) => void): () => void {
   let last = { busy: busyMs(), at: performance.now() };
   const timer = setInterval(() => {

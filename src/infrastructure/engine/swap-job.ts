@@ -241,7 +241,7 @@ function folderReason(
   return (isNoisy || who === "we") && own.leftOther(join(root, op.path)) ? "changed" : null;
 }
 
-/** What was found of the last folder: neighbours in a plan mostly share it. */
+/** The findings about the last folder: neighbours in a plan mostly share it. */
 interface KnownParents {
   /** Whether nothing stands where the folder of a path would be, and so not at the path. */
   lacks(root: string, path: string): boolean;
