@@ -71,7 +71,7 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
   const size = { cols: options.columns ?? 80, rows: options.rows ?? 24 };
   const screen = new Terminal({ ...size, scrollback: 20_000, allowProposedApi: true });
   const sent = { bytes: 0, raw: "" };
-  const line = { freeAt: 0 };
+  const line = { freeAt: 0, waiting: 0 };
   let awake = Promise.withResolvers<void>();
   const startedAt = performance.now();
   const argv = [options.program ?? PROGRAM, ...(options.args ?? [])];
@@ -106,7 +106,11 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
         // A slow line: every byte takes its time, and so does whatever the terminal answers to it.
         const now = performance.now();
         line.freeAt = Math.max(now, line.freeAt) + (bytes.length / options.bytesPerSecond) * 1000;
-        setTimeout(show, line.freeAt - now);
+        line.waiting += bytes.length;
+        setTimeout(() => {
+          line.waiting -= bytes.length;
+          show();
+        }, line.freeAt - now);
       },
     },
   });
@@ -137,6 +141,8 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
   return {
     child,
     sent,
+    /** Bytes that the program wrote and a slow line has not shown yet. */
+    waiting: () => line.waiting,
     startedAt,
     until,
     /** The content of the screen now. */
