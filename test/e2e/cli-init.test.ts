@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openPty } from "../application/chat/pty-kit.ts";
 import { startModelServer } from "../fakes/model-server/server.ts";
-import { type Cli, createCli, PROGRAM } from "./cli-kit.ts";
+import { type Cli, createCli, NO_LOCAL_SERVERS, PROGRAM } from "./cli-kit.ts";
 
 let cli: Cli;
 beforeEach(() => {
@@ -11,7 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => cli.remove());
 
-const ALONE = { PICOCLAW_OLLAMA_BASE_URL: "http://127.0.0.1:9", DOCKER_HOST: "unix:///none.sock" };
+const BARE = { ...NO_LOCAL_SERVERS, DOCKER_HOST: "unix:///none.sock" };
+const ALONE = { ...BARE, PICOCLAW_OLLAMA_BASE_URL: "http://127.0.0.1:9" };
 
 /** An Ollama with two models, one of which never answers. */
 async function answer(request: Request): Promise<Response> {
@@ -70,7 +71,7 @@ describe("init", () => {
     const env = { PATH: process.env.PATH ?? "", HOME: cli.folder, PICOCLAW_HOME: cli.home };
     const at = openPty([PROGRAM, "init"], {
       cwd: cli.workspace,
-      env: { ...env, DOCKER_HOST: "unix:///none.sock", OLLAMA_HOST: `127.0.0.1:${models.port}` },
+      env: { ...env, ...BARE, OLLAMA_HOST: `127.0.0.1:${models.port}` },
     });
     try {
       await at.expect("Who answers questions?");
@@ -115,7 +116,7 @@ describe("init", () => {
       const env = {
         [variable]: "sk-AAAABBBBCCCCDDDD",
         [`PICOCLAW_PROVIDERS_${provider}_BASE_URL`]: server.baseUrl(protocol),
-        DOCKER_HOST: "unix:///none.sock",
+        ...BARE,
         OLLAMA_HOST: "127.0.0.1:9",
       };
       const at = openPty([PROGRAM, "init"], {
@@ -152,7 +153,7 @@ describe("init", () => {
     const env = {
       ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD",
       ANTHROPIC_BASE_URL: server.baseUrl("anthropic"),
-      DOCKER_HOST: "unix:///none.sock",
+      ...BARE,
       OLLAMA_HOST: "127.0.0.1:9",
     };
     const ran = await cli.runAsync(["init", "--yes"], env);

@@ -20,6 +20,19 @@ export interface RunOptions {
   readonly program?: string;
 }
 
+/** Set-up looks where local servers usually listen: on the developer's machine one may, on this port nobody does. */
+export const NO_LLAMA_SERVER = { LLAMA_ARG_PORT: "9" };
+const NOBODY = { TYPE: "openai-compatible", BASE_URL: "http://127.0.0.1:9/v1" };
+/** The same for all kinds; whoever sets these variables has configured providers. */
+export const NO_LOCAL_SERVERS: Readonly<Record<string, string>> = {
+  ...NO_LLAMA_SERVER,
+  ...Object.fromEntries(
+    ["LMSTUDIO", "VLLM"].flatMap((name) =>
+      Object.entries(NOBODY).map(([key, value]) => [`PICOCLAW_PROVIDERS_${name}_${key}`, value]),
+    ),
+  ),
+};
+
 /** `under` is where everything of it lies. */
 export function createCli(under = tmpdir(), path = process.env.PATH ?? "") {
   const folder = realpathSync(mkdtempSync(join(under, "picoclaw-cli-")));

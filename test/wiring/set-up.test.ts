@@ -7,6 +7,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { type ModelChoice, offeredFor, usualChoice } from "../../src/domain/setup/first-config.ts";
 import { setupMessagesFor } from "../../src/domain/texts/setup.ts";
 import { openSetUp } from "../../src/wiring/set-up.ts";
+import { NO_LOCAL_SERVERS } from "../e2e/cli-kit.ts";
 
 let folder: string;
 let server: Bun.Server<undefined> | undefined;
@@ -56,6 +57,7 @@ function start(env: Record<string, string>) {
     DOCKER_HOST: `unix://${folder}/none.sock`,
     PATH: join(folder, "bin"),
     OLLAMA_HOST: nobody,
+    ...NO_LOCAL_SERVERS,
     ...env,
   };
   const at = { cwd: join(folder, "ws") };
@@ -149,6 +151,14 @@ describe("set-up", () => {
       chat: served.model && { provider: "openai" },
       default_coder: "coder2",
     });
+  });
+
+  test("llama.cpp is looked for at the port of its own variable", async () => {
+    const { port } = new URL(ollama(() => pulled()));
+    const { found } = await start({ LLAMA_ARG_PORT: port }).open();
+    expect(found.sources).toMatchObject([
+      { provider: "llamacpp", address: `http://127.0.0.1:${port}/v1`, local: true },
+    ]);
   });
 
   test("a local server that wants a key is told with the way in, and does not hide the other ways", async () => {

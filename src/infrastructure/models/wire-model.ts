@@ -200,8 +200,10 @@ async function remedyFor(
     case "unreachable":
     case "aborted":
       return ({ remedy }) => {
-        if (type === "ollama") return remedy.startOllama(addressOf(baseUrl));
-        return local ? remedy.startServer(addressOf(baseUrl)) : remedy.checkAddress(provider);
+        // The words about a server that cannot be reached name it.
+        const address = code === "unreachable" ? null : addressOf(baseUrl);
+        if (type === "ollama") return remedy.startOllama(address);
+        return local ? remedy.startServer(address) : remedy.checkAddress(provider);
       };
     case "unknown-model": {
       if (type !== "ollama") return ({ remedy }) => remedy.checkModelName(provider);

@@ -26,7 +26,7 @@ async function findSources(env: Env, providers: Providers, signal: AbortSignal):
     gemini(env, providers),
     deepseek(env, providers),
     openrouter(env, providers),
-    ...LOCAL_SERVERS.map((server) => localServer(server, providers)),
+    ...localServers(env).map((server) => localServer(server, providers)),
   ];
   const answers = await Promise.all(
     asked
@@ -53,15 +53,22 @@ type AskedSource = Omit<ModelSource, "models" | "trouble"> & {
   readonly onlyIfThere?: true;
 };
 
-/** Where the servers of this field listen unless told otherwise. */
-const LOCAL_SERVERS = [
-  { provider: "lmstudio", address: "http://127.0.0.1:1234/v1" },
-  { provider: "llamacpp", address: "http://127.0.0.1:8080/v1" },
-  { provider: "vllm", address: "http://127.0.0.1:8000/v1" },
-] as const;
+interface LocalServer {
+  readonly provider: string;
+  readonly address: string;
+}
+
+/** Where the servers of this field listen unless told otherwise; llama.cpp's own variable names its port. */
+function localServers({ LLAMA_ARG_PORT: port = "" }: Env): readonly LocalServer[] {
+  return [
+    { provider: "lmstudio", address: "http://127.0.0.1:1234/v1" },
+    { provider: "llamacpp", address: `http://127.0.0.1:${/^[1-9]\d{0,4}$/.test(port) ? port : "8080"}/v1` },
+    { provider: "vllm", address: "http://127.0.0.1:8000/v1" },
+  ];
+}
 
 function localServer(
-  { provider, address: usual }: (typeof LOCAL_SERVERS)[number],
+  { provider, address: usual }: LocalServer,
   providers: Providers,
 ): AskedSource {
   const address = providers[provider]?.base_url ?? usual;

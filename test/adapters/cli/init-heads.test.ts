@@ -6,7 +6,7 @@ import { chooseByTalking } from "../../../src/adapters/cli/init.ts";
 import type { OpenedSetUp } from "../../../src/application/ports/setup.ts";
 import { firstConfig, type SetupFindings, usualChoice } from "../../../src/domain/setup/first-config.ts";
 import { setupMessagesFor } from "../../../src/domain/texts/setup.ts";
-import { type Cli, createCli } from "../../e2e/cli-kit.ts";
+import { type Cli, createCli, NO_LOCAL_SERVERS } from "../../e2e/cli-kit.ts";
 import { requirePart } from "../../require.ts";
 
 const found = (by: "key" | "file", more: Partial<SetupFindings> = {}): SetupFindings => ({
@@ -98,6 +98,7 @@ describe("the program", () => {
         PATH: `${bin}:${process.env.PATH}`,
         CLAUDE_CODE_OAUTH_TOKEN: "token-for-use-without-a-person",
         OLLAMA_HOST: "127.0.0.1:9",
+        ...NO_LOCAL_SERVERS,
       };
       const ran = cli.run(["init", "--yes"], { env });
       expect(ran.out).toContain("✓ claude-code: installed, with a key");

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Cli, createCli, until } from "../../e2e/cli-kit.ts";
+import { type Cli, createCli, NO_LLAMA_SERVER, until } from "../../e2e/cli-kit.ts";
 import { signIn, type Visitor } from "./web-kit.ts";
 
 /** An Ollama with two models, one of which never answers. */
@@ -26,7 +26,11 @@ afterEach(async () => {
 });
 
 async function serve(env: Readonly<Record<string, string>>): Promise<string> {
-  const child = cli.start(["serve", "--port", "0", "--json"], { DOCKER_HOST: "unix:///none.sock", ...env });
+  const child = cli.start(["serve", "--port", "0", "--json"], {
+    DOCKER_HOST: "unix:///none.sock",
+    ...NO_LLAMA_SERVER,
+    ...env,
+  });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   stop = async () => {
     child.kill("SIGKILL");

@@ -138,7 +138,7 @@ test("a local server that is down is named with what helps; a coder at another s
   expect(other.code).toBe(3);
   expect(other.out).toBe(
     "Mio could not answer: here (tiny) cannot be reached at 127.0.0.1:9: ECONNREFUSED\n" +
-      "→ start the server at 127.0.0.1:9, or choose another model: picoclaw init\n\n" +
+      "→ start the server, or choose another model: picoclaw init\n\n" +
       "Changing files works meanwhile: /code …\n",
   );
   configure({ providers: { ...providers, here: down }, roles: { chat: here, coder3: here } });

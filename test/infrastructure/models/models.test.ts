@@ -285,17 +285,15 @@ test("a watch tells who is ill and what helps, not who is well from the start", 
   await server.stop();
 });
 
-test("an Ollama that is not there is told at once", async () => {
+test("an Ollama that is not there is told at once, its address once in each language", async () => {
   const model = isModel(await role("chat", { ollama: { base_url: "http://127.0.0.1:1" } }));
-  expect(await eventsOf(model)).toEqual([
-    {
-      type: "failed",
-      failure: expect.objectContaining({
-        code: "unreachable",
-        message: expect.stringContaining("→ start Ollama (ollama serve; "),
-      }),
-    },
-  ]);
+  const [event, ...more] = await eventsOf(model);
+  expect(more).toEqual([]);
+  if (event?.type !== "failed") throw new Error("it answered");
+  const { code, message, texts } = event.failure;
+  expect(code).toBe("unreachable");
+  expect(message).toContain("→ start Ollama (ollama serve; ");
+  for (const text of [message, texts?.en, texts?.ja]) expect(text?.split("127.0.0.1:1")).toHaveLength(2);
 });
 
 describe("a request with an image", () => {

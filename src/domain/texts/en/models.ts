@@ -62,15 +62,16 @@ export const modelsTexts = {
       installed.length === 0
         ? `ollama pull ${model}, or choose another one: picoclaw init`
         : `choose an installed one (${installed.slice(0, 8).join(", ")}): picoclaw init; or: ollama pull ${model}`,
-    startOllama: (address: string) =>
-      `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init; tried: ${address}`,
+    /** `address`: null where the words before it have named it. */
+    startOllama: (address: string | null) =>
+      `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init${address === null ? "" : `; tried: ${address}`}`,
     setKey: (variable: string) => `export ${variable}=…, then: picoclaw init`,
     checkModelName: (provider: string) =>
       `set providers.${provider}.model to one that your account can use, or choose from its list: picoclaw init`,
     checkAddress: (provider: string) =>
       `check the network and providers.${provider}.base_url, or choose another model: picoclaw init`,
-    startServer: (address: string) =>
-      `start the server at ${address}, or choose another model: picoclaw init`,
+    startServer: (address: string | null) =>
+      `start the server${address === null ? "" : ` at ${address}`}, or choose another model: picoclaw init`,
     useLocal:
       "two options: a local model (https://ollama.com/download), or a cloud model for chat too; picoclaw init asks which",
   },

@@ -53,13 +53,14 @@ export const modelsTexts: typeof englishModelsTexts = {
         ? `ollama pull ${model} を実行するか、picoclaw init で別のモデルを選んでください`
         : `picoclaw init で手元のモデルから選んでください（${installed.slice(0, 8).join(", ")}）。または ollama pull ${model}`,
     startOllama: (address) =>
-      `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください。接続先: ${address}`,
+      `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください${address === null ? "" : `。接続先: ${address}`}`,
     setKey: (variable) => `export ${variable}=… を実行してから、picoclaw init を実行してください`,
     checkModelName: (provider) =>
       `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`,
     checkAddress: (provider) =>
       `ネットワークと providers.${provider}.base_url を確認するか、picoclaw init で別のモデルを選んでください`,
-    startServer: (address) => `${address} のサーバーを起動するか、picoclaw init で別のモデルを選んでください`,
+    startServer: (address) =>
+      `${address === null ? "" : `${address} の`}サーバーを起動するか、picoclaw init で別のモデルを選んでください`,
     useLocal:
       "方法は 2 つあります。ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドのモデルを許可してください。picoclaw init で選べます",
   },
