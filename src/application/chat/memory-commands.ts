@@ -163,7 +163,7 @@ async function lastDays(
   let until: Date | undefined;
   let start = clock.startOfDay(now);
   for (let day = 0; day < DAYS; day++) {
-    const totals = await usage.totals({ by: "chat", since: start, ...(until && { until }), ...only });
+    const totals = await usage.totals({ by: "model", since: start, ...(until && { until }), ...only });
     if (totals.length > 0) lines.push(sum(clock.dayOf(start), totals));
     until = start;
     start = clock.startOfDay(new Date(start.getTime() - 1));

@@ -1,84 +1,187 @@
-import { type Kysely, sql } from "kysely";
-import type { UsageFilter, UsageStore } from "../../application/ports/models.ts";
+import { type Kysely, PostgresAdapter, sql } from "kysely";
+import type { UsageEntry, UsageFilter, UsageStore, UsageTotal } from "../../application/ports/models.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
-import type { Database } from "../store/schema.ts";
+import type { Database, StoreTransaction } from "../store/schema.ts";
 
-/** Of all workspaces; `held` are the turns in which this process writes. */
+const SLICE_MS = 15 * 60_000;
+
+/** The beginning of the quarter of an hour: days begin with one in every time zone. */
+export function sliceOf(at: Date): Date {
+  return new Date(Math.floor(at.getTime() / SLICE_MS) * SLICE_MS);
+}
+
+function nextSlice(at: Date): Date {
+  return sliceOf(new Date(at.getTime() + SLICE_MS - 1));
+}
+
+/**
+ * Of all workspaces; `held` are the turns in which this process writes. Every entry is added to the sum of its model and
+ * quarter of an hour, so that what a day cost is read from some hundred rows, however many entries it has.
+ */
 export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["held"]): UsageStore {
   const inTurn = createTurnFence({ db, held });
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
+
+  async function totalsOfEntries(filter: UsageFilter): Promise<UsageTotal[]> {
+    const { by, since, until, chatKey, withChatsBelow = false, groupId } = filter;
+    let query = db
+      .selectFrom("usage_entries")
+      .select(({ fn }) => [
+        groupColumn(by).as("name"),
+        fn.countAll().as("calls"),
+        fn.sum("input_tokens").as("input_tokens"),
+        fn.sum("output_tokens").as("output_tokens"),
+        fn.sum("cached_tokens").as("cached_tokens"),
+        fn.sum("cost_usd").as("cost_usd"),
+        fn.count("cost_usd").as("priced"),
+      ])
+      .where("at", ">=", since.toISOString())
+      .groupBy("name");
+    if (until !== undefined) query = query.where("at", "<", until.toISOString());
+    if (chatKey !== undefined) {
+      const key = isPostgres ? sql<string>`chat_key collate "C"` : sql<string>`chat_key`;
+      // In the order of bytes, `/` follows the dot.
+      query = query.where((is) =>
+        withChatsBelow
+          ? is.or([
+              is(key, "=", chatKey),
+              is.and([is(key, ">=", `${chatKey}.`), is(key, "<", `${chatKey}/`)]),
+            ])
+          : is(key, "=", chatKey),
+      );
+    }
+    if (groupId !== undefined) query = query.where("group_id", "=", groupId);
+    return (await query.execute()).map(toTotal);
+  }
+
+  /** Whole quarters of an hour. */
+  async function totalsOfSums(since: Date, until: Date | undefined): Promise<UsageTotal[]> {
+    let query = db
+      .selectFrom("usage_sums")
+      .select(({ fn }) => [
+        groupColumn("model").as("name"),
+        fn.sum("calls").as("calls"),
+        fn.sum("input_tokens").as("input_tokens"),
+        fn.sum("output_tokens").as("output_tokens"),
+        fn.sum("cached_tokens").as("cached_tokens"),
+        fn.sum("cost_usd").as("cost_usd"),
+        fn.sum("priced").as("priced"),
+      ])
+      .where("slice", ">=", since.toISOString())
+      .groupBy("name");
+    if (until !== undefined) query = query.where("slice", "<", until.toISOString());
+    return (await query.execute()).map(toTotal);
+  }
+
+  /** From the sums, and from the entries where the time asked for begins or ends within a quarter of an hour. */
+  async function totalsOfModels(since: Date, until: Date | undefined): Promise<UsageTotal[]> {
+    const first = nextSlice(since);
+    const end = until === undefined ? undefined : sliceOf(until);
+    if (end !== undefined && end < first)
+      return totalsOfEntries({ by: "model", since, ...(until && { until }) });
+    const found = await totalsOfSums(first, end);
+    if (since < first) found.push(...(await totalsOfEntries({ by: "model", since, until: first })));
+    if (end !== undefined && until !== undefined && end < until)
+      found.push(...(await totalsOfEntries({ by: "model", since: end, until })));
+    return addUp(found);
+  }
+
   return {
     async record(entry) {
       const { chatKey } = entry;
-      const values = {
-        at: entry.at,
-        chat_key: chatKey,
-        session_id: entry.sessionId,
-        group_id: entry.groupId,
-        role: entry.role,
-        provider: entry.provider,
-        model: entry.model,
-        local: entry.local ? 1 : 0,
-        input_tokens: entry.inputTokens,
-        output_tokens: entry.outputTokens,
-        cached_tokens: entry.cachedTokens,
-        cost_usd: entry.costUsd,
-      };
-      if (held?.has(chatKey) !== true) await db.insertInto("usage_entries").values(values).execute();
-      else
-        await inTurn(
-          chatKey,
-          async (within) => void (await within.insertInto("usage_entries").values(values).execute()),
-        );
+      if (held?.has(chatKey) === true) await inTurn(chatKey, (within) => addEntry(within, entry));
+      else await db.transaction().execute((within) => addEntry(within, entry));
     },
     async spent(since) {
-      const row = await db
-        .selectFrom("usage_entries")
-        .select(({ fn }) => fn.sum("cost_usd").as("cost"))
-        .where("at", ">=", since.toISOString())
-        .executeTakeFirst();
-      return Number(row?.cost ?? 0);
+      const totals = await totalsOfModels(since, undefined);
+      return totals.reduce((cost, { costUsd }) => cost + costUsd, 0);
     },
-    async totals({ by, since, until, chatKey, withChatsBelow = false, groupId }) {
-      let query = db
-        .selectFrom("usage_entries")
-        .select(({ fn }) => [
-          groupColumn(by).as("name"),
-          fn.countAll().as("calls"),
-          fn.sum("input_tokens").as("input_tokens"),
-          fn.sum("output_tokens").as("output_tokens"),
-          fn.sum("cached_tokens").as("cached_tokens"),
-          fn.sum("cost_usd").as("cost_usd"),
-          fn.count("cost_usd").as("priced"),
-        ])
-        .where("at", ">=", since.toISOString())
-        .groupBy("name")
-        .orderBy("cost_usd", "desc")
-        .orderBy("name");
-      if (until !== undefined) query = query.where("at", "<", until.toISOString());
-      if (chatKey !== undefined)
-        query = query.where((is) =>
-          is.or([
-            is("chat_key", "=", chatKey),
-            ...(withChatsBelow ? [startsWith("chat_key", `${chatKey}.`)] : []),
-          ]),
-        );
-      if (groupId !== undefined) query = query.where("group_id", "=", groupId);
-      return (await query.execute()).map((row) => ({
-        name: row.name,
-        calls: Number(row.calls),
-        inputTokens: Number(row.input_tokens),
-        outputTokens: Number(row.output_tokens),
-        cachedTokens: Number(row.cached_tokens),
-        costUsd: Number(row.cost_usd ?? 0),
-        unpriced: Number(row.calls) - Number(row.priced),
-      }));
+    async totals(filter) {
+      const { by, since, until, chatKey, groupId } = filter;
+      const isOfAll = by === "model" && chatKey === undefined && groupId === undefined;
+      const totals = isOfAll ? await totalsOfModels(since, until) : await totalsOfEntries(filter);
+      return totals.sort((one, other) => other.costUsd - one.costUsd || (one.name < other.name ? -1 : 1));
     },
   };
 }
 
-/** `like` would read marks in the text as its own. */
-function startsWith(column: string, text: string) {
-  return sql<boolean>`substr(${sql.ref(column)}, 1, ${sql.lit(text.length)}) = ${text}`;
+/** The sum comes last: others who write about the same model wait for it until the transaction ends. */
+async function addEntry(within: StoreTransaction, entry: UsageEntry): Promise<void> {
+  const { at, provider, model, inputTokens, outputTokens, cachedTokens, costUsd } = entry;
+  const tokens = { input_tokens: inputTokens, output_tokens: outputTokens, cached_tokens: cachedTokens };
+  await within
+    .insertInto("usage_entries")
+    .values({
+      at,
+      chat_key: entry.chatKey,
+      session_id: entry.sessionId,
+      group_id: entry.groupId,
+      role: entry.role,
+      provider,
+      model,
+      local: entry.local ? 1 : 0,
+      ...tokens,
+      cost_usd: costUsd,
+    })
+    .execute();
+  await within
+    .insertInto("usage_sums")
+    .values({
+      slice: sliceOf(new Date(at)).toISOString(),
+      provider,
+      model,
+      calls: 1,
+      ...tokens,
+      cost_usd: costUsd ?? 0,
+      priced: costUsd === null ? 0 : 1,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["slice", "provider", "model"]).doUpdateSet(({ ref }) => {
+        const added = (column: (typeof SUMMED)[number]) =>
+          sql<number>`${ref(`usage_sums.${column}`)} + ${ref(`excluded.${column}`)}`;
+        return Object.fromEntries(SUMMED.map((column) => [column, added(column)]));
+      }),
+    )
+    .execute();
+}
+
+const SUMMED = ["calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "priced"] as const;
+
+type SumColumns = Readonly<Record<(typeof SUMMED)[number], string | number | bigint | null>>;
+
+function toTotal(row: SumColumns & { readonly name: string }): UsageTotal {
+  return {
+    name: row.name,
+    calls: Number(row.calls),
+    inputTokens: Number(row.input_tokens),
+    outputTokens: Number(row.output_tokens),
+    cachedTokens: Number(row.cached_tokens),
+    costUsd: Number(row.cost_usd ?? 0),
+    unpriced: Number(row.calls) - Number(row.priced),
+  };
+}
+
+/** One total for each name. */
+function addUp(totals: readonly UsageTotal[]): UsageTotal[] {
+  const sums = new Map<string, UsageTotal>();
+  for (const total of totals) {
+    const sum = sums.get(total.name);
+    sums.set(
+      total.name,
+      sum === undefined
+        ? total
+        : {
+            name: total.name,
+            calls: sum.calls + total.calls,
+            inputTokens: sum.inputTokens + total.inputTokens,
+            outputTokens: sum.outputTokens + total.outputTokens,
+            cachedTokens: sum.cachedTokens + total.cachedTokens,
+            costUsd: sum.costUsd + total.costUsd,
+            unpriced: sum.unpriced + total.unpriced,
+          },
+    );
+  }
+  return [...sums.values()];
 }
 
 function groupColumn(by: UsageFilter["by"]) {

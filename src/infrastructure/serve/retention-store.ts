@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../application/ports/serve.ts";
+import { sliceOf } from "../models/usage-store.ts";
 import { databaseClock } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
@@ -98,7 +99,7 @@ async function forgetSessions(within: StoreTransaction, before: Date, limit: num
   return old.length;
 }
 
-/** Entries have no id of their own: the oldest, by their time. */
+/** Entries have no id of their own: the oldest, by their time. A sum goes when all of its entries have gone. */
 async function forgetUsage(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const old = await within
     .selectFrom("usage_entries")
@@ -113,6 +114,10 @@ async function forgetUsage(within: StoreTransaction, before: Date, limit: number
     .deleteFrom("usage_entries")
     .where("at", "<=", last.at)
     .executeTakeFirst();
+  await within
+    .deleteFrom("usage_sums")
+    .where("slice", "<", sliceOf(new Date(last.at)).toISOString())
+    .execute();
   return Number(numDeletedRows);
 }
 
@@ -175,7 +180,8 @@ const OF_THE_WEB = ["web_sessions", "login_links", "api_tokens"] as const;
 
 /**
  * Deletes what one person said and was answered, who they are to us, and everything about chats in which nobody else
- * spoke. Returns the number of rows. Their jobs stay: these are changes to the workspace, not to them.
+ * spoke. Returns the number of rows. Their jobs stay: these are changes to the workspace, not to them. So do the sums of
+ * what models cost, in which nobody is named.
  */
 export function forgetPerson(
   db: Kysely<Database>,

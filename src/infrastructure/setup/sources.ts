@@ -67,10 +67,7 @@ function localServers({ LLAMA_ARG_PORT: port = "" }: Env): readonly LocalServer[
   ];
 }
 
-function localServer(
-  { provider, address: usual }: LocalServer,
-  providers: Providers,
-): AskedSource {
+function localServer({ provider, address: usual }: LocalServer, providers: Providers): AskedSource {
   const address = providers[provider]?.base_url ?? usual;
   return {
     provider,

@@ -38,6 +38,7 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   decisions: "kept",
   learned_rules: "kept",
   usage_entries: "kept",
+  usage_sums: "kept",
   messages: "kept",
   replies: "kept",
   job_owners: "kept",

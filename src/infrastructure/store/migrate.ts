@@ -1,14 +1,18 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { NewerSchema } from "../../domain/store/store-trouble.ts";
 import type { Database } from "./schema.ts";
-import { createTables } from "./tables.ts";
+import { addUsageSums, createTables } from "./tables.ts";
 
 /**
  * The migrations that make the tables, in order. A store that has a name from before the first of them is of
  * an older version.
  */
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
-  [{ name: "101-tables", up: createTables }];
+  [
+    { name: "101-tables", up: createTables },
+    // A process of before would write entries that no sum has.
+    { name: "102-usage-sums-breaking", up: addUsageSums },
+  ];
 
 /**
  * A migration that an older process cannot work on with, because it takes away or changes what that one uses, has a name

@@ -10,6 +10,7 @@ interface ChatTables {
   decisions: DecisionRow;
   learned_rules: LearnedRuleRow;
   usage_entries: UsageRow;
+  usage_sums: UsageSumRow;
 }
 
 export interface SessionRow {
@@ -99,6 +100,21 @@ interface UsageRow {
   output_tokens: number;
   cached_tokens: number;
   cost_usd: number | null;
+}
+
+/** All entries of a model within a quarter of an hour. */
+interface UsageSumRow {
+  /** When it began, as ISO 8601. */
+  slice: string;
+  provider: string;
+  model: string;
+  calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cost_usd: number;
+  /** Calls whose price is known. */
+  priced: number;
 }
 
 /** The fleet, as Kysely sees it. Times are milliseconds since 1970 by the database's clock. */

@@ -31,6 +31,7 @@ const TABLES = [
   "decisions",
   "learned_rules",
   "usage_entries",
+  "usage_sums",
   "work_claims",
 ] as const;
 
@@ -70,6 +71,39 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
   describeRoutingAndUsage(name, async () => {
     const { db, damage } = await ready();
     return { routing: createRoutingStore({ db, workspace: "/ws" }), usage: createUsageStore(db), damage };
+  });
+  test(`entries that ${name} had before there were sums are in them`, async () => {
+    const { db, damage } = await ready();
+    const usage = createUsageStore(db);
+    const rest = { sessionId: "s", groupId: "g", role: "chat", provider: "p", model: "m", local: true };
+    const tokens = { inputTokens: 1, outputTokens: 2, cachedTokens: 0 };
+    for (const [minute, costUsd] of [
+      ["00", 1],
+      ["14", null],
+      ["15", 2],
+      ["59", 4],
+    ] as const)
+      await usage.record({
+        at: `2026-03-01T00:${minute}:59.999Z`,
+        chatKey: "c",
+        costUsd,
+        ...rest,
+        ...tokens,
+      });
+    const sums = () => db.selectFrom("usage_sums").selectAll().orderBy("slice").execute();
+    const before = await sums();
+    await damage("drop table usage_sums");
+    await damage("drop index usage_by_chat");
+    await damage("delete from migrations where name = '102-usage-sums-breaking'");
+    expect(await migrate(db, now)).toEqual(["102-usage-sums-breaking"]);
+    expect(await sums()).toEqual(before);
+    expect(
+      before.map(({ slice, calls, priced }) => [slice.slice(11, 16), Number(calls), Number(priced)]),
+    ).toEqual([
+      ["00:00", 2, 1],
+      ["00:15", 1, 1],
+      ["00:45", 1, 1],
+    ]);
   });
 }
 
@@ -134,7 +168,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     const url = server.newDatabase();
     const db = openPostgres(url);
     await migrate(db, now);
-    await sql`update migrations set name = '016-chat-turns-breaking'`.execute(db);
+    await sql`update migrations set name = '016-chat-turns-breaking' where name = '101-tables'`.execute(db);
     await db.destroy();
     for (const options of [{ migrate: true }, { migrate: false }]) {
       const opened = await openMigratedStore({ home: "/nowhere", databaseUrl: url }, now, options);

@@ -53,6 +53,12 @@ async function fill(db: Kysely<Database>): Promise<void> {
       .insertInto("usage_entries")
       .values({ ...used, at, local: 1, input_tokens: 1, output_tokens: 1, cached_tokens: 0, cost_usd: 0 })
       .execute();
+  const sums = { provider: "p", model: "m", calls: 1, input_tokens: 1, output_tokens: 1, cached_tokens: 0 };
+  for (const slice of [day(41).toISOString(), OLD, NEW])
+    await db
+      .insertInto("usage_sums")
+      .values({ ...sums, slice, cost_usd: 0, priced: 1 })
+      .execute();
   for (const [id, state, last] of [
     ["ended", "done", OLD],
     ["resumed", "failed", NEW],
@@ -120,6 +126,7 @@ async function names(db: Kysely<Database>) {
     sessions: await of(db.selectFrom("sessions").select("session_id").execute()),
     turns: await of(db.selectFrom("turns").select("session_id").execute()),
     usage: await of(db.selectFrom("usage_entries").select("at").execute()),
+    sums: await of(db.selectFrom("usage_sums").select("slice").execute()),
     tasks: await of(db.selectFrom("solve_tasks").select("id").execute()),
     steps: await of(db.selectFrom("task_steps").select("task_id").execute()),
     deliveries: await of(db.selectFrom("forge_deliveries").select("id").execute()),
@@ -144,7 +151,7 @@ function describeRetention(name: string, open: () => Kysely<Database>): void {
         }
       };
       expect(await forget("usage")).toBe(2);
-      expect(await names(db)).toEqual({ ...all, usage: [NEW] });
+      expect(await names(db)).toEqual({ ...all, usage: [NEW], sums: [OLD, NEW] });
       expect(await forget("sessions")).toBe(1);
       expect(await forget("tasks")).toBe(2);
       expect(await forget("dead_letters")).toBe(1);
@@ -152,6 +159,7 @@ function describeRetention(name: string, open: () => Kysely<Database>): void {
         sessions: ["new", "open"],
         turns: ["new", "new~1-2-0", "open", "open~1-2-0"],
         usage: [NEW],
+        sums: [OLD, NEW],
         tasks: ["paused", "resumed"],
         steps: ["paused", "resumed"],
         deliveries: ["d-new"],

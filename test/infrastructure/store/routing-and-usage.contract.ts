@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { NewDecision, RoutingStore } from "../../../src/application/ports/chat.ts";
-import type { UsageEntry, UsageStore } from "../../../src/application/ports/models.ts";
+import type { UsageEntry, UsageStore, UsageTotal } from "../../../src/application/ports/models.ts";
 
 export interface RoutingHarness {
   readonly routing: RoutingStore;
@@ -126,6 +126,60 @@ export function describeRoutingAndUsage(name: string, open: () => Promise<Routin
         ["cli:default", 3],
       ]);
       expect(await usage.totals({ by: "group", since, groupId: "g2" })).toHaveLength(1);
+    });
+
+    test("what all models cost is read from sums, and agrees with the entries for any time asked for", async () => {
+      const { usage } = harness;
+      const minutes = [0, 7, 14, 15, 16, 29, 44, 59, 60, 75, 119];
+      for (const [place, minute] of minutes.entries()) {
+        const at = new Date(Date.UTC(2026, 2, 1, 3, minute, 30)).toISOString();
+        const costUsd = place % 3 === 0 ? null : 2 ** place;
+        await usage.record(entry({ at, costUsd, model: place % 2 === 0 ? "m" : "n", chatKey: `c:${place}` }));
+      }
+      const sum = (totals: readonly UsageTotal[]) => ({
+        calls: totals.reduce((all, { calls }) => all + calls, 0),
+        inputTokens: totals.reduce((all, { inputTokens }) => all + inputTokens, 0),
+        costUsd: totals.reduce((all, { costUsd }) => all + costUsd, 0),
+        unpriced: totals.reduce((all, { unpriced }) => all + unpriced, 0),
+      });
+      const times = [0, 5, 15, 20, 30, 61, 90, 120].map(
+        (minute) => new Date(Date.UTC(2026, 2, 1, 3, minute)),
+      );
+      for (const since of times)
+        for (const until of [undefined, ...times]) {
+          const asked = { since, ...(until && { until }) };
+          const byModel = await usage.totals({ by: "model", ...asked });
+          expect(new Set(byModel.map(({ name: model }) => model)).size).toBe(byModel.length);
+          const byChat = sum(await usage.totals({ by: "chat", ...asked }));
+          expect(sum(byModel)).toEqual(byChat);
+          if (until === undefined) expect(await usage.spent(since)).toBe(byChat.costUsd);
+        }
+      const [since] = times as [Date];
+      const before = await usage.spent(since);
+      await harness.damage("delete from usage_entries");
+      expect(await usage.spent(since)).toBe(before);
+    });
+
+    test("a person's usage is that of the chat and of those below it", async () => {
+      const { usage } = harness;
+      for (const chatKey of [
+        "web:a",
+        "web:a.2",
+        "web:a.b.c",
+        "web:ab",
+        "web:a/2",
+        "web:a-2",
+        "web:A.2",
+        "web:b",
+      ])
+        await usage.record(entry({ chatKey }));
+      const below = await usage.totals({
+        by: "chat",
+        since: new Date("2026-03-01T00:00:00.000Z"),
+        chatKey: "web:a",
+        withChatsBelow: true,
+      });
+      expect(below.map(({ name: chat }) => chat).sort()).toEqual(["web:a", "web:a.2", "web:a.b.c"]);
     });
   });
 }
