@@ -1,5 +1,7 @@
 /** Tests that are tested, and the tests that belong to a change before the others, through the real program. */
 import { afterEach, expect } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type ChatCli, proposal, replace, type ScriptEntry } from "../application/chat/chat-kit.ts";
 import { createNodeProject, withChecks } from "./node-project.ts";
 
@@ -51,6 +53,18 @@ withChecks("new tests that pass without the change as well are told as such", ()
   const ran = cli.chat("/code3 export two from src/one.mjs, with a test");
   expect(ran.out).toContain("1 of 2 new tests passes without the change as well: it shows nothing of it.");
   expect(ran.code).toBe(0);
+});
+
+withChecks("a new test that never ends without the change is a proof, and is not waited for twice", () => {
+  const ends =
+    'test("two comes", async () => { while (all.two === undefined) await new Promise((r) => setTimeout(r, 50)); });';
+  project([proposal("Two", `${second}\n${newTest(ends)}`)], { config: "checks:\n  timeout: 10\n" });
+  const ran = cli.chat("/code3 export two from src/one.mjs, with a test");
+  expect(ran.out).toStartWith("Applied: 2 files, npm test 2 passed (1 new)\n");
+  expect(ran.out).toContain("1 new test; without the change it does not end");
+  const [journal = ""] = [...new Bun.Glob("workspaces/*/jobs/*/journal.ndjson").scanSync({ cwd: cli.home })];
+  const endless = readFileSync(join(cli.home, journal), "utf8").match(/"exit_code":null/g);
+  expect(endless).toHaveLength(1);
 });
 
 withChecks("tests that do not load what was changed do not count as a check of it", () => {

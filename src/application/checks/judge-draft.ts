@@ -15,6 +15,7 @@ import {
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
 import { createTestCounter, failingOutput } from "../../domain/checks/read-results.ts";
+import { proofSeconds } from "../../domain/checks/test-proofs.ts";
 import {
   type AskedFor,
   type CheckResult,
@@ -256,7 +257,8 @@ export async function judgeDraft(
   let proofs: Proofs | null = null;
   if (claimsGreen(judgement.verdict)) {
     const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
-    proofs = await proveTests({ checks, results, judgement, check, noticed }, draft, affected);
+    const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
+    proofs = await proveTests({ checks, results, judgement, check, limit, noticed }, draft, affected);
     rememberNoticed(parts, proofs.noticed);
   }
   // Files that an earlier run built may hide the change: the check runs once more without them.
@@ -372,11 +374,16 @@ async function judgeAlone(
   if (testRunLines.length > 0)
     return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
   const noticed = record?.noticed ?? [];
+  const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
   const proofs = isGreen
-    ? await proveTests({ checks, results, judgement, check, noticed }, draft, affected)
+    ? await proveTests({ checks, results, judgement, check, limit, noticed }, draft, affected)
     : null;
   if (proofs !== null) rememberNoticed(parts, proofs.noticed);
   return { facts: { ...facts, affectedOnly, ...(proofs !== null && factsOfProofs(proofs)) }, runs };
+}
+
+function longestMs(runs: readonly CheckRun[]): number {
+  return Math.max(0, ...runs.map(({ durationMs }) => durationMs));
 }
 
 function factsOfProofs({ newTests, unnoticed, isBlind }: Proofs): Partial<ChecksFacts> {

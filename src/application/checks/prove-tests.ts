@@ -13,6 +13,8 @@ export interface ProofDeps {
   readonly results: readonly CheckResult[];
   readonly judgement: Judgement;
   readonly check: RunDraftChecks;
+  /** Seconds that a run over old or broken code may take. */
+  readonly limit: number;
   /** Files that tests were seen to notice. */
   readonly noticed: readonly string[];
 }
@@ -56,7 +58,7 @@ interface Proving {
 }
 
 async function runNewTests(
-  { judgement, check }: ProofDeps,
+  { judgement, check, limit }: ProofDeps,
   { tests, affected, draft }: Proving,
 ): Promise<NewTests | null> {
   const names = judgement.newPassing ?? [];
@@ -67,7 +69,7 @@ async function runNewTests(
   );
   if (names.length === 0 || code.length === 0 || files.length === 0) return null;
   const which = tests.map((test) => affected.narrow(test, files) ?? test);
-  const old = await check(which, { asBefore: code });
+  const old = await check(which, { asBefore: code, timeoutSeconds: limit });
   return old.ok ? countProofs(names, checkResults(which, old.runs)) : null;
 }
 
@@ -97,7 +99,7 @@ async function runCanary(parts: ProofDeps, { tests, affected, draft }: Proving):
 
 /** The affected tests first; where they see nothing, all of them. */
 function createLadder(
-  { check, results, checks }: ProofDeps,
+  { check, limit, results, checks }: ProofDeps,
   tests: readonly ProjectCheck[],
   affected: Affected,
 ) {
@@ -110,7 +112,7 @@ function createLadder(
     /** Null where it could not be run. */
     async notices(replaced: ReadonlyMap<string, string>): Promise<boolean | null> {
       for (const rung of rungs) {
-        const ran = await check(rung.which, { replaced });
+        const ran = await check(rung.which, { replaced, timeoutSeconds: limit });
         if (!ran.ok) return null;
         if (rung.before === null) {
           const fine = await check(rung.which);

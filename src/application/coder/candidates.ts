@@ -1,6 +1,7 @@
 import { isTestPath } from "../../domain/checks/find-checks.ts";
+import { proofSeconds } from "../../domain/checks/test-proofs.ts";
 import { judgeAll } from "../../domain/checks/verdict.ts";
-import { type BaselineDeps, checkResults, measureBaseline } from "../checks/baseline.ts";
+import { type BaselineDeps, checkResults, measureBaseline, recallChecks } from "../checks/baseline.ts";
 import type { Draft } from "../jobs/draft.ts";
 import type { Baseline } from "../ports/checks.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -126,7 +127,7 @@ export function createRunInTurn(atOnce: number): RunInTurn {
 
 /** Whether a draft brings a test that fails on the old code: its tests run over the code as the workspace has it. */
 export async function provesFix(
-  { checks, settings, signal }: BaselineDeps,
+  { checks, settings, signal, memory }: BaselineDeps,
   draft: Pick<Draft, "check" | "changes">,
   baseline: Baseline,
 ): Promise<boolean> {
@@ -134,12 +135,13 @@ export async function provesFix(
   const code = paths.filter((path) => !isTestPath(path));
   const tests = checks.filter(({ kind }) => kind === "test");
   if (!baseline.ok || tests.length === 0 || code.length === 0 || code.length === paths.length) return false;
+  const usualMs = recallChecks(memory, checks)?.durationMs ?? settings.timeout * 1000;
   const checked = await draft.check({
     commands: tests.map(({ line }) => line),
     over: "draft",
     asBefore: code,
     network: settings.network,
-    timeoutSeconds: settings.timeout,
+    timeoutSeconds: proofSeconds(usualMs, settings.timeout),
     signal,
   });
   if (!checked.ok) return false;

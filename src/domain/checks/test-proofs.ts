@@ -7,7 +7,17 @@ export function countProofs(names: readonly string[], old: readonly CheckResult[
   if (old.some(({ kind, state, results }) => kind === "test" && state === "green" && results === null))
     return null;
   const passes = (name: string) => old.some(({ results }) => results?.tests.get(name) === "pass");
-  return { count: names.length, passWithout: names.filter(passes).length };
+  const isEndless = old.some(({ state }) => state === "timed-out");
+  return {
+    count: names.length,
+    passWithout: names.filter(passes).length,
+    ...(isEndless && { isEndless }),
+  };
+}
+
+/** Tests that end with a change may never end without it: over code that should fail them they get several times their usual time. */
+export function proofSeconds(usualMs: number, most: number): number {
+  return Math.min(most, 20 + Math.ceil((4 * usualMs) / 1000));
 }
 
 const BROKEN = "broken on purpose: do the tests notice?";

@@ -15,6 +15,8 @@ export interface NewTests {
   readonly count: number;
   /** They pass there as well, and so show nothing of the change. */
   readonly passWithout: number;
+  /** They had not ended there in several times their usual time. */
+  readonly isEndless?: true;
 }
 
 /** The test results of a tool, with its own summary as the witness. */

@@ -193,6 +193,8 @@ function newTests({ newTests: proof }: ChecksFacts): string[] {
     return passWithout === 1
       ? [`1 of ${all} passes without the change as well: it shows nothing of it.`]
       : [`${passWithout} of ${all} pass without the change as well: they show nothing of it.`];
+  if (proof.isEndless === true)
+    return [`${all}; without the change ${count === 1 ? "it does" : "they do"} not end`];
   return [count === 1 ? `${all}, fails without the change` : `${all}, all fail without the change`];
 }
 

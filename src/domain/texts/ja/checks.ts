@@ -165,6 +165,7 @@ function newTests({ newTests: proof }: ChecksFacts): string[] {
     return [
       `新しいテスト ${count} 件のうち ${passWithout} 件は変更がなくても成功します（変更を確かめていません）。`,
     ];
+  if (proof.isEndless === true) return [`新しいテスト ${count} 件は、変更がなければ終わりません`];
   return [`新しいテスト ${count} 件は、変更がなければすべて失敗します`];
 }
 
