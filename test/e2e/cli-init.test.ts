@@ -124,7 +124,7 @@ describe("init", () => {
         env: { PATH: process.env.PATH ?? "", HOME: cli.folder, PICOCLAW_HOME: cli.home, ...env },
       });
       try {
-        await at.expect(`1  ${model} (cloud) (recommended: no local`);
+        await at.expect(`1  ${model} (cloud, recommended: no local`);
         await at.expect("2  a local model only");
         await at.expect("none: ");
         at.type("\r");

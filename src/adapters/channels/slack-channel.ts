@@ -197,7 +197,7 @@ function actionBlocks(all: readonly JobAction[]): Block[] {
         action_id: `${ACTION}:${i}`,
         text: { type: "plain_text", text: label.slice(0, LABEL_CHARS) },
         value: message,
-        ...(message.startsWith("/undo") && { style: "danger" as const }),
+        ...(/^\/(?:undo|discard)\b/.test(message) && { style: "danger" as const }),
       })),
     },
   ];

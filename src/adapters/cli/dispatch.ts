@@ -34,6 +34,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   completion: async () => (await import("./completion.ts")).commandWith(allCommands),
   man: async () => (await import("./man.ts")).commandWith(allCommands),
   update: async () => (await import("./update.ts")).command,
+  uninstall: async () => (await import("./update.ts")).uninstallCommand,
   demo: async () => (await import("./demo.ts")).commandWith(dispatch),
 };
 

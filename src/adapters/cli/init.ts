@@ -126,13 +126,10 @@ async function pick(
   const [best] = shown;
   if (best === undefined) return null;
   const number = (at: number) => String(at + 1).padStart(2);
-  const lines = shown.map(({ provider, model, local }, at) =>
-    [
-      `  ${number(at)}  ${provider}/${model}`,
-      ...(local ? [] : [words.inTheCloud]),
-      ...(at === 0 ? [mark] : []),
-    ].join(" "),
-  );
+  const lines = shown.map(({ provider, model, local }, at) => {
+    const notes = [...(local ? [] : [words.inTheCloud]), ...(at === 0 ? [mark] : [])];
+    return `  ${number(at)}  ${words.modelWith(`${provider}/${model}`, notes)}`;
+  });
   const none = nobody === undefined ? [] : [`  ${number(shown.length)}  ${nobody}`];
   const more = offered.length > shown.length ? [`      ${words.more(offered.length - shown.length)}`] : [];
   const below = consequence === undefined ? [] : [consequence];

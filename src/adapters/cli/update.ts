@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import { resolveLocale } from "../../config/environment.ts";
+import { resolveHome, resolveLocale } from "../../config/environment.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import type { Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
@@ -13,9 +13,7 @@ export const command: Subcommand = { name: "update", usage: "update", flags: {},
 
 async function update(program: CliProgram, args: readonly string[]): Promise<number> {
   const { values } = await readFlags(program, command, args);
-  const here = import.meta.dir;
-  const folder = realpathSync(join(here, basename(here) === "cli" ? "../../.." : ".."));
-  const by = findInstaller(folder, existsSync);
+  const { folder, by } = findInstallation();
   const words = setupMessagesFor(resolveLocale({ env: program.env })).update;
   const commands = words.commands[by];
   if (values.json === true)
@@ -25,6 +23,40 @@ async function update(program: CliProgram, args: readonly string[]): Promise<num
     program.out(`${[words.current(program.version, folder), "", ...lines, "", words.after].join("\n")}\n`);
   }
   return EXIT.done;
+}
+
+/** `uninstall`: how this installation is removed. It changes nothing: the undo of every job lies in the home that it names. */
+export const uninstallCommand: Subcommand = {
+  name: "uninstall",
+  usage: "uninstall",
+  flags: {},
+  words: 0,
+  run: uninstall,
+};
+
+async function uninstall(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, uninstallCommand, args);
+  const { folder, by } = findInstallation();
+  const words = setupMessagesFor(resolveLocale({ env: program.env })).uninstall;
+  const home = resolveHome(program.env);
+  const commands = words.commands[by](folder);
+  if (values.json === true)
+    program.out(
+      `${JSON.stringify({ version: program.version, folder, installed_by: by, commands, home })}\n`,
+    );
+  else {
+    const lines = commands.map((line) => `  ${line}`);
+    program.out(
+      `${[words.current(program.version, folder), "", ...lines, "", words.data(home)].join("\n")}\n`,
+    );
+  }
+  return EXIT.done;
+}
+
+function findInstallation(): { readonly folder: string; readonly by: InstalledBy } {
+  const here = import.meta.dir;
+  const folder = realpathSync(join(here, basename(here) === "cli" ? "../../.." : ".."));
+  return { folder, by: findInstaller(folder, existsSync) };
 }
 
 /** Each way of installing leaves the program in a folder of its own kind. */

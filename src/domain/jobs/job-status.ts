@@ -105,6 +105,7 @@ export interface JobActionLabels {
   readonly redo: string;
   readonly apply: string;
   readonly diff: string;
+  readonly discard: string;
 }
 
 /** The facts about a job that decide which actions are possible. */
@@ -126,6 +127,7 @@ export function jobActions(jobs: readonly ActionJob[], labels: JobActionLabels):
     return [
       { label: labels.apply, message: `/apply ${preview.jobId}` },
       { label: labels.diff, message: `/diff ${preview.jobId}` },
+      { label: labels.discard, message: `/discard ${preview.jobId}` },
     ];
   const kept = jobs.filter(({ state, kind, changes }) => {
     const undo = toUndoState({ state, kind, changeCount: changes.length });
@@ -144,5 +146,5 @@ export function jobActions(jobs: readonly ActionJob[], labels: JobActionLabels):
 
 /** The job or group that a button names: "" for one of an older version, which named none; null for other buttons. */
 export function jobNamedInButton(message: string): string | null {
-  return /^\/(?:undo|redo|apply|diff)(?: +(\S+))?$/.exec(message)?.slice(1).join("") ?? null;
+  return /^\/(?:undo|redo|apply|diff|discard)(?: +(\S+))?$/.exec(message)?.slice(1).join("") ?? null;
 }

@@ -29,3 +29,13 @@ test.each([
   expect(ran.stdout).toContain("\n  git pull && npm ci\n");
   expect(ran.stdout).toContain(after);
 });
+
+test.each([
+  ["en_US.UTF-8", "Delete the folder", "no job can be undone any more"],
+  ["ja_JP.UTF-8", "フォルダを削除してください", "どのジョブも取り消せなくなります"],
+])("uninstall says how, in %s, and where the data is, and changes nothing", (LANG, how, data) => {
+  const env = { PATH: process.env.PATH ?? "", HOME: root, PICOCLAW_HOME: "/data/of/mine", LANG };
+  const ran = spawnSync(join(root, "bin/picoclaw"), ["uninstall"], { env, encoding: "utf8" });
+  expect([ran.status, ran.stderr]).toEqual([0, ""]);
+  for (const said of [root, how, "/data/of/mine", data]) expect(ran.stdout).toContain(said);
+});

@@ -147,7 +147,11 @@ describe("/preview and /apply", () => {
     expect(reply.ok).toBe(true);
     expect(reply.decision?.route).toBe("CODE");
     expect(reply.text).toStartWith("Preview, nothing applied: NOT CHECKED");
-    expect(reply.actions.map(({ message }) => message.split(" ")[0])).toEqual(["/apply", "/diff"]);
+    expect(reply.actions.map(({ message }) => message.split(" ")[0])).toEqual([
+      "/apply",
+      "/diff",
+      "/discard",
+    ]);
     expect(at.tree()).toEqual({});
     expect((await at.send("/diff")).text).toContain("+a.txt");
     expect((await at.send("/apply")).ok).toBe(true);

@@ -262,7 +262,7 @@ describe("a refusal says why, and nothing is changed", () => {
     const reply = await at.send("/pr");
     expect(reply.ok).toBe(false);
     expect(reply.text).toContain(
-      "There is no token for GitHub: set GITHUB_PERSONAL_ACCESS_TOKEN. Nothing was changed.",
+      "There is no token for GitHub: set GITHUB_TOKEN or GITHUB_PERSONAL_ACCESS_TOKEN. Nothing was changed.",
     );
     expect(git(at.workspace, "branch", "--show-current")).toBe("main");
     expect(at.read("hello.txt")).toBe("hello\n");

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { presentActions } from "../../../src/application/jobs/follow-up-actions.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 
-const LABELS = { undo: "Undo", redo: "Redo", apply: "Apply", diff: "Diff" };
+const LABELS = { undo: "Undo", redo: "Redo", apply: "Apply", diff: "Diff", discard: "Discard" };
 const [FIRST, SECOND] = ["job_1_aaaaaaaa", "job_2_bbbbbbbb"];
 const GROUP = "slack:C1#msg_1";
 
@@ -50,9 +50,13 @@ test("a job whose undo was evicted, that ran in place, changed nothing or is unk
   expect(buttons([], stored)).toEqual([]);
 });
 
-test("a preview offers to apply it; applied since, it offers Undo", () => {
-  const stored = [`/apply ${FIRST}`, `/diff ${FIRST}`];
-  expect(buttons([job(FIRST, "staged")], stored)[0]).toBe(`Apply: /apply ${FIRST}`);
+test("a preview offers to apply it, to see it and to discard it; applied since, it offers Undo", () => {
+  const stored = [`/apply ${FIRST}`, `/diff ${FIRST}`, `/discard ${FIRST}`];
+  expect(buttons([job(FIRST, "staged")], stored)).toEqual([
+    `Apply: /apply ${FIRST}`,
+    `Diff: /diff ${FIRST}`,
+    `Discard: /discard ${FIRST}`,
+  ]);
   expect(buttons([job(FIRST, "committed")], stored)[0]).toBe(`Undo: /undo ${FIRST}`);
   expect(buttons([job(FIRST, "discarded")], stored)).toEqual([]);
 });

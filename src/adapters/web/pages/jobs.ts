@@ -215,7 +215,7 @@ ${
     ? isNarrowed
       ? empty(t.jobsNoneTitle, t.jobsNone, html`<p><a href="/jobs">${t.jobsAll}</a></p>`)
       : empty(t.jobsEmptyTitle, t.jobsEmpty)
-    : html`<ul class="rows">${jobs.map((one) => jobRow(context, one))}</ul>`
+    : html`<ul class="rows jobs-list">${jobs.map((one) => jobRow(context, one))}</ul>`
 }
 ${found.pages > 1 && pager(context, found, query)}
 </div></div>`,

@@ -63,7 +63,7 @@ function chooseForm(
     ...Object.fromEntries(
       offered.map((one) => [
         modelNameOf(one),
-        `${modelNameOf(one)}${one.local ? "" : ` ${words.inTheCloud}`}`,
+        words.modelWith(modelNameOf(one), one.local ? [] : [words.inTheCloud]),
       ]),
     ),
   });

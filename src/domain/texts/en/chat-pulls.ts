@@ -76,7 +76,7 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
     case "protected-branch":
       return `${forge} protects the branch ${branch}: nobody may push to it.`;
     case "unauthorized":
-      return `${forge} does not let you push: it knows neither a token nor a key of yours, or refuses them.`;
+      return `${forge} refused the push: it accepts neither a token nor a key of yours.`;
     case "no-permission":
       return `You may not push to this repository on ${forge}.`;
     case "not-found":
@@ -90,7 +90,11 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
   }
 }
 
-const STAYS = "/undo undoes the commit here; what is on the forge stays there.";
+const STAYS = "Undo takes back the commit here; what is on the forge stays there.";
+
+/** GITHUB_TOKEN is read as well, unless the configuration names another variable. */
+const tokenName = (variable: string) =>
+  variable === "GITHUB_PERSONAL_ACCESS_TOKEN" ? "GITHUB_TOKEN or GITHUB_PERSONAL_ACCESS_TOKEN" : variable;
 
 export const pulls = {
   pullUsage:
@@ -102,8 +106,7 @@ export const pulls = {
   pullCommits: (branch: string, count: number) =>
     count === 0 ? `Making the branch ${branch}.` : `Committing ${files(count)} on ${branch}.`,
   pullPushes: (branch: string, forge: string) => `Pushing ${branch} to ${forge}.`,
-  forgeWaits: (forge: string, seconds: number, why: string) =>
-    `${forge} wants ${seconds} s of patience: ${why}`,
+  forgeWaits: (forge: string, seconds: number, why: string) => `${forge} asks to wait ${seconds} s: ${why}`,
   pullDry: ({
     branch,
     base,
@@ -128,7 +131,7 @@ export const pulls = {
     [
       isNew
         ? `${isDraft ? "Draft pull request" : "Pull request"} opened: ${url}`
-        : `Pull request updated: ${url}`,
+        : `Pull request ${count === 0 ? "up to date" : "updated"}: ${url}`,
       `${title}\n${branch} → ${base}${count === 0 ? "" : `, ${files(count)} committed`}`,
       STAYS,
     ].join("\n\n"),
@@ -142,7 +145,7 @@ export const pulls = {
     [
       `The branch ${branch} is pushed, but no pull request was opened: there is no token for ${forge}.`,
       `Open it yourself: ${url}\n${title}`,
-      `To have it opened next time, set ${variable}.`,
+      `To have it opened next time, set ${tokenName(variable)}.`,
       STAYS,
     ].join("\n\n"),
   pullStop: (stop: PullStop): string => {
@@ -160,7 +163,7 @@ export const pulls = {
       case "foreign-remote":
         return `No pull request: the remote ${stop.remote} (${stop.url}) is neither GitHub nor GitLab. For your own server, set forges.github.base_url or forges.gitlab.base_url.`;
       case "no-token":
-        return `There is no token for ${stop.forge}. Set ${stop.variable}.`;
+        return `There is no token for ${stop.forge}. Set ${tokenName(stop.variable)}.`;
       case "other-repository":
         return `That is not a pull request of ${stop.repository}, the repository of this folder.`;
       case "not-a-pull":
@@ -186,12 +189,14 @@ export const pulls = {
       case "not-opened":
         return `The branch ${stop.branch} is pushed, but the pull request was not opened. ${forgeTrouble(stop.forge, stop.code, stop.message)}\nTo try again: /pr\n\n${STAYS}`;
       case "secret":
-        return `No pull request: the change holds a secret of yours. ${standing(stop.stands)}`;
+        return `No pull request: the change contains one of your secrets. ${standing(stop.stands)}`;
       case "branch-taken":
         return `No pull request: the branch ${stop.branch} has commits on the forge that are not here. Pull them first. ${standing(stop.stands)}`;
       case "not-pushed": {
         const token =
-          stop.variable === null ? "" : ` There is no token for ${stop.forge}: set ${stop.variable}.`;
+          stop.variable === null
+            ? ""
+            : ` There is no token for ${stop.forge}: set ${tokenName(stop.variable)}.`;
         return `No pull request. ${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${token} ${standing(stop.stands)}`;
       }
     }

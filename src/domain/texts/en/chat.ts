@@ -354,16 +354,20 @@ export const chatTexts = {
     ],
     ["/export [html]", "this conversation as Markdown or as a page"],
     ["/ps [start|log|restart|stop]", "background processes: a dev server, a watcher, a database"],
-    ["/apply /discard [job]", "apply a preview, or discard it"],
+    ["/apply [job]", "apply a preview"],
+    ["/discard [job]", "discard a preview"],
     ["/dry on|off", "show proposals, run nothing"],
-    ["/why /route X", "why this route; teach the right one"],
-    ["/remember /rules /forget N", "keep what /route taught, list it, forget it"],
+    ["/why", "why the last message went where it went"],
+    ["/route X", "where it should have gone; it is sent there"],
+    ["/remember", "keep what /route taught"],
+    ["/rules", "list what /route taught"],
+    ["/forget N", "forget a rule"],
     ["/effort", "how much a model thinks"],
     ["/cost /usage", "tokens and cost: today, by model, by day"],
     ["/context", "what the models are given of this conversation"],
     ["/resume", "go back to the conversation before; /resume list names them"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
-    ["/btw QUESTION", "ask something beside the work that goes on; it is not touched"],
+    ["/btw QUESTION", "ask a question while work goes on; the work is not touched"],
     ["/stop", "stop what is running"],
     ["/help", "the ten that are needed most"],
   ] as readonly HelpLine[],
@@ -437,7 +441,7 @@ export const chatTexts = {
     readonly costUsd: number | null;
   }) =>
     `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : ""}${costUsd === 0 ? "" : ` · ${formatCost(costUsd ?? 0, costUsd === null)}`}`,
-  actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", jobs: "Jobs" },
+  actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", discard: "Discard", jobs: "Jobs" },
 };
 
 /** A line about a chat, and the command that is about it. */

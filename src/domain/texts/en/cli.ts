@@ -228,6 +228,12 @@ export const helpTexts = {
       does: "show the commands that update this installation; changes nothing and contacts no server",
       flags: { "--json": "the version, its folder, how it was installed, and the commands" },
     },
+    uninstall: {
+      does: "show how to remove this installation, and where its data is; changes nothing",
+      flags: {
+        "--json": "the version, its folder, how it was installed, the commands, and the folder of the data",
+      },
+    },
     demo: { does: "a tour: fixes a failing test, then undoes rm -rf .git node_modules src", flags: {} },
   },
 };

@@ -50,7 +50,7 @@ export const serveTexts = {
   tokenCreated: (token: string) => `${token}\nThis is shown once; only its hash is kept.`,
   /** The answer to a stranger. */
   pairing: (code: string) =>
-    `You are not registered yet. Ask an operator to run this (valid for an hour): picoclaw pair ${code}`,
+    `You are not registered yet. Ask an operator to run this (valid for an hour), then write again: picoclaw pair ${code}`,
   pairUsage: (channels: readonly string[]) =>
     `picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "waiting",

@@ -55,13 +55,16 @@ export const setupTexts = {
   askReplace: (file: string) => `${file} is there already. Write it anew (the old one is kept)? [y/N] `,
   whoTalks: "Who answers questions?",
   whoCodes: "Who writes code?",
-  recommended: "(recommended)",
-  recommendedCloud: "(recommended: no local model found)",
+  /** A model of a list with what there is to know about it. */
+  modelWith: (name: string, notes: readonly string[]) =>
+    notes.length === 0 ? name : `${name} (${notes.join(", ")})`,
+  recommended: "recommended",
+  recommendedCloud: "recommended: no local model found",
   localLater: "a local model only: questions stay off until there is one",
   /** Said wherever a cloud is among those offered for questions. */
   cloudMeans:
     "A cloud model is sent your questions and what is read to answer them, and bills you for it. A local model keeps them on this machine. Code goes to the coder you choose next either way.",
-  inTheCloud: "(cloud)",
+  inTheCloud: "cloud",
   more: (count: number) => `and ${count} more: type a name`,
   askModel: (best: string) => `Number or name; Enter: ${best}; - for none: `,
   noSuchModel: (name: string) => `There is no ${name}.`,
@@ -123,6 +126,21 @@ export const setupTexts = {
       image: ["docker compose pull && docker compose up --detach    (or build the image again)"],
     },
     after: "Then restart picoclaw serve. Jobs, chats and settings are kept. CHANGELOG.md lists what changed.",
+  },
+  uninstall: {
+    current: (version: string, folder: string) => `PicoClaw ${version} in ${folder}. To remove it:`,
+    commands: {
+      checkout: (folder: string) => [`Delete the folder ${folder}`],
+      npm: () => ["npm uninstall --global picoclaw"],
+      npx: () => ["npm cache clean --force    (npx keeps its copies in npm's cache)"],
+      "one-file": (folder: string) => [
+        `Delete the folder ${folder} and the file that you start as picoclaw`,
+        "With Homebrew: brew uninstall picoclaw",
+      ],
+      image: () => ["docker compose down    (with --volumes, its data too)"],
+    },
+    data: (home: string) =>
+      `Settings, chats and the undo of every job stay in ${home}. If you delete that folder, no job can be undone any more.`,
   },
   next: (command: string) => `Try next: ${command}`,
   /** A message that is worth trying first. */

@@ -42,7 +42,10 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
   }
 }
 
-const STAYS = "/undo で手元のコミットを取り消せます。リモートにあるものはそのまま残ります。";
+const STAYS = "手元のコミットは取り消せます。リモートにあるものはそのまま残ります。";
+
+const tokenName = (variable: string) =>
+  variable === "GITHUB_PERSONAL_ACCESS_TOKEN" ? "GITHUB_TOKEN か GITHUB_PERSONAL_ACCESS_TOKEN" : variable;
 
 export const pulls: typeof englishPulls = {
   pullUsage:
@@ -63,7 +66,7 @@ export const pulls: typeof englishPulls = {
     [
       isNew
         ? `${isDraft ? "下書きのプルリクエスト" : "プルリクエスト"}を作成しました: ${url}`
-        : `プルリクエストを更新しました: ${url}`,
+        : `プルリクエスト${count === 0 ? "は最新です" : "を更新しました"}: ${url}`,
       `${title}\n${branch} → ${base}${count === 0 ? "" : `、${count} 個のファイルをコミット`}`,
       STAYS,
     ].join("\n\n"),
@@ -71,7 +74,7 @@ export const pulls: typeof englishPulls = {
     [
       `ブランチ ${branch} はプッシュしましたが、${forge} のトークンがないため、プルリクエストは作成していません。`,
       `こちらから作成できます: ${url}\n${title}`,
-      `次回から作成まで任せるには、${variable} を設定してください。`,
+      `次回から作成まで任せるには、${tokenName(variable)} を設定してください。`,
       STAYS,
     ].join("\n\n"),
   pullStop: (stop) => {
@@ -89,7 +92,7 @@ export const pulls: typeof englishPulls = {
       case "foreign-remote":
         return `プルリクエストを作成できません: リモート ${stop.remote}（${stop.url}）は GitHub でも GitLab でもありません。自前のサーバーなら forges.github.base_url か forges.gitlab.base_url を設定してください。`;
       case "no-token":
-        return `${stop.forge} のトークンがありません。${stop.variable} を設定してください。`;
+        return `${stop.forge} のトークンがありません。${tokenName(stop.variable)} を設定してください。`;
       case "other-repository":
         return `このフォルダのリポジトリ ${stop.repository} のプルリクエストではありません。`;
       case "not-a-pull":
@@ -122,7 +125,7 @@ export const pulls: typeof englishPulls = {
         const token =
           stop.variable === null
             ? ""
-            : `${stop.forge} のトークンがありません。${stop.variable} を設定してください。`;
+            : `${stop.forge} のトークンがありません。${tokenName(stop.variable)} を設定してください。`;
         return `プルリクエストを作成できません。${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${token}${standing(stop.stands)}`;
       }
     }

@@ -220,6 +220,10 @@ export const helpTexts: typeof englishHelpTexts = {
       does: "新しいバージョンに更新するコマンドを表示する。何も変更せず、サーバーにも接続しない",
       flags: { "--json": "バージョン、場所、インストール方法、コマンドを出力する" },
     },
+    uninstall: {
+      does: "PicoClaw を削除する方法と、データの場所を表示する。何も変更しない",
+      flags: { "--json": "バージョン、場所、インストール方法、コマンド、データの場所を出力する" },
+    },
     demo: { does: "ツアー: 落ちているテストを直し、rm -rf .git node_modules src を取り消す", flags: {} },
   },
 };

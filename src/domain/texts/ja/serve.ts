@@ -44,7 +44,7 @@ export const serveTexts: typeof englishServeTexts = {
   usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
   tokenCreated: (token) => `${token}\n表示はこの 1 回だけです。保存されるのはハッシュのみです。`,
   pairing: (code) =>
-    `まだ登録されていません。管理者に次のコマンドの実行を依頼してください（1 時間有効）: picoclaw pair ${code}`,
+    `まだ登録されていません。管理者に次のコマンドの実行を依頼し、登録されたらもう一度送ってください（1 時間有効）: picoclaw pair ${code}`,
   pairUsage: (channels) =>
     `picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "承認待ち",

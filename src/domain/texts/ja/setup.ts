@@ -54,12 +54,13 @@ export const setupTexts: typeof englishSetupTexts = {
   askReplace: (file) => `${file} はすでにあります。作り直しますか（以前のものは残します）? [y/N] `,
   whoTalks: "質問にはどのモデルが答えますか?",
   whoCodes: "コードはどのモデルが書きますか?",
-  recommended: "（推奨）",
-  recommendedCloud: "（推奨: ローカルのモデルが見つかりません）",
+  modelWith: (name, notes) => (notes.length === 0 ? name : `${name}（${notes.join("、")}）`),
+  recommended: "推奨",
+  recommendedCloud: "推奨: ローカルのモデルが見つかりません",
   localLater: "ローカルのモデルだけ（見つかるまで質問には答えません）",
   cloudMeans:
     "クラウドのモデルを選ぶと、質問と、答えるために読んだ内容が送られ、料金がかかります。ローカルのモデルなら、このマシンの外に出ません。コードは、どちらの場合も次に選ぶモデルに送られます。",
-  inTheCloud: "（クラウド）",
+  inTheCloud: "クラウド",
   more: (count) => `ほか ${count} 個（名前を入力）`,
   askModel: (best) => `番号か名前。Enter: ${best}、- でなし: `,
   noSuchModel: (name) => `${name} はありません。`,
@@ -117,6 +118,21 @@ export const setupTexts: typeof englishSetupTexts = {
     },
     after:
       "そのあと picoclaw serve を再起動してください。ジョブ・チャット・設定は残ります。変更点は CHANGELOG.md にあります。",
+  },
+  uninstall: {
+    current: (version, folder) => `PicoClaw ${version}（${folder}）です。削除するには:`,
+    commands: {
+      checkout: (folder) => [`${folder} フォルダを削除してください。`],
+      npm: () => ["npm uninstall --global picoclaw"],
+      npx: () => ["npm cache clean --force    （npx は npm のキャッシュにコピーを置きます）"],
+      "one-file": (folder) => [
+        `${folder} フォルダと、picoclaw として起動しているファイルを削除してください。`,
+        "Homebrew の場合: brew uninstall picoclaw",
+      ],
+      image: () => ["docker compose down    （--volumes を付けるとデータも削除します）"],
+    },
+    data: (home) =>
+      `設定、チャット、ジョブの取り消し情報は ${home} に残ります。このフォルダを削除すると、どのジョブも取り消せなくなります。`,
   },
   next: (command) => `次に試す: ${command}`,
   hello: "こんにちは",
