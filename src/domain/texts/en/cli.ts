@@ -193,7 +193,7 @@ export const helpTexts = {
     run: {
       does: "run a task file: plan, worker CLI in a container, assess, until done",
       flags: {
-        "--no-meta": "run the worker once, without a planning model",
+        "--no-meta": "no planning model: the worker gets the requirements, and again what is red",
         "--preview": "keep the changes as a preview (with --no-meta)",
         "--follow": "show every step as it happens",
         "--resume ID": "resume an interrupted task",

@@ -185,7 +185,7 @@ export const helpTexts: typeof englishHelpTexts = {
     run: {
       does: "タスクファイルを実行する（計画 → コンテナ内の worker CLI → 評価、完了まで）",
       flags: {
-        "--no-meta": "計画モデルなしで worker を 1 回だけ実行する",
+        "--no-meta": "計画モデルを使わず、要件と失敗したテストの結果をそのまま worker に渡す",
         "--preview": "変更をプレビューとして残す（--no-meta のとき）",
         "--follow": "経過をすべて表示する",
         "--resume ID": "中断したタスクを再開する",
