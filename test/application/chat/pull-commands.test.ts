@@ -298,7 +298,7 @@ describe("a refusal says why, and nothing is changed", () => {
   test("a secret of the configuration in the change", async () => {
     await openClone();
     at.write("leak.txt", `${world.token}\n`);
-    expect((await at.send("/pr")).text).toContain("the change holds a secret");
+    expect((await at.send("/pr")).text).toContain("the change contains one of your secrets");
     expect(pushed("branch", "--list")).not.toContain("picoclaw");
   });
 
