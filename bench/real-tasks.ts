@@ -8,6 +8,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFi
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Reply } from "../src/application/ports/chat.ts";
+import { formatCost } from "../src/domain/texts/format-text.ts";
 import { openChat } from "../src/wiring/chat.ts";
 import { readRecordedAnswers } from "../test/fakes/model-server/recorded-answers.ts";
 import { startModelServer } from "../test/fakes/model-server/server.ts";
@@ -152,13 +153,14 @@ function script(folder: string, name: string, task: string, workspace: string): 
 
 const count = (played: readonly Played[], is: (one: Played) => boolean) => played.filter(is).length;
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(0)} KB`;
-const dollars = (usd: number | null) => (usd === null ? "–" : `$${usd.toFixed(3)}`);
+const dollars = (usd: number | null) => formatCost(usd ?? 0, usd === null);
+const requestsText = (requests: number) => (requests === 1 ? "1 request" : `${requests} requests`);
 
 function taskRow({ task, isSolved, isVerified, requests, bytes, costUsd, seconds, trouble }: Played): Row {
   const words = [
     isSolved ? "solved" : "not solved",
     isVerified ? "verified by us" : "not verified",
-    `${requests} requests`,
+    requestsText(requests),
     kilobytes(bytes),
     dollars(costUsd),
     `${seconds.toFixed(0)} s`,
@@ -174,7 +176,7 @@ function sumRow(played: readonly Played[], recorded: boolean): Row {
     `solved ${count(played, ({ isSolved }) => isSolved)} of ${played.length}`,
     `verified by us ${count(played, ({ isVerified }) => isVerified)}`,
     `claimed green but red ${falselyGreen}`,
-    `${played.reduce((sum, { requests }) => sum + requests, 0)} requests`,
+    requestsText(played.reduce((sum, { requests }) => sum + requests, 0)),
     kilobytes(played.reduce((sum, { bytes }) => sum + bytes, 0)),
     dollars(costs.includes(null) ? null : costs.reduce<number>((sum, usd) => sum + (usd ?? 0), 0)),
   ];
