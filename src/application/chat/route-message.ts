@@ -1,6 +1,6 @@
 import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
 import { divideCode, readExplicitRoute } from "../../domain/chat/message-commands.ts";
-import { compileRules, deriveRule, matchRules } from "../../domain/chat/routing-rules.ts";
+import { compileRules, deriveRule, matchRules, tellsFault } from "../../domain/chat/routing-rules.ts";
 import type { CompiledRule } from "../../domain/chat/rule-pattern.ts";
 import { type Decision, type Route, readRoute } from "../../domain/config/route.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -206,18 +206,20 @@ async function classifyMessage(parts: RouterDeps, request: RouteRequest): Promis
         }))
       : { ok: false as const, error: model.message, errorType: model.code };
   if (!answer.ok) {
-    parts.log.error("routing", "Classifier failed, fallback to CHAT", "routing.classifier_failed", {
+    const isFault = tellsFault(request.text);
+    const route = isFault ? "CODE" : "CHAT";
+    parts.log.error("routing", `Classifier failed, fallback to ${route}`, "routing.classifier_failed", {
       job_id: request.groupId,
       message: [...request.text].slice(0, LOGGED_CHARS).join(""),
       error: answer.error,
       error_type: answer.errorType,
-      fallback_route: "CHAT",
+      fallback_route: route,
     });
     return {
-      route: "CHAT",
+      route,
       source: "fallback",
       confidence: FALLBACK_CONFIDENCE,
-      reason: `Classifier error (fallback): ${answer.error}`,
+      reason: `Classifier error (fallback${isFault ? ": the message tells a fault" : ""}): ${answer.error}`,
     };
   }
   const { route, confidence, reason } = answer;

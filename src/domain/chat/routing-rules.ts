@@ -159,6 +159,34 @@ function isAction(route: Route): boolean {
   return route === "OPS" || isCoder(route);
 }
 
+/** A sentence that asks, or that is about its writer. */
+const NO_REPORT =
+  /^(?:why|what|how|when|who|whom|whose|where|which|if|is|are|was|were|do|does|did|can|could|should|would|will|may|explain|describe|tell|write|i|i'm|we|you|he|she|they)\b|[?？]\s*$|(?:なぜ|どうして|教えて|知りたい)/iu;
+/** Code, or a word for a part of a program. */
+const OF_A_PROGRAM =
+  /[\w\])]\(|`|\w_\w|[a-z][A-Z]|\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cpp|h|php|css|html|json|ya?ml|toml|sh)\b|\b(?:[Bb]utton|[Pp]age|[Ff]orm|[Ll]ogin|[Ss]ign-?in|[Ss]earch|[Ee]xport|[Ii]mport|[Uu]pload|[Dd]ownload|[Pp]arser|[Ff]unction|[Mm]ethod|[Tt]ests?|[Bb]uild|API|[Ee]ndpoint|[Rr]equest|[Rr]esponse|[Qq]uery|[Dd]atabase|[Cc]onfig|[Ss]ettings?|[Mm]enu|[Dd]ialog|[Tt]oggle|[Aa]pp|[Ss]erver|CLI|[Cc]ommand|[Ff]lag|[Oo]ption|[Ss]cript|[Cc]ache|[Cc]ookie|[Ss]ession|[Ii]con|[Hh]eader|[Ff]ooter|[Ll]ayout|CSS|[Dd]ropdown|[Cc]heckbox|[Ff]ields?)\b|ボタン|ログイン|保存|画面|ページ|テスト|ビルド|関数|メソッド|フォーム|設定|一覧|検索|日付|エラー|データ|ファイル|リンク|メニュー|アプリ|サーバ|コマンド|[A-Za-z]{3,} ?(?:が|は|を|の|で|に)/u;
+const FAULT_EN =
+  /\b(?:crash(?:es|ed)|hangs|freezes|segfaults|fails|breaks|does nothing|is broken|are broken)\b|\b(?:does ?n[o']t|doesnt|can ?not|can't|wo ?n[o']t|no longer|stopped) (?:\w+ing\b|works?\b|takes?\b|accepts?\b|handles?\b|supports?\b|parses?\b|match|loads?\b|saves?\b|starts?\b|renders?\b|shows?\b|updates?\b|respects?\b|honou?rs?\b|escapes?\b|compiles?\b|returns?\b|finds?\b|recogni[sz]es?\b|opens?\b|closes?\b|sorts?\b)|\b(?:throws|raises|returns|gives|says|shows|prints|yields|reports|picks up|ignores|drops|loses|swallows)\b.{1,120}\b(?:instead of|rather than|although|even though|as if|but|should|wrong(?:ly)?|unchanged|only inherits?)\b|\bshown wrong\b|\boff by one\b/iu;
+const FAULT_JA =
+  /(?:動か(?:ない|なく)|動きません|でき(?:ない|なく|ません)|(?:表示|保存|反映|更新|送信|実行|検出)(?:され|し)(?:ない|ません|なく)|反応し(?:ない|ません)|(?:落ち|固ま|ずれ|消え|止ま|壊れ)(?:る|り?ます|て(?:い)?(?:る|ます))|クラッシュし(?:ます|て(?:い)?(?:る|ます))|クラッシュする|文字化け(?:する|します|して(?:い)?(?:る|ます))|何も起き(?:ない|ません)|おかしい|握りつぶされ(?:る|ます|て(?:い)?(?:る|ます))|エラーに(?:なる|なります|なって(?:い)?(?:る|ます)))(?:[。.! ]|です|んです|のです){0,3}$/u;
+
+/**
+ * Whether a message tells that a part of a program is wrong, without asking anything: "the export button does nothing". For the
+ * time in which no model is there to say what a message is.
+ */
+export function tellsFault(message: string): boolean {
+  return message
+    .slice(0, LOOKED_AT)
+    .normalize("NFKC")
+    .replace(/[‘’]/gu, "'")
+    .split(/(?<=[.。!?？])\s+|\n+/u)
+    .map((sentence) => sentence.trim())
+    .some(
+      (text) =>
+        !NO_REPORT.test(text) && OF_A_PROGRAM.test(text) && (FAULT_EN.test(text) || FAULT_JA.test(text)),
+    );
+}
+
 /** The parts that differ from message to message: names of files, code, addresses, numbers, quotations. */
 const PARTICULAR =
   /⟦(?:code|url)⟧|[「『"“][^」』"”]{1,60}[」』"”]|[\w@~.-]*[/\\][\w@/\\.~-]+|\b[\w-]+\.[a-z]{1,5}\b|\b[a-z]+[A-Z]\w*\b|\b\w*_\w+\b|[0-9]+/gu;

@@ -17,7 +17,12 @@ import {
   readExplicitRoute,
   readPlanFirst,
 } from "../../../src/domain/chat/message-commands.ts";
-import { compileTrustedRule, deriveRule, matchRules } from "../../../src/domain/chat/routing-rules.ts";
+import {
+  compileTrustedRule,
+  deriveRule,
+  matchRules,
+  tellsFault,
+} from "../../../src/domain/chat/routing-rules.ts";
 import { maybeSchedule, readScheduleSentence } from "../../../src/domain/chat/schedule-sentence.ts";
 import {
   readAsideQuestion,
@@ -150,6 +155,7 @@ const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   isAboutDeciding: (message) => isAboutDeciding(message, PATHS.slice(0, 20)),
   matchRules: (message) => matchRules(RULES, message),
   deriveRule: (message) => deriveRule(message, "CHAT"),
+  tellsFault,
   readSentenceCommand,
   readAsideQuestion,
   readPullWish,

@@ -173,6 +173,27 @@ describe("the classifier", () => {
     expect([...String(logged?.fields.message)]).toHaveLength(100);
   });
 
+  test.each([
+    "the export button does nothing",
+    "UintSlice doesn't take 0x10 although Uint does",
+    "保存ボタンを押しても何も起きない",
+  ])("that is down leaves a fault that is told to a coder: %s", async (message) => {
+    const { decide, lines } = open(answering([down]).models);
+    expect((await decide(message)).decision).toMatchObject({ route: "CODE", source: "fallback" });
+    expect(lines.find(({ level }) => level === "error")?.msg).toBe("Classifier failed, fallback to CODE");
+  });
+
+  test.each([
+    "does the export button do nothing?",
+    "explain why the build breaks",
+    "my dog doesn't eat",
+    "暑くて集中できない",
+    "ログインできないのはなぜ",
+  ])("that is down leaves everything else to CHAT: %s", async (message) => {
+    const { decision } = await open(answering([down]).models).decide(message);
+    expect(decision).toMatchObject({ route: "CHAT", source: "fallback" });
+  });
+
   test("without a local model is not asked, and CHAT answers", async () => {
     const { decide, lines } = open({ forRole: () => NO_MODEL });
     expect((await decide(OPEN)).decision).toMatchObject({ route: "CHAT", source: "fallback" });

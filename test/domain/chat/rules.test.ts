@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { renderRules } from "../../../scripts/gen-routing-rules.ts";
 import { DEFAULTS } from "../../../src/config/config.ts";
-import { compileRules, matchRules } from "../../../src/domain/chat/routing-rules.ts";
+import { compileRules, matchRules, tellsFault } from "../../../src/domain/chat/routing-rules.ts";
 import type { Rule } from "../../../src/domain/chat/rule-pattern.ts";
 import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
 import { otherRoute, ROUTES } from "../../../src/domain/config/route.ts";
@@ -124,6 +124,13 @@ describe("accuracy of the rules alone", () => {
     expect(right / decided).toBeGreaterThanOrEqual(0.9);
     expect(acted).toBe(0);
   });
+});
+
+test("of all these messages none but those for a coder tells a fault", () => {
+  const taken = [...MESSAGES, ...HELD_OUT].filter(
+    ([route, message]) => tellsFault(message) && !route.startsWith("CODE"),
+  );
+  expect(taken).toEqual([]);
 });
 
 function percent(share: number): string {
