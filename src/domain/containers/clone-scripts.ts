@@ -21,8 +21,10 @@ export function changeScript(
   const raw = `git diff-tree -r --no-abbrev --no-renames ${start} "$after"`;
   const entries = `sed 's/^:[0-7]* \\([0-7]*\\) [0-9a-f]* \\([0-9a-f]*\\) [A-Z]/\\1 \\2/'`;
   const put = `${raw} > "$GIT_INDEX_FILE.raw" && git read-tree ${base} && ${entries} < "$GIT_INDEX_FILE.raw" | git update-index --index-info && git write-tree`;
+  // Where the installation left nothing, the change is all that stands there.
+  const tell = `if [ "$(git rev-parse --verify --quiet '${base}^{tree}')" = ${start} ]; then echo "$after"; else ${put}; fi`;
   const [set, write] = exact ? [useSeparateGit(base), writeExactTree] : ["", writeTree];
-  return `${useIndex(index)}${set}after=$(${write}) && ${put}; code=$?; ${REMOVE_INDEX}; exit $code`;
+  return `${useIndex(index)}${set}after=$(${write}) && { ${tell}; }; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
 /** Brings a patch of the cloned commit, from standard input, into the folder, over what the installation left there. */
@@ -48,11 +50,13 @@ function useIndex(index: string): string {
  */
 function useSeparateGit(base: string): string {
   const made =
-    'unset GIT_DIR GIT_WORK_TREE; d="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
-  const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
+    'unset GIT_DIR GIT_WORK_TREE; d="$GIT_INDEX_FILE.d"; { [ ! -e "$d" ] && [ ! -L "$d" ]; } || rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
+  // All that git asks of its directory, at a third of what `git init` costs.
+  const init =
+    'mkdir -p "$d/home" "$d/own/.git/objects" "$d/own/.git/refs" && echo "ref: refs/heads/main" > "$d/own/.git/HEAD"';
   const objects = `"\${OWN_OBJECTS:-$PWD/.git/objects}" GIT_ALTERNATE_OBJECT_DIRECTORIES="\${OWN_OBJECTS:+$PWD/.git/objects}"`;
   const use = `export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY=${objects} GIT_CONFIG_GLOBAL=/dev/null`;
-  return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
+  return `${made}; ${init} && ${use} && git read-tree ${base} || exit 1; `;
 }
 
 const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
@@ -60,12 +64,16 @@ const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX
 const TOOL_FOLDER_NAMES = CLEAR_TOOL_FOLDERS.join(" ");
 const TOOL_FOLDER_PATTERN = CLEAR_TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
 
-const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${TOOL_FOLDER_PATTERN})/' | tr -d / | sort -u | tr '\\n' ' ') "
+// A project that tracks nothing in such a folder needs neither their names nor an update of what they hide.
+const addAll = `tracked=
+if git ls-files | grep -qE '(^|[/"])(${TOOL_FOLDER_PATTERN})/'; then
+  tracked=" $(git ls-files | grep -oE '(^|/)(${TOOL_FOLDER_PATTERN})/' | tr -d / | sort -u | tr '\\n' ' ') "
+fi
 set -- .
 for name in ${TOOL_FOLDER_NAMES}; do
   case "$tracked" in *" $name "*) ;; *) set -- "$@" ":(exclude,glob)**/$name/**" ;; esac
 done
-git add --update && git add --all -- "$@" && git write-tree; }`;
+{ [ -z "$tracked" ] || git add --update; } && git add --all -- "$@" && git write-tree; }`;
 
 // With its time, by which git knows what may have changed in the same second.
 const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
@@ -100,20 +108,20 @@ export function standingScript(
 const REMOVE_FOLDERS = `sh -c 'for f; do d=\${f%/*}; while [ "$d" != "$f" ] && rmdir -- "$d" 2>/dev/null; do f=$d; d=\${f%/*}; done; done' sh`;
 
 /**
- * Makes the files that git does not ignore those of `tree`; a file that is right already keeps its time. Standard input names
- * folders that are to be there, too, each with a NUL byte: git knows no empty one.
+ * Makes the files that git does not ignore those of `tree`; a file that is right already keeps its time. With `folders`, standard
+ * input names folders that are to be there, too, each with a NUL byte: git knows no empty one.
  */
 export function restoreScript(
   index: string,
-  { base, tree }: { readonly base: string; readonly tree: string },
+  { base, tree, folders }: { readonly base: string; readonly tree: string; readonly folders: boolean },
 ): string {
   const names = (filter: string) =>
     `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} "$now" ${tree}`;
   const gone = '"$GIT_INDEX_FILE.raw"';
-  const remove = `${names("D")} > ${gone} && xargs -0 rm -f -- < ${gone} && xargs -0 ${REMOVE_FOLDERS} < ${gone}`;
+  const remove = `${names("D")} > ${gone} && { [ ! -s ${gone} ] || { xargs -0 rm -f -- < ${gone} && xargs -0 ${REMOVE_FOLDERS} < ${gone}; }; }`;
   const turn = `{ [ "$now" = ${tree} ] || { git read-tree ${tree} && ${remove} && ${names("AMT")} | git checkout-index -f -z --stdin; }; }`;
-  const folders = "xargs -0 mkdir -p -- .";
-  return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree} < /dev/null) && ${turn} && ${folders}; code=$?; ${REMOVE_INDEX}; exit $code`;
+  const make = folders ? " && xargs -0 mkdir -p -- ." : "";
+  return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree} < /dev/null) && ${turn}${make}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
 /** Prints the tree with other entries, from standard input as `git update-index -z --index-info` reads them. */

@@ -199,8 +199,10 @@ export function createCloneState(point: ClonePoint): CloneState {
     }
   }
 
-  const become = async (to: string, folders: Uint8Array = new Uint8Array()) =>
-    void (await print(restoreScript(index, { base, tree: to }), 4096, folders));
+  const become = async (to: string, emptyFolders: Uint8Array = new Uint8Array()) => {
+    const folders = emptyFolders.length > 0;
+    await print(restoreScript(index, { base, tree: to, folders }), 4096, emptyFolders);
+  };
 
   return {
     touch() {

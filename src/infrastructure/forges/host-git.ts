@@ -53,6 +53,8 @@ const FIXED_SETTINGS = [
   "-c",
   "gc.auto=0",
   "-c",
+  "maintenance.auto=false",
+  "-c",
   "http.followRedirects=initial",
   // Within the memory below: small windows, large files as streams.
   "-c",
@@ -189,11 +191,17 @@ export interface IndexEntry {
 
 type FailedPublish = { readonly failed: GitRun };
 
+interface KeptChange {
+  readonly left: readonly LeftOutPath[];
+  /** The entries that differ from the base without those. */
+  readonly entries: readonly IndexEntry[];
+}
+
 /** Puts back in the index what is not to be published. */
 export async function leaveOutOfIndex(
   { git, index, onto }: ChangeIndex,
   ask: PublishRequest["leftOut"],
-): Promise<readonly LeftOutPath[] | FailedPublish> {
+): Promise<KeptChange | FailedPublish> {
   const changed = await changedEntries({ git, index, onto });
   if ("failed" in changed) return changed;
   const listed = await git.run(["ls-tree", "-r", "-z", "--full-tree", onto]);
@@ -208,13 +216,15 @@ export async function leaveOutOfIndex(
     base: base.map(({ path }) => path),
     linksOut: await findLinksOut(git, changed),
   });
-  if (left.length === 0) return left;
+  if (left.length === 0) return { left, entries: changed };
   const paths = new Set(left.map(({ path }) => path));
   const before = base.filter(({ path }) => paths.has(path));
   const gone = [...paths].map((path) => ({ mode: "0", blob: "0".repeat(onto.length), path }));
   // Removals first: a file may stand where a folder was.
   const put = await putEntries(git, index, [...gone, ...before]);
-  return put.code === 0 ? left : { failed: put };
+  if (put.code !== 0) return { failed: put };
+  const entries = await changedEntries({ git, index, onto });
+  return "failed" in entries ? entries : { left, entries };
 }
 
 const LINK_MODE = "120000";
@@ -232,7 +242,7 @@ async function findLinksOut(git: HostGit, changed: readonly IndexEntry[]): Promi
 }
 
 /** The entries of the index that differ from the base, path by path; a removed one has the mode `000000`. */
-export async function changedEntries({
+async function changedEntries({
   git,
   index,
   onto,

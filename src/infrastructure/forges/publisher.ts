@@ -19,12 +19,12 @@ import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import type { OwnerNames } from "../engine/process-table.ts";
 import {
   type ChangeIndex,
-  changedEntries,
   createHostGit,
   fetchFailure,
   type GitRun,
   type HostGit,
   type HostGitDeps,
+  type IndexEntry,
   leaveOutOfIndex,
   pushFailure,
   putEntries,
@@ -37,12 +37,11 @@ const SHORTEST_CHARS = 8;
 /** Paths whose new content holds a known secret that it did not hold before. Git itself looks, so that binary files count. */
 async function findBroughtSecrets(
   { git, index, onto }: ChangeIndex,
+  changed: readonly IndexEntry[],
   secrets: readonly string[],
 ): Promise<readonly string[] | { readonly failed: GitRun }> {
   const patterns = searchableSecrets(secrets);
   if (patterns.length === 0) return [];
-  const changed = await changedEntries({ git, index, onto });
-  if ("failed" in changed) return changed;
   const files = changed.filter(({ mode }) => mode.startsWith("1") && mode !== "160000");
   if (files.length === 0) return [];
   const own = `${index}.brought`;
@@ -313,7 +312,7 @@ async function publishIn(folder: string, parts: PublisherDeps, request: SecretRe
   const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
   if (request.patch.length === 0) return { status: "nothing", leftOut: [] };
   const git = prepareGit(folder, parts, request);
-  const init = await git.run(["init", "--quiet", "--bare", folder]);
+  const init = await git.run(["init", "--quiet", "--bare", "--template=", folder]);
   if (init.code !== 0) return publishFailure("other", init);
   const refs = await git.run(["ls-remote", "--heads", cloneUrl, baseBranch, branch]);
   if (refs.code !== 0) return fetchFailure(refs);
@@ -411,18 +410,17 @@ async function commitOn(
   const made = how.threeWay || request.tree === null ? null : await git.run(["write-tree"], { index });
   if (made !== null && made.stdout.trim() !== request.tree) return stop(WRONG_TREE);
   const change = { git, index, onto: how.onto };
-  const left = await leaveOutOfIndex(change, request.leftOut);
-  if ("failed" in left) return stop(publishFailure("other", left.failed));
-  const entries = await changedEntries(change);
-  if ("failed" in entries) return stop(publishFailure("other", entries.failed));
+  const kept = await leaveOutOfIndex(change, request.leftOut);
+  if ("failed" in kept) return stop(publishFailure("other", kept.failed));
+  const { left, entries } = kept;
   const paths = entries.map(({ path }) => path);
   if (paths.length === 0) return stop({ status: "nothing", leftOut: left });
   const forbidden = paths.filter(request.isProtected);
   if (forbidden.length > 0) return stop({ status: "protected", paths: forbidden });
-  const secret = await findBroughtSecrets(change, request.secrets);
+  const secret = await findBroughtSecrets(change, entries, request.secrets);
   if ("failed" in secret) return stop(publishFailure("other", secret.failed));
   if (secret.length > 0) return stop({ status: "secret", paths: secret });
-  const tree = await git.run(["write-tree"], { index });
+  const tree = made !== null && left.length === 0 ? made : await git.run(["write-tree"], { index });
   if (tree.code !== 0) return stop(publishFailure("other", tree));
   const commit = await git.run(["commit-tree", tree.stdout.trim(), "-p", how.onto, "-m", request.message]);
   if (commit.code !== 0) return stop(publishFailure("other", commit));

@@ -1,4 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Repository } from "./world.ts";
 
 /** The files of a branch in the bare repository behind the API; null when there is none. */
@@ -25,10 +27,21 @@ export function branchOf(
   branch: string | undefined,
 ): string | null {
   if (repository?.folder == null || branch === undefined) return null;
+  const loose = looseRef(join(repository.folder, "refs/heads", branch));
+  if (loose !== null) return loose;
   const { status, stdout } = spawnSync(
     "git",
     ["-C", repository.folder, "rev-parse", "--verify", "--quiet", `refs/heads/${branch}`],
     { encoding: "utf8" },
   );
   return status === 0 ? stdout.trim() : null;
+}
+
+/** A branch that nobody packed lies in a file. */
+function looseRef(path: string): string | null {
+  try {
+    return /^[0-9a-f]{40}\n$/.exec(readFileSync(path, "utf8"))?.[0].trim() ?? null;
+  } catch {
+    return null;
+  }
 }
