@@ -7,7 +7,7 @@
  * The bundler splits only what it cannot make bytecode of, so it goes over the pieces a second time. To find and read a piece
  * has its price too: those that a small job loads are put together again, and so are those that the list of jobs and the help load besides.
  */
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keepEarlierPieces } from "./earlier-pieces.ts";
 import { type LoadedPieces, loadedPieces } from "./loaded-pieces.ts";
@@ -40,13 +40,14 @@ await build({
   format: "esm",
   splitting: true,
 });
+for (const piece of readdirSync(pieces)) requireLate(join(pieces, piece));
 await build({
   ...OF_PIECES,
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
   plugins: [apartFrom(new Set())],
 });
 const { edit, jobs, help } = loadedPieces(join(fresh, "main.js"));
-await together("edit", edit);
+await together("edit", edit.size === 0 ? edit : edit.union(new Set(["main.js"])));
 await together("jobs", jobs.difference(edit));
 await together("help", help.difference(edit).difference(jobs));
 for (const entry of ["executor", "limited", "container-files", "proxy"])
@@ -74,7 +75,8 @@ async function build(options: Bun.BuildConfig): Promise<void> {
 /** Puts pieces into one file, in which each still begins when it is first asked for. Under its own name stays a line that asks. */
 async function together(name: string, group: LoadedPieces["edit"]): Promise<void> {
   if (group.size < 2) return;
-  const hash = Bun.hash([...group].sort().join("\n")).toString(36);
+  const texts = [...group].sort().map((piece) => readFileSync(join(pieces, piece), "utf8"));
+  const hash = Bun.hash(texts.join("\n")).toString(36);
   const file = `${name}-${hash}.js`;
   const entry = join(pieces, file);
   const cases = [...group].map((piece) => `case "${piece}": return require("./${piece}");`);
@@ -87,6 +89,19 @@ async function together(name: string, group: LoadedPieces["edit"]): Promise<void
       `// @bun @bun-cjs\n(function(exports, require, module) {module.exports=require("./${file}")("${piece}")})\n`,
     );
   }
+}
+
+/**
+ * A late `import()` of a piece becomes a late `require`: the runtime would start a thread to read the file, and where anything
+ * is still under way when its entry has been read, it collects garbage once. A small job is over by then.
+ */
+function requireLate(piece: string): void {
+  const text = readFileSync(piece, "utf8");
+  const late = text.replace(
+    /\bimport\(("\.\/chunk-\w+\.js")\)/g,
+    "Promise.resolve().then(() => require($1))",
+  );
+  if (late !== text) writeFileSync(piece, late);
 }
 
 /** Pieces ask for each other by name, but for those of the same group. */

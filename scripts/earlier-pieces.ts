@@ -12,7 +12,7 @@ import { join } from "node:path";
 const LIST = "pieces.json";
 const KEPT_MS = 7 * 24 * 3600_000;
 /** A name with the hash of its contents: no other build means another file by it. */
-const HASHED = /^(chunk|edit|help)-\w+\.js(\.jsc)?$/;
+const HASHED = /^(chunk|edit|jobs|help)-\w+\.js(\.jsc)?$/;
 
 interface Builds {
   /** The build that is about to be replaced; it need not exist. Null: nothing of it is kept. */

@@ -1,5 +1,4 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** Null: there is no file. */
@@ -66,6 +65,7 @@ export function openChatHistory(home: string): { readonly file: string; save(tex
 
 /** A file of JSON or YAML. JSON is read without the YAML library, which takes 30 ms to load. */
 export async function readDocument(file: string): Promise<unknown> {
+  const { readFile } = await import("node:fs/promises");
   const text = await readFile(file, "utf8");
   if (file.endsWith(".json")) return JSON.parse(text);
   const { parse } = await import("yaml");
