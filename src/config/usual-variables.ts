@@ -155,6 +155,6 @@ function github({ GITHUB_TOKEN: token, GITHUB_PERSONAL_ACCESS_TOKEN: own }: Env)
 }
 
 function isPlainAddress(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = text !== "" && URL.canParse(text) ? new URL(text) : null;
   return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
 }
