@@ -28,13 +28,17 @@ test("one is one", () => assert.equal(one, 1));
 `;
 
 /** One test that passes; with `red`, one more that does not. */
-function project(answers: readonly string[], { red = false, script = "node --test", config = "" } = {}) {
+function project(
+  answers: readonly string[],
+  { red = false, script = "node --test", config = "", realNode = false } = {},
+) {
   const files = { "src/one.mjs": "export const one = 1;\n", "test/one.test.mjs": ONE };
   const failing = { "src/add.mjs": ADD, "test/add.test.mjs": ADD_TEST };
   cli = createNodeProject({
     script: says(...answers),
     config,
     check: script,
+    realNode,
     files: { ...files, ...(red && failing) },
   });
 }
@@ -45,7 +49,7 @@ const breaking = line("export const one = 1;", "export const one = 2;");
 const renaming = line("export const one = 1;", "// The first.\nexport const one = 1;");
 
 withChecks("what passes before and after lands, and the reply says what was checked", () => {
-  project([proposal("Say what it is", renaming)]);
+  project([proposal("Say what it is", renaming)], { realNode: true });
   const ran = cli.chat("/code3 comment src/one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed\n");
   expect(ran.out).toContain("npm test 1 passed");
@@ -54,10 +58,10 @@ withChecks("what passes before and after lands, and the reply says what was chec
 });
 
 withChecks("red goes back to the coder and lands when it is green", () => {
-  project([
-    proposal("Try", breaking),
-    proposal("Mend", line("export const one = 2;", "export const one = 3 - 2;")),
-  ]);
+  project(
+    [proposal("Try", breaking), proposal("Mend", line("export const one = 2;", "export const one = 3 - 2;"))],
+    { realNode: true },
+  );
   const ran = cli.chat("/code3 compute one in src/one.mjs");
   expect(ran.out).toContain("npm test 1 passed");
   expect(ran.out).toContain("Attempts: 2. Tried before: Try");
@@ -129,6 +133,7 @@ withChecks("coder.on_red: discard keeps nothing", () => {
 withChecks("where a test was red before, what mends it is told", () => {
   project([proposal("Add", replace("src/add.mjs", ADD.trimEnd(), ADD.trimEnd().replace("-", "+")))], {
     red: true,
+    realNode: true,
   });
   const ran = cli.chat("/code3 add in src/add.mjs is wrong");
   expect(ran.out).toContain("npm test 2 passed (1 fixed)");

@@ -20,6 +20,7 @@ function project(answers: readonly string[], { sign = "+", config = "coder: { at
     script: says(...answers),
     config,
     check: "node --test",
+    realNode: true,
     files: { "src/add.mjs": `export const add = (a, b) => a ${sign} b;\n`, "test/add.test.mjs": ADD_TEST },
   });
 }
@@ -137,6 +138,7 @@ withChecks("what an earlier run built does not pass for what was changed", () =>
     script: says(proposal("Subtract", WORSE)),
     ...ONE_TRY,
     check: "[ -d dist ] || cp -r src dist; node --test",
+    realNode: true,
     files: { ...THROUGH_DIST, ".gitignore": "dist/\n" },
   });
   const ran = cli.chat("/code3 subtract in src/add.mjs");
@@ -146,6 +148,7 @@ withChecks("what an earlier run built does not pass for what was changed", () =>
 
 withChecks("a build folder that the change brings along does not decide", () => {
   cli = createNodeProject({
+    realNode: true,
     script: says(
       proposal(
         "Add",

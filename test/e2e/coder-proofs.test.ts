@@ -26,6 +26,7 @@ function project(
     ...(more.check !== undefined && { check: more.check }),
     ...(more.config !== undefined && { config: more.config }),
     files: { "src/one.mjs": "export const one = 1;\n", "test/one.test.mjs": ONE, ...more.files },
+    realNode: true,
   });
 }
 

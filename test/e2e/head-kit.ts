@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { ChatCli } from "../application/chat/chat-kit.ts";
-import { QUICK_NPM_PATH } from "../quick-npm.ts";
+import { QUICK_NODE_PATH } from "../quick-npm.ts";
 import { createNodeProject, type NodeProject } from "./node-project.ts";
 
 /** One turn of a stub. */
@@ -233,7 +233,7 @@ export async function createHeadProject({ turns, config, check, files, stubs = [
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const env = {
-    PATH: `${bin}:${QUICK_NPM_PATH}`,
+    PATH: `${bin}:${QUICK_NODE_PATH}`,
     ANTHROPIC_BASE_URL: address,
     ANTHROPIC_API_KEY: "real-claude-key-0123456789",
     GOOGLE_GEMINI_BASE_URL: address,

@@ -1,6 +1,6 @@
 import { test } from "bun:test";
 import { type ChatCli, createChatCli, type ScriptEntry } from "../application/chat/chat-kit.ts";
-import { QUICK_NPM_PATH } from "../quick-npm.ts";
+import { QUICK_NODE_PATH, QUICK_NPM_PATH } from "../quick-npm.ts";
 import { requirePart } from "../require.ts";
 
 /** A test in which the project's own checks run. */
@@ -12,6 +12,8 @@ export interface NodeProject {
   /** The script of `npm test`. */
   readonly check?: string;
   readonly files: Readonly<Record<string, string>>;
+  /** Its tests are run by Node itself. */
+  readonly realNode?: boolean;
 }
 
 /** The program with a scripted model, on a committed project with tests. */
@@ -20,8 +22,9 @@ export function createNodeProject({
   config = "",
   check = "node --test",
   files,
+  realNode = false,
 }: NodeProject): ChatCli {
-  const cli = createChatCli(script, config, QUICK_NPM_PATH);
+  const cli = createChatCli(script, config, realNode ? QUICK_NPM_PATH : QUICK_NODE_PATH);
   cli.write("package.json", JSON.stringify({ type: "module", scripts: { test: check } }));
   for (const [path, text] of Object.entries(files)) cli.write(path, text);
   cli.git("init", "-q");
