@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { proposal, replace } from "../application/chat/chat-kit.ts";
 import type { Fault, ScriptedReply } from "../fakes/model-server/reply.ts";
 import { type ModelServer, startModelServer } from "../fakes/model-server/server.ts";
+import { QUICK_NPM_PATH } from "../quick-npm.ts";
 import { requirePart } from "../require.ts";
 import { createCli, PROGRAM, treeOf } from "./cli-kit.ts";
 
@@ -33,7 +34,7 @@ function start(message: string) {
   return Bun.spawn([PROGRAM, "chat", message], {
     cwd: cli.workspace,
     env: {
-      PATH: process.env.PATH ?? "",
+      PATH: QUICK_NPM_PATH,
       HOME: join(cli.folder, "user"),
       PICOCLAW_HOME: cli.home,
       PICOCLAW_LOCALE: "en",
