@@ -59,10 +59,16 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
     for (const one of benches) one.end();
   });
 
+  // The CLIs wait most of their time, above all for a server that is not there: the tests wait beside each other.
+  const open = (kind: WorkerKind) => {
+    const at = createTaskBench("ws", kind);
+    benches.push(at);
+    return at;
+  };
+
   for (const kind of WORKER_KINDS)
-    test(`${kind.name} edits, is tested, is reused, and its failures are told`, async () => {
-      const at = createTaskBench("ws", kind);
-      benches.push(at);
+    test.concurrent(`${kind.name} edits, is tested, is reused, and its failures are told`, async () => {
+      const at = open(kind);
       at.write("greet.sh", "echo bye\n");
       at.git("add", ".");
       at.git("commit", "-qm", "first");
@@ -121,9 +127,8 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
       });
     }, 1_200_000);
 
-  test("the task file of docs/tasks.md runs: Python beside codex, and pytest judges", async () => {
-    const at = createTaskBench("ws", findWorkerKind("codex-cli"));
-    benches.push(at);
+  test.concurrent("the task file of docs/tasks.md runs: Python beside codex, and pytest judges", async () => {
+    const at = open(findWorkerKind("codex-cli"));
     at.write("greet.py", "def greet():\n    return 'bye'\n");
     at.write(
       "test_greet.py",
@@ -151,16 +156,15 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
       summary: expect.stringContaining("no cargo"),
     });
     expect(lacking.record.loops).toEqual([]);
-  }, 300_000);
+  }, 1_200_000);
 
   test("the library gives programs the worker and its containers", async () => {
-    const at = createTaskBench("ws", findWorkerKind("codex-cli"));
-    benches.push(at);
+    const at = open(findWorkerKind("codex-cli"));
     at.write("setup.py", "");
     const workerEnv = pointAt(findWorkerKind("codex-cli"), at, model);
     const place = { workspace: at.workspace, env: { ...at.env, DOCKER_HOST } };
     const { executor, taskId, close } = await openWorkerExecutor({ ...place, kind: "codex-cli", workerEnv });
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(250_000);
     try {
       expect(await executor.start({ signal })).toMatchObject({ ok: true, notes: [] });
       const ran = await executor.runWorker(run("echo print > a.py"), { signal, timeoutMs: 250_000 });
