@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { QUICK_NODE_PATH } from "../quick-npm.ts";
 import { type Cli, create, createCli } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -99,8 +100,9 @@ describe("doctor", () => {
 });
 
 test("the demo fixes a failing test, undoes rm -rf .git node_modules src byte for byte, and leaves nothing behind", async () => {
-  // Its checks run the project's tests four times: on a busy machine that takes longer than a command may.
-  const child = cli.start(["demo"]);
+  // Its checks run the project's tests four times: on a busy machine that takes longer than a command may. The test of a
+  // stranger's first minutes runs them by npm and Node themselves.
+  const child = cli.start(["demo"], { PATH: QUICK_NODE_PATH });
   let out = "";
   child.stdout?.on("data", (data) => {
     out += String(data);

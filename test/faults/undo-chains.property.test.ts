@@ -111,10 +111,10 @@ describe("with nobody else at work", () => {
       [shell("mkdir d"), shell("cp -a g d"), shell("rm -rf d")],
     ],
     ["a pipe in a folder", [shell("mkfifo g/p"), shell("mv g/p g/q"), shell("mv g h")]],
-  ] as const)("%s: every undo and redo is carried out, exactly", (_, works) =>
+  ] as const)("%s: every undo and redo is carried out, exactly", (name, works) =>
     within("copy", async (bench) => {
       for (const path of ["f", "g/x", "g/in/y"]) bench.save(path, "1\n");
-      writeFileSync(bench.at("large"), Buffer.alloc(LARGE, 1));
+      if (name.includes("large")) writeFileSync(bench.at("large"), Buffer.alloc(LARGE, 1));
       const chain = new Chain(bench);
       for (const work of works) await chain.add(work);
       await chain.sweep();
