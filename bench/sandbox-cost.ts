@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Transaction } from "../src/application/ports/jobs-transaction.ts";
 import { DEFAULTS } from "../src/config/config.ts";
@@ -11,13 +11,13 @@ import { findProgram } from "../src/infrastructure/engine/staging.ts";
 import { findInstallation, threadEntry } from "../src/infrastructure/platform/installation.ts";
 import { LEAST_ABI, landlockAbi } from "../src/infrastructure/platform/landlock.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
+import { bundleNote, findBundle } from "./installed.ts";
 import { inTurns, milliseconds, type Row, type Sample, type Side } from "./measure.ts";
 import { remove, tempFolder } from "./workspaces.ts";
 
 const FEW = 1;
 const MANY = 41;
 const ROOT = join(import.meta.dir, "..");
-const BUNDLED = "dist/wiring/executor.js";
 
 /** The cost of a sandbox: to a job once, and to each further command; beside the sandbox of codex for one command. */
 export async function sandboxCost(): Promise<Row[]> {
@@ -63,7 +63,7 @@ export async function sandboxCost(): Promise<Row[]> {
   const each = (of("many").median - of("few").median) / (MANY - FEW);
   return [
     {
-      name: `set-up of a job with commands, beyond the bare runtime${isBundled() ? "" : " (no bundle: executor from its sources)"}`,
+      name: `set-up of a job with commands, beyond the bare runtime${bundleNote()}`,
       figure: `${setUp.toFixed(1)} ms (${milliseconds(of("setUp"))} / ${milliseconds(of("runtime"))})`,
       target: "≤ 25 ms",
       ok: setUp <= 25,
@@ -103,6 +103,7 @@ function setUpOnce(workspace: string, home: string): Side {
   const storage = locateStorage(workspace, home, workspace);
   const bubblewrap = findProgram("bwrap", process.env.PATH ?? "");
   const { limits } = DEFAULTS.worker;
+  const bundle = findBundle();
   const sandbox = createSandbox({
     env: process.env,
     storage,
@@ -120,7 +121,7 @@ function setUpOnce(workspace: string, home: string): Side {
       disk: limits.disk,
     },
     staging: { kind: "overlay", reason: "configured", bubblewrap },
-    ...(isBundled() && { installation: { folder: ROOT, runtime: process.execPath, executor: BUNDLED } }),
+    ...(bundle !== null && { installation: bundle }),
   });
   const transactions = createTransactions({
     storage,
@@ -150,9 +151,7 @@ function setUpOnce(workspace: string, home: string): Side {
 
 /** The cost of limits for a job in a copy. */
 function limitOnce(folder: string): Side["run"] {
-  const installation = isBundled()
-    ? { folder: ROOT, runtime: process.execPath, executor: BUNDLED }
-    : findInstallation();
+  const installation = findBundle() ?? findInstallation();
   const readable = [ROOT, installation.runtime];
   const parts = { entry: threadEntry(installation, "limited"), readable, shown: null, closed: [] };
   const limit = createLimitCopy(() => parts);
@@ -163,14 +162,6 @@ function limitOnce(folder: string): Side["run"] {
     if (limited === null || limited === undefined) throw new Error("not limited");
     limited.stop();
   };
-}
-
-/** The bundle counts while no source is newer, as for `bin/picoclaw`. */
-function isBundled(): boolean {
-  const bundle = join(ROOT, BUNDLED);
-  if (!existsSync(bundle) || statSync(bundle).size === 0) return false;
-  const newer = spawnSync("find", [join(ROOT, "src"), "-newer", bundle, "-name", "*.ts", "-print", "-quit"]);
-  return newer.stdout.length === 0;
 }
 
 function findCodex(): string | null {
