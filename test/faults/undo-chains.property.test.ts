@@ -4,7 +4,12 @@ import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
-import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
+import {
+  type BenchOptions,
+  createBench,
+  type StagingKind,
+  type TransactionBench,
+} from "../contracts/transaction-bench.ts";
 import type { Tree } from "../contracts/tree.ts";
 import { requirePart } from "../require.ts";
 import { adorn, carryOut, type Edit, edits, plant, seeds, shellLine, somePaths } from "./random-tree.ts";
@@ -74,8 +79,12 @@ class Chain {
   }
 }
 
-async function within(kind: StagingKind, use: (bench: TransactionBench) => Promise<void>): Promise<void> {
-  const bench = createBench(kind);
+async function within(
+  kind: StagingKind,
+  use: (bench: TransactionBench) => Promise<void>,
+  options: BenchOptions = {},
+): Promise<void> {
+  const bench = createBench(kind, options);
   try {
     await use(bench);
   } finally {
@@ -120,6 +129,30 @@ describe("with nobody else at work", () => {
       await chain.sweep();
     }),
   );
+
+  test.each([
+    ["stands still", 0],
+    ["goes back", -3_600_000],
+  ] as const)("while the clock %s: every undo and redo is carried out, exactly", (_, step) => {
+    let time = Date.parse("2026-01-01T12:00:00Z");
+    const now = () => {
+      time += step;
+      return new Date(time);
+    };
+    const works = ["mkdir d", "rmdir d; echo > z", "mkdir d; echo > d/x", "echo 2 > d/x"].map((line) =>
+      shell(line),
+    );
+    return within(
+      "copy",
+      async (bench) => {
+        bench.save("f", "1\n");
+        const chain = new Chain(bench);
+        for (const work of works) await chain.add(work);
+        await chain.sweep();
+      },
+      { parts: { now } },
+    );
+  });
 
   test.each([
     ["an edit", (bench: TransactionBench) => bench.save("g/in/y", "mine\n")],

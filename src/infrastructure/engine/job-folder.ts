@@ -85,7 +85,7 @@ export interface StateFile {
 export interface SwapRecord {
   /** Nanoseconds on the file system's clock after the swap, where a folder with contents took part; else 0. */
   readonly stamp: string;
-  /** When each swap of the job was done, in milliseconds, oldest first. */
+  /** When each swap of the job was done, oldest first; no two swaps of a workspace have the same. */
   readonly swaps: readonly number[];
   /** Changes of the folders around the moved entries, oldest first. */
   readonly around: readonly FolderTouch[];
@@ -430,6 +430,17 @@ export function readWhole<T>(path: string): T | null {
 export function readJson<T>(path: string): T | null {
   const text = readText(path);
   return text === null ? null : (JSON.parse(text) as T);
+}
+
+/**
+ * The moment of a swap, in milliseconds, later than that of every swap before it: two may fall into the same millisecond,
+ * and clocks are set back. Called under the lock. A loss of power may lose the last one, but takes longer than a swap.
+ */
+export function takeSwapTime(storage: string, now: Date): number {
+  const path = join(storage, "last-swap");
+  const time = Math.max(now.getTime(), (Number(readText(path)) || 0) + 1);
+  writeWhole(path, String(time));
+  return time;
 }
 
 /** The swap that is under way in a workspace. It stands on disk before the first rename and goes after the last. */

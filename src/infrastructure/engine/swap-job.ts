@@ -42,6 +42,7 @@ import {
   removeSwapRecord,
   type SwapRecord,
   takeStamp,
+  takeSwapTime,
   toChanges,
   writeIntent,
   writePlan,
@@ -522,7 +523,7 @@ async function settleSwap(
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
   const record = openSwapRecord(folder, intent.turn, {
     stamp: String(stamp),
-    swaps: [...(stands?.swaps ?? []), parts.now().getTime()],
+    swaps: [...(stands?.swaps ?? []), takeSwapTime(parts.storage, parts.now())],
     around: addFolderTouches(stands?.around ?? [], around, readFoldersAround(plan, work.turns)),
   });
   const sweep = createSweep();
