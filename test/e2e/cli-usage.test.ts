@@ -159,6 +159,12 @@ describe("language", () => {
     expect(header(env)).toBe(word);
   });
 
+  test.each(["tool", "env"])("%s without a word is wrong usage, and shows its help", (name) => {
+    const { code, out, err } = cli.run([name]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toStartWith(`picoclaw ${name} `);
+  });
+
   test("a parse error is said with its detail", () => {
     const ja = cli.run(["apply"], { input: "hello", env: { PICOCLAW_LOCALE: "ja" } });
     expect([ja.code, ja.out]).toEqual([2, ""]);
@@ -166,7 +172,7 @@ describe("language", () => {
       "実行できません\npatch のフォーマットが不正だよ。JSON または Markdown で書いてね。\n詳細",
     );
     expect(cli.run(["apply"], { input: "hello" }).err).toStartWith(
-      "Refused\nThe patch is not in a valid format. Write it as JSON or Markdown.\nDetail",
+      "Refused\nThe patch is not in a valid format. Write it as JSON, Markdown, a unified diff, V4A or SEARCH/REPLACE.\nDetail",
     );
   });
 

@@ -42,8 +42,11 @@ const env: CliCommand = async (program, args) => {
   const rest = args.toSpliced(at, 1);
   const run = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (run !== undefined) return run(program, rest);
-  if (name === undefined)
-    await readFlags(program, { ...ENV, flags: {}, words: 0 }, args.length === 0 ? ["--help"] : args);
+  if (args.length === 0) {
+    program.err((await import("./help.ts")).commandHelp(program.env, command, program.columns()));
+    return EXIT.usage;
+  }
+  if (name === undefined) await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
   const texts = environmentMessages(resolveLocale({ env: program.env }));
   const text = texts.unknownSubcommand(`env ${name ?? ""}`.trim(), Object.keys(SUBCOMMANDS));
   return fail(program, rest.includes("--json"), { exitCode: EXIT.usage, code: "usage", text });

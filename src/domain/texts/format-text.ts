@@ -7,6 +7,11 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
 }
 
+/** The variables that a forge's token is read from: GITHUB_TOKEN too, unless the configuration names another one. */
+export function tokenVariables(variable: string, or: string): string {
+  return variable === "GITHUB_PERSONAL_ACCESS_TOKEN" ? `GITHUB_TOKEN${or}${variable}` : variable;
+}
+
 /** `200000` → `200k`, `1000000` → `1M`. */
 export function formatTokens(tokens: number): string {
   return tokens < 1_000_000 ? `${Math.round(tokens / 1000)}k` : `${Number((tokens / 1_000_000).toFixed(1))}M`;

@@ -80,6 +80,11 @@ test("a preview that was thrown away is discarded, not stopped", async () => {
   expect(page).toContain('<span class="state discarded">Discarded</span>');
   expect(page).not.toContain("Rolled back");
   expect(page).not.toContain("Stopped, nothing changed");
+  // A filter names every job of its kind, whatever the number of failed commands is.
+  const offered = [
+    ...(await operator.text("/jobs")).matchAll(/<option value="(?:partly|no-change)"[^>]*>([^<]*)</g),
+  ];
+  expect(offered.map(([, label]) => label)).toEqual(["Applied, some commands failed", "No change"]);
   expect(server.run(["jobs"]).out).toContain("Discarded");
 }, 300_000);
 

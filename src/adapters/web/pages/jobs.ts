@@ -226,7 +226,11 @@ function filters({ t, words }: PageContext, { chats }: FoundJobs<ViewedJob>, que
   const option = (value: string, label: string, current: string) =>
     html`<option value="${value}" ${value === current && html`selected`}>${label}</option>`;
   const status = (one: JobStatus) =>
-    option(one, wordStatus(words, { status: one, failedCmds: 1 }), query.status);
+    option(
+      one,
+      one === "partly" ? t.jobsPartly : wordStatus(words, { status: one, failedCmds: 0 }),
+      query.status,
+    );
   return html`<form class="filters" method="get" action="/jobs" role="search">
 <label class="wide"><span>${t.jobsSearch}</span><input type="search" name="q" value="${query.text}" maxlength="200"></label>
 <label><span>${t.columns.state}</span><select name="status">${option("", t.jobsAny, query.status)}${STATUSES.map(status)}</select></label>

@@ -23,6 +23,7 @@ function systemPage(context: PageContext, view: SystemView): Markup {
   const { t } = context;
   const { checks } = view.health;
   const bad = checks.filter(({ ok, off }) => !ok && off !== true).length;
+  const isAllSetUp = checks.every(({ off }) => off !== true);
   const changed = view.configuration.filter(({ source, next }) => source !== null || next !== undefined);
   const waits = changed.some(({ next }) => next !== undefined);
   return page(context, {
@@ -31,7 +32,7 @@ function systemPage(context: PageContext, view: SystemView): Markup {
     body: html`<h1>${t.systemTitle}</h1>
 <p class="lead">PicoClaw ${view.version} · ${t.uptime(view.upSeconds)} · <code>${visible(view.workspace)}</code></p>
 <section aria-labelledby="health"><h2 id="health">${t.healthTitle}</h2>
-<p class="state ${bad === 0 ? "good" : "failed"}">${bad === 0 ? t.allWell : t.notAllWell(bad)}</p>
+<p class="state ${bad === 0 ? "good" : "failed"}">${bad === 0 ? t.allWell(isAllSetUp) : t.notAllWell(bad)}</p>
 <ul class="checks">${checks.map((check) => html`<li class="${healthTone(check)}"><strong>${t.healthNames[check.name] ?? channelTitle(check.name.replace(/^channel /, "")) ?? check.name}</strong><span>${visible(t.healthDetails[check.detail] ?? check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
 <li class="good"><strong>${t.healthNames.queue}</strong><span>${t.queue(view.counts.received, view.counts.working, view.counts.waitingReplies)}</span></li></ul></section>
 <section aria-labelledby="config"><h2 id="config">${t.configTitle}</h2><p class="note">${t.configIntro}</p>${waits && html`<p class="notice warn" role="status">${t.configWaits}</p>`}

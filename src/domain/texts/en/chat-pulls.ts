@@ -1,3 +1,5 @@
+import { tokenVariables } from "../format-text.ts";
+
 /** Why there is no pull request. `stands`: the branch whose commit could not be taken back again. */
 export type PullStop =
   | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" | "no-remote" }
@@ -92,9 +94,7 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
 
 const STAYS = "Undo takes back the commit here; what is on the forge stays there.";
 
-/** GITHUB_TOKEN is read as well, unless the configuration names another variable. */
-const tokenName = (variable: string) =>
-  variable === "GITHUB_PERSONAL_ACCESS_TOKEN" ? "GITHUB_TOKEN or GITHUB_PERSONAL_ACCESS_TOKEN" : variable;
+const tokenName = (variable: string) => tokenVariables(variable, " or ");
 
 export const pulls = {
   pullUsage:

@@ -79,7 +79,8 @@ export const workTexts = {
   locale: "en" as Locale,
 
   // The result of a job
-  parseError: "The patch is not in a valid format. Write it as JSON or Markdown.",
+  parseError:
+    "The patch is not in a valid format. Write it as JSON, Markdown, a unified diff, V4A or SEARCH/REPLACE.",
   parseErrorDetail: (detail: string, line: number | null): string =>
     line === null ? `Detail: ${detail}` : `Detail (line ${line}): ${detail}`,
   commandFailed: (detail: string) => `The command failed: ${detail}`,

@@ -3,7 +3,7 @@ import type { Verdict } from "../../checks/verdict.ts";
 import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
-import { formatBytes, listPaths, nameFew } from "../format-text.ts";
+import { formatBytes, listPaths, nameFew, tokenVariables } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 import { checksTexts as checks } from "./checks.ts";
 
@@ -166,7 +166,8 @@ export const solveTexts = {
   // The terminal
   alreadyRunning: (url: string) => `Already being worked on: ${url}`,
   notAnItem: (url: string) => `Not the address of an issue, PR or MR: ${url}`,
-  noToken: (forge: string, variable: string) => `No token for ${forge}. Set ${variable}.`,
+  noToken: (forge: string, variable: string) =>
+    `No token for ${forge}. Set ${tokenVariables(variable, " or ")}.`,
   unknownWorker: (kind: string, known: readonly string[]) =>
     `There is no worker ${kind}; there are ${known.join(", ")}`,
   started: (url: string) => `Working on ${url}`,

@@ -112,6 +112,7 @@ export const consoleTexts = {
   jobsAll: "All jobs",
   jobsSearch: "Search",
   jobsAny: "Any",
+  jobsPartly: "Applied, some commands failed",
   jobsFile: "File",
   jobsFind: "Find",
   pages: "Pages",
@@ -239,7 +240,7 @@ export const consoleTexts = {
   taskEdited: (paths: readonly string[]) => `edited: ${nameFew(paths, (rest) => `… and ${rest} more`)}`,
   environmentsTitle: "Environments",
   environmentsEmptyTitle: "No environments",
-  environmentsEmpty: "A task's container shows up here while it lives.",
+  environmentsEmpty: "A task's container shows up here while it runs.",
   // Sessions.
   sessionsTitle: "Sessions",
   sessionsEmptyTitle: "No conversations yet",
@@ -275,7 +276,8 @@ export const consoleTexts = {
   // System.
   systemTitle: "System",
   healthTitle: "Health",
-  allWell: "Everything works",
+  allWell: (isAllSetUp: boolean): string =>
+    isAllSetUp ? "Everything works" : "Everything that is set up works",
   notAllWell: (count: number) => `${many(count, "part needs", "parts need")} attention`,
   healthNames: {
     "model chat": "Model: chat (Mio)",
@@ -291,9 +293,13 @@ export const consoleTexts = {
     workspace: "Workspace",
     queue: "Queue",
   } as Readonly<Record<string, string>>,
-  healthDetails: { answers: "OK", whole: "intact" } as Readonly<Record<string, string>>,
+  healthDetails: {
+    answers: "OK",
+    whole: "intact",
+    "command_executor.enabled: false": "off (command_executor.enabled)",
+  } as Readonly<Record<string, string>>,
   queue: (waiting: number, working: number, unsent: number) =>
-    `${waiting} waiting, ${working} in work, ${unsent} replies to send`,
+    `${waiting} waiting, ${working} in progress, ${unsent} replies to send`,
   configTitle: "Configuration",
   configIntro: "Effective settings and their source. Secrets are not shown.",
   configWaits:
@@ -391,7 +397,7 @@ export const manageTexts = {
   timezone: "Time zone",
   timezoneHint: (usual: string) => `Empty: ${usual}`,
   chat: "Chat",
-  chatHint: "channel:chat, as web:operator",
+  chatHint: "channel:chat, for example web:operator",
   message: "Message",
   next: "next",
   off: "off",
@@ -404,7 +410,7 @@ export const manageTexts = {
   scheduleUnknown: (name: string) => `There is no schedule ${name}.`,
   notifyTitle: "Notifications",
   notifyIntro: "Which chat is told when a task from GitHub or GitLab is finished or has failed.",
-  notifyHint: "channel:chat, as slack:C0123; empty: nobody",
+  notifyHint: "channel:chat, for example slack:C0123; empty: nobody",
   trustTitle: "Trust",
   trustIntro:
     "A project's settings, commands and skills take effect only in trusted folders. Review them first; any change must be trusted again.",

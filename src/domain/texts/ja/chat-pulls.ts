@@ -1,4 +1,5 @@
 import type { pulls as englishPulls } from "../en/chat-pulls.ts";
+import { tokenVariables } from "../format-text.ts";
 
 const standing = (branch: string | null) =>
   branch === null
@@ -44,8 +45,7 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
 
 const STAYS = "手元のコミットは取り消せます。リモートにあるものはそのまま残ります。";
 
-const tokenName = (variable: string) =>
-  variable === "GITHUB_PERSONAL_ACCESS_TOKEN" ? "GITHUB_TOKEN か GITHUB_PERSONAL_ACCESS_TOKEN" : variable;
+const tokenName = (variable: string) => tokenVariables(variable, " か ");
 
 export const pulls: typeof englishPulls = {
   pullUsage:

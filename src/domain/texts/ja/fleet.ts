@@ -9,7 +9,7 @@ export const fleetTexts: typeof englishFleetTexts = {
   thisMachine: "このマシン",
   away: (since) => (since === "" ? "応答なし:" : `${since} から応答なし`),
   draining: "新しい処理を受け付けません",
-  busy: (busy, lanes) => `${lanes} レーン中 ${busy} 使用中`,
+  busy: (busy, lanes) => `同時処理 ${busy}/${lanes}`,
   queues: "キュー",
   nothingWaits: "空です。",
   depth: (waiting, working, replies) =>

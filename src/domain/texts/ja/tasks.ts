@@ -1,7 +1,7 @@
 import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import { figuresText } from "../../tasks/task-steps.ts";
 import type { solveTexts as englishSolveTexts, tasksTexts as englishTasksTexts } from "../en/tasks.ts";
-import { formatBytes, listPaths, nameFew } from "../format-text.ts";
+import { formatBytes, listPaths, nameFew, tokenVariables } from "../format-text.ts";
 import { checksTexts as checks } from "./checks.ts";
 
 const more = (rest: number) => `… ほか ${rest} 件`;
@@ -149,7 +149,8 @@ export const solveTexts: typeof englishSolveTexts = {
   badCandidates: "--candidates は 1 から 5 の整数です",
   alreadyRunning: (url) => `すでに作業中です: ${url}`,
   notAnItem: (url) => `Issue / PR / MR の URL ではありません: ${url}`,
-  noToken: (forge, variable) => `${forge} のトークンがありません。${variable} を設定してください。`,
+  noToken: (forge, variable) =>
+    `${forge} のトークンがありません。${tokenVariables(variable, " か ")} を設定してください。`,
   unknownWorker: (kind, known) => `不明な worker です: ${kind}（使えるもの: ${known.join(", ")}）`,
   started: (url) => `${url} に取り組みます`,
   resumed: (url) => `${url} を再開します`,
