@@ -140,7 +140,7 @@ export const setupTexts = {
       image: () => ["docker compose down    (with --volumes, its data too)"],
     },
     data: (home: string) =>
-      `Settings, chats and the undo of every job stay in ${home}. If you delete that folder, no job can be undone any more.`,
+      `Settings, chats and the undo of every job stay in ${home}.\nIf you delete that folder, no job can be undone any more.`,
   },
   next: (command: string) => `Try next: ${command}`,
   /** A message that is worth trying first. */
