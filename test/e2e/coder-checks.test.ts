@@ -64,7 +64,8 @@ withChecks("red goes back to the coder and lands when it is green", () => {
   );
   const ran = cli.chat("/code3 compute one in src/one.mjs");
   expect(ran.out).toContain("npm test 1 passed");
-  expect(ran.out).toContain("Attempts: 2. Tried before: Try");
+  expect(ran.out).toContain("[Plan]\nTry\n→ Mend\n");
+  expect(ran.out).toMatch(/^Attempts: 2$/m);
   expect(ran.code).toBe(0);
   expect(cli.read("src/one.mjs")).toBe("export const one = 3 - 2;\n");
   expect(cli.chat("/undo").code).toBe(0);
@@ -175,7 +176,7 @@ withChecks("a failing test that was asked for lands when the second answer mends
   project([proposal("A", wrong("a")), proposal("B", right("a"))], { red: true });
   const ran = cli.chat("/code3 make the failing test pass");
   expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed (1 fixed)\n");
-  expect(ran.out).toContain("Attempts: 2.");
+  expect(ran.out).toContain("Attempts: 2\n");
   expect(ran.code).toBe(0);
 });
 

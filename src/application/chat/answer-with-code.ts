@@ -208,7 +208,7 @@ export function reportWork(
   if (end.result === null) return { said: told, ok: false, actions: [] };
   const facts = end.result;
   if (facts.about === "refusal") return { said: [{ kind: "refusal", facts }], ok: false, actions: [] };
-  const plan = end.kind === "worked" ? workspace.mask(end.proposal.plan.trim()) : "";
+  const plan = end.kind === "worked" ? workspace.mask(wholePlan(end)) : "";
   const isHigh = end.kind === "worked" && end.proposal.risk === "high";
   const job = facts.status === "preview" ? { ...facts, status: toKeptStatus(way?.red) } : facts;
   return {
@@ -226,6 +226,13 @@ export function reportWork(
     job: toResultJson(messages, job),
     actions: actionsFor(workspace.archive, job.jobId, chat.actions),
   };
+}
+
+/** Each attempt changes the draft of the one before it: its plan comes after that one's. */
+function wholePlan({ proposal, story }: Extract<CoderEnd, { kind: "worked" }>): string {
+  const plans = [...story.tried, proposal.plan].map((plan) => plan.trim());
+  const told = plans.filter((plan, at) => plan !== "" && plans.indexOf(plan) === at);
+  return told.map((plan, at) => (at === 0 ? plan : `→ ${plan.replace(/^[-*] /, "")}`)).join("\n");
 }
 
 function toCoderFacts(

@@ -81,8 +81,10 @@ function isSaidBeside({ red, checks }: CoderFacts): boolean {
   return red === "hook" || (red === "still-red" && (checks?.stillRed ?? []).length > 0);
 }
 
-function wordTried(chat: ChatMessages, { attempts, tried }: CoderFacts, counted: boolean): string {
+/** The plan of a job has all of its attempts; of a draft that is gone nothing else tells them. */
+function wordTried(chat: ChatMessages, { attempts, tried, isDropped }: CoderFacts, counted: boolean): string {
   if (tried.length === 0) return "";
+  if (!isDropped) return counted ? chat.attemptsTaken(attempts, []) : "";
   return counted ? chat.attemptsTaken(attempts, tried) : chat.triedBefore(tried);
 }
 

@@ -477,7 +477,8 @@ describe("a proposal that runs", () => {
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(true);
     expect(reply.jobs).toHaveLength(1);
-    expect(reply.text).toContain("Attempts: 2. Tried before: First try");
+    expect(reply.text).toContain("[Plan]\nFirst try\n→ Second try\n");
+    expect(reply.text).toMatch(/^Attempts: 2$/m);
     expect(at.asked[1]?.messages.at(-1)?.text).toContain("FAILED grep -q right a.txt: exit code 1");
     expect(at.asked[1]?.messages.at(-1)?.text).toContain('<file path="a.txt">\nwrong\n</file>');
     expect(at.tree()).toEqual({ "a.txt": "right\n" });

@@ -184,7 +184,7 @@ export const chatTexts = {
   draftDropped: (red: RedReason, attempts: number): string =>
     `${DROPPED[red]}\nThe draft was discarded after ${attempts === 1 ? "1 attempt" : `${attempts} attempts`} (coder.on_red: discard).`,
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
-    `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,
+    `Attempts: ${attempts}${tried.length === 0 ? "" : `. Tried before: ${tried.join(" / ")}`}`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
     attempts: (limit: number) =>

@@ -150,7 +150,8 @@ export const chatTexts: typeof englishChatTexts = {
   draftDropped: (red, attempts) =>
     `${DROPPED[red]}\n${attempts} 回試した下書きを破棄しました（coder.on_red: discard）。`,
   triedBefore: (tried) => `途中で試したもの: ${tried.join(" / ")}`,
-  attemptsTaken: (attempts, tried) => `試行: ${attempts} 回。途中で試したもの: ${tried.join(" / ")}`,
+  attemptsTaken: (attempts, tried) =>
+    `試行: ${attempts} 回${tried.length === 0 ? "" : `。途中で試したもの: ${tried.join(" / ")}`}`,
   coderStopped: {
     attempts: (limit) => `${limit} 回試しましたが、成功しませんでした（coder.attempts）。`,
     same: "同じ失敗が二度続いたため、ここで止めました。",
