@@ -5,12 +5,12 @@
  *
  * The program is split where it imports late: a piece that a command does not need is neither read nor kept in memory.
  * The bundler splits only what it cannot make bytecode of, so it goes over the pieces a second time. To find and read a piece
- * has its price too: those that a small job loads are put together again, and so are those that the list of jobs and the help load besides.
+ * has its price too: those that a small job loads are put together again, and so are those that the same others of the usual runs load.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keepEarlierPieces } from "./earlier-pieces.ts";
-import { type LoadedPieces, loadedPieces } from "./loaded-pieces.ts";
+import { loadedPieces, piecesByRuns } from "./loaded-pieces.ts";
 
 const root = join(import.meta.dir, "..");
 const fresh = join(root, "dist.new");
@@ -46,10 +46,8 @@ await build({
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
   plugins: [apartFrom(new Set())],
 });
-const { edit, jobs, help } = loadedPieces(join(fresh, "main.js"));
-await together("edit", edit.size === 0 ? edit : edit.union(new Set(["main.js"])));
-await together("jobs", jobs.difference(edit));
-await together("help", help.difference(edit).difference(jobs));
+for (const { run, pieces: group } of piecesByRuns(await loadedPieces(join(fresh, "main.js"))))
+  await together(run, run === "edit" ? group.add("main.js") : group);
 for (const entry of ["executor", "limited", "container-files", "proxy"])
   await build({
     ...BYTECODE,
@@ -73,7 +71,7 @@ async function build(options: Bun.BuildConfig): Promise<void> {
 }
 
 /** Puts pieces into one file, in which each still begins when it is first asked for. Under its own name stays a line that asks. */
-async function together(name: string, group: LoadedPieces["edit"]): Promise<void> {
+async function together(name: string, group: ReadonlySet<string>): Promise<void> {
   if (group.size < 2) return;
   const texts = [...group].sort().map((piece) => readFileSync(join(pieces, piece), "utf8"));
   const hash = Bun.hash(texts.join("\n")).toString(36);

@@ -8,11 +8,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { RUNS } from "./loaded-pieces.ts";
 
 const LIST = "pieces.json";
 const KEPT_MS = 7 * 24 * 3600_000;
 /** A name with the hash of its contents: no other build means another file by it. */
-const HASHED = /^(chunk|edit|jobs|help)-\w+\.js(\.jsc)?$/;
+const HASHED = new RegExp(`^(chunk|${RUNS.join("|")})-\\w+\\.js(\\.jsc)?$`);
 
 interface Builds {
   /** The build that is about to be replaced; it need not exist. Null: nothing of it is kept. */
