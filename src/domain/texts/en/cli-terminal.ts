@@ -37,7 +37,7 @@ export const terminalTexts = {
   seconds: (seconds: number) =>
     seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`,
   tokens: (count: number) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} tokens`,
-  round: (attempt: number, of: number) => `round ${attempt} of ${of}`,
+  round: (attempt: number, of: number) => `try ${attempt} of ${of}`,
   doing: { asking: "asks the model", running: "carries it out", checking: "checks" },
   step: {
     read: "read",

@@ -19,7 +19,7 @@ export const coderProgress = ({ attempt, of, doing, detail, tokens, costUsd }: C
     checking: `checking: ${detail}`,
   }[doing];
   const cost = costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : "";
-  return `Attempt ${attempt} of ${of} · ${what} · ${tokens} tokens${cost}`;
+  return `Try ${attempt} of ${of} · ${what} · ${tokens} tokens${cost}`;
 };
 
 const BY: Readonly<Record<ChosenBy, string>> = {

@@ -32,7 +32,7 @@ export const terminalTexts: typeof en = {
   seconds: (seconds) =>
     seconds < 60 ? `${seconds} 秒` : `${Math.floor(seconds / 60)} 分 ${seconds % 60} 秒`,
   tokens: (count) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} トークン`,
-  round: (attempt, of) => `${of} 回中 ${attempt} 回目`,
+  round: (attempt, of) => `試行 ${attempt}/${of}`,
   doing: { asking: "モデルに依頼中", running: "実行中", checking: "チェック中" },
   step: {
     read: "読込",
