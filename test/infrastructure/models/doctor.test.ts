@@ -51,7 +51,8 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
       name: "model:coder3",
       ok: false,
       optional: true,
-      remedy: "export ANTHROPIC_API_KEY=…, then: picoclaw init",
+      remedy:
+        "where PicoClaw runs: export ANTHROPIC_API_KEY=…, then picoclaw init; restart picoclaw serve if it runs",
     }),
   );
   const missing = { PICOCLAW_ROLES_CHAT_MODEL: "gone:1b" };

@@ -65,7 +65,8 @@ export const modelsTexts = {
     /** `address`: null where the words before it have named it. */
     startOllama: (address: string | null) =>
       `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init${address === null ? "" : `; tried: ${address}`}`,
-    setKey: (variable: string) => `export ${variable}=…, then: picoclaw init`,
+    setKey: (variable: string) =>
+      `where PicoClaw runs: export ${variable}=…, then picoclaw init; restart picoclaw serve if it runs`,
     checkModelName: (provider: string) =>
       `set providers.${provider}.model to one that your account can use, or choose from its list: picoclaw init`,
     checkAddress: (provider: string) =>

@@ -9,7 +9,7 @@ export const serveTexts = {
   gaveUp: (attempts: number) =>
     `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,
   tooLong: (limitChars: number) => `The message is too long (at most ${limitChars} characters).`,
-  stranger: "You are not known here. Ask the operator to let you in.",
+  stranger: "You are not registered yet. Ask an operator to register you.",
   tooMany: "That was a lot at once. Try again in a minute.",
   attachment: (name: string, sizeBytes: number) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
   /** The machine that holds the chat's workspace does not answer. */

@@ -54,7 +54,8 @@ export const modelsTexts: typeof englishModelsTexts = {
         : `picoclaw init で手元のモデルから選んでください（${installed.slice(0, 8).join(", ")}）。または ollama pull ${model}`,
     startOllama: (address) =>
       `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください${address === null ? "" : `。接続先: ${address}`}`,
-    setKey: (variable) => `export ${variable}=… を実行してから、picoclaw init を実行してください`,
+    setKey: (variable) =>
+      `PicoClaw を動かしているマシンで export ${variable}=… と picoclaw init を実行してください。picoclaw serve は再起動が必要です`,
     checkModelName: (provider) =>
       `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`,
     checkAddress: (provider) =>
