@@ -1,11 +1,12 @@
 import type { Kysely } from "kysely";
 import { createMeter, type ModelCall } from "../application/models/meter.ts";
 import type { Models } from "../application/ports/models.ts";
-import { createDayClock, resolveTimeZone } from "../domain/chat/session.ts";
+import { createDayClock, type LateZone, resolveTimeZone } from "../domain/chat/session.ts";
 import { costBy } from "../domain/models/catalogue.ts";
 import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
+import { machineZoneName } from "../infrastructure/platform/timers.ts";
 import type { TurnFenceDeps } from "../infrastructure/store/liveness.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import type { Services } from "./services.ts";
@@ -27,7 +28,7 @@ export function openMeter(services: Services, options: MeterOptions) {
   const { config, log } = services;
   const { models, now = services.now } = options;
   const workspace = workspaceName({ ...services, root: options.root });
-  const clock = createDayClock(resolveTimeZone(config.session.timezone), config.session.cutover);
+  const clock = createDayClock(config.session.timezone ?? machineZone(services.env), config.session.cutover);
   const usage = createUsageStore(options.db, options.held);
   const { catalogue, trouble } = loadCatalogue(services.home);
   if (trouble !== null)
@@ -44,4 +45,9 @@ export function openMeter(services: Services, options: MeterOptions) {
     onCall: options.onModelCall,
   });
   return { meter, usage, clock, catalogue, workspace };
+}
+
+/** The machine's time zone. To ask the runtime for it loads its calendar, 10 ms; most messages belong to a day that is known. */
+function machineZone({ TZ }: Services["env"]): LateZone {
+  return { name: TZ || machineZoneName(), resolve: () => resolveTimeZone(null) };
 }

@@ -25,17 +25,23 @@ const DAY_MS = 24 * 60;
 /** Longer than any step of daylight saving, shorter than any day. */
 const STRIDE_MS = 180;
 
+/** A time zone that is found out at the first question; `name` is known before, and changes when the zone does. */
+export interface LateZone {
+  readonly name: string;
+  resolve(): string;
+}
+
 /**
  * Reads the wall clock and never adds hours to it: a midnight that daylight saving skips or repeats needs no care.
  * Formatters are made at the first question, as the first one in a process costs 10 ms.
  */
-export function createDayClock(timeZone: string, cutover: string): DayClock {
+export function createDayClock(zone: string | LateZone, cutover: string): DayClock {
   const [hours = 0, minutes = 0] = cutover.split(":").map(Number);
   const offset = hours * 60 + minutes;
   const made: { format?: Intl.DateTimeFormat } = {};
   const number = (at: Date): number => {
     made.format ??= new Intl.DateTimeFormat("en-u-ca-gregory-nu-latn", {
-      timeZone,
+      timeZone: typeof zone === "string" ? zone : zone.resolve(),
       hourCycle: "h23",
       year: "numeric",
       month: "numeric",
@@ -49,7 +55,7 @@ export function createDayClock(timeZone: string, cutover: string): DayClock {
     return parts.get("hour")! * 60 + parts.get("minute")! < offset ? date - 1 : date;
   };
   return {
-    name: `${timeZone} ${cutover}`,
+    name: `${typeof zone === "string" ? zone : zone.name} ${cutover}`,
     dayOf: (at) => new Date(number(at) * DAY_MS * MINUTE_MS).toISOString().slice(0, 10).replaceAll("-", ""),
     nextCut(at) {
       const today = number(at);

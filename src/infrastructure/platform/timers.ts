@@ -1,3 +1,4 @@
+import { readFileSync, realpathSync } from "node:fs";
 import type { Timers } from "../../application/ports/platform.ts";
 
 /** The machine's clock. A timer alone keeps no process alive. */
@@ -34,4 +35,19 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 export async function pauseUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   await pause(ms, signal);
   signal.throwIfAborted();
+}
+
+const LOCAL_TIME = "/etc/localtime";
+const ZONES = "/zoneinfo/";
+
+/** The zone that the system's clock file links to, or else a name of its contents. */
+export function machineZoneName(): string {
+  try {
+    const file = realpathSync(LOCAL_TIME);
+    const at = file.lastIndexOf(ZONES);
+    if (at !== -1) return file.slice(at + ZONES.length);
+    return `localtime ${Bun.hash(readFileSync(file)).toString(36)}`;
+  } catch {
+    return "UTC";
+  }
 }

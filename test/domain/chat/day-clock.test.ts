@@ -27,6 +27,18 @@ describe("a day", () => {
     expect(clock.nextCut(new Date(at)).toISOString()).toBe(next);
   });
 
+  test("of a zone that is found out late has a name before, and asks for it once", () => {
+    let asked = 0;
+    const resolve = () => {
+      asked += 1;
+      return "Asia/Tokyo";
+    };
+    const clock = createDayClock({ name: "localtime 1a", resolve }, "04:00");
+    expect([clock.name, asked]).toEqual(["localtime 1a 04:00", 0]);
+    const at = new Date("2026-03-01T18:59:00.000Z");
+    expect([clock.dayOf(at), clock.dayOf(at), asked]).toEqual(["20260301", "20260301", 1]);
+  });
+
   const ZONES = [
     "Asia/Tokyo",
     "UTC",
