@@ -69,7 +69,7 @@ function withDeadline(signal: AbortSignal, deadline: AbortSignal | undefined): A
 }
 
 /** Characters of an answer. A server may send a whole one at once, and each of its words is looked at. */
-const MOST_IN_ONE_GO = 4_000;
+const MOST_IN_ONE_GO = 1_000;
 
 async function askModelOnce(
   model: Model,

@@ -32,10 +32,7 @@ export function looksLikeSecretName(name: string): boolean {
 export function isSecretField(name: string): boolean {
   const lower = name.toLowerCase();
   if (!SECRET_STEMS.some((stem) => lower.includes(stem))) return false;
-  const words = wordsOf(name);
-  while (words.length > 1 && COUNTER.test(words.at(-1) ?? "")) words.pop();
-  const last = words.at(-1) ?? "";
-  const before = words.at(-2) ?? "";
+  const [before, last] = lastWords(name, lower);
   if (last === "key")
     return KEY_OF.test(before) || (isUpper(name) && before !== "" && !HONEST_KEY.test(before));
   if (last === "pwd") return before !== "" && before !== "old";
@@ -49,6 +46,55 @@ function isSecretWord(word: string): boolean {
 
 export function isUpper(name: string): boolean {
   return name === name.toUpperCase() && name !== name.toLowerCase();
+}
+
+/**
+ * The last two words but for counters behind them; "" where there is none. It reads the name from its end, since a text
+ * may consist of nothing but names.
+ */
+function lastWords(name: string, lower: string): readonly [before: string, last: string] {
+  // A letter of another alphabet may become one of ours.
+  if (lower.length !== name.length || !ASCII.test(name)) return lastOf(wordsOf(name));
+  let last: string | null = null;
+  let counter = "";
+  for (let end = name.length; end > 0; ) {
+    if (kindOf(name.charCodeAt(end - 1)) === OTHER) {
+      end -= 1;
+      continue;
+    }
+    const start = wordStart(name, end);
+    const word = lower.slice(start, end);
+    end = start;
+    if (last !== null) return [word, last];
+    if (!COUNTER.test(word)) last = word;
+    else counter = word;
+  }
+  return ["", last ?? counter];
+}
+
+function lastOf(words: string[]): readonly [before: string, last: string] {
+  while (words.length > 1 && COUNTER.test(words.at(-1) ?? "")) words.pop();
+  return [words.at(-2) ?? "", words.at(-1) ?? ""];
+}
+
+const ASCII = /^[\x00-\x7f]*$/;
+const [OTHER, LOWER, UPPER] = [0, 1, 2];
+
+/** Digits count as lower case: `v2Key` is two words. */
+function kindOf(code: number): number {
+  if ((code >= 97 && code <= 122) || (code >= 48 && code <= 57)) return LOWER;
+  return code >= 65 && code <= 90 ? UPPER : OTHER;
+}
+
+function wordStart(name: string, end: number): number {
+  let start = end - 1;
+  let kind = kindOf(name.charCodeAt(start));
+  for (; start > 0; start -= 1) {
+    const before = kindOf(name.charCodeAt(start - 1));
+    if (before === OTHER || (before === LOWER && kind === UPPER)) return start;
+    kind = before;
+  }
+  return start;
 }
 
 /** `openaiApiKey`, `OPENAI_API_KEY`, `openai.api-key` → openai, api, key. */

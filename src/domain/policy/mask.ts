@@ -122,7 +122,12 @@ function findPrivateKeys(text: string, spans: SecretSpan[]): void {
 
 const NAME_END =
   /((?:key|token|secret|password|passwd|passphrase|passcode|pwd|credentials?)(?:[_-]?(?:\d{1,3}|base64|value))?)(\\?["'`])?([ \t]{0,4})(=>|:=|[:=](?!=))([ \t]{0,4})/gi;
-const NAME_CHAR = /[A-Za-z0-9_.-]/;
+/** `[A-Za-z0-9_.-]` */
+function isNameChar(code: number): boolean {
+  if (code >= 97) return code <= 122;
+  if (code >= 65) return code <= 90 || code === 95;
+  return (code >= 48 && code <= 57) || code === 45 || code === 46;
+}
 const LONGEST_NAME = 64;
 
 /** Values that begin so refer to something or are masked already. */
@@ -162,7 +167,7 @@ interface NamedValue {
 
 function nameStart(text: string, end: number): number {
   let start = end;
-  while (start > 0 && end - start < LONGEST_NAME && NAME_CHAR.test(text.charAt(start - 1))) start -= 1;
+  while (start > 0 && end - start < LONGEST_NAME && isNameChar(text.charCodeAt(start - 1))) start -= 1;
   return start;
 }
 
