@@ -1,4 +1,5 @@
 import { HTTPFetchError, type messagingApi, validateSignature, type webhook } from "@line/bot-sdk";
+import { giveWay } from "../../application/platform/give-way.ts";
 import type { Route } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import type {
@@ -10,6 +11,7 @@ import type {
   PushCounter,
   Receive,
 } from "../../application/ports/serve.ts";
+import { parseEvent } from "../../domain/platform/json-members.ts";
 import type { LineMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import { downloadFile, type FileAddress } from "./download-file.ts";
@@ -408,6 +410,9 @@ export const LIMIT_BYTES = 1024 ** 2;
  * The webhook of LINE. The signature is over the bytes as they came; every event of a genuine request is stored before
  * the 200, and what cannot be stored is answered 500, so that LINE sends it again.
  */
+/** Of one request's events; others go on between two lots. */
+const TAKEN_AT_ONCE = 20;
+
 export function createLineWebhook(parts: LineWebhookDeps): (request: Request) => Promise<Response> {
   return async (request) => {
     const bytes = Buffer.from(await request.arrayBuffer());
@@ -418,7 +423,10 @@ export function createLineWebhook(parts: LineWebhookDeps): (request: Request) =>
     const events = eventsIn(bytes);
     if (events === null) return new Response(null, { status: 400 });
     try {
-      await Promise.all(events.map((event) => takeEvent(parts, event)));
+      for (let at = 0; at < events.length; at += TAKEN_AT_ONCE) {
+        if (at > 0) await giveWay();
+        await Promise.all(events.slice(at, at + TAKEN_AT_ONCE).map((event) => takeEvent(parts, event)));
+      }
     } catch (error) {
       parts.onTrouble(error);
       return new Response(null, { status: 500 });
@@ -515,12 +523,8 @@ function readContent(
 }
 
 function eventsIn(bytes: Buffer): readonly webhook.Event[] | null {
-  try {
-    const { events } = JSON.parse(bytes.toString("utf8")) as { events?: unknown };
-    return Array.isArray(events) ? events.filter(isEvent) : null;
-  } catch {
-    return null;
-  }
+  const { events } = (parseEvent(bytes.toString("utf8")) ?? {}) as { events?: unknown };
+  return Array.isArray(events) ? events.filter(isEvent) : null;
 }
 
 /** One event of another shape than LINE describes must not keep the others of its request from being taken. */

@@ -12,6 +12,7 @@ import type {
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import { type JobAction, jobNamedInButton } from "../../domain/jobs/job-status.ts";
+import { parseEvent, parseEventForm } from "../../domain/platform/json-members.ts";
 import type { SlackMessages } from "../../domain/texts/channels.ts";
 import { formatCost, splitText } from "../../domain/texts/format-text.ts";
 import {
@@ -747,13 +748,11 @@ async function overHttp(
 }
 
 function parseBody(body: string, type: string): Record<string, unknown> | null {
-  try {
-    if (!type.includes("application/x-www-form-urlencoded"))
-      return JSON.parse(body) as Record<string, unknown>;
-    const form = new URLSearchParams(body);
-    const payload = form.get("payload");
-    return payload === null ? Object.fromEntries(form) : (JSON.parse(payload) as Record<string, unknown>);
-  } catch {
-    return null;
-  }
+  const isForm = type.includes("application/x-www-form-urlencoded");
+  const form = isForm ? parseEventForm(body) : null;
+  if (isForm && form === null) return null;
+  const payload = form === null ? body : form.get("payload");
+  if (payload === null) return Object.fromEntries(form ?? []);
+  const event = parseEvent(payload);
+  return typeof event === "object" ? (event as Record<string, unknown> | null) : null;
 }

@@ -15,6 +15,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import { MOST_IMAGE_BYTES } from "../../domain/models/image.ts";
+import { parseEvent } from "../../domain/platform/json-members.ts";
 import type { TelegramMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import {
@@ -599,10 +600,6 @@ function isSameSecret(given: string, secret: string): boolean {
 }
 
 function readUpdate(body: string): Update | null {
-  try {
-    const update = JSON.parse(body) as Partial<Update> | null;
-    return typeof update?.update_id === "number" ? (update as Update) : null;
-  } catch {
-    return null;
-  }
+  const update = parseEvent(body) as Partial<Update> | null | undefined;
+  return typeof update?.update_id === "number" ? (update as Update) : null;
 }

@@ -1,8 +1,11 @@
 import type { DeliveryFormat, IntakeEvent, IntakeOutcome } from "../../application/ports/forges.ts";
-import { LARGEST_BODY_BYTES, type Webhook } from "../../application/ports/platform.ts";
+import type { Webhook } from "../../application/ports/platform.ts";
 import type { Config, Secrets } from "../../config/config.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
 import { forgeSite } from "../../domain/forges/forge-items.ts";
+
+/** An item and a comment of GitLab are a million characters each at most, those of GitHub far less. */
+const LIMIT_BYTES = 4 * 1024 ** 2;
 
 export interface WebhookDeps {
   /** Null where the forge has no secret: its deliveries are all refused. */
@@ -21,10 +24,10 @@ export function createWebhooks(
   return async (forge, request) => {
     const settings = parts.forges[forge];
     if (settings === null) return webhookReply(404, "not configured");
-    if (Number(request.headers.get("content-length") ?? 0) > LARGEST_BODY_BYTES)
+    if (Number(request.headers.get("content-length") ?? 0) > LIMIT_BYTES)
       return webhookReply(413, "too large");
     const bytes = new Uint8Array(await request.arrayBuffer());
-    if (bytes.length > LARGEST_BODY_BYTES) return webhookReply(413, "too large");
+    if (bytes.length > LIMIT_BYTES) return webhookReply(413, "too large");
     const { isGenuine, parse, read } = parts.formats[forge];
     if (!isGenuine(request.headers, bytes, settings.secret)) return webhookReply(401, "bad signature");
     const body = parse(request.headers, bytes);
@@ -47,7 +50,7 @@ export function forgeWebhook(
   { signedBy }: Pick<DeliveryFormat, "signedBy">,
   answer: ReturnType<typeof createWebhooks>,
 ): Webhook {
-  return { signedBy, limitBytes: LARGEST_BODY_BYTES, answer: (request) => answer(forge, request) };
+  return { signedBy, limitBytes: LIMIT_BYTES, answer: (request) => answer(forge, request) };
 }
 
 export interface ForgeWebhooksDeps extends Pick<WebhookDeps, "formats" | "intake"> {

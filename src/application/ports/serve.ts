@@ -493,6 +493,8 @@ export interface AccessStore {
   // Pairing: a stranger gets a code, an operator confirms it.
   savePairing(pairing: Pairing): Promise<void>;
   pairings(now: string): Promise<Pairing[]>;
+  /** The one of this person; null where none holds. */
+  pairingOf(channel: string, userId: string, now: string): Promise<Pairing | null>;
   /** Removes it; null when there is none or it is too old. */
   takePairing(code: string, now: string): Promise<Pairing | null>;
   // Login links and browser sessions of the console.

@@ -229,7 +229,7 @@ export function createManageAccess({ access, signIn, confirm, now }: ManageAcces
 }
 
 export interface PairingDeps {
-  readonly access: Pick<AccessStore, "savePairing" | "takePairing" | "savePerson" | "pairings">;
+  readonly access: Pick<AccessStore, "savePairing" | "takePairing" | "savePerson" | "pairingOf">;
   readonly messages: () => ServeMessages;
   readonly random: (bytes: number) => Uint8Array;
   readonly now: () => Date;
@@ -252,13 +252,11 @@ export function createPairingCodes({ access, messages, random, now }: PairingDep
   return {
     async greet({ channel, userId, chatId }) {
       const at = now();
-      const known = (await access.pairings(at.toISOString())).find(
-        (each) => each.channel === channel && each.userId === userId,
-      );
+      const known = await access.pairingOf(channel, userId, at.toISOString());
       // The same code as long as it holds: asking again neither floods the list nor makes guessing easier.
       const code =
         known?.code ?? [...random(CODE_LETTERS)].map((byte) => LETTERS[byte % LETTERS.length]).join("");
-      if (known === undefined)
+      if (known === null)
         await access.savePairing({
           code,
           channel,

@@ -94,9 +94,12 @@ export function readOrder(text: string, bot: string): "stop" | "pause" | "resume
   return Object.hasOwn(ORDER_WORDS, bare) ? ORDER_WORDS[bare as keyof typeof ORDER_WORDS] : null;
 }
 
+/** GitHub's comments end before it. Who writes more names the bot at its beginning. */
+const LOOKED_AT = 100_000;
+
 /** `@bot` as a word of its own, outside of code and quotations. */
 export function mentions(text: string, bot: string): boolean {
-  const prose = withoutFences(text)
+  const prose = withoutFences(text.slice(0, LOOKED_AT))
     .replace(/`[^`\n]*`/g, "")
     .replace(/^[ \t]*>.*$/gm, "");
   return new RegExp(`(?<![\\w@/.-])@${escapePattern(bot)}(?![\\w-])`, "i").test(prose);

@@ -19,14 +19,6 @@ export interface ForgeEntry {
   readonly deliveries: DeliveryFormat;
 }
 
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** In a time that tells nothing, whatever the lengths. */
 export function isSameSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHmac("sha256", "compare").update(text).digest();

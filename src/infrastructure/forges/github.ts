@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 import type { DeliveryFormat, IntakeEvent } from "../../application/ports/forges.ts";
 import { commentDeliveryId, type ItemRef, openedDeliveryId } from "../../domain/forges/forge-items.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import { deliveryDigest, type ForgeEntry, isSameSecret, parseJson } from "./forge-entry.ts";
+import { parseEvent, parseEventForm } from "../../domain/platform/json-members.ts";
+import { deliveryDigest, type ForgeEntry, isSameSecret } from "./forge-entry.ts";
 
 interface GitHubPayload {
   readonly action?: string;
@@ -97,7 +98,7 @@ const githubDeliveries: DeliveryFormat = {
   parse(headers, bytes) {
     const text = new TextDecoder().decode(bytes);
     const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? "");
-    return parseJson(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text);
+    return parseEvent(isForm ? (parseEventForm(text)?.get("payload") ?? "") : text);
   },
   read({ headers, bytes, body, site }) {
     // The delivery's own id is not signed, the body is: what is sent again under another id is known all the same.

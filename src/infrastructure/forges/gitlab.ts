@@ -1,7 +1,8 @@
 import type { DeliveryFormat, IntakeEvent } from "../../application/ports/forges.ts";
 import { commentDeliveryId, type ItemRef, openedDeliveryId } from "../../domain/forges/forge-items.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import { deliveryDigest, type ForgeEntry, isSameSecret, parseJson } from "./forge-entry.ts";
+import { parseEvent } from "../../domain/platform/json-members.ts";
+import { deliveryDigest, type ForgeEntry, isSameSecret } from "./forge-entry.ts";
 
 interface GitLabPayload {
   readonly object_kind?: string;
@@ -150,7 +151,7 @@ function compareLists<T>(
 const gitlabDeliveries: DeliveryFormat = {
   signedBy: "x-gitlab-token",
   isGenuine: (headers, _bytes, secret) => isSameSecret(headers.get("x-gitlab-token") ?? "", secret),
-  parse: (_headers, bytes) => parseJson(new TextDecoder().decode(bytes)),
+  parse: (_headers, bytes) => parseEvent(new TextDecoder().decode(bytes)),
   read({ headers, bytes, body, site }) {
     const deliveryId =
       headers.get("idempotency-key") ?? headers.get("x-gitlab-event-uuid") ?? deliveryDigest(bytes);

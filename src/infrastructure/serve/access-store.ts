@@ -53,6 +53,16 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
           .execute();
       });
     },
+    async pairingOf(channel, userId, at) {
+      const row = await db
+        .selectFrom("pairings")
+        .selectAll()
+        .where("channel", "=", channel)
+        .where("user_id", "=", userId)
+        .where("expires_at", ">", at)
+        .executeTakeFirst();
+      return row === undefined ? null : toPairing(row);
+    },
     pairings: async (at) =>
       (
         await db

@@ -224,7 +224,7 @@ test("the largest delivery of a forge that the server takes is the largest that 
     return answer.status;
   };
   // Read whole, and then refused for its signature.
-  expect(await post(LARGEST_BODY_BYTES)).toBe(401);
-  expect(await post(LARGEST_BODY_BYTES + 1)).toBe(413);
+  expect(await post(hook.limitBytes)).toBe(401);
+  expect(await post(hook.limitBytes + 1)).toBe(413);
   await listening.close();
 });

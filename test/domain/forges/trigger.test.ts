@@ -52,6 +52,11 @@ test("a mention is a word of its own in prose", () => {
     expect(mentions(text, bot)).toBe(false);
 });
 
+test("a mention is looked for where comments are written by people, not in megabytes", () => {
+  expect(mentions(`@picoclaw-bot ${"x ".repeat(100_000)}`, bot)).toBe(true);
+  expect(mentions(`${"x ".repeat(100_000)}@picoclaw-bot`, bot)).toBe(false);
+});
+
 test("an order is the whole comment", () => {
   expect(readOrder("  Stop!  ", bot)).toBe("stop");
   expect(readOrder("/pause", bot)).toBe("pause");

@@ -295,6 +295,13 @@ function describeServeStores(
       await access.savePairing(pairing);
       await access.savePairing({ ...pairing, code: `Q-${name}` });
       expect((await access.pairings(at(0))).map(({ code }) => code)).toEqual([`Q-${name}`]);
+      expect((await access.pairingOf("line", "U1", at(0)))?.code).toBe(`Q-${name}`);
+      for (const [channel, userId, when] of [
+        ["slack", "U1", at(0)],
+        ["line", "U2", at(0)],
+        ["line", "U1", at(61)],
+      ] as const)
+        expect(await access.pairingOf(channel, userId, when)).toBeNull();
       expect((await access.takePairing(`Q-${name}`, at(0)))?.userId).toBe("U1");
       const person = { channel: "line", userId: "U1", name: "A", role: "user" as const, addedAt: at(0) };
       await access.savePerson(person);

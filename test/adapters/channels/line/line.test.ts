@@ -139,6 +139,23 @@ describe("LINE", () => {
     expect(line.loading).toEqual(["Ualice"]);
   });
 
+  test("very many events of one request are taken in their order, and others are served between them", async () => {
+    let turns = 0;
+    let goesOn = true;
+    const count = () => {
+      turns += 1;
+      if (goesOn) setImmediate(count);
+    };
+    setImmediate(count);
+    const texts = Array.from({ length: 100 }, (_, n) => `m${n}`);
+    const message = { type: "text", id: "1", quoteToken: "q" };
+    const sent = await send(...texts.map((text) => event({ message: { ...message, text } })));
+    goesOn = false;
+    expect(sent.status).toBe(200);
+    expect(received.map(({ text }) => text)).toEqual(texts);
+    expect(turns).toBeGreaterThanOrEqual(4);
+  });
+
   test("a forged, missing or shifted signature is refused and nothing is stored", async () => {
     const body = JSON.stringify({ destination: "Ubot", events: [event()] });
     const genuine = createHmac("sha256", SECRET).update(body).digest("base64");
