@@ -1,3 +1,4 @@
+import type { ReplyPiece } from "../../src/application/chat/reply-words.ts";
 import type { Conversation, IncomingMessage, Reply } from "../../src/application/ports/chat.ts";
 
 export function replyOf(text: string, more: Partial<Reply> = {}): Reply {
@@ -21,4 +22,20 @@ export function createFakeConversation(
       return answer(message, signal);
     },
   };
+}
+
+/** The words of a reply to `/discard` that did it. */
+export function discardedPiece(name: string): ReplyPiece {
+  const facts = {
+    about: "action",
+    action: "discard",
+    code: "done",
+    status: "discarded",
+    name,
+    workspace: "/ws",
+    done: [],
+    conflicts: [],
+    failedCmds: 0,
+  } as const;
+  return { kind: "action", facts };
 }

@@ -1,5 +1,6 @@
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
+import type { Outgoing } from "../../application/ports/serve.ts";
 import { stepLines } from "../../domain/coder/plan-steps.ts";
 
 export interface MarkdownMapping {
@@ -147,4 +148,13 @@ export function createStreamedMessage(parts: StreamedMessageDeps, first: Progres
       return closed;
     },
   };
+}
+
+/** The preview that a reply says was discarded: no button about it is of use any more. */
+export function findDiscardedJob(content: Outgoing): string | null {
+  const said = content.kind === "reply" ? (content.reply.said ?? []) : [];
+  for (const piece of said)
+    if (piece.kind === "action" && piece.facts.action === "discard" && piece.facts.code === "done")
+      return piece.facts.name;
+  return null;
 }

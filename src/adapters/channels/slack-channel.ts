@@ -18,6 +18,7 @@ import { formatCost, splitText } from "../../domain/texts/format-text.ts";
 import {
   addToProgress,
   createStreamedMessage,
+  findDiscardedJob,
   mapMarkdown,
   type Progress,
   type StreamedMessage,
@@ -173,12 +174,12 @@ function toActionButtons(content: Outgoing): readonly JobAction[] {
 }
 
 /**
- * The blocks of a message whose button was pressed, with the buttons that its answer has for the same job; null when
- * the answer has none, so that they stay as they are.
+ * The blocks of a message whose button was pressed, with the buttons that its answer has for the same job, or without
+ * those of a job that it discarded; null when the answer has none, so that they stay as they are.
  */
 function redrawActions(blocks: readonly Block[], content: Outgoing): Block[] | null {
   const actions = toActionButtons(content);
-  const name = jobNamedInButton(actions[0]?.message ?? "");
+  const name = jobNamedInButton(actions[0]?.message ?? "") ?? findDiscardedJob(content);
   if (name === null) return null;
   const others = blocks
     .flatMap((block) => (block.type === "actions" ? block.elements : []))

@@ -21,6 +21,7 @@ import { splitText } from "../../domain/texts/format-text.ts";
 import {
   addToProgress,
   createStreamedMessage,
+  findDiscardedJob,
   mapMarkdown,
   type Progress,
   type StreamedMessage,
@@ -347,7 +348,8 @@ export function createTelegramChannel({
 
   /** The message whose button was pressed shows what can be done now. The answer is there already, whatever comes of it. */
   async function redrawPressed(place: TelegramPlace, { content }: Delivery, signal: AbortSignal) {
-    const keyboard = content.kind === "reply" ? keyboardOf(content.reply.actions) : null;
+    const left = findDiscardedJob(content) === null ? null : { inline_keyboard: [] };
+    const keyboard = (content.kind === "reply" ? keyboardOf(content.reply.actions) : null) ?? left;
     const { pressed } = place;
     if (pressed === undefined || keyboard === null) return;
     const options = { reply_markup: keyboard };

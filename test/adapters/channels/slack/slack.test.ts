@@ -17,6 +17,7 @@ import type {
   StoredMessage,
 } from "../../../../src/application/ports/serve.ts";
 import { slackMessagesFor } from "../../../../src/domain/texts/channels.ts";
+import { discardedPiece } from "../../../fakes/conversation.ts";
 import { PNG } from "../../../fakes/pictures.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
 import { createManualTimers, settle } from "../../../fakes/timers.ts";
@@ -442,6 +443,9 @@ describe("Slack", () => {
     expect([slack.messages[1]?.text, values(1)]).toEqual(["taken back", ["/redo job_1"]]);
     await channel.deliver(delivery(reply("a diff"), { messageId: "msg_3", replyTo }), signal);
     expect(values(0)).toEqual(["/redo job_1", "/remember"]);
+    const gone = reply("discarded", { said: [discardedPiece("job_1")] });
+    await channel.deliver(delivery(gone, { messageId: "msg_4", replyTo }), signal);
+    expect(values(0)).toEqual(["/remember"]);
   });
 
   test("after a death a reply that arrived is found by its key, one that did not is not", async () => {

@@ -11,7 +11,7 @@ import {
 import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/application/ports/serve.ts";
 import type { JobAction } from "../../../../src/domain/jobs/job-status.ts";
 import { until } from "../../../e2e/cli-kit.ts";
-import { replyOf } from "../../../fakes/conversation.ts";
+import { discardedPiece, replyOf } from "../../../fakes/conversation.ts";
 import { PNG } from "../../../fakes/pictures.ts";
 import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
 
@@ -253,6 +253,12 @@ describe("what a person sees", () => {
     const redo = { label: "Redo", message: "/redo job_1764000000_k3v9x2ab" };
     await channel.deliver(delivery("Taken back", [redo], { replyTo: { pressed: id } }), signal());
     expect(telegram.messages[0]?.keyboard).toEqual([[{ text: "Redo", callback_data: redo.message }]]);
+    const words = delivery("A diff", [], { replyTo: { pressed: id } });
+    await channel.deliver(words, signal());
+    expect(telegram.messages[0]?.keyboard).toHaveLength(1);
+    const gone = { ...replyOf("Discarded"), said: [discardedPiece("job_1764000000_k3v9x2ab")] };
+    await channel.deliver({ ...words, key: "gone", content: { kind: "reply", reply: gone } }, signal());
+    expect(telegram.messages[0]?.keyboard).toEqual([]);
   });
 
   test("a long reply comes in pieces, goes on where it broke off, and ends as a file", async () => {
