@@ -272,8 +272,8 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
           if (event.step !== undefined) {
             const { kind, detail } = event.step;
             const words = [...endWords(), ...endDraft(null)];
-            if (kind === "read") begin(texts.step.read, detail, "done");
-            else begin(texts.step.retry, detail, "failed");
+            if (kind === "retry") begin(texts.step.retry, detail, "failed");
+            else begin(kind === "call" ? texts.step.tool : texts.step[kind], detail, "done");
             return words;
           }
           settle();

@@ -22,6 +22,7 @@ import {
   type CoderEnd,
   type CoderEnding,
   type CoderEvent,
+  type CoderLook,
   type CoderLoop,
   coderLoop,
 } from "../coder/coder-loop.ts";
@@ -354,8 +355,9 @@ export async function runCoder(
     rounds: explore,
     tell(calls) {
       // Sub-agents tell of themselves.
-      const wanted = calls.filter(({ name }) => name !== DELEGATE_TOOL).map(wordCall);
-      if (wanted.length > 0) reportCoderEvent(parts, turn, { type: "asks", wanted }, checks);
+      const told = calls.filter(({ name }) => name !== DELEGATE_TOOL);
+      for (const [how, same] of Map.groupBy(told, ({ name }) => LOOKS[name] ?? "call"))
+        reportCoderEvent(parts, turn, { type: "asks", how, wanted: same.map(wordCall) }, checks);
     },
   });
   const told = state === null ? "" : wordStateForCoder(state);
@@ -446,9 +448,18 @@ function toDoingEvent(
 }
 
 /** A look as the observer sees it: the tool, and its arguments. */
+const LOOKS: Readonly<Record<string, CoderLook>> = {
+  read_file: "read",
+  tree: "read",
+  search: "search",
+  run: "run",
+};
+
+/** Without the tool's name where the kind of the look says it. */
 function wordCall({ name, arguments: given }: ToolCall): string {
   const values = typeof given === "object" && given !== null ? Object.values(given) : [];
-  return oneLine([name, ...values.map(String)].join(" ")).slice(0, 100);
+  const isSaid = LOOKS[name] !== undefined && values.length > 0;
+  return oneLine([...(isSaid ? [] : [name]), ...values.map(String)].join(" ")).slice(0, 100);
 }
 
 export interface CoderRunResult {
@@ -568,8 +579,8 @@ function reportCoderEvent(
   switch (event.type) {
     case "asks":
       turn.emit(
-        createNotice(parts, (chat) => chat.needsFiles(event.wanted.map(mask)), {
-          kind: "read",
+        createNotice(parts, (chat) => chat.looks[event.how](event.wanted.map(mask)), {
+          kind: event.how,
           detail: event.wanted.map(mask).join("  "),
         }),
       );

@@ -155,15 +155,15 @@ function watchForStop(
   return () => clearInterval(timer);
 }
 
+const SIGNS = { read: "", search: "search ", run: "$ ", call: "", retry: "✗ " } as const;
+
 /** The step in few words that need no language; empty for what is none. */
 function stepOf(event: ChatEvent): string {
   switch (event.type) {
     case "thinking":
       return `${event.provider}/${event.model}`;
     case "notice":
-      return event.step === undefined
-        ? ""
-        : `${event.step.kind === "retry" ? "✗ " : ""}${oneLine(event.step.detail)}`;
+      return event.step === undefined ? "" : `${SIGNS[event.step.kind]}${oneLine(event.step.detail)}`;
     case "proposed":
       return oneLine(event.plan);
     case "job-command": {

@@ -1,4 +1,4 @@
-import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
+import { agentOf, type CoderRole, coderPrompt, speaksOfHanging } from "../../domain/chat/agents.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -334,7 +334,7 @@ interface CoderAsk {
 
 function coderRequest(
   parts: ChatDeps,
-  { role, planOnly, isSubAgent, checks, looks }: CoderQuestion,
+  { role, request, planOnly, isSubAgent, checks, looks }: CoderQuestion,
   { model, size, exchange, first, images }: CoderAsk,
 ): AgentRequest {
   const { settings } = parts;
@@ -351,6 +351,7 @@ function coderRequest(
       checks,
       tools: tools.map(({ name }) => name),
       isSubAgent,
+      mayHang: speaksOfHanging(request),
     }),
     messages: [
       { role: "user", text: first, ...imagesPart(images) },

@@ -64,7 +64,8 @@ function wordCoder(
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
     words,
-    costUsd > 0 ? chat.coderCost(costUsd, costHint) : "",
+    // The last proposal of several mends the one before, and estimates that alone.
+    costUsd > 0 ? chat.coderCost(costUsd, facts.attempts > 1 ? "" : costHint) : "",
   ];
   return lines.filter((line) => line !== "").join("\n");
 }

@@ -70,5 +70,7 @@ export function wordStateForCoder(state: ChecksState): string {
   if (state.none?.notChecked === "never") return "";
   if (state.none !== null)
     return `${texts.state(state)}. If one command line tests this here, write it alone in a section ## Check.`;
-  return `After the patch these run by themselves, so do not run them: ${texts.state(state)}.`;
+  // A full stop right behind `go test ./...` would read as a part of it.
+  const checks = state.checks.map((check) => ({ ...check, command: `\`${check.command}\`` }));
+  return `After the patch these run by themselves, so do not run them: ${texts.state({ ...state, checks })}.`;
 }

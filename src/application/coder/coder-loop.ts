@@ -144,10 +144,13 @@ export type HeadWorkResult =
   /** It did not do what it could; `text` is for the user. */
   | { readonly kind: "unanswered"; readonly text: Worded };
 
+/** How a coder looks at what it was not shown: in files, by a search, by a command, or by a tool of somebody else's. */
+export type CoderLook = "read" | "search" | "run" | "call";
+
 /** The events that an observer receives. */
 export type CoderEvent =
-  /** Paths and searches. */
-  | { readonly type: "asks"; readonly wanted: readonly string[] }
+  /** It wants to see more before it writes. */
+  | { readonly type: "asks"; readonly how: CoderLook; readonly wanted: readonly string[] }
   | {
       readonly type: "proposed";
       readonly attempt: number;
@@ -552,7 +555,8 @@ async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext):
   for (const one of all) state.asked.add(one);
   if (!isNew || state.explored > explore)
     return { back: "You have seen what there is to see. Write the proposal now." };
-  loop.tell({ type: "asks", wanted: all });
+  if (asked.files.length > 0) loop.tell({ type: "asks", how: "read", wanted: asked.files });
+  if (asked.searches.length > 0) loop.tell({ type: "asks", how: "search", wanted: asked.searches });
   const left = explore - state.explored;
   const rounds = left === 1 ? "1 such round is" : `${left} such rounds are`;
   return { back: `${loop.mask(loop.show(loop.bench.files(), asked))}\n\n(${rounds} left)` };

@@ -326,7 +326,7 @@ const TREE: ModelTool = {
 const RUN: ModelTool = {
   name: "run",
   description:
-    "Runs a shell command in a scratch view of the workspace, without network: to reproduce a bug or try an edit. What it writes shows at most in later runs.",
+    "Runs a shell command in a scratch view of the workspace, without network: to reproduce a bug or try an edit. Later runs see what it writes in the workspace until your next proposal; /tmp is fresh each time.",
   parameters: object({ command: TEXT, from: NUMBER }, "command"),
 };
 

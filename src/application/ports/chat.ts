@@ -189,7 +189,10 @@ export type ChatEvent =
       readonly type: "notice";
       readonly text: string;
       readonly texts?: Worded;
-      readonly step?: { readonly kind: "read" | "retry"; readonly detail: string };
+      readonly step?: {
+        readonly kind: "read" | "search" | "run" | "call" | "retry";
+        readonly detail: string;
+      };
     };
 
 export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";

@@ -131,6 +131,8 @@ export interface CoderPrompt {
   readonly tools: readonly string[];
   /** It works on a part of another coder's request. */
   readonly isSubAgent: boolean;
+  /** The request speaks of something that does not end. */
+  readonly mayHang?: boolean;
 }
 
 const ANSWER_SECTIONS = `Answer with these sections and nothing else:
@@ -162,6 +164,14 @@ function askByTools(tools: readonly string[]): string {
   return looks.length === tools.length ? text : `${text} ${DELEGATES}`;
 }
 
+const HANGS =
+  /\b(?:hangs?|hanging|hung|freez(?:es?|ing)|frozen?|deadlocks?|stuck|endless(?:ly)?|for ?ever|infinite(?:ly)?|never (?:end|return|terminat|finish|stop|complet)\w*|loops)\b|(?:\bnot|n't) (?:end|terminate|finish|stop)\b|無限|終わら(?:な|ず)|終了し(?:な|ませ)|固ま(?:る|り|って)|フリーズ|ハング|デッドロック|(?:返|帰)って(?:こ|来)な/iu;
+
+/** Whether a request speaks of something that does not end: a test of it would take its runner's whole time. */
+export function speaksOfHanging(request: string): boolean {
+  return HANGS.test(request);
+}
+
 /** Kept short on purpose: it is sent with every request. */
 export function coderPrompt(prompt: CoderPrompt): string {
   const { agent, family, protectedPatterns, browser, planOnly, checks, tools, isSubAgent } = prompt;
@@ -178,6 +188,8 @@ Change what exists with such edits, Markdown too; write a whole file only when i
 Shell commands go in a \`\`\`bash block at the place where they shall run, only when they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
     checks === "" ? "" : ` ${checks}`
   } A fix brings a test that fails on the old code, where the project has tests.${
+    prompt.mayHang === true ? " A test of what may not end brings its own time limit." : ""
+  }${
     browser
       ? "\nWork in a browser: describe the steps in the plan and add a section ## Flags with the line uses_browser: true."
       : ""

@@ -30,6 +30,11 @@ test("a cloud coder looks by tools, side by side, and what it saw stays where it
   const reply = await at.send("/code3 raise it");
   expect(reply.ok).toBe(true);
   expect(at.read("lib/deep.ts")).toBe("one\n2\nthree\n");
+  expect(at.events.flatMap((event) => (event.type === "notice" ? [event.text] : []))).toMatchObject([
+    "Reading more files: lib/deep.ts 2 2",
+    "Searching: two",
+    expect.stringContaining("Try 1 of"),
+  ]);
   const [first, second, third] = at.asked;
   expect(first?.tools?.map(({ name }) => name)).toEqual(["read_file", "search", "tree", "run", "delegate"]);
   expect(first?.system).not.toContain("## Files");
@@ -65,6 +70,9 @@ test.if(requirePart("bwrap"))(
     expect(at.asked[1]?.messages[2]?.text).toBe("Exit code 3.\none\n\n(1 round of calls is left)");
     expect(at.read("a.txt")).toBe("two\n");
     expect(Object.keys(at.tree())).not.toContain("behind.txt");
+    expect(at.events.find(({ type }) => type === "notice")).toMatchObject({
+      text: "Running: cat a.txt; echo left > behind.txt; exit 3",
+    });
   },
 );
 

@@ -243,3 +243,12 @@ test("a card counts the attempts at its head, so its way names only what was tri
   expect(wordCard("ja", { facts, coder }).way).toContain("途中で試したもの: First");
   expect(wordCard("en", { facts, coder: { ...coder, isDropped: false } }).way).toEqual([]);
 });
+
+test("the coder's estimate of a mend is no estimate of the change", async () => {
+  const facts = await factsOf([edit("create", "a", "1")]);
+  const coder = { attempts: 1, tried: [], words: "", costHint: "One line", costUsd: 0.5, isDropped: false };
+  expect(wordCard("en", { facts, coder }).way.join("\n")).toContain("The coder's own estimate: One line");
+  const mended = wordCard("en", { facts, coder: { ...coder, attempts: 2 } }).way.join("\n");
+  expect(mended).toContain("Cost: $0.5000");
+  expect(mended).not.toContain("estimate");
+});

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { agentOf, coderPrompt, isCoderRole, roleOf, systemPrompt } from "../../../src/domain/chat/agents.ts";
+import {
+  agentOf,
+  coderPrompt,
+  isCoderRole,
+  roleOf,
+  speaksOfHanging,
+  systemPrompt,
+} from "../../../src/domain/chat/agents.ts";
 import { ROUTES } from "../../../src/domain/config/route.ts";
 import { readWorkerOutput, readWrittenCall } from "../../../src/domain/models/worker-output.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
@@ -62,6 +69,27 @@ describe("prompts", () => {
       );
     },
   );
+});
+
+test("whoever asks about something that does not end is told that its test needs a limit", () => {
+  const hanging = [
+    "JSONLIterator hangs on an empty file",
+    "iterating backwards loops forever",
+    "The parser doesn't terminate",
+    "it never returns",
+    "空のファイルで無限ループになります",
+    "処理が終わらない",
+  ];
+  const others = [
+    "change the colour",
+    "it does not return the value",
+    "Changelog を更新して",
+    "fix the loop",
+  ];
+  expect([...hanging, ...others].filter(speaksOfHanging)).toEqual(hanging);
+  const prompt = { agent: "Gin", family: "claude", protectedPatterns: [], browser: false, ...PLAIN } as const;
+  expect(coderPrompt({ ...prompt, mayHang: true })).toContain("may not end brings its own time limit");
+  expect(coderPrompt(prompt)).not.toContain("time limit");
 });
 
 describe("Shiro's contract", () => {

@@ -198,7 +198,13 @@ export const chatTexts = {
   coderBudget: (usd: number) => `What one message may cost is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
   coderCost: (usd: number, hint: string) =>
     `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nThe coder's own estimate: ${hint}`}`,
-  needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
+  /** A coder looks at more before it writes. */
+  looks: {
+    read: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
+    search: (texts: readonly string[]) => `Searching: ${texts.join(", ")}`,
+    run: (commands: readonly string[]) => `Running: ${commands.join(", ")}`,
+    call: (calls: readonly string[]) => `Calling tools: ${calls.join(", ")}`,
+  },
   /** Modes of a session in an editor. */
   editorModes: {
     auto: { name: "Auto", description: "Changes are made at once, each as a job that can be undone" },

@@ -41,6 +41,7 @@ export const terminalTexts = {
   doing: { asking: "asks the model", running: "carries it out", checking: "checks" },
   step: {
     read: "read",
+    search: "search",
     edit: "edit",
     check: "check",
     run: "run",

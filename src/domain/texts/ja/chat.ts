@@ -164,7 +164,12 @@ export const chatTexts: typeof englishChatTexts = {
     `1 件のメッセージに使える費用（coder.budget_usd: $${usd.toFixed(2)}）を使い切りました。`,
   coderCost: (usd, hint) =>
     `費用: $${usd.toFixed(4)}${hint === "" ? "" : `\n変更の規模（コーダーの見積もり）: ${hint}`}`,
-  needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
+  looks: {
+    read: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
+    search: (texts) => `検索中: ${texts.join(", ")}`,
+    run: (commands) => `実行中: ${commands.join(", ")}`,
+    call: (calls) => `ツールを呼び出し中: ${calls.join(", ")}`,
+  },
   editorModes: {
     auto: { name: "自動", description: "変更をすぐに適用します。どの変更も取り消せます" },
     preview: { name: "プレビュー", description: "変更を別の場所で実行して表示します。/apply で適用します" },

@@ -36,6 +36,7 @@ export const terminalTexts: typeof en = {
   doing: { asking: "モデルに依頼中", running: "実行中", checking: "チェック中" },
   step: {
     read: "読込",
+    search: "検索",
     edit: "編集",
     check: "チェック",
     run: "実行",
