@@ -1,15 +1,17 @@
 /** Jobs of many files in a process that serves others, and beside a user who goes on working. */
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
-import { createBench, type TransactionBench } from "../contracts/transaction-bench.ts";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { landsAll } from "../contracts/lands-all.ts";
+import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 
 const COUNT = 1_500;
 
 async function withBench(
   use: (bench: TransactionBench) => Promise<void>,
   checkpoint?: (point: string) => void,
+  kind: StagingKind = "direct",
 ): Promise<void> {
-  const bench = createBench("direct", checkpoint && { parts: { checkpoint } });
+  const bench = createBench(kind, checkpoint && { parts: { checkpoint } });
   try {
     await use(bench);
   } finally {
@@ -62,4 +64,31 @@ test("a folder that somebody moves away while files come into it is a conflict, 
     const back = existsSync(bench.at("home")) ? readdirSync(bench.at("home")).length : 0;
     expect(slots + moved + back).toBe(6);
   }, moveOnce);
+});
+
+test("the layers of many files are removed after the swap, and nobody waits for it", async () => {
+  const at: { trash?: string; during?: readonly string[] } = {};
+  const look = (point: string) => {
+    if (point === "swapped") at.during = readdirSync(at.trash as string);
+  };
+  await withBench(
+    async (bench) => {
+      at.trash = `${bench.storage.folder}/trash`;
+      const { jobId, transaction } = await bench.begin();
+      const view = transaction.directory as string;
+      for (let n = 0; n < 600; n += 1) writeFileSync(`${view}/f${n}`, `${n}\n`);
+      mkdirSync(`${view}/shut`);
+      writeFileSync(`${view}/shut/in`, "");
+      await transaction.seal(landsAll);
+      // A layer may hold folders that shut out their owner.
+      const [left] = readdirSync(at.trash);
+      mkdirSync(`${at.trash}/${left}/shut/in`, { recursive: true });
+      chmodSync(`${at.trash}/${left}/shut`, 0o000);
+      expect((await bench.transactions.commit(jobId)).status).toBe("done");
+      expect(at.during).toEqual([left as string]);
+      while (readdirSync(at.trash).length > 0) await Bun.sleep(5);
+    },
+    look,
+    "copy",
+  );
 });

@@ -65,7 +65,7 @@ export function hashAt(absolute: string, identity: Identity, isIndex: boolean): 
   try {
     if (identity.kind === "symlink") return digest(readlinkSync(absolute));
     if (identity.kind !== "file" || identity.size > HASH_LIMIT_BYTES) return undefined;
-    if (!isIndex && identity.size < USUAL.length) return digestSmall(absolute);
+    if (!isIndex && identity.size < USUAL.length) return digestSmall(absolute, identity.size);
     const bytes = readNoFollow(absolute);
     return (isIndex ? indexKey(bytes) : null) ?? digest(bytes);
   } catch {
@@ -76,20 +76,23 @@ export function hashAt(absolute: string, identity: Identity, isIndex: boolean): 
 /** Most files of a project fit. The runtime's own way of reading takes a page of memory for each, however small it is. */
 const USUAL = new Uint8Array(64 * 1024);
 
-function digestSmall(absolute: string): string {
-  const length = readInto(absolute, USUAL, 0);
+function digestSmall(absolute: string, size: number): string {
+  const length = readInto(absolute, USUAL, 0, size);
   return digest(length < USUAL.length ? USUAL.subarray(0, length) : readNoFollow(absolute));
 }
 
-/** As `readNoFollow`, into a place of the caller's; how many bytes, which fill the place where there are more. */
-export function readInto(absolute: string, room: Uint8Array, from: number): number {
+/**
+ * As `readNoFollow`, into a place of the caller's; how many bytes, which fill the place where there are more. A read that
+ * ends where a file of the expected size does is the last: none is needed to hear that nothing follows.
+ */
+export function readInto(absolute: string, room: Uint8Array, from: number, expected = -1): number {
   const fd = openSync(absolute, READ);
   try {
     let at = from;
     while (at < room.length) {
       const count = readSync(fd, room, at, room.length - at, null);
-      if (count === 0) break;
       at += count;
+      if (count === 0 || at - from === expected) break;
     }
     return at - from;
   } finally {
@@ -188,9 +191,12 @@ export function onlyModeDiffers(compared: EntryPair): boolean {
   return lstatEntry(from)?.nlink === 1;
 }
 
+/** Asked once: the answer stays, and every entry of a large job needs it. */
+const IS_ROOT = process.getuid?.() === 0;
+
 /** Only root can give files away; for others a copy may have got another owner by itself. */
 function sameOwner(a: Identity, b: Identity): boolean {
-  return process.getuid?.() !== 0 || (a.uid === b.uid && a.gid === b.gid);
+  return !IS_ROOT || (a.uid === b.uid && a.gid === b.gid);
 }
 
 function sameAttributes(from: string, to: string): boolean {

@@ -303,6 +303,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     } finally {
       // Not before: whoever waits for the workspace is not dead.
       running.end(jobId);
+      sweepTrash(storage.folder, jobId);
     }
   }
 
@@ -318,6 +319,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (readState(folder)?.state === "running") drop();
     else await lock(drop);
     running.end(jobId);
+    sweepTrash(storage.folder, jobId);
   }
 
   return {
@@ -341,7 +343,10 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
     redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
     discard: (jobId) => discard(jobId, (drop) => locked(jobId, drop)),
-    stage: async (jobId) => stage(jobId),
+    stage: async (jobId) => {
+      stage(jobId);
+      sweepTrash(storage.folder, jobId);
+    },
     repair,
     enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly EvictedJob[]> => {
       const evicted = await locked(undefined, () => {

@@ -2,6 +2,7 @@ import {
   appendFileSync,
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   fsyncSync,
@@ -253,13 +254,12 @@ export function checkFolders({ path }: JobFolder): string[] {
 export const AFTER_IMAGES = { bytes: "after.bin", places: "after.json" } as const;
 const IMAGES: ReadonlySet<string> = new Set(Object.values(AFTER_IMAGES));
 
-/** Frees everything but the story of the job. */
 /** Layers of so many entries are not worth waiting for. */
 const FEW_ENTRIES = 500;
 
 /**
- * Removes what a job no longer needs. Many entries only lose their names now, and are removed by a process of their own
- * while the job is being told; one that is cut off is finished when the next job begins.
+ * Removes what a job no longer needs. Many entries only lose their names now: `sweepTrash` removes them once the job
+ * has landed, so that the disk has time for the swap before; those of a job that was cut off go when the next one begins.
  */
 export function removeLayers(folder: JobFolder, names: readonly string[], entries: number): void {
   if (entries <= FEW_ENTRIES) {
@@ -276,7 +276,6 @@ export function removeLayers(folder: JobFolder, names: readonly string[], entrie
     chmodSync(from, 0o700);
     renameSync(from, join(into, name));
   }
-  emptyTrash(into);
 }
 
 function trashOf(storage: string): string {
@@ -284,18 +283,17 @@ function trashOf(storage: string): string {
 }
 
 /** A command may have shut folders to its own user. */
-const EMPTY = 'chmod -R u+rwx -- "$1" 2>/dev/null; exec rm -rf -- "$1"';
+const EMPTY = 'rm -rf -- "$1" 2>/dev/null || { chmod -R u+rwx -- "$1" 2>/dev/null; rm -rf -- "$1"; }';
 
-function emptyTrash(folder: string): void {
-  spawnUnattended(["/bin/sh", "-c", EMPTY, "sh", folder], { PATH: "/usr/bin:/bin" });
-}
-
-/** Finishes what was cut off. */
-export function sweepTrash(storage: string): void {
+/** Has the trash removed by processes of their own, which nobody waits for: all of it, or what one job left. */
+export function sweepTrash(storage: string, jobId = ""): void {
   const trash = trashOf(storage);
-  for (const name of existsSync(trash) ? readdirSync(trash) : []) emptyTrash(join(trash, name));
+  for (const name of existsSync(trash) ? readdirSync(trash) : [])
+    if (name.startsWith(jobId))
+      spawnUnattended(["/bin/sh", "-c", EMPTY, "sh", join(trash, name)], { PATH: "/usr/bin:/bin" });
 }
 
+/** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
   const plan = join(folder.path, "plan.ndjson");
   rmSync(plan, { force: true });
@@ -437,10 +435,15 @@ export function readJson<T>(path: string): T | null {
  * and clocks are set back. Called under the lock. A loss of power may lose the last one, but takes longer than a swap.
  */
 export function takeSwapTime(storage: string, now: Date): number {
-  const path = join(storage, "last-swap");
-  const time = Math.max(now.getTime(), (Number(readText(path)) || 0) + 1);
-  writeWhole(path, String(time));
-  return time;
+  // Written over, not renamed over: a file system flushes what takes the place of another file.
+  const fd = openSync(join(storage, "last-swap"), constants.O_RDWR | constants.O_CREAT, 0o600);
+  try {
+    const time = Math.max(now.getTime(), (Number(readFileSync(fd, "utf8")) || 0) + 1);
+    writeSync(fd, String(time), 0);
+    return time;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The swap that is under way in a workspace. It stands on disk before the first rename and goes after the last. */
