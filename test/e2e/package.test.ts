@@ -171,7 +171,13 @@ void (() => undoJob(3, options));
 console.log(JSON.stringify(result));
 `,
   );
-  const compiler = ["--no-env-file", join(ROOT, "node_modules/.bin/tsc"), "--noEmit", "--strict"];
+  const compiler = [
+    "--no-env-file",
+    join(ROOT, "node_modules/.bin/tsc"),
+    "--noEmit",
+    "--strict",
+    "--singleThreaded",
+  ];
   const choices = ["--target", "esnext", "--module", "nodenext", "--types", "bun", "use.ts"];
   const typed = spawnSync(process.execPath, [...compiler, ...choices], { cwd: project, encoding: "utf8" });
   expect(typed.stdout).toBe("");

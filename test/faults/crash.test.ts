@@ -10,6 +10,7 @@ import {
   text,
 } from "../contracts/transaction-bench.ts";
 import { type Tree, withoutTimes } from "../contracts/tree.ts";
+import { runs } from "../require.ts";
 
 const CHILD = join(import.meta.dir, "crash-child.ts");
 const SLOW = { timeout: 300_000 };
@@ -19,6 +20,13 @@ interface Ran {
   readonly points: readonly string[];
   readonly outcome: unknown;
 }
+
+/**
+ * The three pass the same points in the same code. By day a commit is killed at all of them, an undo at every other one, a redo
+ * at those that the undo leaves out.
+ */
+const isLeftToTheNight = (action: "commit" | "undo" | "redo", index: number) =>
+  runs(1) === 1 && action !== "commit" && index % 2 === (action === "undo" ? 1 : 0);
 
 let bench: TransactionBench;
 let jobId: string;
@@ -33,6 +41,7 @@ describe("a process that is killed", () => {
         const { points, after } = await rehearse(action);
         expect(points.length).toBeGreaterThan(20);
         for (const [index, point] of points.entries()) {
+          if (isLeftToTheNight(action, index)) continue;
           await prepare(action);
           const before = bench.tree();
           expect((await run(action, index + 1)).killed).toBe(true);
