@@ -129,13 +129,15 @@ export function jobIdIn(text: string): string {
   return /job_\d+_[0-9a-z]{8}/.exec(text)?.[0] ?? "";
 }
 
-/** Asks again until the answer is there; fails loudly when it never comes. */
+/** Asks again until the answer is there; fails loudly when it never comes. A question that is work itself is asked less often. */
 export async function until<T>(ask: () => T | undefined | false, deadlineMs = 120_000): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
+    const began = performance.now();
     const answer = ask();
     if (answer !== undefined && answer !== false) return answer;
-    if (performance.now() > end) throw new Error("it never came");
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const now = performance.now();
+    if (now > end) throw new Error("it never came");
+    await new Promise((resolve) => setTimeout(resolve, Math.min(300, Math.max(10, 2 * (now - began)))));
   }
 }

@@ -9,7 +9,7 @@ import type { Fault, ScriptedReply } from "../fakes/model-server/reply.ts";
 import { type ModelServer, startModelServer } from "../fakes/model-server/server.ts";
 import { QUICK_NPM_PATH } from "../quick-npm.ts";
 import { requirePart } from "../require.ts";
-import { createCli, PROGRAM, treeOf } from "./cli-kit.ts";
+import { createCli, PROGRAM, treeOf, until } from "./cli-kit.ts";
 
 let cli: ReturnType<typeof createCli>;
 let server: ModelServer;
@@ -265,7 +265,7 @@ describe("a draft that is open", () => {
       );
       const child = start("/code3 change a.txt");
       await server.asked(inCommand ? 1 : 2);
-      while (inCommand && !jobIsRunning()) await Bun.sleep(20);
+      if (inCommand) await until(jobIsRunning, 290_000);
       child.kill("SIGKILL");
       await child.exited;
       expect(treeOf(cli.workspace)).toEqual({ "a.txt": "one\n" });
@@ -294,7 +294,7 @@ describe("a draft that is open", () => {
       server.say({ text: proposal("Two", edit) });
       const child = start("/code3 make it two in b.mjs");
       const sleeps = () => Bun.spawnSync(["pgrep", "-f", `^sleep ${mark}`]).stdout.toString() !== "";
-      while (!sleeps()) await Bun.sleep(50);
+      await until(sleeps, 290_000);
       child.kill("SIGKILL");
       await child.exited;
       expect(treeOf(cli.workspace)).toEqual(before);
