@@ -60,6 +60,7 @@ const MAX_VOTES_PER_LINE = 50;
 const MAX_COMPARED_LINES = 5_000;
 const MAX_LINE = 200;
 const SHOWN_LINES = 12;
+const SHOWN_BEFORE = 3;
 const WORTH_SHOWING = 0.4;
 
 function suggestPlaces(target: MatchTarget, lines: readonly HunkLine[]): MatchCandidate[] {
@@ -70,7 +71,19 @@ function suggestPlaces(target: MatchTarget, lines: readonly HunkLine[]): MatchCa
   const candidates = (starts.length > 0 ? starts : resembling(target, oldKeys)).map((start) => {
     const line = Math.max(0, start);
     const similarity = similarityAt(target, oldKeys, start);
-    return { line: line + 1, text: showCandidate(target, line, old.length), similarity };
+    const at =
+      old.length === 1 ? -1 : oldKeys.findIndex((key, i) => target.index.keys("indent")[start + i] !== key);
+    const isThere = at >= 0 && start + at >= 0 && start + at < target.file.count;
+    if (!isThere) return { line: line + 1, text: showCandidate(target, line, old.length), similarity };
+    // Lines before it are as expected: only a few of them say where it is.
+    const from = start + at - line < SHOWN_LINES ? line : start + at - SHOWN_BEFORE;
+    return {
+      line: line + 1,
+      text: showCandidate(target, from, start + old.length - from),
+      ...(from !== line && { from: from + 1 }),
+      differs: { line: start + at + 1, expected: readableText(old[at]!.text).slice(0, MAX_LINE) },
+      similarity,
+    };
   });
   return candidates
     .filter((candidate) => candidate.similarity >= WORTH_SHOWING)

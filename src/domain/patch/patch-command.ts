@@ -94,6 +94,10 @@ export interface MatchCandidate {
   readonly line: number;
   /** The current lines there, readable (not latin1), cut to a few. */
   readonly text: string;
+  /** The line with which the text begins, 1-based, where it does not begin with `line`. */
+  readonly from?: number;
+  /** The first line that is not as the hunk has it; absent where the hunk is one line, or all are alike. */
+  readonly differs?: { readonly line: number; readonly expected: string };
   /** 0…1; 1 where the hunk matches there and only its place is ambiguous. */
   readonly similarity: number;
 }

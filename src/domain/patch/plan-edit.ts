@@ -430,8 +430,13 @@ function formatFailed(report: HunkReport): string {
   const title = report.status === "ambiguous" ? "It matches at:" : "Did you mean:";
   const shown = candidates.map((candidate) => {
     const likeness =
-      report.status === "ambiguous" ? "" : ` (${Math.round(candidate.similarity * 100)} % alike)`;
-    return `  line ${candidate.line}${likeness}\n${hunkNumbers(candidate.text, candidate.line)}`;
+      report.status === "ambiguous"
+        ? ""
+        : ` (${Math.min(99, Math.round(candidate.similarity * 100))} % alike)`;
+    const { line, from = line, text, differs } = candidate;
+    const numbered = `  line ${line}${likeness}\n${hunkNumbers(text, from)}`;
+    if (differs === undefined) return numbered;
+    return `${numbered}\n  line ${differs.line} is the first that differs; expected was\n    ${" ".repeat(String(differs.line).length)}| ${differs.expected}`;
   });
   return [head, title, ...shown].join("\n");
 }

@@ -199,6 +199,20 @@ describe("a diff is one unit", () => {
     expect(formatEditReport(plan.reports)).toContain(`Did you mean:\n  line 3 (95 % alike)\n    3| ${whole}`);
   });
 
+  test("of a long hunk the lines around the first that differs are shown, and what was expected there", () => {
+    const lines = Array.from({ length: 40 }, (_, i) => `const name${i} = compute(${i});`);
+    const tree = new MemoryTree().put("f", `${["// head", ...lines].join("\n")}\n`);
+    const sent = lines.slice(0, 30).map((line, i) => `-${i === 19 ? "const name19 = computed(19);" : line}`);
+    const patch = `--- a/f\n+++ b/f\n@@ -1,30 +1,1 @@\n${sent.join("\n")}\n+x\n`;
+    const plan = planEdit({ kind: "diff", files: files(patch) }, tree, planOptions);
+    const report = formatEditReport(plan.reports);
+    expect(report).toContain("Did you mean:\n  line 2 (99 % alike)\n    18| const name16 = compute(16);\n");
+    expect(report).toContain("\n    21| const name19 = compute(19);\n");
+    expect(report).toContain(
+      "\n  line 21 is the first that differs; expected was\n      | const name19 = computed(19);\n",
+    );
+  });
+
   test("the report of a success names lines and how they were found", () => {
     const tree = new MemoryTree().put("f", "a \nb\n");
     const plan = planEdit(
