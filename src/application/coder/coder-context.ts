@@ -309,10 +309,12 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
   };
   const picked: Picked[] = [];
   let defining = 0;
-  // Where it is known what the names and messages of the request mean, common words lead to nothing better.
-  const isClear = ranked.some(({ defines }) => defines === true);
+  // Where it is known what the names and messages of the request mean, common words lead to nothing better; where it is known who
+  // holds them, to one more source at most.
+  const isHeld = ranked.find(({ kind }) => kind === "source")?.holds === true;
+  let untold = ranked.some(({ defines }) => defines === true) ? 0 : isHeld ? 1 : ranked.length;
   for (const file of ranked) {
-    if (isClear && file.kind === "source" && file.telling === false) continue;
+    if (file.kind === "source" && file.telling === false && untold-- <= 0) continue;
     if (file.defines === true && file.score < best * LIKELY && defining++ < MOST_DEFINING) {
       picked.push({ ...file, limit: Math.min(DEFINING, budget / 3), likely: true });
       continue;
@@ -626,10 +628,15 @@ function chosenFiles(
   ].filter((path) => !shown.has(path));
   const more = beside.flatMap((path) => read({ path, lines: [] }));
   const share = Math.min(BESIDE, budget.guessed / 4);
-  for (const { path, text } of more)
-    shown.set(path, showFile(path, text, { terms, limit: share, ends: true }));
+  for (const { path, text } of more) {
+    // A line is added to a changelog at its head, as the others there are written.
+    const where = CHANGELOG.test(path) ? { terms: [], also: [CHANGELOG_HEAD] } : { terms, ends: true };
+    shown.set(path, showFile(path, text, { ...where, limit: share }));
+  }
   return shown;
 }
+
+const CHANGELOG_HEAD = { from: 1, to: 40 };
 
 const ASKS_CHANGELOG = /\bchange-?log|\brelease notes|変更履歴/i;
 const CHANGELOG = /^(?:change-?log|changes|history|news)(?:\.\w+)?$/i;

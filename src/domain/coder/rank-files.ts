@@ -40,7 +40,9 @@ export interface RankedFile {
   readonly score: number;
   /** A source that defines a name of the request, or holds a message that it quotes. */
   readonly defines?: boolean;
-  /** It holds a name or a message of the request, or is called as one of its words. */
+  /** It holds a name or a message of the request that few files hold. */
+  readonly holds?: boolean;
+  /** It does, or is called as one of the request's words. */
   readonly telling?: boolean;
 }
 
@@ -102,8 +104,9 @@ export function refineRanking(
 ): RankedFile[] {
   const worth = worthOf(ranking.terms, ranking.hits, ranking.searched);
   const factors = factorsFor(ranking.request);
-  return ranked
-    .flatMap((file): RankedFile[] => {
+  const rare = rareTerms(ranking);
+  const refined = ranked
+    .flatMap((file) => {
       const text = textOf(file.path);
       if (text === null) return [];
       const lines = text.split("\n");
@@ -112,18 +115,47 @@ export function refineRanking(
         .map(({ name }) => name);
       const defined = termsIn(names.join("\n"), ranking.terms);
       const bonus = defined.reduce((all, term) => all + (worth[term] ?? 0), 0);
-      const defines = file.kind === "source" && ranking.terms.some((term) => isDefined(term, names, text));
-      const telling = isTelling(file.path, text, ranking.terms);
-      return [{ ...file, score: file.score + bonus * factors[file.kind], defines, telling }];
+      const own = file.kind === "source" ? ranking.terms.filter((term) => isDefined(term, names, text)) : [];
+      const holds = holdsName(text, rare);
+      const telling = holds || isCalledAs(file.path, ranking.terms);
+      return [{ file: { ...file, score: file.score + bonus * factors[file.kind] }, own, holds, telling }];
     })
-    .sort((a, b) => b.score - a.score);
+    .sort((a, b) => b.file.score - a.file.score);
+  return refined.map(({ file, own, holds, telling }) => {
+    // Another file defines all of these names and more: `Table.to_text` is not the `to_text` of any other class.
+    const isLess = refined.some(
+      (other) => other.own.length > own.length && own.every((one) => other.own.includes(one)),
+    );
+    const defines = own.length > 0 && !isLess;
+    return { ...file, defines, holds, telling: defines || (telling && !(own.length > 0 && isLess)) };
+  });
 }
 
-function isTelling(path: string, text: string, terms: readonly Term[]): boolean {
+function isCalledAs(path: string, terms: readonly Term[]): boolean {
   const name = stem(nameOf(path));
-  return terms.some(({ kind, spellings }) =>
-    spellings.some((one) => (kind !== "word" && text.includes(one)) || stem(one.toLowerCase()) === name),
+  return terms.some(({ spellings }) => spellings.some((one) => stem(one.toLowerCase()) === name));
+}
+
+function holdsName(text: string, terms: readonly Term[]): boolean {
+  return terms.some(
+    ({ kind, spellings }) => kind !== "word" && spellings.some((one) => holdsWord(text, one)),
   );
+}
+
+/** A name that more files than this hold, `TypeError` for one, leads to none of them. */
+const RARE = { files: 4, share: 0.08 };
+
+function rareTerms({ terms, hits, searched }: Ranking): Term[] {
+  const holders = countHolders(terms, hits);
+  const most = Math.max(RARE.files, searched * RARE.share);
+  return terms.filter(({ kind }, at) => kind === "quote" || (holders[at] ?? 0) <= most);
+}
+
+/** Not as a part of a longer word. */
+function holdsWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1))
+    if (!/[\w$]/.test(text.charAt(at - 1)) && !/[\w$]/.test(text.charAt(at + word.length))) return true;
+  return false;
 }
 
 function nameOf(path: string): string {
@@ -138,9 +170,14 @@ function isDefined({ kind, spellings }: Term, names: readonly string[], text: st
   return kind === "identifier" && spellings.some((one) => names.includes(one));
 }
 
-function worthOf(terms: readonly Term[], hits: readonly FileHits[], searched: number): number[] {
+function countHolders(terms: readonly Term[], hits: readonly FileHits[]): number[] {
   const holders = terms.map(() => 0);
   for (const { terms: held } of hits) for (const term of held) holders[term] = (holders[term] ?? 0) + 1;
+  return holders;
+}
+
+function worthOf(terms: readonly Term[], hits: readonly FileHits[], searched: number): number[] {
+  const holders = countHolders(terms, hits);
   return terms.map(({ weight }, at) => weight * Math.log(1 + (searched + 1) / ((holders[at] ?? 0) + 0.5)));
 }
 

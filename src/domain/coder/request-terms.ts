@@ -184,7 +184,10 @@ export function requestTerms(request: string): Term[] {
     for (const part of partsOf(name)) add("word", [stem(part)], WEIGHTS.part);
   }
   for (const name of codeIn(text))
-    if (!isIdentifier(name)) add("word", [stem(name.toLowerCase())], WEIGHTS.code);
+    if (!isIdentifier(name)) {
+      if (!COMMON.has(name.toLowerCase())) add("identifier", [name], WEIGHTS.code);
+      add("word", [stem(name.toLowerCase())], WEIGHTS.word);
+    }
   for (const [word] of text.matchAll(/[A-Za-z][A-Za-z0-9]{2,}/g)) {
     if (word.length > LONGEST_WORD) continue;
     const lower = word.toLowerCase();
@@ -220,14 +223,23 @@ function identifiersIn(text: string): string[] {
 const BUILT_IN =
   /^(?:Type|Range|Syntax|Value|Key|Index|Reference|Runtime|Attribute|Lookup|Assertion|Import|Name|OS)Error$/;
 
+/** Formats and shouts in capitals; what is left of them are variables of the environment and constants. */
+const CAPITALS =
+  /^(?:JSON|JSONL|HTML|HTTPS?|YAML|TOML|ASCII|UTF|NULL|TRUE|FALSE|NONE|TODO|NOTE|FIXME|README|ONLY|ALSO|MUST|NEVER|ALWAYS|PLEASE|CRUD|REST|SOAP|CORS|CSRF|GUID|UUID|SHA\d*|GET|POST|HEAD|DELETE|PATCH|SELECT|INSERT|UPDATE)$/;
+
 function isIdentifier(name: string): boolean {
   if (BUILT_IN.test(name)) return false;
+  if (/^[A-Z][A-Z0-9]{3,}$/.test(name)) return !CAPITALS.test(name);
   return (
     name.length >= 4 &&
     name.length <= LONGEST_WORD &&
-    (/[a-z][A-Z]/.test(name) || /[A-Za-z]_[A-Za-z]/.test(name))
+    (/[a-z][A-Z]|[A-Z]{2}[a-z]{2}/.test(name) || /[A-Za-z]_[A-Za-z]/.test(name))
   );
 }
+
+/** After the dot of a file's or a host's name. */
+const ENDING =
+  /^(?:[cm]?[jt]sx?|json|md|py|go|rs|rb|java|php|cpp|hpp|css|html?|xml|ya?ml|toml|lock|txt|csv|svg|png|exe|bat|sql|com|org|net|dev)$/i;
 
 /** Plain words that stand where code stands: after a dot, before a bracket, in backticks. */
 function codeIn(text: string): string[] {
@@ -235,7 +247,8 @@ function codeIn(text: string): string[] {
   for (const { 0: name, index } of text.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
     if (name.length > LONGEST_WORD) continue;
     const [before, after] = [text[index - 1], text[index + name.length]];
-    if (before === "." || after === "(" || (before === "`" && after === "`")) names.push(name);
+    const isMember = before === "." && /\w/.test(text[index - 2] ?? "") && !ENDING.test(name);
+    if (isMember || after === "(" || (before === "`" && after === "`")) names.push(name);
   }
   return names;
 }
@@ -243,7 +256,8 @@ function codeIn(text: string): string[] {
 /** `copySync` may be a file `copy-sync.js` or a column `copy_sync`. */
 function spellingsOf(name: string): string[] {
   const parts = partsOf(name);
-  return [...new Set([name, parts.join("-"), parts.join("_")])];
+  // Of `to_text` one part is left, and that is another word.
+  return parts.length < 2 ? [name] : [...new Set([name, parts.join("-"), parts.join("_")])];
 }
 
 function partsOf(name: string): string[] {

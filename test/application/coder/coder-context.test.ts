@@ -314,6 +314,39 @@ describe("what the first request shows of a larger project", () => {
     expect(other.length).toBeGreaterThan(7_000);
   });
 
+  test("files that hold common names alone are left out where the names of the request are defined", () => {
+    const filler = "# text of a table and its html\n".repeat(400);
+    const others = Object.fromEntries(
+      Array.from({ length: 12 }, (_, at) => [
+        `lib/other${at}.py`,
+        `def read${at}():\n    raise TypeError("Table")\n${filler}`,
+      ]),
+    );
+    const shown = coderContext(
+      project({
+        "lib/tables.py": `class Table:\n    def to_text(self):\n        pass\n${filler}`,
+        "lib/urls.py": `class Url:\n    def to_text(self):\n        pass\n${filler}`,
+        ...others,
+      }),
+      { request: "Table([[]]).to_text() raises TypeError", budget: contextBudget({ local: false }, "full") },
+    );
+    const files = [...shown.matchAll(/<file path="([^"]+)"/g)].map((found) => found[1]);
+    expect(files).toEqual(["lib/tables.py"]);
+  });
+
+  test("of a long changelog the head is shown, where a line is added", () => {
+    const lines = Array.from({ length: 400 }, (_, at) => `- entry ${at} of the cart`);
+    const shown = coderContext(
+      project({ "src/cart.ts": "export const cart = 1;\n", "CHANGELOG.md": lines.join("\n") }),
+      {
+        request: "change src/cart.ts and the changelog",
+        budget: contextBudget({ local: false }, "full"),
+      },
+    );
+    expect(shown).toContain("- entry 30 of");
+    expect(shown).not.toContain("- entry 399 of");
+  });
+
   test("the test of a shown source stands beside it, and the changelog where it is asked for", () => {
     const files = {
       ...filler,

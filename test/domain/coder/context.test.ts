@@ -13,6 +13,24 @@ import {
 import { type FileKind, fileKind } from "../../../src/domain/coder/rank-files.ts";
 import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
 
+test("a long function whose description holds the name is shown with its code", () => {
+  const lines = [
+    "def update(a):",
+    '    """What it does:',
+    "    see wraps.",
+    ...Array.from({ length: 90 }, (_, at) => `    line ${at}`),
+    '    """',
+    "    first = 1",
+    "    return first",
+    "",
+    "def other():",
+    "    pass",
+  ];
+  const shown = chooseExcerpts("a.py", lines, { terms: requestTerms("x.wraps is odd"), limit: 2_000 });
+  const isShown = (line: number) => shown.some(({ from, to }) => from <= line && line <= to);
+  expect([3, 95, 96].map(isShown)).toEqual([true, true, true]);
+});
+
 describe("what of a request is looked for", () => {
   const firsts = (request: string) => requestTerms(request).map(({ spellings }) => spellings[0]);
 
@@ -27,6 +45,17 @@ describe("what of a request is looked for", () => {
 
   test("Japanese words are looked for as they stand, and as code calls them", () => {
     expect(firsts("消費税の計算を直して")).toEqual(["消費税", "計算", "tax", "calc", "comput"]);
+  });
+
+  test.each<[string, string[]]>([
+    ["JSONLIterator hangs", ["JSONLIterator"]],
+    ["funcutils.wraps loses an argument", ["wraps"]],
+    ["Table([[]]).to_text() crashes", ["Table", "to_text"]],
+    ['PAGER="less -R" is dropped', ["PAGER"]],
+    ["the JSON of package.json is not HTML, says TypeError", []],
+  ])("names in: %s", (request, expected) => {
+    const names = requestTerms(request).filter(({ kind }) => kind === "identifier");
+    expect(names.map(({ spellings }) => spellings)).toEqual(expected.map((name) => [name]));
   });
 
   test("a name has the spellings of files and columns", () => {
