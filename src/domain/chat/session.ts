@@ -78,9 +78,15 @@ function firstMinute(from: number, to: number, holds: (at: Date) => boolean): nu
   return to;
 }
 
-/** `2026-03-01`, in a time zone. */
+const dayFormats = new Map<string, Intl.DateTimeFormat>();
+const MOST_ZONES = 16;
+
+/** `2026-03-01`, in a time zone. It is asked with every message, and a format takes a hundred times as long to make as to use. */
 export function formatDayIn(timeZone: string, at: Date): string {
-  return at.toLocaleDateString("sv", { timeZone });
+  const format = dayFormats.get(timeZone) ?? new Intl.DateTimeFormat("sv", { timeZone });
+  if (dayFormats.size >= MOST_ZONES) dayFormats.clear();
+  dayFormats.set(timeZone, format);
+  return format.format(at);
 }
 
 /** The same for many moments: to make the format is what takes the time. */

@@ -108,46 +108,33 @@ export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["hel
 /** The sum comes last: others who write about the same model wait for it until the transaction ends. */
 async function addEntry(within: StoreTransaction, entry: UsageEntry): Promise<void> {
   const { at, provider, model, inputTokens, outputTokens, cachedTokens, costUsd } = entry;
-  const tokens = { input_tokens: inputTokens, output_tokens: outputTokens, cached_tokens: cachedTokens };
-  await within
-    .insertInto("usage_entries")
-    .values({
-      at,
-      chat_key: entry.chatKey,
-      session_id: entry.sessionId,
-      group_id: entry.groupId,
-      role: entry.role,
-      provider,
-      model,
-      local: entry.local ? 1 : 0,
-      ...tokens,
-      cost_usd: costUsd,
-    })
-    .execute();
-  await within
-    .insertInto("usage_sums")
-    .values({
-      slice: sliceOf(new Date(at)).toISOString(),
-      provider,
-      model,
-      calls: 1,
-      ...tokens,
-      cost_usd: costUsd ?? 0,
-      priced: costUsd === null ? 0 : 1,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(["slice", "provider", "model"]).doUpdateSet(({ ref }) => {
-        const added = (column: (typeof SUMMED)[number]) =>
-          sql<number>`${ref(`usage_sums.${column}`)} + ${ref(`excluded.${column}`)}`;
-        return Object.fromEntries(SUMMED.map((column) => [column, added(column)]));
-      }),
-    )
-    .execute();
+  await sql`insert into usage_entries
+      (at, chat_key, session_id, group_id, role, provider, model, local,
+        input_tokens, output_tokens, cached_tokens, cost_usd)
+    values (${at}, ${entry.chatKey}, ${entry.sessionId}, ${entry.groupId}, ${entry.role}, ${provider},
+      ${model}, ${entry.local ? 1 : 0}, ${inputTokens}, ${outputTokens}, ${cachedTokens},
+      ${costUsd})`.execute(within);
+  const slice = sliceOf(new Date(at)).toISOString();
+  // As text: on the way of every message, building the statement would cost more than running it.
+  await sql`insert into usage_sums
+      (slice, provider, model, calls, input_tokens, output_tokens, cached_tokens, cost_usd, priced)
+    values (${slice}, ${provider}, ${model}, 1, ${inputTokens}, ${outputTokens}, ${cachedTokens},
+      ${costUsd ?? 0}, ${costUsd === null ? 0 : 1})
+    on conflict (slice, provider, model) do update set
+      calls = usage_sums.calls + 1,
+      input_tokens = usage_sums.input_tokens + excluded.input_tokens,
+      output_tokens = usage_sums.output_tokens + excluded.output_tokens,
+      cached_tokens = usage_sums.cached_tokens + excluded.cached_tokens,
+      cost_usd = usage_sums.cost_usd + excluded.cost_usd,
+      priced = usage_sums.priced + excluded.priced`.execute(within);
 }
 
-const SUMMED = ["calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "priced"] as const;
-
-type SumColumns = Readonly<Record<(typeof SUMMED)[number], string | number | bigint | null>>;
+type SumColumns = Readonly<
+  Record<
+    "calls" | "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd" | "priced",
+    string | number | bigint | null
+  >
+>;
 
 function toTotal(row: SumColumns & { readonly name: string }): UsageTotal {
   return {
