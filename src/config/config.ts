@@ -4,7 +4,7 @@ import { looksLikeSecretName } from "../domain/platform/secret-name.ts";
 import defaults from "./defaults.json" with { type: "json" };
 import type { Env } from "./environment.ts";
 import type { configSchema } from "./schema/root.ts";
-import { leavesOf } from "./tree.ts";
+import { isTree, type Tree } from "./tree.ts";
 
 /** The effective configuration; keys are spelled as in the file. */
 export type Config = z.infer<typeof configSchema>;
@@ -37,15 +37,23 @@ export function createSecrets(env: Env, config: Config): Secrets {
       return value.startsWith("env:") ? read(value) : value;
     },
     values: () => {
-      const referred = leavesOf(config).flatMap(({ value }) =>
-        typeof value === "string" && value.startsWith("env:") ? [read(value) ?? ""] : [],
-      );
+      const referred = referencesIn(config).map((reference) => read(reference) ?? "");
       const named = Object.entries(env).flatMap(([name, value]) =>
         looksLikeSecretName(name) && value !== undefined && !value.startsWith("/") ? [value] : [],
       );
       return [...new Set([...referred, ...named])].filter((value) => value.length >= SHORTEST_VALUE);
     },
   };
+}
+
+/** Every `env:NAME` in it. No path is made: there are hundreds of keys, and each job writes a line of the log. */
+function referencesIn(tree: Tree): string[] {
+  const found: string[] = [];
+  for (const value of Object.values(tree)) {
+    if (typeof value === "string" && value.startsWith("env:")) found.push(value);
+    else if (isTree(value)) found.push(...referencesIn(value));
+  }
+  return found;
 }
 
 /** Where a key's value came from. Keys without an entry have their default. */
