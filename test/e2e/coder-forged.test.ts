@@ -138,7 +138,6 @@ withChecks("what an earlier run built does not pass for what was changed", () =>
     script: says(proposal("Subtract", WORSE)),
     ...ONE_TRY,
     check: "[ -d dist ] || cp -r src dist; node --test",
-    realNode: true,
     files: { ...THROUGH_DIST, ".gitignore": "dist/\n" },
   });
   const ran = cli.chat("/code3 subtract in src/add.mjs");
@@ -148,7 +147,6 @@ withChecks("what an earlier run built does not pass for what was changed", () =>
 
 withChecks("a build folder that the change brings along does not decide", () => {
   cli = createNodeProject({
-    realNode: true,
     script: says(
       proposal(
         "Add",

@@ -19,14 +19,14 @@ const ONE = testOf("one", "assert.equal(one, 1)");
 
 function project(
   answers: readonly string[],
-  more: { files?: Record<string, string>; check?: string; config?: string } = {},
+  more: { files?: Record<string, string>; check?: string; config?: string; realNode?: boolean } = {},
 ) {
   cli = createNodeProject({
     script: says(...answers),
     ...(more.check !== undefined && { check: more.check }),
     ...(more.config !== undefined && { config: more.config }),
     files: { "src/one.mjs": "export const one = 1;\n", "test/one.test.mjs": ONE, ...more.files },
-    realNode: true,
+    realNode: more.realNode ?? false,
   });
 }
 
@@ -119,7 +119,10 @@ const SLOW = `import { test } from "node:test";\ntest("waits", () => new Promise
 withChecks(
   "past the limit the affected tests judge alone, and the reply says so",
   () => {
-    project([proposal("Say what it is", comment)], { files: { ...OTHERS, "test/z.test.mjs": SLOW } });
+    project([proposal("Say what it is", comment)], {
+      files: { ...OTHERS, "test/z.test.mjs": SLOW },
+      realNode: true,
+    });
     const ran = cli.chat("/code3 comment src/one.mjs", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "2" });
     expect(ran.out).toMatch(
       /^Applied: 1 file, npm test 1 affected passed; the whole suite \(over [2-9] s\) was not run\n/,
@@ -146,7 +149,10 @@ test("hates company", () => {
   assert.ok(isAlone || !readFileSync("src/one.mjs", "utf8").includes("The first"));
 });
 `;
-    project([proposal("Say what it is", comment)], { files: { "test/company.test.mjs": flaky } });
+    project([proposal("Say what it is", comment)], {
+      files: { "test/company.test.mjs": flaky },
+      realNode: true,
+    });
     const ran = cli.chat("/code3 comment src/one.mjs");
     expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed\n");
     expect(ran.out).toContain("Flaky, not worse");
@@ -160,7 +166,10 @@ withChecks(
   "while checks run, whoever watches is told how far they are",
   () => {
     const waits = SLOW.replace("30_000", "8000");
-    project([proposal("Say what it is", comment)], { files: { "test/z.test.mjs": waits } });
+    project([proposal("Say what it is", comment)], {
+      files: { "test/z.test.mjs": waits },
+      realNode: true,
+    });
     const ran = cli.chat("/code3 comment src/one.mjs", ["--events"]);
     const told = ran.out
       .split("\n")
