@@ -172,10 +172,10 @@ withChecks("the state of the checks is told to the coder before it writes", () =
     "test/one.test.mjs":
       'import { test } from "node:test";\nimport assert from "node:assert";\nimport { one } from "../one.mjs";\ntest("one is one", () => assert.equal(one, 1));\ntest("one is two", () => assert.equal(one, 2));\n',
   };
-  project(comment, files, { system: "so do not run them: npm test." });
+  project(comment, files, { system: "so do not run them: `npm test`." });
   expect(cli.chat("/code3 comment one.mjs").code).toBe(0);
   const again = replace("one.mjs", "// One.", "// The one.");
-  const system = "npm test (as it stands: 1 passed, 1 failed: one is two;";
+  const system = "`npm test` (as it stands: 1 passed, 1 failed: one is two;";
   cli.rewrite([{ when: { role: "coder3", system }, times: 1, text: proposal("Again", again) }]);
   const ran = cli.chat("/code3 reword the comment in one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, npm test was red before and still is (1 fail)");
