@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundleNote, loadInstalled, removeInstalled } from "./installed.ts";
 import { inTurns, milliseconds, type Row, type Sample } from "./measure.ts";
-import { fillWorkspace, remove, tempFolder } from "./workspaces.ts";
+import { fillWorkspace, journalNote, remove, tempFolder } from "./workspaces.ts";
 
 const SIZES = [1_000, 10_000, 100_000] as const;
 
@@ -126,7 +126,7 @@ async function trueCosts(folder: string, executeWorkerPatch: Library["executeWor
         void execFileSync("bash", ["-c", line.replaceAll("$N", String(n))], { cwd: plain, stdio: "ignore" }),
     })) as Record<"job" | "plain", Sample>;
     rows.push({
-      name,
+      name: name + journalNote(folder),
       figure: `${milliseconds(times.job)}; by hand ${milliseconds(times.plain)}`,
       target: name.startsWith("chmod") ? "≤ 1 s" : "its true cost",
       ok: !name.startsWith("chmod") || times.job.median <= 1000,
