@@ -19,6 +19,7 @@ import type { Bench, CarryOutResult } from "./bench.ts";
 import {
   failureMark,
   linesToShowAgain,
+  showAfterRun,
   showAgain,
   showFailedEdits,
   wordDoubts,
@@ -643,6 +644,7 @@ async function judgeAttempt(
     report,
     commands,
     failed: judged === null ? failed : [],
+    ran: true,
   });
 }
 
@@ -676,6 +678,8 @@ interface SentBack {
   readonly commands: readonly PatchCommand[];
   /** Where these are edits alone, the lines that they meant are enough to see. */
   readonly failed?: readonly CommandResult[];
+  /** The commands were carried out over files that nobody else changed: what they wrote is known. */
+  readonly ran?: boolean;
 }
 
 const FIX_THE_REST =
@@ -687,7 +691,7 @@ const GO_ON =
 async function sendBack(
   loop: CoderLoop,
   state: LoopState,
-  { head, report, commands, failed = [] }: SentBack,
+  { head, report, commands, failed = [], ran = false }: SentBack,
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
@@ -701,7 +705,9 @@ async function sendBack(
   tell({ type: "sent-back", attempt: state.attempts, of: limits.attempts, brief });
   const files =
     showFailedEdits(bench.files(), failed, commands, limits.shownChars) ??
-    showAgain(bench.files(), linesToShowAgain(commands, report), limits.shownChars);
+    (ran
+      ? showAfterRun(bench.files(), commands, report, limits.shownChars)
+      : showAgain(bench.files(), linesToShowAgain(commands, report), limits.shownChars));
   const back = [
     head ?? "",
     mask(report),

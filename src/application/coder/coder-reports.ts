@@ -1,6 +1,6 @@
-import { failingOutput } from "../../domain/checks/read-results.ts";
-import { affectedFiles, type Doubt, meantLines } from "../../domain/coder/check-edits.ts";
-import { showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
+import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/coder/check-edits.ts";
+import { type LineRange, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
@@ -106,13 +106,70 @@ export function showFailedEdits(
     .join("\n\n");
 }
 
+/** A file up to this is shown whole: pieces of it would say less for nearly as much. */
+const SHORT_FILE = 2_500;
+/** Lines on either side of a change, and of a line that a report names. */
+const AROUND = 4;
+
+/**
+ * The files of commands that ran, for a coder that knows them: the lines that a report speaks of, what was changed, and
+ * the imports where a name is missing. A file in which none of these is known is shown as far as the limit goes.
+ */
+export function showAfterRun(
+  files: ProjectFiles,
+  commands: readonly PatchCommand[],
+  report: string,
+  limit: number,
+): string {
+  const isMissing = tellsOfMissingName(report);
+  const found = linesToShowAgain(commands, report).flatMap(({ path, lines }) => {
+    const text = files.read(path, LONGEST)?.text;
+    if (text === undefined) return [];
+    const all = text.split("\n");
+    const widen = ({ from, to }: LineRange) => ({
+      from: Math.max(1, from - AROUND),
+      to: Math.min(all.length, to + AROUND),
+    });
+    const named = lines.filter((line) => line <= all.length);
+    const also = [
+      ...(isMissing && named.length > 0 ? [importsOf(all)] : []),
+      ...named.map((line) => widen({ from: line, to: line })),
+      ...changedRanges(commands, path, text).map(widen),
+    ];
+    return [{ path, text, named, also }];
+  });
+  const shares = splitBudget(
+    found.map(({ text }) => text.length),
+    limit,
+  );
+  return found
+    .map(({ path, text, named, also }, at) => {
+      const share = shares[at] ?? 0;
+      const isPart = also.length > 0 && text.length > SHORT_FILE;
+      const most = isPart ? Math.min(share, text.length - 1) : share;
+      return showFile(path, text, { terms: [], limit: most, focus: named, also });
+    })
+    .join("\n\n");
+}
+
+const IMPORT =
+  /^\s*(?:import\b|from\s.+\simport\b|use\s|using\s|#\s*include\b|require\b|(?:const|let|var)\s.+\brequire\(|\}\s*from\s)/;
+const LAST_IMPORT = 60;
+
+/** The head of a file as far as its imports go. */
+function importsOf(lines: readonly string[]): LineRange {
+  const last = lines.slice(0, LAST_IMPORT).findLastIndex((line) => IMPORT.test(line));
+  return { from: 1, to: Math.min(lines.length, Math.max(last + 2, 12)) };
+}
+
 /** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */
 export function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
   const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
   const named = new Map<string, number[]>(paths.map((path) => [path, []]));
   for (const [, path = "", line] of report.matchAll(/([\w@./[\]-]+\.\w+)(?::|\(|", line )(\d+)/g)) {
     const known = paths.find((one) => path === one || path.endsWith(`/${one}`));
-    if (known !== undefined) named.get(known)?.push(Number(line));
+    if (known !== undefined && !named.get(known)?.includes(Number(line)))
+      named.get(known)?.push(Number(line));
   }
   return [...named].map(([path, lines]) => ({ path, lines }));
 }

@@ -95,6 +95,13 @@ const PASSED = [
   /^\s*=== (?:RUN|PAUSE|CONT|NAME) /,
   /^test .+ \.\.\. ok$/,
 ];
+/** How they say that one was left out, and rows of points without a failure among them. */
+const LEFT_OUT = [
+  /^(?:SKIPPED|XFAIL) /,
+  /^\S+::\S.* (?:SKIPPED|XFAIL)\b/,
+  /^\s*--- SKIP: /,
+  /^[.sxX]+ +\[ *\d+%\]$/,
+];
 /** How they say that one failed. */
 const FAILED = [
   /^\s*not ok \d+\b/,
@@ -146,7 +153,7 @@ const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
 const DETAILS = { opens: /^\s+---$/, closes: /^\s+\.\.\.$/ };
 
 /**
- * The output of a runner without the passed tests: a coder who is to fix three of a thousand needs to see
+ * The output of a runner without the tests that did not fail, and each failure once: a coder who is to fix three of a thousand needs to see
  * those three. Head and tail stay where it is still too long.
  */
 export function failingOutput(output: string, limitChars: number): string {
@@ -155,17 +162,17 @@ export function failingOutput(output: string, limitChars: number): string {
   let belowPassed = false;
   let inDetails = false;
   const flush = () => {
-    if (left > 0) kept.push(`… ${left} lines about tests that passed …`);
+    if (left > 0) kept.push(`… ${left === 1 ? "1 line" : `${left} lines`} about tests that did not fail …`);
     left = 0;
   };
-  const lines = output.split("\n");
+  const lines = countSameFailures(output.split("\n"));
   for (const [at, line] of lines.entries()) {
     if (belowPassed && (inDetails || DETAILS.opens.test(line))) {
       inDetails = !DETAILS.closes.test(line);
       left++;
       continue;
     }
-    belowPassed = PASSED.some((one) => one.test(line));
+    belowPassed = isOfNoFailure(line);
     inDetails = false;
     if (belowPassed || (TITLE.test(line) && saysNothing(lines[at + 1]))) {
       left++;
@@ -179,5 +186,74 @@ export function failingOutput(output: string, limitChars: number): string {
 }
 
 function saysNothing(next: string | undefined): boolean {
-  return next !== undefined && (TITLE.test(next) || PASSED.some((one) => one.test(next)));
+  return next !== undefined && (TITLE.test(next) || isOfNoFailure(next));
+}
+
+function isOfNoFailure(line: string): boolean {
+  return PASSED.some((one) => one.test(line)) || LEFT_OUT.some((one) => one.test(line));
+}
+
+/** Where a runner begins the account of one failure, and where the last of them ends. */
+const ACCOUNTS = {
+  begins: /^(?:_{3,} .+ _{3,}|(?:ERROR|FAIL): .+)$/,
+  ends: /^=+ .+ =+$|^Ran \d+ tests? in /,
+};
+/** The error itself, as pytest and unittest print it. */
+const ERROR_LINE = /^E {3}|^\w+(?:\.\w+)*(?:Error|Exception)\b/;
+const PLACE_LINE = /^(\S+:\d+): |^ {2}File "(.+", line \d+)/;
+/** How languages say that a name is used which nothing declares or imports. */
+const MISSING_NAME =
+  /\b(?:NameError|ImportError|ModuleNotFoundError|ReferenceError)\b|\bis not defined\b|\bCannot find (?:name|module)\b|\bcannot find (?:symbol|value|type|function|macro|crate|module)\b|\bundefined: |\bundeclared\b|\bunresolved (?:import|reference|name)\b|\buninitialized constant\b/;
+
+/** Whether an output tells of a name that is not there, which is mended where a file's imports stand. */
+export function tellsOfMissingName(output: string): boolean {
+  return MISSING_NAME.test(output);
+}
+
+interface FailureAccount {
+  readonly lines: readonly string[];
+  /** Where it failed; empty where that is not said. */
+  readonly place: string;
+  /** The places of those that tell of the same failure. */
+  readonly others: string[];
+}
+
+/**
+ * Of accounts that tell of the same failure the first one stays, with the number of the others: the same error at the
+ * same place, or the same missing name wherever it is used.
+ */
+function countSameFailures(lines: readonly string[]): string[] {
+  const first = new Map<string, FailureAccount>();
+  const accounts: FailureAccount[] = [];
+  let from = 0;
+  const close = (to: number) => {
+    const own = lines.slice(from, to);
+    from = to;
+    const error = own.filter((line) => ERROR_LINE.test(line)).join("\n");
+    const found = PLACE_LINE.exec(own.findLast((line) => PLACE_LINE.test(line)) ?? "");
+    const account = { lines: own, place: found?.[1] ?? found?.[2] ?? "", others: [] };
+    const key = `${error}\n${tellsOfMissingName(error) ? "" : account.place}`;
+    const isTold = ACCOUNTS.begins.test(own[0] ?? "") && error !== "" && account.place !== "";
+    const same = isTold ? first.get(key) : undefined;
+    if (same !== undefined) {
+      same.others.push(account.place);
+      return;
+    }
+    if (isTold) first.set(key, account);
+    accounts.push(account);
+  };
+  for (const [at, line] of lines.entries())
+    if (at > from && (ACCOUNTS.begins.test(line) || ACCOUNTS.ends.test(line))) close(at);
+  close(lines.length);
+  return accounts.flatMap((account) => [...account.lines, ...wordOthers(account)]);
+}
+
+const PLACES_SHOWN = 5;
+
+function wordOthers({ place, others }: FailureAccount): string[] {
+  if (others.length === 0) return [];
+  const places = [...new Set(others)].filter((other) => other !== place);
+  const more = places.length > PLACES_SHOWN ? ", …" : "";
+  const where = places.length === 0 ? "" : `, also at ${places.slice(0, PLACES_SHOWN).join(", ")}${more}`;
+  return [`… the same failure ${others.length === 1 ? "once" : `${others.length} times`} more${where} …`];
 }

@@ -8,6 +8,7 @@ import type {
   PatchCommand,
 } from "../patch/patch-command.ts";
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../patch/plan-edit.ts";
+import type { LineRange } from "./file-excerpts.ts";
 
 /** Files as they stand. A path that is not judged (protected, outside, behind a link) is left to the executor. */
 export interface CheckedFiles extends FileSource {
@@ -230,4 +231,41 @@ export function meantLines(
       // A line that stands in many places points to none.
       return found.length === 1 ? found : [];
     });
+}
+
+/** A hunk that is longer is shown by its ends: its author wrote it a moment ago. */
+const LONGEST_CHANGE = 40;
+const CHANGE_ENDS = { first: 24, last: 10 };
+
+/** Where what edits wrote stands in a file by now, as far as it is found there. */
+export function changedRanges(commands: readonly PatchCommand[], path: string, text: string): LineRange[] {
+  const lines = text.split("\n").map((line) => line.trim());
+  return commands
+    .flatMap(({ edit }) => (edit === undefined ? [] : hunksOf(edit)))
+    .filter((one) => one.path.replace(/^(\.\/)+/, "") === path)
+    .flatMap(({ hunks }) => hunks)
+    .flatMap(({ lines: all }) => {
+      const written = all.filter(({ tag }) => tag !== "-");
+      const wanted = written.map((line) => Buffer.from(line.text, "latin1").toString().trim());
+      const at = placeOf(lines, wanted);
+      if (at < 0) return [];
+      // The lines that a hunk adds, or where it took some away.
+      const first = written.findIndex(({ tag }) => tag === "+");
+      const last = written.findLastIndex(({ tag }) => tag === "+");
+      const from = at + 1 + Math.max(0, first);
+      const to = first < 0 ? at + wanted.length : at + 1 + last;
+      if (to - from < LONGEST_CHANGE) return [{ from, to }];
+      return [
+        { from, to: from + CHANGE_ENDS.first - 1 },
+        { from: to - CHANGE_ENDS.last + 1, to },
+      ];
+    });
+}
+
+/** The first line, from 0, at which all of these stand one below the other; -1 where they do not. */
+function placeOf(lines: readonly string[], wanted: readonly string[]): number {
+  if (wanted.every((line) => line === "")) return -1;
+  for (let at = 0; at + wanted.length <= lines.length; at++)
+    if (wanted.every((line, i) => lines[at + i] === line)) return at;
+  return -1;
 }

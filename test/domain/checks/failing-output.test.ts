@@ -21,7 +21,7 @@ describe("what a runner printed, without the tests that passed", () => {
     const output = ["TAP version 13", ...passed, ...failed, "", "1..1001", "# tests 1001", "# fail  1"];
     expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual([
       "TAP version 13",
-      "… 2000 lines about tests that passed …",
+      "… 2000 lines about tests that did not fail …",
       ...failed,
       "",
       "1..1001",
@@ -40,6 +40,51 @@ describe("what a runner printed, without the tests that passed", () => {
       .filter((line) => /not ok|[✗✖×✕]|\bFAIL|Error|expected|panicked/i.test(line))
       .filter((line) => !/^\s*(?:ok \d|[✓✔√] |=== )/.test(line));
     expect(telling.filter((line) => !kept.has(line))).toEqual([]);
+  });
+
+  test("of pytest neither skipped tests nor rows of points stay, and a failure that comes often stays once", () => {
+    const account = (name: string, line: number) => [
+      `___ test_pager[${name}] ___`,
+      "",
+      `name = '${name}'`,
+      ">       subprocess.call(name)",
+      "E       NameError: name 'subprocess' is not defined",
+      "",
+      `tests/test_termui.py:${line}: NameError`,
+    ];
+    const output = [
+      "....ssss [ 50%]",
+      "..FFFF.. [100%]",
+      "=== FAILURES ===",
+      ...[...account("a", 14), ...account("b", 14), ...account("c", 30), ...account("d", 30)],
+      "=== short test summary info ===",
+      "SKIPPED [16] tests/test_termui.py:385: Tests user-input using the msvcrt module.",
+      "FAILED tests/test_termui.py::test_pager[a] - NameError...",
+    ];
+    expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual([
+      "… 1 line about tests that did not fail …",
+      "..FFFF.. [100%]",
+      "=== FAILURES ===",
+      ...account("a", 14),
+      "… the same failure 3 times more, also at tests/test_termui.py:30 …",
+      "=== short test summary info ===",
+      "… 1 line about tests that did not fail …",
+      "FAILED tests/test_termui.py::test_pager[a] - NameError...",
+    ]);
+  });
+
+  test("failures that differ in their error or in their place stay, each of them", () => {
+    const account = (error: string, line: number) => [
+      `___ test_${line} ___`,
+      `E       ${error}`,
+      `a.py:${line}: x`,
+    ];
+    const output = [
+      ...account("assert 1 == 2", 3),
+      ...account("assert 1 == 3", 3),
+      ...account("assert 1 == 3", 4),
+    ];
+    expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual(output);
   });
 
   test("what is still too long keeps its head and its tail", () => {
