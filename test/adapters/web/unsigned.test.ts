@@ -30,12 +30,13 @@ function strangers(count: number, sentBytes: number, headers: readonly string[],
   const answers: string[] = [];
   const sockets: Socket[] = [];
   const sent: Promise<unknown>[] = [];
+  const bytes = Buffer.alloc(sentBytes, 120);
   for (let n = 0; n < count; n += 1) {
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     socket.on("error", () => {});
     socket.on("data", (data) => answers.push(String(data).slice(9, 12)));
     socket.write(`POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers.join("\r\n")}\r\n\r\n`);
-    sent.push(new Promise((resolve) => socket.write(Buffer.alloc(sentBytes, 120), resolve)));
+    sent.push(new Promise((resolve) => socket.write(bytes, resolve)));
     sockets.push(socket);
   }
   return { answers, sent, end: () => sockets.forEach((socket) => void socket.destroy()) };

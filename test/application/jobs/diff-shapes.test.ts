@@ -1,8 +1,9 @@
 /** Diffs that git makes of trees whose paths change what they are: file, folder, link. Each runs as a job and comes back. */
 
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
@@ -18,14 +19,14 @@ afterEach(() => bench.remove());
 
 type Tree = Readonly<Record<string, Planted>>;
 
+/** One repository makes all of the diffs: they are of trees, whatever stood there before. */
+const folder = mkdtempSync(join(tmpdir(), "picoclaw-diffs-"));
+afterAll(() => removeTree(folder));
+
 /** The output of `git diff` for two trees. */
 function gitDiff(before: Tree, after: Tree, options: readonly string[]): string {
-  const folder = join(bench.folder, "repository");
-  removeTree(folder);
-  mkdirSync(folder);
   const git = (...args: string[]): string => {
-    const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
-    const ran = spawnSync("git", [...identity, ...args], {
+    const ran = spawnSync("git", ["-c", "init.defaultBranch=main", ...args], {
       cwd: folder,
       env: bench.environment(),
       encoding: "utf8",
@@ -33,14 +34,16 @@ function gitDiff(before: Tree, after: Tree, options: readonly string[]): string 
     if (ran.status !== 0) throw new Error(ran.stderr);
     return ran.stdout;
   };
-  git("init", "-q");
-  plantTree(folder, before);
-  git("add", "-A");
-  git("commit", "-q", "--allow-empty", "-m", "before");
-  for (const name of readdirSync(folder)) if (name !== ".git") removeTree(join(folder, name));
-  plantTree(folder, after);
-  git("add", "-A");
-  return git("diff", "--cached", "--binary", ...options);
+  if (!existsSync(join(folder, ".git"))) git("init", "-q");
+  const stage = (tree: Tree) => {
+    for (const name of readdirSync(folder)) if (name !== ".git") removeTree(join(folder, name));
+    plantTree(folder, tree);
+    git("add", "-A");
+  };
+  stage(before);
+  const stood = git("write-tree").trim();
+  stage(after);
+  return git("diff", "--cached", "--binary", ...options, stood);
 }
 
 interface Manner {
