@@ -9,6 +9,7 @@ import { HARMLESS } from "../../src/config/power.ts";
 import { configSchema, generateJsonSchema } from "../../src/config/schema/root.ts";
 import { type Tree, withValue } from "../../src/config/tree.ts";
 import { acceptTree } from "../../src/config/validate.ts";
+import { cases } from "../require.ts";
 
 test("the defaults are what the schema says (else: bun scripts/gen-config-docs.ts)", () => {
   expect(configSchema.parse({})).toStrictEqual(DEFAULTS);
@@ -142,7 +143,7 @@ describe("for any tree", () => {
         if (zod.success && walk.ok) expect(walk.value).toEqual(zod.data);
       }),
       {
-        numRuns: 5000,
+        numRuns: Math.min(5_000, cases(1_250)),
         examples: [[[[["command_executor", "docker", "resources", "memory_limit"], "2GiB"]]]],
       },
     );
