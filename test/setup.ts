@@ -1,8 +1,10 @@
 /** Runs before every suite: no test sees the developer's keys, configuration or home. */
-import { mkdtempSync } from "node:fs";
+import { mock } from "bun:test";
+import { mkdtempSync, readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import * as installed from "../src/infrastructure/platform/installation.ts";
 
 for (const name of Object.keys(process.env)) {
   if (/(_API_KEY|_TOKEN|_SECRET)$/.test(name)) delete process.env[name];
@@ -13,3 +15,27 @@ process.env.PICOCLAW_HOME = mkdtempSync(join(tmpdir(), "picoclaw-test-home-"));
 // By day the random cases are the same for everybody, so that a red run means a change; by night they are new.
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 if (!nightly) fc.configureGlobal({ seed: 20_260_301 });
+
+// The processes that a job starts beside this one are PicoClaw itself: as users have it, which is half of the work, where
+// `npm ci` made a bundle that no source is newer than. Threads of this process, and the proxy that it packs, stay
+// those of the sources.
+const program = join(import.meta.dir, "..");
+if (isBundleFresh()) {
+  const { findInstallation, readProxyFiles, threadEntry } = installed;
+  mock.module("../src/infrastructure/platform/installation.ts", () => ({
+    ...installed,
+    findInstallation: () => ({ ...findInstallation(), executor: "dist/wiring/executor.js" }),
+    readProxyFiles: (place: Parameters<typeof readProxyFiles>[0]) =>
+      readProxyFiles({ ...place, bundled: false }),
+    threadEntry: (found: installed.Installation, name: "limited" | "container-files") =>
+      threadEntry({ ...found, executor: "src/wiring/executor.ts" }, name),
+  }));
+}
+
+function isBundleFresh(): boolean {
+  const made = statSync(join(program, "dist/wiring/executor.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = readdirSync(join(program, "src"), { recursive: true, encoding: "utf8" });
+  return [...sources.map((name) => join("src", name)), "package.json"].every(
+    (name) => statSync(join(program, name)).mtimeMs <= made,
+  );
+}
