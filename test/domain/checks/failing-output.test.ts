@@ -87,6 +87,11 @@ describe("what a runner printed, without the tests that passed", () => {
     expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual(output);
   });
 
+  test("a line that is too long for a runner is no word about a test", () => {
+    const line = `${"a::b".repeat(2_000)} PASSED`;
+    expect(failingOutput(line, WHOLE)).toBe(line);
+  });
+
   test("what is still too long keeps its head and its tail", () => {
     const cut = failingOutput(`first\n${"x".repeat(5000)}\nlast`, 1000);
     expect([cut.startsWith("first"), cut.endsWith("last"), cut.length < 1100]).toEqual([true, true, true]);
