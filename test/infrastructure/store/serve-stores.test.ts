@@ -2,9 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { ClaimedMessage, NewMessage, NewReply, Work } from "../../../src/application/ports/serve.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
+import { createMessageViews } from "../../../src/infrastructure/serve/message-views.ts";
+import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -323,6 +325,30 @@ describe("sqlite", () => {
     rmSync(folder, { recursive: true, force: true });
   });
   describeServeStores("SQLite", () => db);
+
+  test("the usage of very many replies is summed whole, and others go on meanwhile", async () => {
+    await migrate(db, now);
+    const views = createMessageViews(db, "/ws");
+    await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 25000)
+      insert into replies select 'many-' || i, null, null, '/ws', 'many', 'c', 'u', i, '', '', 'sent', 1, '', '', null,
+        null, '{}', '2031-03-0' || (1 + i % 2), 'CHAT', 'p', 'm', 1, 1, 2,
+        case when i % 2 = 0 then null else 0.5 end from n`.execute(db);
+    let turns = 0;
+    let goesOn = true;
+    const count = () => {
+      turns += 1;
+      if (goesOn) setImmediate(count);
+    };
+    setImmediate(count);
+    const sums = await views.usage({ fromDay: "2031-01-01", user: { channel: "many", userId: "u" } });
+    goesOn = false;
+    const each = { provider: "p", model: "m", local: true, replies: 12_500, inputTokens: 12_500 };
+    expect(sums).toEqual([
+      { day: "2031-03-01", ...each, outputTokens: 25_000, costUsd: null },
+      { day: "2031-03-02", ...each, outputTokens: 25_000, costUsd: 6_250 },
+    ]);
+    expect(turns).toBeGreaterThanOrEqual(2);
+  });
 });
 
 describe.if(requirePart("postgres"))("postgres", () => {
