@@ -46,7 +46,7 @@ describe("one message for an agent", () => {
       "shell_command run printf 'two\\n' > a.txt",
     ]);
     const reply = events.at(-1);
-    expect(reply.text).toStartWith("Applied: 1 file, npm test 1 passed\n\n[Plan]\nmended it\n");
+    expect(reply.text).toStartWith("Applied: 1 file, npm test 1 passed\n\n[Plan]\nfirst try\n→ mended it\n");
     expect(reply.jobs).toHaveLength(1);
     expect(reply.usage).toEqual({ input_tokens: 200, output_tokens: 20, cost_usd: 0.02 });
     const [first, second] = cli.asked;
@@ -85,7 +85,7 @@ describe("one message for an agent", () => {
       readFileSync(file, "utf8").replace("roles:\n", `roles:\n  coder: { head: ${name} }\n`),
     );
     const ran = await cli.send("/code change a.txt");
-    expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed\n\n[Plan]\nmended it\n");
+    expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed\n\n[Plan]\nfirst try\n→ mended it\n");
     expect(cli.asked.map(({ headers }) => headers[wanted.headers])).toEqual([wanted.key, wanted.key]);
     expect(String(cli.asked[1]?.headers["x-args"])).toMatch(wanted.resumed);
     if (stub === "codex") expect(cli.headHome()[".codex/config.toml"]).not.toContain("evil");
