@@ -45,8 +45,15 @@ export async function loadedPieces(main: string): Promise<ReadonlyMap<Run, Reado
       stdio: ["ignore", "pipe", "ignore"],
       timeout: PATIENCE_MS,
     });
-    for await (const _ of child.stdout) if (args[0] === "serve") child.kill("SIGTERM");
-    if ((await child.exited) !== 0) return new Set();
+    let stops = args[0] === "serve";
+    for await (const _ of child.stdout) {
+      if (stops) child.kill("SIGTERM");
+      stops = false;
+    }
+    if ((await child.exited) !== 0) {
+      console.error(`picoclaw: the bundle was not tried with "${args[0]}": its pieces stay apart`);
+      return new Set();
+    }
     const names = readFileSync(list, "utf8").split("\n");
     return new Set(names.map((path) => basename(path)).filter((name) => PIECE.test(name)));
   }

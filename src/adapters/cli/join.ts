@@ -41,12 +41,13 @@ async function join(program: CliProgram, args: readonly string[]): Promise<numbe
       return fail(program, json, { exitCode: EXIT.refused, code: "machine", text: joined });
     const { machineName: machine } = joined;
     const { root } = opened.workspace;
+    const stopped = untilStopped(program, opened.words, joined);
     program.out(
       json
         ? `${JSON.stringify({ machine, workspace: root, labels: joined.labels, concurrency })}\n`
         : `${t.joined(machine, root, joined.labels.join(","))}\n`,
     );
-    await untilStopped(program, opened.words, joined);
+    await stopped;
     return EXIT.done;
   } finally {
     await opened.close();

@@ -72,6 +72,8 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   }
   const secret = await opened.signIn.createLink({ userId: "operator", role: "operator" });
   const link = `${serving.url}/login/${secret}`;
+  // Before a word is said: who reads it may stop the server at once.
+  const stopped = untilStopped(program, opened.words, serving);
   if (json) program.out(`${JSON.stringify({ url: serving.url, login: link, demo })}\n`);
   else {
     program.out(`${[words.listening(serving.url), ...(demo ? words.demo : [])].join("\n")}\n\n`);
@@ -79,7 +81,7 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
     if (!/^(127\.|localhost$|::1$)/.test(host) && settings.public_url === null)
       program.err(`${words.exposed(host)}\n`);
   }
-  await untilStopped(program, opened.words, serving);
+  await stopped;
   return EXIT.done;
 }
 
