@@ -39,7 +39,8 @@ interface Finished {
 
 const CHECKS: readonly Step[] = [
   { name: "format and lint", argv: [tool("biome"), "check", "."] },
-  { name: "types", argv: [tool("tsc"), "--noEmit", ...REMEMBERED_TYPES] },
+  // On one thread it takes a quarter less of the processor, which the tests beside it use.
+  { name: "types", argv: [tool("tsc"), "--noEmit", "--singleThreaded", ...REMEMBERED_TYPES] },
   { name: "import directions", argv: ["scripts/check-imports.ts"] },
   { name: "no pages or hosts that a contributor lacks", argv: ["scripts/check-citations.ts"] },
   { name: "licences of what is shipped", argv: ["scripts/check-licences.ts"] },
