@@ -75,6 +75,7 @@ export async function loadedPieces(main: string): Promise<ReadonlyMap<Run, Reado
 /** A configuration in which a script takes the place of every model. */
 function answerByScript(home: string): void {
   const roles = ROLES.map((role) => `  ${role}: { provider: demo, model: demo }\n`);
+  mkdirSync(home, { recursive: true });
   writeFileSync(
     join(home, "config.yaml"),
     `providers:\n  demo: { type: scripted, model: demo, script: script.json, local: true }\nroles:\n${roles.join("")}`,
