@@ -165,12 +165,13 @@ test("a forge: its facts, its file and one line; its addresses, settings, words 
   writeFileSync(
     join(copy, "src/infrastructure/forges/toy.ts"),
     `import type { Forge } from "../../application/ports/forges.ts";
-import { type ForgeEntry, isSameSecret, parseJson } from "./forge-entry.ts";
+import { parseEvent } from "../../domain/platform/json-members.ts";
+import { type ForgeEntry, isSameSecret } from "./forge-entry.ts";
 export const toy: ForgeEntry = {
   open: async ({ site }) => ({ kind: "toy", site }) as unknown as Forge,
   deliveries: {
     signedBy: "x-toy", isGenuine: (headers, _bytes, secret) => isSameSecret(headers.get("x-toy") ?? "", secret),
-    parse: (_headers, bytes) => parseJson(new TextDecoder().decode(bytes)),
+    parse: (_headers, bytes) => parseEvent(new TextDecoder().decode(bytes)),
     read: ({ body, site }) => [{ deliveryId: "toy:1", event: { kind: "opened", actor: "kim", text: String(body) },
       item: { forge: "toy", site, repository: "a/b", kind: "issue", number: 7 } }],
   },
