@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   createWorld,
   type Shown,
@@ -162,8 +164,11 @@ describe("the conversation at a terminal", () => {
     await shown.until("esc stops");
     await shown.say("also an empty cart");
     await shown.until("↳ also an empty cart · joins the next round");
-    await shown.until("An empty cart is free as well");
+    await shown.until("✓ Applied");
     expect(shown.all()).toContain("↳ also an empty cart the coder has it");
+    // The card begins with the first plan; what was heard in the second round is in the log.
+    const log = () => readFileSync(join(files().home, "logs/picoclaw.log"), "utf8");
+    await shown.until(() => log().includes("An empty cart is free as well"));
   });
 
   test("tab sends afterwards, ↑ takes it back into the line, and esc stops without sending it", async () => {
