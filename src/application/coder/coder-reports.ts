@@ -1,6 +1,12 @@
 import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/coder/check-edits.ts";
-import { type LineRange, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import {
+  type LineRange,
+  SHORT_FILE,
+  showAround,
+  showFile,
+  splitBudget,
+} from "../../domain/coder/file-excerpts.ts";
 import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
@@ -106,8 +112,6 @@ export function showFailedEdits(
     .join("\n\n");
 }
 
-/** A file up to this is shown whole: pieces of it would say less for nearly as much. */
-const SHORT_FILE = 2_500;
 /** Lines on either side of a change, and of a line that a report names. */
 const AROUND = 4;
 

@@ -237,7 +237,7 @@ export function meantLines(
 const LONGEST_CHANGE = 40;
 const CHANGE_ENDS = { first: 24, last: 10 };
 
-/** Where what edits wrote stands in a file by now, as far as it is found there. */
+/** The lines of a file that edits wrote, as far as they are found in it now. */
 export function changedRanges(commands: readonly PatchCommand[], path: string, text: string): LineRange[] {
   const lines = text.split("\n").map((line) => line.trim());
   return commands

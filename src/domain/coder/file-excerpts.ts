@@ -311,7 +311,7 @@ export function showFile(path: string, text: string, request: ShowFile): string 
 /** Lines on either side of one that matters in a file which its reader has seen before. */
 const AROUND_LINE = 20;
 /** A file up to this is shown whole instead: pieces of it would say less for nearly as much. */
-const SHORT_FILE = 2_500;
+export const SHORT_FILE = 2_500;
 
 /** A file around some of its lines; without any, as far as the limit goes. */
 export function showAround(path: string, text: string, around: readonly number[], limit: number): string {

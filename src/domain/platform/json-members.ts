@@ -35,7 +35,7 @@ function endOfText(json: string, from: number): number {
 const MOST_OF_AN_EVENT = 50_000;
 const MOST_FIELDS = 1_000;
 
-/** What a service posted as JSON; undefined where it is none, or has more values than any event. */
+/** A service's event, posted as JSON; undefined where the text is no JSON or has more values than any event. */
 export function parseEvent(json: string): unknown {
   if (hasMoreMembers(json, MOST_OF_AN_EVENT)) return undefined;
   try {
@@ -45,7 +45,7 @@ export function parseEvent(json: string): unknown {
   }
 }
 
-/** What a service posted as a form; null where it has more fields than any of theirs. */
+/** A service's event, posted as a form; null where the form has more fields than any event. */
 export function parseEventForm(text: string): URLSearchParams | null {
   let at = text.indexOf("&");
   for (let fields = 1; at !== -1; fields += 1) {
