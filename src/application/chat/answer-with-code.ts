@@ -104,6 +104,7 @@ export async function openBench(
     found !== null && none?.notChecked !== "never"
       ? createProjectChecks({
           checks: found.ok ? found.checks : [],
+          ...(found.ok && { missing: found.missing }),
           ...(none !== undefined && { none }),
           install: found.install,
           settings,

@@ -259,7 +259,13 @@ export interface OpenChecksDeps {
 }
 
 export type FoundChecks =
-  | { readonly ok: true; readonly checks: readonly ProjectCheck[]; readonly install: string | null }
+  | {
+      readonly ok: true;
+      readonly checks: readonly ProjectCheck[];
+      /** Commands of further checks, whose dependencies are not installed. */
+      readonly missing: readonly string[];
+      readonly install: string | null;
+    }
   | {
       readonly ok: false;
       readonly why: WhyNotChecked;
@@ -296,7 +302,8 @@ export function openChecks({ files, settings, memory, now, hasProgram }: OpenChe
     !checks.some((check) => check.kind === "test" && takesFiles(check.runner ?? check.line))
   )
     return none("slow", commands);
-  return { ok: true, checks, install };
+  const missing = found.flatMap((check) => (check.missing === undefined ? [] : [check.command]));
+  return { ok: true, checks, missing, install };
 }
 
 /** The program that a check and every rung below it need, and that is not there; null where one of them may run. */

@@ -68,9 +68,12 @@ function factsOfUnable(
 export function wordStateForCoder(state: ChecksState): string {
   const texts = checksMessagesFor("en");
   if (state.none?.notChecked === "never") return "";
-  if (state.none !== null)
-    return `${texts.state(state)}. If one command line tests this here, write it alone in a section ## Check.`;
+  const quote = (command: string) => `\`${command}\``;
+  if (state.none !== null) {
+    const none = { ...state.none, commands: state.none.commands.map(quote) };
+    return `${texts.state({ ...state, none })}. If one command line tests this here, write it alone in a section ## Check.`;
+  }
   // A full stop right behind `go test ./...` would read as a part of it.
-  const checks = state.checks.map((check) => ({ ...check, command: `\`${check.command}\`` }));
+  const checks = state.checks.map((check) => ({ ...check, command: quote(check.command) }));
   return `After the patch these run by themselves, so do not run them: ${texts.state({ ...state, checks })}.`;
 }

@@ -18,6 +18,7 @@ import { createTestCounter, failingOutput } from "../../domain/checks/read-resul
 import { proofSeconds } from "../../domain/checks/test-proofs.ts";
 import {
   type AskedFor,
+  type CheckBeside,
   type CheckResult,
   type ChecksFacts,
   type Judgement,
@@ -159,7 +160,7 @@ export async function judgeDraft(
     : null;
   // A package that the draft's commands installed may be the missing one: all tests are asked.
   if (early !== null && isRedEarly(early.judgement) && traces.length === 0)
-    return toEarlyJudgement(early, commands, parts.settings.timeout);
+    return toEarlyJudgement(early, parts);
 
   const before = { attempt, command: commands.join(", "), of: null };
   const baseline = await watchRun(parts, before, () => pending);
@@ -265,6 +266,7 @@ export async function judgeDraft(
   if (proofs?.isBlind === true && !fresh && runs.some(({ overBuilt }) => overBuilt === true))
     return judgeDraft(parts, draft, attempt, { fresh: true });
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
+  const beside = findBeside(facts, results);
   const wasGreen = (command: string) =>
     baseline.results.some((one) => one.command === command && one.state === "green");
   const newlyRed = results.flatMap(({ state, command }) =>
@@ -280,6 +282,7 @@ export async function judgeDraft(
   return {
     facts: {
       ...facts,
+      ...(beside.length > 0 && { beside }),
       ...(newlyRed.length > 0 && { newlyRed }),
       ...(named.length > 0 && { namesChanged: named }),
       ...(rungs.length > 0 && { rungs }),
@@ -341,11 +344,18 @@ function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
 
 function toEarlyJudgement(
   { judgement, results, runs, flaky }: AffectedJudgement,
-  commands: readonly string[],
-  seconds: number,
+  { checks, settings }: JudgeDraftDeps,
 ): DraftJudgement {
-  const facts = toChecksFacts(judgement, { commands, isFlaky: flaky.length > 0, results, seconds });
-  return { facts: { ...facts, commands, ...(flaky.length > 0 && { flaky }) }, runs };
+  const commands = checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
+  const beside = checks.flatMap(({ kind, command }) =>
+    kind === "test" ? [] : [{ command, state: "not-run" as const }],
+  );
+  const isFlaky = flaky.length > 0;
+  const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: settings.timeout });
+  return {
+    facts: { ...facts, commands, ...(beside.length > 0 && { beside }), ...(isFlaky && { flaky }) },
+    runs,
+  };
 }
 
 /** The affected tests are the only judge, where all of them take too long. */
@@ -360,8 +370,7 @@ async function judgeAlone(
 ): Promise<DraftJudgement> {
   const { alone, check, draft, affected } = given;
   const { judgement, results, checks } = alone;
-  const commands = parts.checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
-  const { facts, runs } = toEarlyJudgement(alone, commands, parts.settings.timeout);
+  const { facts, runs } = toEarlyJudgement(alone, parts);
   const record = recallChecks(parts.memory, parts.checks);
   const affectedOnly = {
     files: alone.files,
@@ -507,6 +516,25 @@ function settleAll(
     results: settled.map(({ result }) => result),
     isFlaky: settled.some(({ isFlaky }) => isFlaky),
   };
+}
+
+/** Every check but the one whose result the verdict tells. A change for the worse names its checks itself. */
+function findBeside({ verdict }: ChecksFacts, results: readonly CheckResult[]): CheckBeside[] {
+  if (verdict === "worse" || verdict === "unknown" || verdict === "not-checked") return [];
+  const ran = results.filter(({ state }) => state !== "cannot-run");
+  const tests = ran.filter(({ kind }) => kind === "test");
+  const leading = tests.find((one) => one.results !== null) ?? tests[0] ?? ran[0];
+  return results.flatMap((one) =>
+    one === leading
+      ? []
+      : [
+          {
+            command: one.command,
+            state: one.state,
+            ...(one.results !== null && { counts: one.results.counts }),
+          },
+        ],
+  );
 }
 
 /** No test of it could be set up. */

@@ -3,6 +3,7 @@ import { isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks
 import { failingOutput } from "../../domain/checks/read-results.ts";
 import {
   type AskedFor,
+  type CheckBeside,
   type CheckResult,
   type ChecksFacts,
   notChecked,
@@ -87,7 +88,7 @@ function wordWhatIsRed(facts: ChecksFacts): string {
     default:
       return unended === undefined
         ? "The project's own checks are worse than before your change."
-        : `With your change these checks did not end in ${unended.seconds} seconds, and before it they did: ${unended.commands.join(", ")}.`;
+        : `With your change these checks did not end in ${unended.seconds} seconds, and before it they did: ${unended.commands.map((command) => `\`${command}\``).join(", ")}.`;
   }
 }
 
@@ -98,6 +99,8 @@ function checkCommandLine({ command }: CheckRun, checks: readonly ProjectCheck[]
 export interface ProjectChecksDeps {
   /** Of `openChecks`; none where `none` says why. */
   readonly checks: readonly ProjectCheck[];
+  /** Commands of further checks that cannot run here, which the facts name. */
+  readonly missing?: readonly string[];
   /** The facts of a change that no check of the project judges. */
   readonly none?: ChecksFacts;
   /** The command that installs what the checks need, for whoever is told that they cannot run. */
@@ -207,11 +210,13 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
       isOpen && proposed !== null
         ? await judgeByProposed({ ...parts, asked }, draft, attempt, { own, proposed })
         : own;
-    const { install } = parts;
-    const facts =
+    const { install, missing = [] } = parts;
+    const facts: ChecksFacts =
       judged.facts.notChecked === "cannot-run" && install != null && judged.facts.install === undefined
         ? { ...judged.facts, install }
-        : judged.facts;
+        : judged.facts.notChecked === null && missing.length > 0
+          ? { ...judged.facts, beside: [...(judged.facts.beside ?? []), ...missing.map(toUnable)] }
+          : judged.facts;
     const verdict = shortVerdict(facts, sentBack);
     // To write a failing test may be just what was asked for, and what was red before may be another matter: both go back once.
     if (goesBackOnce(facts)) sentBack = true;
@@ -257,6 +262,10 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     isCheck: (command) => parts.none === undefined && isKnownCheck(command, checks),
     covers: (command) => checks.some((check) => command === check.command || command === check.line),
   };
+}
+
+function toUnable(command: string): CheckBeside {
+  return { command, state: "cannot-run" };
 }
 
 /** A change of more files is measured anew. */

@@ -2,16 +2,20 @@ import { isTestPath } from "./find-checks.ts";
 import type { NewTests } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 
-/** How many of these tests pass over the old code; null where it does not say. */
+/** What becomes of these tests over the old code; null where it does not say. */
 export function countProofs(names: readonly string[], old: readonly CheckResult[]): NewTests | null {
   if (old.some(({ kind, state, results }) => kind === "test" && state === "green" && results === null))
     return null;
-  const passes = (name: string) => old.some(({ results }) => results?.tests.get(name) === "pass");
+  const outcome = (name: string) => old.map(({ results }) => results?.tests.get(name)).find((one) => one);
+  const absent = names.filter((name) => [undefined, "error", "skip"].includes(outcome(name)));
+  // Where only failures are named, a test that is not may have passed; where all is green, it was not asked for.
+  const isVague = old.some(({ state, results }) => state === "green" || results?.listed === "failed");
+  if (absent.length > 0 && isVague) return null;
   const isEndless = old.some(({ state }) => state === "timed-out");
   return {
     count: names.length,
-    passWithout: names.filter(passes).length,
-    ...(isEndless && { isEndless }),
+    passWithout: names.filter((name) => outcome(name) === "pass").length,
+    ...(isEndless ? { isEndless } : absent.length > 0 && { cannotRun: absent.length }),
   };
 }
 

@@ -15,6 +15,8 @@ export interface NewTests {
   readonly count: number;
   /** They pass there as well, and so show nothing of the change. */
   readonly passWithout: number;
+  /** They cannot be loaded or compiled there, which shows less than a failure; absent where there are none. */
+  readonly cannotRun?: number;
   /** They had not ended there in several times their usual time. */
   readonly isEndless?: true;
 }

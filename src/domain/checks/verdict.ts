@@ -458,12 +458,29 @@ export type WhyNotChecked =
   | "blind"
   | "aborted";
 
+/** `red` is as before: what got worse is said by the verdict. */
+export interface CheckBeside {
+  readonly command: string;
+  readonly state: CheckResult["state"] | "not-run";
+  readonly counts?: TestCounts;
+}
+
+/** The commands whose result the verdict and the counts tell. */
+export function leadingCommands({
+  commands,
+  beside = [],
+}: Pick<ChecksFacts, "commands" | "beside">): string[] {
+  return commands.filter((command) => !beside.some((one) => one.command === command));
+}
+
 /** The facts about checks in a report: which ran, and what they showed. */
 export interface ChecksFacts extends Judgement {
   /** It was red before, is so still, and its output names these files that the draft changed. */
   readonly namesChanged?: readonly string[];
   /** As people type them. */
   readonly commands: readonly string[];
+  /** The checks beside the one whose tests are counted, each with its own result; absent in facts of older versions. */
+  readonly beside?: readonly CheckBeside[];
   /** A red result was run again and was another one. */
   readonly isFlaky: boolean;
   /** Checks that ended before the change, and over it not within the limit. */

@@ -1,7 +1,15 @@
 import { expect, test } from "bun:test";
 import { wordStateForCoder } from "../../../src/application/checks/checks-state.ts";
+import { notChecked } from "../../../src/domain/checks/verdict.ts";
 
 test("a command that ends with points is told apart from the sentence around it", () => {
   const checks = ["go test ./...", "ruff check ."].map((command) => ({ command, result: null }));
   expect(wordStateForCoder({ checks, none: null })).toEndWith("`go test ./...`; `ruff check .`.");
+});
+
+test("a command that cannot run is told apart as well", () => {
+  const none = notChecked("cannot-run", ["go test ./..."]);
+  expect(wordStateForCoder({ checks: [], none })).toStartWith(
+    "Not checked: `go test ./...` cannot run here; ",
+  );
 });

@@ -95,6 +95,12 @@ describe.if(confines)("a draft over a green project", () => {
     expect(line(result)).toBe("make test: 2 passed");
   });
 
+  test("with a linter names that as well, with its own result", async () => {
+    bench.write("Makefile", ".PHONY: test lint\ntest:\n\t@sh run.sh\nlint:\n\t@grep -q one code\n");
+    const result = await judged(checksWith(), edit("update", "code", "one two three\n"));
+    expect(line(result)).toBe("make test: 2 passed, make lint green");
+  });
+
   test("that breaks a test is red, and the coder is told which and how", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one\n"));
     expect(result).toMatchObject({

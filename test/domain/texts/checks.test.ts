@@ -51,3 +51,57 @@ test("weakened tests, flaky checks and the names of what is worse are said", () 
   expect(checksMessagesFor("ja").remarks(facts)).toHaveLength(3);
   expect(checksMessagesFor("en").remarks(green)).toEqual([]);
 });
+
+test("new tests that pass without the change guard what worked, unless all of them do", () => {
+  const said = (newTests: NonNullable<ChecksFacts["newTests"]>) =>
+    (["en", "ja"] as const).map((locale) => checksMessagesFor(locale).remarks({ ...green, newTests })[0]);
+  expect(said({ count: 3, passWithout: 2 })).toEqual([
+    "3 new tests; without the change 1 fails, 2 pass (they guard what already worked).",
+    "新しいテスト 3 件は、変更がなければ 1 件失敗、2 件成功します（成功する分は元の動作を守るテストです）。",
+  ]);
+  expect(said({ count: 2, passWithout: 1 })[0]).toBe(
+    "2 new tests; without the change 1 fails, 1 passes (it guards what already worked).",
+  );
+  expect(said({ count: 2, passWithout: 2 })).toEqual([
+    "2 new tests, all pass without the change as well: they show nothing of it.",
+    "新しいテスト 2 件は、変更がなくてもすべて成功します（変更を確かめていません）。",
+  ]);
+  expect(said({ count: 1, passWithout: 1 })[0]).toBe(
+    "1 new test, passes without the change as well: it shows nothing of it.",
+  );
+  expect(said({ count: 3, passWithout: 0 })[0]).toBe("3 new tests, all fail without the change");
+  expect(said({ count: 1, passWithout: 0, cannotRun: 1 })).toEqual([
+    "1 new test, cannot run without the change",
+    "新しいテスト 1 件は、変更がなければ実行できません",
+  ]);
+  expect(said({ count: 3, passWithout: 1, cannotRun: 1 })[0]).toBe(
+    "3 new tests; without the change 1 fails, 1 cannot run, 1 passes (it guards what already worked).",
+  );
+  expect(said({ count: 1, passWithout: 0, isEndless: true })[0]).toBe(
+    "1 new test; without the change it does not end",
+  );
+});
+
+test("every check that ran is named with its own result", () => {
+  const facts: ChecksFacts = {
+    ...green,
+    commands: ["npm test", "npm run lint"],
+    newPassing: ["a"],
+    beside: [
+      { command: "npm run lint", state: "green" },
+      { command: "pytest", state: "green", counts: { passed: 12, failed: 0, skipped: 0 } },
+      { command: "ruff check .", state: "cannot-run" },
+      { command: "tsc", state: "red" },
+      { command: "knip", state: "not-run" },
+    ],
+  };
+  expect(checksMessagesFor("en").headline(facts)).toBe(
+    "npm test 426 passed (1 new), npm run lint green, pytest 12 passed, ruff check . cannot run here, tsc red as before, knip not run",
+  );
+  expect(checksMessagesFor("ja").headline(facts)).toBe(
+    "npm test 426 件成功（新規 1 件）、npm run lint 成功、pytest 12 件成功、ruff check . 実行不可、tsc 変更前と同じ失敗、knip 未実行",
+  );
+  expect(checksMessagesFor("en").line({ ...facts, beside: facts.beside!.slice(0, 1) })).toBe(
+    "npm test: 426 passed, npm run lint green",
+  );
+});

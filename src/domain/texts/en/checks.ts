@@ -1,10 +1,12 @@
 import type { TestCounts } from "../../checks/test-results.ts";
 import {
+  type CheckBeside,
   type CheckResult,
   type ChecksFacts,
   failingTests,
   helpfulInstall,
   type KnownCheck,
+  leadingCommands,
   newlyRedCase,
   type WhyNotChecked,
 } from "../../checks/verdict.ts";
@@ -187,15 +189,54 @@ function notWhole({ affectedOnly: part }: ChecksFacts): string {
 /** `3 new tests, all fail without the change`. */
 function newTests({ newTests: proof }: ChecksFacts): string[] {
   if (proof === undefined) return [];
-  const { count, passWithout } = proof;
+  const { count, passWithout, cannotRun = 0, isEndless = false } = proof;
   const all = count === 1 ? "1 new test" : `${count} new tests`;
-  if (passWithout > 0)
-    return passWithout === 1
-      ? [`1 of ${all} passes without the change as well: it shows nothing of it.`]
-      : [`${passWithout} of ${all} pass without the change as well: they show nothing of it.`];
-  if (proof.isEndless === true)
+  if (passWithout === count)
+    return [
+      count === 1
+        ? `${all}, passes without the change as well: it shows nothing of it.`
+        : `${all}, all pass without the change as well: they show nothing of it.`,
+    ];
+  if (passWithout === 0 && isEndless)
     return [`${all}; without the change ${count === 1 ? "it does" : "they do"} not end`];
-  return [count === 1 ? `${all}, fails without the change` : `${all}, all fail without the change`];
+  if (cannotRun === count)
+    return [
+      count === 1 ? `${all}, cannot run without the change` : `${all}, none can run without the change`,
+    ];
+  if (passWithout + cannotRun === 0)
+    return [count === 1 ? `${all}, fails without the change` : `${all}, all fail without the change`];
+  const failing = count - passWithout - cannotRun;
+  const fails = isEndless ? "does not end" : "fails";
+  const fail = isEndless ? "do not end" : "fail";
+  const parts = [
+    ...(failing === 0 ? [] : [`${failing} ${failing === 1 ? fails : fail}`]),
+    ...(cannotRun === 0 ? [] : [`${cannotRun} cannot run`]),
+    ...(passWithout === 0
+      ? []
+      : [
+          passWithout === 1
+            ? "1 passes (it guards what already worked)"
+            : `${passWithout} pass (they guard what already worked)`,
+        ]),
+  ];
+  return [`${all}; without the change ${parts.join(", ")}.`];
+}
+
+const WORD_BESIDE: Readonly<Record<CheckBeside["state"], string>> = {
+  green: "green",
+  red: "red as before",
+  "timed-out": "did not end",
+  "cannot-run": "cannot run here",
+  "not-run": "not run",
+};
+
+/** `, ruff check . green`: the checks beside the one that the line is about. */
+function beside({ beside: others = [] }: ChecksFacts): string {
+  return others
+    .map(({ command, state, counts: own }) =>
+      own === undefined ? `, ${command} ${WORD_BESIDE[state]}` : `, ${command} ${counts(own)}`,
+    )
+    .join("");
 }
 
 /** Texts about the result of the project's checks on a change. Nothing here ends in a newline. */
@@ -227,13 +268,13 @@ export const checksTexts = {
     const green = facts.counts === null && facts.verdict === "same" ? ["green"] : [];
     const part = facts.affectedOnly;
     const affected = part === undefined ? [] : [`affected tests only (${part.files} of ${part.of} files)`];
-    return `${facts.commands.join(", ")}: ${[...counted, ...green, ...said, ...affected, ...rungs(facts)].join(", ")}${notWhole(facts)}`;
+    return `${leadingCommands(facts).join(", ")}: ${[...counted, ...green, ...said, ...affected, ...rungs(facts)].join(", ")}${notWhole(facts)}${beside(facts)}`;
   },
   /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
   headline: (facts: ChecksFacts): string => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
     if (facts.notChecked !== null) return `NOT CHECKED: ${whyNot(facts)}`;
-    const by = `${facts.commands.join(", ")}${facts.proposed === undefined ? "" : " (the coder's own check)"}`;
+    const by = `${leadingCommands(facts).join(", ")}${facts.proposed === undefined ? "" : " (the coder's own check)"}`;
     const { newPassing = [], mended, redBefore = [] } = facts;
     switch (facts.verdict) {
       case "same":
@@ -250,14 +291,14 @@ export const checksTexts = {
         const unable = facts.counts?.unable ?? 0;
         const apart = unable > 0 ? `, ${unable} cannot run here` : "";
         const red = `${apart}${redBefore.length > 0 ? `, ${redBefore.length} red before and still red` : ""}`;
-        return `${by} ${passed}${more.length > 0 ? ` (${more.join(", ")})` : ""}${red}${notWhole(facts)}`;
+        return `${by} ${passed}${more.length > 0 ? ` (${more.join(", ")})` : ""}${red}${notWhole(facts)}${beside(facts)}`;
       }
       case "red-before":
-        return `${by} was red before and still is${redBefore.length > 0 ? ` (${redBefore.length} fail)` : ""}, nothing is worse`;
+        return `${by} was red before and still is${redBefore.length > 0 ? ` (${redBefore.length} fail)` : ""}, nothing is worse${beside(facts)}`;
       case "still-red":
-        return `${by} ${stillRed(facts)}`;
+        return `${by} ${stillRed(facts)}${beside(facts)}`;
       case "new-failing":
-        return `${by} ${facts.newFailing.length} new and failing`;
+        return `${by} ${facts.newFailing.length} new and failing${beside(facts)}`;
       case "doubtful":
         return (facts.testRunLines ?? []).length === 0
           ? `${by} DOUBTFUL: ${rewritten(facts)}`

@@ -1,10 +1,12 @@
 import type { TestCounts } from "../../checks/test-results.ts";
 import {
+  type CheckBeside,
   type CheckResult,
   type ChecksFacts,
   failingTests,
   helpfulInstall,
   type KnownCheck,
+  leadingCommands,
   newlyRedCase,
   type WhyNotChecked,
 } from "../../checks/verdict.ts";
@@ -160,13 +162,37 @@ function notWhole({ affectedOnly: part }: ChecksFacts): string {
 
 function newTests({ newTests: proof }: ChecksFacts): string[] {
   if (proof === undefined) return [];
-  const { count, passWithout } = proof;
-  if (passWithout > 0)
-    return [
-      `新しいテスト ${count} 件のうち ${passWithout} 件は変更がなくても成功します（変更を確かめていません）。`,
-    ];
-  if (proof.isEndless === true) return [`新しいテスト ${count} 件は、変更がなければ終わりません`];
-  return [`新しいテスト ${count} 件は、変更がなければすべて失敗します`];
+  const { count, passWithout, cannotRun = 0, isEndless = false } = proof;
+  const all = `新しいテスト ${count} 件は、`;
+  const every = count === 1 ? "" : "すべて";
+  if (passWithout === count) return [`${all}変更がなくても${every}成功します（変更を確かめていません）。`];
+  if (passWithout === 0 && isEndless) return [`${all}変更がなければ終わりません`];
+  if (cannotRun === count) return [`${all}変更がなければ実行できません`];
+  if (passWithout + cannotRun === 0) return [`${all}変更がなければすべて失敗します`];
+  const failing = count - passWithout - cannotRun;
+  const parts = [
+    ...(failing === 0 ? [] : [`${failing} 件${isEndless ? "終わらず" : "失敗"}`]),
+    ...(cannotRun === 0 ? [] : [`${cannotRun} 件実行不可`]),
+    ...(passWithout === 0 ? [] : [`${passWithout} 件成功`]),
+  ];
+  const guards = passWithout === 0 ? "となります" : "します（成功する分は元の動作を守るテストです）";
+  return [`${all}変更がなければ ${parts.join("、")}${guards}。`];
+}
+
+const WORD_BESIDE: Readonly<Record<CheckBeside["state"], string>> = {
+  green: "成功",
+  red: "変更前と同じ失敗",
+  "timed-out": "終わらず",
+  "cannot-run": "実行不可",
+  "not-run": "未実行",
+};
+
+function beside({ beside: others = [] }: ChecksFacts): string {
+  return others
+    .map(({ command, state, counts: own }) =>
+      own === undefined ? `、${command} ${WORD_BESIDE[state]}` : `、${command} ${counts(own)}`,
+    )
+    .join("");
 }
 
 export const checksTexts: typeof englishChecksTexts = {
@@ -196,12 +222,12 @@ export const checksTexts: typeof englishChecksTexts = {
     const green = facts.counts === null && facts.verdict === "same" ? ["成功"] : [];
     const part = facts.affectedOnly;
     const affected = part === undefined ? [] : [`関係するテストのみ（${part.of} ファイル中 ${part.files}）`];
-    return `${facts.commands.join("、")}: ${[...counted, ...green, ...said, ...affected, ...rungs(facts)].join("、")}${notWhole(facts)}`;
+    return `${leadingCommands(facts).join("、")}: ${[...counted, ...green, ...said, ...affected, ...rungs(facts)].join("、")}${notWhole(facts)}${beside(facts)}`;
   },
   headline: (facts) => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
     if (facts.notChecked !== null) return `チェックなし: ${whyNot(facts)}`;
-    const by = `${facts.commands.join("、")}${facts.proposed === undefined ? "" : "（コーダーが提案したチェック）"}`;
+    const by = `${leadingCommands(facts).join("、")}${facts.proposed === undefined ? "" : "（コーダーが提案したチェック）"}`;
     const { newPassing = [], mended, redBefore = [] } = facts;
     switch (facts.verdict) {
       case "same":
@@ -218,14 +244,14 @@ export const checksTexts: typeof englishChecksTexts = {
         const unable = facts.counts?.unable ?? 0;
         const apart = unable > 0 ? `、${unable} 件はここでは実行不可` : "";
         const red = `${apart}${redBefore.length > 0 ? `、変更前からの失敗 ${redBefore.length} 件はそのまま` : ""}`;
-        return `${by} ${passed}${more.length > 0 ? `（${more.join("、")}）` : ""}${red}${notWhole(facts)}`;
+        return `${by} ${passed}${more.length > 0 ? `（${more.join("、")}）` : ""}${red}${notWhole(facts)}${beside(facts)}`;
       }
       case "red-before":
-        return `${by} は変更前から失敗しており、今も失敗しています（悪化なし）`;
+        return `${by} は変更前から失敗しており、今も失敗しています（悪化なし）${beside(facts)}`;
       case "still-red":
-        return `${by} ${stillRed(facts)}`;
+        return `${by} ${stillRed(facts)}${beside(facts)}`;
       case "new-failing":
-        return `${by} 新しいテスト ${facts.newFailing.length} 件が失敗`;
+        return `${by} 新しいテスト ${facts.newFailing.length} 件が失敗${beside(facts)}`;
       case "doubtful":
         return (facts.testRunLines ?? []).length === 0
           ? `${by} 要確認: 期待する内容が変わったテスト ${facts.rewritten?.length ?? 0} 件: ${names(facts.rewritten ?? [])}`
