@@ -268,7 +268,7 @@ export const chatTexts = {
       case "local":
         return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
       case "unpriced":
-        return `Nobody said what ${model ?? ""} costs, so the budget does not count it: add it to budget.prices.`;
+        return `The price of ${model ?? ""} is unknown, so the budget does not count it: add it to budget.prices.`;
     }
   },
   stoodIn: ({ asked, answered, model, code }: StandInWords): string =>

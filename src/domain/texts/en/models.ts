@@ -85,8 +85,7 @@ export const modelsTexts = {
     scripted: (file: string) => `answers from ${file}`,
     checkTimeout: "no answer in time",
     /** A budget is set, and nobody knows what this model costs. */
-    priceUnknown: (model: string) =>
-      `the price of ${model} is unknown: it does not count against budget.daily`,
+    priceUnknown: (model: string) => `the price of ${model} is unknown: it is not used while a budget is set`,
     setPrice: (model: string) => `set budget.prices: { "${model}": { input: …, output: …, cached: … } }`,
   },
 };

@@ -219,7 +219,7 @@ export const chatTexts: typeof englishChatTexts = {
       case "local":
         return `今日の予算を使い切ったため、ローカルのモデル（${model ?? ""}）が答えました（${facts}）。`;
       case "unpriced":
-        return `${model ?? ""} の価格が分からないため、予算に数えていません。budget.prices に書いてください。`;
+        return `${model ?? ""} の料金が不明なため、予算に数えていません。budget.prices に設定してください。`;
     }
   },
   stoodIn: ({ asked, answered, model, code }) =>

@@ -72,7 +72,7 @@ export const modelsTexts: typeof englishModelsTexts = {
     pulled: "取得済み",
     scripted: (file) => `${file} から回答`,
     checkTimeout: "時間内に応答なし",
-    priceUnknown: (model) => `${model} の料金が不明なため、budget.daily に算入されません`,
+    priceUnknown: (model) => `${model} の料金が不明なため、予算を設定している間は使われません`,
     setPrice: (model) =>
       `budget.prices: { "${model}": { input: …, output: …, cached: … } } を設定してください`,
   },
