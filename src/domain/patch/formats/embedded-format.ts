@@ -65,18 +65,26 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
 }
 
-/** `indexOf` that remembers: asked for positions that grow, it goes through the text once. */
-export function createFinder(text: string, needle: string): (from: number) => number {
+/**
+ * `indexOf` that remembers: asked for positions that grow, it goes through the text once. Several needles in one pattern
+ * are found in one go; the pattern is global and the finder's own.
+ */
+export function createFinder(text: string, needle: string | RegExp): (from: number) => number {
   let askedFrom = 0;
   let found = -2;
   return (from) => {
     const known = found !== -2 && askedFrom <= from && (found === -1 || from <= found);
     if (!known) {
       askedFrom = from;
-      found = text.indexOf(needle, from);
+      found = typeof needle === "string" ? text.indexOf(needle, from) : searchFrom(text, needle, from);
     }
     return found;
   };
+}
+
+function searchFrom(text: string, pattern: RegExp, from: number): number {
+  pattern.lastIndex = from;
+  return pattern.exec(text)?.index ?? -1;
 }
 
 /** Only as far back as a mark can reach. */

@@ -166,9 +166,7 @@ function dedentLine(text: string, from: number, next: number, columns: number): 
 /** How far blocks and raw patches reach. */
 export function createMeasure(text: string) {
   const extentOf = createExtents(text);
-  const stops = ["\n```", "\n~~~", "\n*** Begin Patch", "\n<<<<<<< SEARCH", "\n<!--"].map((stop) =>
-    createFinder(text, stop),
-  );
+  const nextStop = createFinder(text, /\n(?:```|~~~|\*\*\* Begin Patch|<<<<<<< SEARCH|<!--)/g);
   // Looking ahead for a better end is paid from this, so that no text makes it quadratic.
   let budget = 4 * text.length;
 
@@ -198,12 +196,8 @@ export function createMeasure(text: string) {
       const found = extentOf(format, from);
       if (found !== undefined) return found;
       if (format.runsToEnd) return text.length;
-      let end = text.length;
-      for (const next of stops) {
-        const stop = next(lineEnd);
-        if (stop !== -1) end = Math.min(end, stop + 1);
-      }
-      return end;
+      const stop = nextStop(lineEnd);
+      return stop === -1 ? text.length : stop + 1;
     },
   };
 }
