@@ -16,7 +16,7 @@ import {
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
 import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { ProjectFiles, SeenBytes } from "../ports/coder.ts";
 import type { RecentFile } from "./job-history.ts";
 import { relatedCode } from "./related-code.ts";
 
@@ -172,7 +172,8 @@ function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRe
     : goesOn(guess)
       ? Math.min(guess.budget, REFERS.test(guess.request) ? LOOKED_UP : BESIDE_CHANGED)
       : guess.budget;
-  const picked = terms.length === 0 ? [] : pick(rankByTerms(project, guess, { terms, textOf }), budget);
+  const seen: SeenBytes = new Map();
+  const picked = terms.length === 0 ? [] : pick(rankByTerms(project, guess, { terms, textOf, seen }), budget);
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const related = relatedCode(project, {
     terms: guess.terms,
@@ -186,6 +187,7 @@ function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRe
     ],
     paths: guess.paths,
     textOf,
+    seen,
     budget: Math.min(RELATED, budget / 4),
   });
   const shown = showBest(picked, { terms, textOf, budget, also: (path) => related.get(path) ?? [] });
@@ -200,13 +202,14 @@ const MOST_HOLDERS = 24;
 function rankByTerms(
   project: Pick<ProjectFiles, "find">,
   { request, called, changed, paths }: GuessRequest,
-  { terms, textOf }: Pick<Showing, "terms" | "textOf">,
+  { terms, textOf, seen }: Pick<Showing, "terms" | "textOf"> & { readonly seen: SeenBytes },
 ): RankedFile[] {
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const { hits, searched } = project.find(
     byPlausibility(paths, terms).filter((path) => !known.has(path)),
     terms.map(({ kind, spellings }) => ({ spellings, anyCase: kind === "word" })),
     SEARCH_MS,
+    seen,
   );
   const ranking = { request, terms, hits, searched };
   const ranked = rankFiles(ranking);
@@ -442,8 +445,9 @@ function repositoryMap(
   { request, shown, limit }: MapRequest,
 ): string {
   const words = new Set((request.toLowerCase().match(/[a-z0-9]{3,}/g) ?? []).slice(0, 200));
+  const rankOf = createPathRank(words);
   const ranked = paths
-    .map((path, at) => ({ path, at, rank: rankOf(path, words) }))
+    .map((path, at) => ({ path, at, rank: rankOf(path) }))
     .sort((a, b) => b.rank - a.rank || a.at - b.at);
   const lines: string[] = [];
   let left = limit;
@@ -464,12 +468,24 @@ function repositoryMap(
   return lines.join("\n");
 }
 
-function rankOf(path: string, words: ReadonlySet<string>): number {
-  const parts = path.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [];
-  const shared = parts.filter((part) => words.has(part)).length;
-  return (
-    shared * 3 + (SOURCE.test(path) ? 2 : 0) - (/(?:^|\/)(?:tests?|spec|fixtures|docs)\//.test(path) ? 1 : 0)
-  );
+/** Paths come folder by folder, so that a folder's own share is counted once for its files. */
+function createPathRank(words: ReadonlySet<string>): (path: string) => number {
+  const shared = (part: string): number => {
+    let count = 0;
+    for (const word of part.toLowerCase().match(/[a-z0-9]{3,}/g) ?? []) if (words.has(word)) count++;
+    return count * 3;
+  };
+  let last = { folder: "", rank: 0 };
+  return (path) => {
+    const slash = path.lastIndexOf("/") + 1;
+    const folder = path.slice(0, slash);
+    if (folder !== last.folder) {
+      const isBeside = /(?:^|\/)(?:tests?|spec|fixtures|docs)\//.test(folder);
+      last = { folder, rank: shared(folder) - (isBeside ? 1 : 0) };
+    }
+    const name = path.slice(slash);
+    return last.rank + shared(name) + (SOURCE.test(name) ? 2 : 0);
+  };
 }
 
 /** By light patterns, in the order of the file: what a reader would look for, not a parse. */
@@ -566,8 +582,12 @@ function wholeProject(
   paths: readonly string[],
   limit: number,
 ): Map<string, string> | null {
-  const wanted = paths.filter((path) => fileKind(path) !== "generated");
-  if (wanted.length > MOST_WHOLE || wanted.length === 0) return null;
+  const wanted: string[] = [];
+  for (const path of paths) {
+    if (fileKind(path) !== "generated") wanted.push(path);
+    if (wanted.length > MOST_WHOLE) return null;
+  }
+  if (wanted.length === 0) return null;
   const shown = new Map<string, string>();
   let left = limit;
   for (const path of wanted) {
@@ -668,7 +688,7 @@ function testsBeside(paths: readonly string[], shown: readonly string[]): string
   const sources = shown.filter((path) => fileKind(path) === "source").slice(0, 2);
   const wanted = new Set(sources.map(stemOf));
   return paths
-    .filter((path) => fileKind(path) === "test" && SOURCE.test(path) && wanted.has(stemOf(path)))
+    .filter((path) => wanted.has(stemOf(path)) && fileKind(path) === "test" && SOURCE.test(path))
     .slice(0, MOST_TESTS_BESIDE);
 }
 

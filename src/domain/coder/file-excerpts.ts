@@ -182,8 +182,15 @@ function pointingTerms(hits: readonly Hit[], terms: readonly Term[], lines: numb
 export function termsIn(text: string, terms: readonly Term[]): number[] {
   const lower = text.toLowerCase();
   const found: number[] = [];
-  for (const [index, { kind, spellings }] of terms.entries())
-    if (spellings.some((one) => (kind === "word" ? lower : text).includes(one))) found.push(index);
+  for (let index = 0; index < terms.length; index++) {
+    const { kind, spellings } = terms[index] as Term;
+    const where = kind === "word" ? lower : text;
+    for (const one of spellings) {
+      if (!where.includes(one)) continue;
+      found.push(index);
+      break;
+    }
+  }
   return found;
 }
 

@@ -91,6 +91,25 @@ export interface IgnoreMatcher {
   has(path: string, isFolder: boolean): boolean;
 }
 
+/** A folder, as far as its entries are concerned. */
+interface IgnorePlace {
+  readonly ignored: boolean;
+  /** The files of rules that speak about the entries, the nearest first: their paths count from there. */
+  readonly ruling: readonly { readonly rules: readonly IgnoreRule[]; readonly from: number }[];
+}
+
+const NO_PLACE: IgnorePlace = { ignored: false, ruling: [] };
+
+/** The last rule that matches decides; a deeper file speaks after a higher one. */
+function isRuledOut(path: string, isFolder: boolean, ruling: IgnorePlace["ruling"]): boolean {
+  for (const { rules, from } of ruling) {
+    const below = from === 0 ? path : path.slice(from);
+    const rule = rules.findLast(({ foldersOnly, matches }) => (isFolder || !foldersOnly) && matches(below));
+    if (rule !== undefined) return !rule.negated;
+  }
+  return false;
+}
+
 export interface IgnoreMatcherOptions {
   /** The text of a file of rules; null where there is no file. */
   readonly read: (path: string) => string | null;
@@ -102,57 +121,36 @@ export interface IgnoreMatcherOptions {
  * the folder do not count, so that a workspace looks the same on every machine.
  */
 export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatcher {
-  const rules = new Map<string, readonly IgnoreRule[]>();
-  const folders = new Map<string, boolean>();
-
   const read = (path: string): readonly IgnoreRule[] => {
     const text = options.read(path);
     return text === null ? [] : parseIgnoreRules(text);
   };
-  const rulesOf = (folder: string): readonly IgnoreRule[] => {
-    const known = rules.get(folder);
+  const rulesOf = (folder: string): readonly IgnoreRule[] =>
+    folder === "" ? [...read(".git/info/exclude"), ...read(".gitignore")] : read(`${folder}/.gitignore`);
+  const places = new Map<string, IgnorePlace>();
+  /** Everything about the entries of a folder that does not depend on their names, asked once a folder. */
+  const placeOf = (folder: string): IgnorePlace => {
+    const known = places.get(folder);
     if (known !== undefined) return known;
-    const found =
-      folder === "" ? [...read(".git/info/exclude"), ...read(".gitignore")] : read(`${folder}/.gitignore`);
-    rules.set(folder, found);
-    return found;
+    const above = folder === "" ? NO_PLACE : placeOf(parentOf(folder));
+    const ignored = folder !== "" && isLeftOut(folder, true, above);
+    const own = ignored || options.includeIgnored ? [] : rulesOf(folder);
+    const place = {
+      ignored,
+      ruling:
+        own.length === 0
+          ? above.ruling
+          : [{ rules: own, from: folder === "" ? 0 : folder.length + 1 }, ...above.ruling],
+    };
+    places.set(folder, place);
+    return place;
   };
-  const ruledBelow = new Map<string, boolean>();
-  /** Whether any rule concerns the entries of a folder: in most folders only the root's rules do. */
-  const isRuled = (folder: string): boolean => {
-    const known = ruledBelow.get(folder);
-    if (known !== undefined) return known;
-    const answer = rulesOf(folder).length > 0 || (folder !== "" && isRuled(parentOf(folder)));
-    ruledBelow.set(folder, answer);
-    return answer;
+  const isLeftOut = (path: string, isFolder: boolean, { ignored, ruling }: IgnorePlace): boolean => {
+    if (ignored || NEVER_IGNORED.test(path.slice(path.lastIndexOf("/") + 1))) return true;
+    return !options.includeIgnored && isRuledOut(path, isFolder, ruling);
   };
-  /** The last rule that matches decides; a deeper file speaks after a higher one. */
-  const ruled = (path: string, isFolder: boolean): boolean => {
-    if (!isRuled(parentOf(path))) return false;
-    const parts = path.split("/");
-    for (let depth = parts.length - 1; depth >= 0; depth--) {
-      const rules = rulesOf(parts.slice(0, depth).join("/"));
-      if (rules.length === 0) continue;
-      const below = parts.slice(depth).join("/");
-      const rule = rules.findLast(({ foldersOnly, matches }) => (isFolder || !foldersOnly) && matches(below));
-      if (rule !== undefined) return !rule.negated;
-    }
-    return false;
-  };
-  const folderIgnored = (path: string): boolean => {
-    const known = folders.get(path);
-    if (known !== undefined) return known;
-    const answer = has(path, true);
-    folders.set(path, answer);
-    return answer;
-  };
-  const has = (path: string, isFolder: boolean): boolean => {
-    if (path === "") return false;
-    const slash = path.lastIndexOf("/");
-    if (NEVER_IGNORED.test(path.slice(slash + 1))) return true;
-    if (slash > 0 && folderIgnored(path.slice(0, slash))) return true;
-    return !options.includeIgnored && ruled(path, isFolder);
-  };
+  const has = (path: string, isFolder: boolean): boolean =>
+    path !== "" && isLeftOut(path, isFolder, placeOf(parentOf(path)));
   return { has };
 }
 

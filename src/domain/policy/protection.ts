@@ -55,7 +55,12 @@ export function createProtection({
   caseInsensitive,
   ownPaths,
 }: ProtectionDeps): Protection {
-  const compiled = patterns.map((pattern) => ({ pattern, matches: compile(pattern, { caseInsensitive }) }));
+  const compiled = patterns.map((pattern) => ({
+    pattern,
+    matches: compile(pattern, { caseInsensitive }),
+    // No path with a folder in it matches such a pattern, and without one the path is the name.
+    ofNames: isPlainGlob(pattern),
+  }));
   // The paths of a large change come folder by folder.
   let last: { readonly folder: string; readonly protecting: number } | null = null;
   const protectingFolder = (folder: string) => {
@@ -72,9 +77,9 @@ export function createProtection({
       const name = path.slice(slash + 1);
       const byFolder = slash < 0 ? -1 : protectingFolder(path.slice(0, slash));
       const isTemplate = TEMPLATE.test(name);
-      const found = compiled.find(({ pattern, matches }, index) => {
+      const found = compiled.find(({ pattern, matches, ofNames }, index) => {
         const spared = isTemplate && FOR_ENVIRONMENT_FILES.test(pattern);
-        return (!spared && (matches(path) || matches(name))) || index === byFolder;
+        return (!spared && (matches(name) || (!ofNames && matches(path)))) || index === byFolder;
       });
       return found?.pattern ?? null;
     },
