@@ -56,17 +56,31 @@ const coverageIn = (part: string) =>
   isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`];
 /** By night a test that fails once has failed. By day a few that other tests may have disturbed get a second run, alone. */
 const MOST_RUN_AGAIN = process.env.PICOCLAW_TEST_NIGHTLY ? 0 : 3;
-/** The suites by what they ask of the machine, and in how many processes each is run. */
-const SUITES: readonly { readonly name: string; readonly files: RegExp; readonly pieces: number }[] = [
-  { name: "whole programs", files: /^\.\/test\/e2e\//, pieces: 6 },
-  { name: "containers", files: /^\.\/test\/infrastructure\/(?:containers|tasks)\//, pieces: 3 },
-  { name: "faults", files: /^\.\/test\/(?:faults|hostile|contracts)\//, pieces: 3 },
+interface Suite {
+  readonly name: string;
+  readonly holds: (file: string) => boolean;
+  /** In how many processes it is run. */
+  readonly pieces: number;
+  /** How many rounds of the other suites begin before its first piece. */
+  readonly after?: number;
+}
+
+const below =
+  (folders: RegExp): Suite["holds"] =>
+  (file) =>
+    folders.test(file);
+/** The suites by what they ask of the machine. A file is in the first that holds it. */
+const SUITES: readonly Suite[] = [
+  // Where CI makes the engine and the images beside the first tests, these would only wait at first.
+  { name: "containers", holds: needsEngine, pieces: 4, after: 1 },
+  { name: "whole programs", holds: below(/^\.\/test\/e2e\//), pieces: 6 },
+  { name: "faults", holds: below(/^\.\/test\/(?:faults|hostile|contracts)\//), pieces: 3 },
   {
     name: "doors and docs",
-    files: /^\.\/test\/(?:adapters\/(?:web|acp)|application\/serve|docs)\//,
+    holds: below(/^\.\/test\/(?:adapters\/(?:web|acp)|application\/serve|docs)\//),
     pieces: 2,
   },
-  { name: "inner layers", files: /^/, pieces: 4 },
+  { name: "inner layers", holds: () => true, pieces: 4 },
 ];
 /** A part waits for containers or browsers about half of its time. More at once would make every wait a longer one. */
 const AT_ONCE = isBrief ? 1 : Math.max(2, availableParallelism()) + 2;
@@ -204,15 +218,22 @@ async function runAgain(ran: readonly Ran[]): Promise<Counts> {
   return sum;
 }
 
-/** Every file is in the first suite that knows it; neighbours, which are often alike, are dealt out to its pieces. */
+function needsEngine(file: string): boolean {
+  return /requirePart\("(?:docker|environment-images)/.test(readFileSync(join(root, file), "utf8"));
+}
+
+/** Neighbours, which are often alike, are dealt out to the pieces of their suite. */
 function partsOf(files: readonly string[]): readonly Part[] {
-  const suites = SUITES.map(({ name, pieces }, at) => {
-    const those = files.filter((file) => SUITES.findIndex((suite) => suite.files.test(file)) === at);
-    return Array.from({ length: pieces }, (_, piece) => ({
+  const suiteOf = new Map(files.map((file) => [file, SUITES.find((suite) => suite.holds(file))]));
+  const suites = SUITES.map((suite) => {
+    const { name, pieces, after = 0 } = suite;
+    const those = files.filter((file) => suiteOf.get(file) === suite);
+    const parts = Array.from({ length: pieces }, (_, piece) => ({
       name: pieces === 1 ? name : `${name}, ${piece + 1} of ${pieces}`,
       folder: `${name.replaceAll(" ", "-")}-${piece + 1}`,
       files: those.filter((_file, index) => index % pieces === piece),
     }));
+    return [...Array.from({ length: after }, () => undefined), ...parts];
   });
   // One of each suite in turn: what waits runs beside what computes.
   const longest = Math.max(...suites.map((parts) => parts.length));

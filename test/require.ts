@@ -55,12 +55,19 @@ const PARTS: Readonly<Record<string, Part>> = {
 };
 
 const answers = new Map<string, boolean>();
+/** `.ci/run` starts the engine and builds the images beside the first tests, and says in these files when each is there. */
+const MADE_MEANWHILE: Readonly<Record<string, string>> = {
+  docker: ".docker",
+  "docker-tls": ".docker",
+  "environment-images": ".images",
+};
 
 /** Whether to run what needs this part. Any other name is a program looked up in PATH. */
 export function requirePart(name: string): boolean {
   const known = answers.get(name);
   if (known !== undefined) return known;
   const part = PARTS[name] ?? { works: () => inPath(name), remedy: `install ${name}` };
+  waitUntilMade(name);
   const works = part.works();
   const required = (process.env.PICOCLAW_TEST_REQUIRE ?? "").split(",").map((each) => each.trim());
   if (!works && required.includes(name))
@@ -68,6 +75,13 @@ export function requirePart(name: string): boolean {
   answers.set(name, works);
   if (!works) console.error(`skipped: ${name} — ${part.remedy}`);
   return works;
+}
+
+function waitUntilMade(name: string): void {
+  const engine = process.env.PICOCLAW_TEST_ENGINE;
+  const ending = MADE_MEANWHILE[name];
+  if (!engine || !ending) return;
+  while (existsSync(engine) && !existsSync(engine + ending)) Bun.sleepSync(200);
 }
 
 /** Rounds of a randomised test: `count` by day, sixty times that with PICOCLAW_TEST_NIGHTLY=1. */

@@ -1,4 +1,7 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { cases, requirePart, runs } from "../require.ts";
 
 const before = { ...process.env };
@@ -20,6 +23,28 @@ test("a missing part is skipped by name with its remedy, said once", () => {
 test("a missing part that is required is a failure", () => {
   process.env.PICOCLAW_TEST_REQUIRE = "git, no-such-part-either";
   expect(() => requirePart("no-such-part-either")).toThrow("required here but missing: no-such-part-either");
+});
+
+test("a part that is made meanwhile is waited for, until its engine's folder goes", () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-engine-"));
+  const sleepsUntil = (done: string) => {
+    const asks = `
+      import { rmSync, writeFileSync } from "node:fs";
+      import { requirePart } from ${JSON.stringify(join(import.meta.dir, "../require.ts"))};
+      const engine = process.env.PICOCLAW_TEST_ENGINE;
+      let sleeps = 0;
+      Bun.sleepSync = () => { if (++sleeps === 3) ${done}; };
+      requirePart("docker");
+      console.log(sleeps);`;
+    const { stdout } = Bun.spawnSync([process.execPath, "--no-env-file", "-e", asks], {
+      env: { PATH: "", PICOCLAW_TEST_ENGINE: folder },
+    });
+    return stdout.toString().trim();
+  };
+  expect(sleepsUntil('writeFileSync(engine + ".docker", "ready")')).toBe("3");
+  rmSync(`${folder}.docker`);
+  expect(sleepsUntil("rmSync(engine, { recursive: true })")).toBe("3");
+  expect(sleepsUntil("process.exit(1)")).toBe("0");
 });
 
 test("a brief run takes fewer cases of a property, and at least one", () => {
