@@ -46,7 +46,7 @@ const liveAgents = () => cli.json(cli.run(["jobs", "--live", "--json"])).agents 
 function begin(): Promise<readonly LiveAgent[]> {
   cli = createChatCli(script);
   cli.write("a.txt", "one\n");
-  child = cli.start(["chat", "/code3 go"]);
+  child = cli.start(["chat", "/code3 go with sub-agents"]);
   return until(() => {
     const agents = liveAgents();
     const isRunning = agents.some(({ doing }) => doing.startsWith("$ sleep"));

@@ -1,4 +1,4 @@
-import { agentOf, type CoderRole } from "../../domain/chat/agents.ts";
+import { agentOf, type CoderRole, FEW_FILES, mayDelegate } from "../../domain/chat/agents.ts";
 import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { affectedFiles } from "../../domain/coder/check-edits.ts";
 import { hasFlag, isQuestion } from "../../domain/coder/proposal.ts";
@@ -348,7 +348,10 @@ export async function runCoder(
     ...(tryOut !== undefined && { run: tryOut }),
     // Candidates work alone: each of them with sub-agents would be more than anybody follows.
     ...(beside === undefined &&
-      settings.coder.subAgents > 0 && { delegate: openDelegation(parts, turn, { role, bench, planOnly }) }),
+      settings.coder.subAgents > 0 &&
+      mayDelegate(text, bench.files().list(FEW_FILES + 1).length) && {
+        delegate: openDelegation(parts, turn, { role, bench, planOnly }),
+      }),
     beside: outside,
   });
   const looks = createCoderLooks({

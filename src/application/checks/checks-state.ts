@@ -71,7 +71,10 @@ export function wordStateForCoder(state: ChecksState): string {
   const quote = (command: string) => `\`${command}\``;
   if (state.none !== null) {
     const none = { ...state.none, commands: state.none.commands.map(quote) };
-    return `${texts.state({ ...state, none })}. If one command line tests this here, write it alone in a section ## Check.`;
+    // The setting that would name one is for a person.
+    const why =
+      none.notChecked === "no-checks" ? "No tests of the project are known" : texts.state({ ...state, none });
+    return `${why}. If one command line tests this here, write it alone in a section ## Check.`;
   }
   // A full stop right behind `go test ./...` would read as a part of it.
   const checks = state.checks.map((check) => ({ ...check, command: quote(check.command) }));

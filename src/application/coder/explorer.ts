@@ -294,9 +294,8 @@ interface ThrownAwayRun {
 const object = (properties: Readonly<Record<string, unknown>>, ...required: string[]) => ({
   type: "object",
   properties,
-  required,
+  ...(required.length > 0 && { required }),
 });
-const text = (description: string) => ({ type: "string", description });
 /** Their names say what they are: every word here is sent with every request. */
 const TEXT = { type: "string" };
 const NUMBER = { type: "integer" };
@@ -308,20 +307,13 @@ const READ: ModelTool = {
 };
 const SEARCH: ModelTool = {
   name: "search",
-  description: "Finds lines by text or regular expression; definitions first.",
-  parameters: object(
-    {
-      pattern: TEXT,
-      path: text("only below this folder"),
-      after: NUMBER,
-    },
-    "pattern",
-  ),
+  description: "Finds lines by text or regular expression, in path if given; definitions first.",
+  parameters: object({ pattern: TEXT, path: TEXT, after: NUMBER }, "pattern"),
 };
 const TREE: ModelTool = {
   name: "tree",
-  description: "Lists the files below a folder.",
-  parameters: object({ path: text("folder; the workspace when absent") }),
+  description: "Lists the files below a folder, or all.",
+  parameters: object({ path: TEXT }),
 };
 const RUN: ModelTool = {
   name: "run",

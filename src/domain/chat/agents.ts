@@ -139,7 +139,7 @@ const ANSWER_SECTIONS = `Answer with these sections and nothing else:
 ## Plan
 A few lines in the user's language.
 ## Patch
-The change. Leave it empty when nothing is to be changed.
+The change.
 ## Risk
 low, medium or high
 ## Cost
@@ -170,6 +170,21 @@ const HANGS =
 /** Whether a request speaks of something that does not end: a test of it would take its runner's whole time. */
 export function speaksOfHanging(request: string): boolean {
   return HANGS.test(request);
+}
+
+const ASKS_FOR_SUB_AGENTS =
+  /\bsub-?agents?\b|\bdelegat|\bparallel|\bat the same time\b|\bconcurrently\b|サブエージェント|エージェント|並列|並行|同時に|分担|手分け|委任/iu;
+/** Bytes of a request that may hold several parts. */
+const LONG_REQUEST = 400;
+/** Files of a project that one coder sees at a glance. */
+export const FEW_FILES = 40;
+
+/**
+ * Whether a message may have work for sub-agents: the project is large enough to look around in, the request long enough
+ * to have parts, or it asks for them. Otherwise a part is no larger than the words that hand it on.
+ */
+export function mayDelegate(request: string, files: number): boolean {
+  return files > FEW_FILES || Buffer.byteLength(request) > LONG_REQUEST || ASKS_FOR_SUB_AGENTS.test(request);
 }
 
 /** Kept short on purpose: it is sent with every request. */

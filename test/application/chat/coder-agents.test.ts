@@ -52,7 +52,7 @@ test("a question goes to a sub-agent that only looks, and its words come back", 
   );
   at.write("server.ts", "listen(4711);\n");
   at.write("b.txt", "one\n");
-  const reply = await at.send("/code3 write the port down");
+  const reply = await at.send("/code3 write the port down with sub-agents");
   expect(reply.ok).toBe(true);
   expect(reply.text).toContain("It is 4711");
   const asked = at.asked.find(isAgent);
@@ -74,7 +74,7 @@ test("what a writing sub-agent changed is in the coder's draft, and lands with i
   );
   at.write("a.txt", "one\n");
   at.write("b.txt", "one\n");
-  const reply = await at.send("/code3 change both");
+  const reply = await at.send("/code3 change both with sub-agents");
   expect(reply.ok).toBe(true);
   expect([at.read("a.txt"), at.read("b.txt")]).toEqual(["two\n", "two\n"]);
   expect(reply.jobs).toHaveLength(1);
@@ -101,7 +101,7 @@ test("several of one answer work at the same time; lines of one file are merged,
     },
   );
   at.write("a.txt", "part 1\n1\n2\n3\npart 2\n");
-  const reply = await at.send("/code3 do it");
+  const reply = await at.send("/code3 do it with sub-agents");
   expect(reply.text).toContain("Both parts are done.");
   expect(reply.ok).toBe(true);
   expect(at.read("a.txt")).toBe("PART 1\n1\n2\n3\nPART 2\n");
@@ -121,7 +121,7 @@ test("changes of one line are a conflict: the first is taken, and the coder sees
     },
   );
   at.write("a.txt", "colour: none\n");
-  const reply = await at.send("/code3 do it");
+  const reply = await at.send("/code3 do it with sub-agents");
   const [first, second] = results(at.asked.at(-1) as AskedRequest);
   expect(first).toContain("In your draft now: a.txt");
   expect(second).toContain("a.txt: not taken");
@@ -149,7 +149,7 @@ test("a sub-agent begins with what the coder's draft has", async () => {
   );
   at.write("a.txt", "one\n");
   at.write("b.txt", "one\n");
-  await at.send("/code3 go");
+  await at.send("/code3 go with sub-agents");
   expect(at.read("a.txt")).toBe("three\n");
   expect(results(at.asked.at(-1) as AskedRequest)[1]).toContain("two: true");
 });
@@ -182,7 +182,7 @@ test.each<[string, (asked: AskedRequest, turn: number) => FakeAnswer, RegExp]>([
     agent,
   );
   at.write("a.txt", "one\n");
-  const reply = await at.send("/code3 change a.txt");
+  const reply = await at.send("/code3 change a.txt with sub-agents");
   expect(results(at.asked.at(-1) as AskedRequest)[0]).toMatch(told);
   expect(reply.ok).toBe(true);
   expect(at.read("a.txt")).toBe("two\n");
@@ -203,7 +203,7 @@ test("as many as the setting says work at once, the others wait, and three times
     },
     "  sub_agents: 2\n",
   );
-  await at.send("/code3 ask around");
+  await at.send("/code3 ask around with sub-agents");
   expect(most).toBe(2);
   const told = results(at.asked.at(-1) as AskedRequest);
   expect(told.filter((text) => text.includes("An answer."))).toHaveLength(6);
@@ -216,7 +216,7 @@ test("without sub-agents the tool is not offered", async () => {
     () => "",
     "  sub_agents: 0\n",
   );
-  await at.send("/code3 what is this?");
+  await at.send("/code3 ask sub-agents: what is this?");
   expect(at.asked[0]?.tools?.map(({ name }) => name)).not.toContain("delegate");
 });
 
@@ -230,7 +230,7 @@ test("/stop ends the coder and every sub-agent, and nothing is left", async () =
     },
   );
   at.write("a.txt", "one\n");
-  const reply = await at.send("/code3 go", { signal: stop.signal });
+  const reply = await at.send("/code3 go with sub-agents", { signal: stop.signal });
   expect(reply.ok).toBe(false);
   expect(agentEvents().filter(({ state }) => state === "stopped")).toHaveLength(2);
   expect(draftsLeft()).toEqual([]);
@@ -249,7 +249,7 @@ test("one alone is stopped by its id, from any process, and the others go on", a
             signal.addEventListener("abort", () => resolve("late"));
           }),
   );
-  const reply = await at.send("/code3 go");
+  const reply = await at.send("/code3 go with sub-agents");
   expect(reply.ok).toBe(true);
   expect(results(at.asked.at(-1) as AskedRequest)).toEqual([
     "Sub-agent 1 was stopped; nothing of it was taken.",
@@ -263,7 +263,7 @@ test("a sub-agent has a share of what the message may cost, and the whole is one
     (_, turn) => ({ calls: [{ name: "tree", arguments: { path: `folder${turn}` } }] }),
     "  sub_agents: 1\n  budget_usd: 0.1\nbudget:\n  prices:\n    coder3: { input: 1000, output: 1000, cached: 100 }\n",
   );
-  await at.send("/code3 go");
+  await at.send("/code3 go with sub-agents");
   expect(results(at.asked.at(-1) as AskedRequest).at(-1)).toContain("its share of coder.budget_usd");
 });
 
@@ -281,7 +281,7 @@ test.if(requirePart("bwrap"))(
     at.write("a.txt", "one\n");
     at.write("gone.txt", "old\n");
     const before = at.tree();
-    const reply = await at.send("/code3 go");
+    const reply = await at.send("/code3 go with sub-agents");
     expect(reply.ok).toBe(true);
     expect(Object.keys(at.tree()).sort()).toEqual(["a.txt", "bin.dat", "deep/er/f", "go.sh"]);
     expect(readlinkSync(join(at.workspace, "link"))).toBe("a.txt");
@@ -311,7 +311,7 @@ async function runTwo(first: string, second: string) {
   );
   at.write("f.txt", "a\nb\nc\n");
   at.write("d/old.txt", "old\n");
-  const reply = await at.send("/code3 go");
+  const reply = await at.send("/code3 go with sub-agents");
   expect(reply.ok).toBe(true);
   // Each of the two is asked once: nothing of the other's work is a reason to ask again.
   expect(at.asked.filter(isAgent)).toHaveLength(2);
@@ -378,7 +378,7 @@ test.if(requirePart("bwrap"))(
       (_, turn) => (turn === 0 ? proposal("p", bash("echo A=1 > .env")) : "I cannot."),
     );
     at.write(".env", "A=0\n");
-    await at.send("/code3 go");
+    await at.send("/code3 go with sub-agents");
     const told = at.asked.filter(isAgent).at(-1)?.messages.at(-1)?.text ?? "";
     expect(told).toContain("exit code 0\nprotected file cannot be modified: .env (restored)\n<output>");
   },
@@ -395,7 +395,7 @@ test.if(requirePart("bwrap"))(
       },
     );
     at.write("f.txt", "begin\n");
-    const reply = await at.send("/code3 go");
+    const reply = await at.send("/code3 go with sub-agents");
     expect(reply.ok).toBe(true);
     const [heard = ""] = results(at.asked.at(-1) as AskedRequest);
     expect(heard).toMatch(/In your draft now: valuable\.txt\nf\.txt: not taken.* The sub-agent deleted it\./);

@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import {
   agentOf,
   coderPrompt,
+  FEW_FILES,
   isCoderRole,
+  mayDelegate,
   roleOf,
   speaksOfHanging,
   systemPrompt,
@@ -90,6 +92,23 @@ test("whoever asks about something that does not end is told that its test needs
   const prompt = { agent: "Gin", family: "claude", protectedPatterns: [], browser: false, ...PLAIN } as const;
   expect(coderPrompt({ ...prompt, mayHang: true })).toContain("may not end brings its own time limit");
   expect(coderPrompt(prompt)).not.toContain("time limit");
+});
+
+test("sub-agents are offered where a project or a request is large, or where they are asked for", () => {
+  const small = ["Create hello.txt containing hello world.", "add a test for parse()", "色を変えて"];
+  const asking = [
+    "use subagents for the two halves",
+    "Delegate the docs",
+    "translate these in parallel",
+    "サブエージェントに分けて直して",
+    "三つのモジュールを並行して書き換えて",
+  ];
+  for (const request of small) {
+    expect(mayDelegate(request, FEW_FILES)).toBe(false);
+    expect(mayDelegate(request, FEW_FILES + 1)).toBe(true);
+  }
+  for (const request of [...asking, "Write one module for each of these. ".repeat(12)])
+    expect(mayDelegate(request, 0)).toBe(true);
 });
 
 describe("Shiro's contract", () => {
