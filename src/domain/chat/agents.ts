@@ -139,7 +139,7 @@ const ANSWER_SECTIONS = `Answer with these sections and nothing else:
 ## Plan
 A few lines in the user's language.
 ## Patch
-The change.
+The change; empty if there is nothing to change.
 ## Risk
 low, medium or high
 ## Cost
