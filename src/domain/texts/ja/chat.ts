@@ -233,8 +233,8 @@ export const chatTexts: typeof englishChatTexts = {
     `※ ${wanted} がないため、${model} が答えています。picoclaw init で決められます。`,
   codingWorks: "その間も、ファイルの変更はできます: /code …",
   messageCut: "※ メッセージがこのモデルには長すぎたため、先頭と末尾の計 8,000 文字だけを読ませました。",
-  answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
-  cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
+  answerCut: "※ 回答が長すぎて途中で切れました（max_tokens）。",
+  cloudAnswered: (model) => `※ この回答はクラウドのモデル（${model}）によるものです。`,
   askRoute: (route) => `${route} に頼む`,
   rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,
   loopLimit: (loops) => `上限（loop.max_loops: ${loops}）に達したため、ここまでの結果です。`,
@@ -501,7 +501,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   notesNow: "このセッションが以前から引き継いでいること:",
   noNotes: "メモはまだありません。",
   notesUsage:
-    "/notes 1 で読む、/notes forget 1 で忘れる（all で全部）、/notes forget now でこのセッションが引き継いだことを忘れる。",
+    "/notes 1 で読む、/notes forget 1 で忘れる（all ですべて）、/notes forget now でこのセッションが引き継いだことを忘れる。",
   summaryForgotten: "忘れました: このセッションが以前から引き継いでいたこと",
   noMemos:
     "このセッションで覚えていることはありません。/memo 名前 = 値 で覚え、/memo forget 名前 で忘れます。",
@@ -571,7 +571,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
   backedUp: (folder, rows) => `${folder}: ${rows} 行と設定ファイル`,
   undoNotBackedUp: (folders) =>
-    `次のジャーナルと取り消し用データは含まれません。workspace と一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
+    `次のジョブの記録と取り消し用データは含まれません。workspace と一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
   backupExists: (folder) => `${folder} は空ではありません。新しいフォルダを指定してください。`,
   filled: (rows) => `${rows} 行を書き込み、読み直して照合しました。`,
   storeInUse: (table) =>

@@ -24,7 +24,7 @@ export const terminalTexts: typeof en = {
 
   escStops: "esc で停止",
   working: "作業中",
-  writes: "返答中",
+  writes: "回答中",
   writesPatch: (lines) => `変更を書いています（${lines} 行）`,
   stopping: "停止しています …",
   earlierSteps: (count) => `これより前に ${count} 手順`,

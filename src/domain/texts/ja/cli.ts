@@ -113,7 +113,7 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
     },
     mcp: {
-      does: "MCP サーバーとして PicoClaw のツールを他のエージェントに提供する。引数を付けると、PicoClaw が呼び出す MCP サーバーを管理する",
+      does: "MCP サーバーとして PicoClaw のツールをほかのエージェントに提供する。引数を付けると、PicoClaw が呼び出す MCP サーバーを管理する",
       flags: {
         "add NAME URL": "URL のサーバーを追加し、以後すべてのチャットでそのツールを使う",
         "add NAME -- COMMAND…": "このマシンのプログラムを追加する（必要になったときに起動する）",
@@ -273,7 +273,7 @@ export const mcpTexts: typeof englishMcpTexts = {
     denied: (name, reason) =>
       `サーバーが ${name} へのログインを拒否しました: ${reason}。何も保存していません。`,
     "bad-paste": (name, address) =>
-      `${name} の今回のログインのアドレスではありません。ブラウザが最後に開いたアドレスを全部貼り付けてください。${address} で始まり、code= と state= を含みます。何も保存していません。やり直すには: picoclaw mcp login ${name} --paste`,
+      `${name} の今回のログインのアドレスではありません。ブラウザが最後に開いたアドレスをすべて貼り付けてください。${address} で始まり、code= と state= を含みます。何も保存していません。やり直すには: picoclaw mcp login ${name} --paste`,
     failed: (name, detail) => `${name} にログインできませんでした: ${detail}`,
   },
   loggedOut: (name) => `${name} からログアウトしました。`,

@@ -19,7 +19,7 @@ export const headTexts: typeof englishHeadTexts = {
   loginRefused: (name, variables) =>
     `${name} は Google でログインしています。Google の規約は、ほかのプログラムがそのログインを使うことを認めていません。${variables.join(" または ")} を設定してください。`,
   notConfined:
-    "ヘッドは隔離できる場所でだけ動きます。bubblewrap によるオーバーレイの下書きで、`worker.confine` が off ではなく、workspace がホームを含まないことが必要です。`picoclaw doctor` が足りないものを示します。",
+    "お使いのエージェントを起動できるのは、隔離できるときだけです。bubblewrap とオーバーレイが使え、`worker.confine` が off ではなく、workspace がホームを含まないことが必要です。足りないものは `picoclaw doctor` で分かります。",
   busy: (name) => `${name} はこのチャットのために別のプロセスで作業中です。`,
   unauthorized: (name, variables) =>
     `${name} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。${variables.length === 0 ? "" : `${variables.join(" または ")} を確認してください。`}`,
@@ -39,6 +39,6 @@ export const headTexts: typeof englishHeadTexts = {
   usage: (names) =>
     `/head 名前 依頼 で、そのメッセージをご自身のエージェントに任せます: ${names.join("、")}。`,
   ready: "使えます",
-  unknown: (name) => `${name} というヘッドはありません。`,
+  unknown: (name) => `${name} というエージェントはありません。`,
   always: (name) => `コーダーへのメッセージは ${name} に渡します（roles.coder.head）。`,
 };

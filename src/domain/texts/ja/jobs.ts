@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<TransactionKind, string>> = {
 };
 
 const REASONS: Readonly<Record<TransactionReason, string>> = {
-  "file-edits-only": "ファイル編集だけの patch のため",
+  "file-edits-only": "ファイル編集だけのパッチのため",
   configured: "worker.transaction の設定による",
   "overlay-available": "bubblewrap が使えるため",
   "no-bubblewrap": "bubblewrap が入っていないため",
@@ -120,7 +120,7 @@ export const workTexts: typeof englishWorkTexts = {
   linkAcrossLayers:
     "オーバーレイではローカルの clone がハードリンクを使えません。`git clone --no-hardlinks` を使うか、worker.transaction: copy を設定してください。",
   foreignOwner:
-    "オーバーレイでは他のユーザーが所有するファイルをそのまま変更できません。所有者を変更する（sudo chown）か、worker.transaction: copy を設定してください。",
+    "オーバーレイではほかのユーザーが所有するファイルをそのまま変更できません。所有者を変更する（sudo chown）か、worker.transaction: copy を設定してください。",
   foreignOwnerMet:
     "オーバーレイでは別の所有者やグループのファイルを変更できないため、何も適用していません。次のジョブはコピーで実行するので、もう一度送ってください。",
   installationIncomplete: (path) =>
@@ -288,7 +288,7 @@ export const machineTexts: typeof englishMachineTexts = {
   remedy: (remedy) => REMEDIES[remedy],
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
   fileSystems: (type, storage, storageType) =>
-    `ファイルシステム: workspace ${type}、ジョブと取り消し情報 ${storageType}（${storage}）`,
+    `ファイルシステム: workspace ${type}、ジョブと取り消し用データ ${storageType}（${storage}）`,
   mountsBelow: (list) =>
     `workspace の下に別のマウントがあるため、コピーで実行します:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
@@ -319,9 +319,9 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   badChoice: (flag, value, choices) =>
     `${flag} に指定できるのは ${choices.join(", ")} のいずれかです（指定された値: ${value}）。`,
   usageLines: (usage, name) => `使い方: picoclaw ${usage}\n詳細: picoclaw ${name} --help`,
-  emptyPatch: (name) => `patch が空です: ${name}`,
+  emptyPatch: (name) => `パッチが空です: ${name}`,
   optionsBehind: (flag) => `オプションはコマンドの後ろに書いてください: picoclaw COMMAND ${flag}`,
-  noInput: "patch がありません。ファイルを指定するか、標準入力で渡してください。",
+  noInput: "パッチがありません。ファイルを指定するか、標準入力で渡してください。",
   warningLabel: "警告:",
   unexpectedError: (detail) => `予期しないエラー: ${detail}`,
 };

@@ -40,7 +40,7 @@ export const serveTexts: typeof englishServeTexts = {
   reloadRefused: (why) => `新しい設定に誤りがあるため、元の設定のまま続けます:\n${why}`,
   portTaken: (address, why) => `${address} で待ち受けできません: ${why}`,
   exposed: (host) =>
-    `${host} は他のマシンからも届きます。TLS を手前に置き、serve.public_url を設定してください。`,
+    `${host} にはほかのマシンからも接続できます。手前に TLS プロキシを置き、serve.public_url を設定してください。`,
   usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
   tokenCreated: (token) => `${token}\n表示はこの 1 回だけです。保存されるのはハッシュのみです。`,
   pairing: (code) =>

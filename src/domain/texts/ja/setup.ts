@@ -132,7 +132,7 @@ export const setupTexts: typeof englishSetupTexts = {
       image: () => ["docker compose down    （--volumes を付けるとデータも削除します）"],
     },
     data: (home) =>
-      `設定、チャット、ジョブの取り消し情報は ${home} に残ります。\nこのフォルダを削除すると、どのジョブも取り消せなくなります。`,
+      `設定、チャット、ジョブの取り消し用データは ${home} に残ります。\nこのフォルダを削除すると、どのジョブも取り消せなくなります。`,
   },
   next: (command) => `次に試す: ${command}`,
   hello: "こんにちは",

@@ -47,7 +47,7 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "push-failed": (detail) => `変更をプッシュできませんでした: ${detail}`,
   archived: () => "このリポジトリはアーカイブ済みのため、変更できません。",
   "has-pull": (detail) =>
-    `この課題を解決するプルリクエストがすでに開かれています: ${detail}。そちらで依頼するか、閉じてからもう一度ここで依頼してください。`,
+    `この Issue をクローズするプルリクエストがすでにあります: ${detail}。そちらで依頼するか、クローズしてからここでもう一度依頼してください。`,
   closed: () => "すでにクローズされています。",
   stopped: () => "ご指示により停止しました。以後は何もプッシュしていません。",
   "given-up": (detail) => `このタスクの途中で PicoClaw 自体が ${detail} 回終了したため、打ち切りました。`,
@@ -84,11 +84,11 @@ export const solveTexts: typeof englishSolveTexts = {
   editedSoFar: (paths) => `編集: ${nameFew(paths, more)}`,
   saidLast: (words) => `> ${words}`,
   lastAction: (command, exitCode) => `最後のコマンド: ${command}（終了コード ${exitCode}）`,
-  howToStop: "`stop` または `pause` とコメントすると止まります。ほかのコメントは作業に反映します。",
+  howToStop: "`stop` または `pause` とコメントすると止まります。ほかのコメントは作業に取り入れます。",
   howToResume: (url) =>
     `再開するには \`picoclaw solve ${url}\` を実行します。\`picoclaw serve\` がこのリポジトリを見ている場合は、\`resume\` とコメントしても再開します。`,
   pullOpened: (url) => `結果: ${url}`,
-  takenIntoAccount: (count) => `新しいコメント ${count} 件を反映しました`,
+  takenIntoAccount: (count) => `新しいコメント ${count} 件を取り入れました`,
   pullTitle: (title) => title,
   summaryHeading: "概要",
   planHeading: "計画",
@@ -96,12 +96,12 @@ export const solveTexts: typeof englishSolveTexts = {
   whyHeading: "理由",
   why: (number, title) => `#${number}: ${title} への対応`,
   checksHeading: "チェック",
-  costHeading: "コスト",
+  costHeading: "費用",
   howToAsk:
     "修正を依頼するには、行へのコメントか、この下へのコメントを書いてください。`picoclaw serve` の動作中は同じブランチで対応します。動作していないときは、この URL を `picoclaw solve` に渡してください。",
   verdicts: {
-    red: "チェックが失敗しています。下書きであり、Issue はクローズしません。",
-    "not-run": "チェックを実行できませんでした。下書きであり、Issue はクローズしません。",
+    red: "チェックが失敗しています。ドラフトであり、Issue はクローズしません。",
+    "not-run": "チェックを実行できませんでした。ドラフトであり、Issue はクローズしません。",
     unchecked: "チェックなし: このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
   },
   since: (verdict, worse) => {
@@ -139,9 +139,9 @@ export const solveTexts: typeof englishSolveTexts = {
   installWarning: (text) => `依存関係: ${text}`,
   failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),
   patchInstead:
-    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がありません。変更を patch として示します（`git apply` で適用できます）。",
+    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がありません。変更をパッチとして示します（`git apply` で適用できます）。",
   patchTooLarge:
-    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がなく、patch は大きすぎるか表示できないため、コメントに載せられません。",
+    "PicoClaw にはこの PR/MR のソースへのプッシュ権限がなく、パッチは大きすぎるか表示できないため、コメントに載せられません。",
   candidates: (kept, all) =>
     `候補 ${all.length} 件のうち ${kept} 番を採用しました。${all
       .map((one, i) => `${i + 1}: ${candidateWords(one)}`)
@@ -172,7 +172,7 @@ export const tasksTexts: typeof englishTasksTexts = {
   metaFailed: (reason) => `計画モデルに問い合わせできません: ${reason}`,
   metaMalformed: (problem) => `計画モデルの回答を 2 回とも利用できませんでした: ${problem}`,
   conflict: (jobId, list) =>
-    `Worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
+    `worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,
   testsRed: "テストが失敗しています",
   notChecked:
@@ -183,7 +183,7 @@ export const tasksTexts: typeof englishTasksTexts = {
   cannotRun: (program, image) =>
     `ここでは実行できません: ${image} に ${program} がありません。それを含む環境 (runner.worker.environment) かイメージ (runner.worker.docker_image) を指定してください`,
   allCriteria: "すべての受け入れ基準を満たしました",
-  workerDone: "Worker は正常に終了しました",
+  workerDone: "worker は正常に終了しました",
 
   engineDown: (host) =>
     `Docker が ${host} で応答しません。起動してから (systemctl start docker または Docker Desktop) もう一度実行してください。`,
@@ -200,7 +200,7 @@ export const tasksTexts: typeof englishTasksTexts = {
   workerEnded: (exitCode) => `終了コード ${exitCode}`,
   workerKilled: (signal) => `${signal} で終了しました`,
   workerLost: (detail) => `コンテナとの接続が切れました: ${detail}`,
-  keysOutside: (detail) => `Worker にキーを渡す経路を用意できません: ${detail}`,
+  keysOutside: (detail) => `worker にキーを渡す経路を用意できません: ${detail}`,
   workerAborted: "中断しました",
   keyQuota: (kind, reached, limits) =>
     reached === "requests"
@@ -219,8 +219,8 @@ export const tasksTexts: typeof englishTasksTexts = {
   workerByHead: (kind) => `roles.coder.head に従い、${kind} が作業します`,
   noWorker: (head) =>
     head === null
-      ? "Worker がありません。runner.worker.kind で指定するか、roles.coder.head を設定してください"
-      : `Worker がありません。${head} (roles.coder.head) はコンテナでは動きません。runner.worker.kind で指定してください`,
+      ? "worker がありません。runner.worker.kind で指定するか、roles.coder.head を設定してください"
+      : `worker がありません。${head} (roles.coder.head) はコンテナでは動きません。runner.worker.kind で指定してください`,
   noTaskFile: "タスクファイルがありません: picoclaw run TASK.yaml (標準入力は -)",
   unknownTask: (id) => `この workspace にタスク ${id} はありません`,
   taskBusy: (id) => `タスク ${id} は別のプロセスが実行中です`,
@@ -238,7 +238,7 @@ export const tasksTexts: typeof englishTasksTexts = {
       `${state === "COMPLETE" ? "完了" : "失敗"}: タスク ${id}`,
       `  ${summary}`,
       ...(jobs.length > 0 ? [`  ジョブ: ${jobs.join(", ")} (すべて取り消す: picoclaw undo ${id})`] : []),
-      `  ノート: ${note}`,
+      `  記録: ${note}`,
     ].join("\n"),
   failingTest: (command, exitCode, output) => `  テスト: ${command} → ${exitCode ?? "-"}\n${output}`,
   interrupted: (id) => `中断しました: タスク ${id}。再開: picoclaw run --resume ${id}`,
@@ -258,7 +258,7 @@ export const tasksTexts: typeof englishTasksTexts = {
     noChanges: "変更されたファイルはありません。",
     test: "テスト",
     verdicts: "評価",
-    cost: "コスト",
+    cost: "費用",
     result: "結果",
     passed: "合格",
     failed: "不合格",

@@ -186,7 +186,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
     staged: (changes) => `プレビューとして保留（${changes} 件の変更）`,
     committed: (changes) => `適用しました（${changes} 件の変更）`,
     conflict: "workspace と競合したため、何も適用していません",
-    rolledBack: (reason) => (reason === "discarded" ? "破棄しました" : `ロールバックしました: ${reason}`),
+    rolledBack: (reason) => (reason === "discarded" ? "破棄しました" : `元に戻しました: ${reason}`),
     undone: (changes) => `取り消しました（${changes} 件の変更）`,
     redone: (changes) => `やり直しました（${changes} 件の変更）`,
     evicted: "新しいジョブのため、取り消し用の記録を破棄しました",
