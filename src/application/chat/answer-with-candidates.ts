@@ -10,7 +10,7 @@ import { countLines } from "../../domain/patch/line-counts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { BaselineDeps } from "../checks/baseline.ts";
 import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "../coder/candidates.ts";
-import type { CoderEnding } from "../coder/coder-loop.ts";
+import type { CoderEnding } from "../coder/coder-ends.ts";
 import type { Draft } from "../jobs/draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import {

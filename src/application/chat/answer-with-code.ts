@@ -18,14 +18,8 @@ import {
 import type { CheckProgress } from "../checks/judge-draft.ts";
 import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
-import {
-  type CoderEnd,
-  type CoderEnding,
-  type CoderEvent,
-  type CoderLook,
-  type CoderLoop,
-  coderLoop,
-} from "../coder/coder-loop.ts";
+import type { CoderEnd, CoderEnding } from "../coder/coder-ends.ts";
+import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
 import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked } from "../coder/explorer.ts";
 import { type ContestedFile, createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
@@ -243,7 +237,7 @@ function toCoderFacts(
   { proposal, result, story }: Extract<CoderEnd, { kind: "worked" }>,
   checked: ChecksFacts | null,
 ): CoderFacts {
-  const { attempts, red, stopped, tried, words } = story;
+  const { attempts, red, stopped, tried, words, untouched } = story;
   const { costUsd } = models.used();
   return {
     attempts,
@@ -251,6 +245,7 @@ function toCoderFacts(
     ...(stopped !== null && { stopped }),
     tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),
     words: mask(words),
+    ...(untouched.length > 0 && { untouched }),
     costHint: mask(proposal.costHint),
     costUsd,
     ...(checked !== null && (hasChanged(result) || red?.kind === "still-red") && { checks: checked }),
@@ -381,6 +376,7 @@ export async function runCoder(
   const end = await coderLoop({
     coder: { kind: "model", ask: talk.ask },
     bench,
+    ...(!isSubAgent && { request: text }),
     show: (files, asked) =>
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
     limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
@@ -613,6 +609,9 @@ function reportCoderEvent(
       turn.emit(createNotice(parts, (chat) => chat.contested(paths, event.jobs)));
       return;
     }
+    case "untouched":
+      turn.emit(createNotice(parts, (chat) => chat.untouchedAsked(event.names)));
+      return;
     case "steered":
       turn.emit(createNotice(parts, (chat) => chat.steered));
       return;

@@ -3,7 +3,7 @@ import { oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Bench } from "../coder/bench.ts";
 import { createRunInTurn } from "../coder/candidates.ts";
-import type { CoderEnd, CoderEnding } from "../coder/coder-loop.ts";
+import type { CoderEnd, CoderEnding } from "../coder/coder-ends.ts";
 import type { Delegation } from "../coder/explorer.ts";
 import { type Lending, type ReturnedWork, wordReturnConflicts } from "../coder/lend-draft.ts";
 import type { ContestedFile } from "../coder/shown-files.ts";

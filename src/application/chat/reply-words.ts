@@ -14,7 +14,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
-import type { CoderStopReason } from "../coder/coder-loop.ts";
+import type { CoderStopReason } from "../coder/coder-ends.ts";
 import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
 import {
   countNotRun,
@@ -41,6 +41,8 @@ export interface CoderFacts {
   readonly tried: readonly string[];
   /** The coder's last words, where it had no patch any more. */
   readonly words: string;
+  /** Code that the message names and the change leaves as it was; absent where there is none. */
+  readonly untouched?: readonly string[];
   readonly costHint: string;
   readonly costUsd: number;
   /** The results of the project's checks, or why they did not run. */
@@ -63,6 +65,7 @@ function wordCoder(
     red === undefined || isSaidBeside(facts) ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
+    facts.untouched === undefined ? "" : chat.untouched(facts.untouched),
     words,
     // The last proposal of several mends the one before, and estimates that alone.
     costUsd > 0 ? chat.coderCost(costUsd, facts.attempts > 1 ? "" : costHint) : "",

@@ -66,6 +66,8 @@ export interface Bench {
   /** Commands that reach outward wait until the rest is green: runs them, once. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
+  /** The changed files before and after. Absent where nothing is staged. */
+  readonly differences?: () => readonly FileDifference[];
   /** Forgets what the draft did to these files: they show what the workspace has. */
   giveWay(paths: readonly string[]): Promise<void>;
   /** Lands what nothing is wrong with, in its turn. `goesBack`: whether the coder may still be asked. */
@@ -350,6 +352,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       });
     },
     changes: () => draft?.changes() ?? [],
+    differences: () => draft?.diff() ?? [],
     giveWay: async (paths) => draft?.giveWay(paths),
     land: () => mustBeOpen().commit(),
     keep: (red) => mustBeOpen().keep(red),

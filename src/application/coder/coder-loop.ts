@@ -1,4 +1,5 @@
 import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
+import { leavesAlone } from "../../domain/coder/named-code.ts";
 import {
   claimsWork,
   hasFlag,
@@ -7,17 +8,23 @@ import {
   plansWork,
   readProposal,
 } from "../../domain/coder/proposal.ts";
-import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
-import { findHookRefusal } from "../../domain/jobs/note.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
-import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { Bench, CarryOutResult } from "./bench.ts";
 import {
+  type CoderEnd,
+  type CoderEnding,
+  type CoderStopReason,
+  findHookRed,
+  findRedAttempt,
+  type RedAttempt,
+} from "./coder-ends.ts";
+import {
   failureMark,
+  findUntouched,
   linesToShowAgain,
   showAfterRun,
   showAgain,
@@ -25,69 +32,10 @@ import {
   wordDoubts,
   wordFailures,
   wordStatuses,
+  wordUntouched,
 } from "./coder-reports.ts";
 import type { AskedContext } from "./explorer.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "./shown-files.ts";
-
-/** How a coder's work on one message ended. */
-export type CoderEnd =
-  /** Words instead of a patch: an answer, or a question; `claims`: they insist that something was changed. */
-  | { readonly kind: "said"; readonly text: string; readonly claims?: true }
-  | { readonly kind: "planned"; readonly plan: string }
-  /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
-  | { readonly kind: "unanswered"; readonly text: Worded; readonly claimed?: string }
-  /** No proposal could be carried out; `why` is for the user. */
-  | { readonly kind: "unusable"; readonly why: string }
-  | { readonly kind: "refused"; readonly result: JobResult }
-  | { readonly kind: "aborted" }
-  /** Another coder's draft was taken. */
-  | { readonly kind: "passed-over" }
-  | {
-      readonly kind: "worked";
-      readonly proposal: Proposal;
-      /** Null where red was to be thrown away. */
-      readonly result: JobResult | null;
-      readonly story: CoderStory;
-    };
-
-/** The possible end of a coder. */
-export interface CoderEnding {
-  readonly proposal: Proposal;
-  readonly red: RedAttempt | null;
-  readonly attempts: number;
-}
-
-/** The reply's facts about the route to a result; plain JSON. */
-interface CoderStory {
-  readonly attempts: number;
-  /** The remaining errors; null when it is green. */
-  readonly red: RedAttempt | null;
-  /** Why the coder did not go on; null when it is green. */
-  readonly stopped: CoderStopReason | null;
-  /** The plans of attempts that a later one replaced. */
-  readonly tried: readonly string[];
-  /** The coder's last words, where it had no patch any more. */
-  readonly words: string;
-}
-
-interface RedAttempt {
-  readonly kind: WhyRed;
-  readonly failed: readonly CommandResult[];
-  readonly brief: string;
-  /** The coder was only to look at it once more: it lands if nothing better comes. */
-  readonly lands?: boolean;
-}
-
-export type CoderStopReason =
-  | { readonly why: "attempts"; readonly limit: number }
-  /** The same failure came twice. */
-  | { readonly why: "same" }
-  /** The coder had nothing more to propose. */
-  | { readonly why: "gave-up" }
-  /** Others changed the same lines, and the coder did not bring the two together. */
-  | { readonly why: "conflict" }
-  /** No further answer came; `text` is for the user. */
-  | { readonly why: "unanswered"; readonly text: Worded };
 
 export interface CoderLoop {
   /** A model that proposes, or an agent that works in the draft by itself. */
@@ -99,6 +47,8 @@ export interface CoderLoop {
       }
     | { readonly kind: "head"; readonly work: WorkByHead };
   readonly bench: Bench;
+  /** The message, where the code that it names is compared with what was changed. */
+  readonly request?: string;
   /** The content that it asks to see before it writes. */
   readonly show: (files: ProjectFiles, asked: AskedContext) => string;
   readonly limits: {
@@ -163,6 +113,8 @@ export type CoderEvent =
   | { readonly type: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
   /** Others changed the same lines of these files meanwhile; `jobs` are theirs, where jobs did it. */
   | { readonly type: "contested"; readonly paths: readonly string[]; readonly jobs: readonly string[] }
+  /** Nothing is red, but the message names this code too: the coder is asked about it, once. */
+  | { readonly type: "untouched"; readonly names: readonly string[] }
   | { readonly type: "steered"; readonly messages: number };
 
 /** How far a loop is. */
@@ -184,6 +136,10 @@ interface LoopState {
   contested: readonly string[];
   /** Its answers to the user beside its proposals. */
   readonly answers: string[];
+  /** Code of the message that it left alone. */
+  untouched: readonly string[];
+  /** It was asked about that. */
+  hasAskedUntouched: boolean;
   /** Its words that it changed something, without a patch, which it was asked about; null where there are none. */
   doubted: string | null;
 }
@@ -295,7 +251,7 @@ async function endUnsettled(loop: CoderLoop, state: LoopState, words: string): P
 }
 
 function endWorked(
-  { proposal, attempts, red, tried, answers }: LoopState,
+  { proposal, attempts, red, tried, answers, untouched }: LoopState,
   result: Extract<CoderEnd, { kind: "worked" }>["result"],
   stopped: CoderStopReason | null,
   words: string,
@@ -303,35 +259,12 @@ function endWorked(
   if (proposal === null) throw new Error("a coder's work ended without a proposal");
   const said = [...answers, words].filter((text) => text !== "").join("\n\n");
   const why = findHookRed(result) ?? red;
-  return { kind: "worked", proposal, result, story: { attempts, red: why, stopped, tried, words: said } };
-}
-
-/** A hook of the user's that kept the draft from landing, whatever else was the matter with it. */
-function findHookRed(result: JobResult | null): RedAttempt | null {
-  if (result?.about !== "job" || result.outcome !== "staged") return null;
-  const refusal = findHookRefusal(result.notes);
-  return refusal === undefined ? null : { kind: "hook", failed: [], brief: refusal.command };
-}
-
-/** The error of an attempt: its own commands, or the results of the checks; null if there is none. */
-function findRedAttempt(failed: readonly CommandResult[], judged: JudgedAttempt | null): RedAttempt | null {
-  if (failed.length > 0) return { kind: "failing", failed, brief: firstFailureLine(failed) };
-  if (judged?.verdict !== "red") return null;
-  return { kind: redReasonOf(judged.facts), failed: [], brief: judged.brief, lands: judged.landsAnyway };
-}
-
-function redReasonOf({ verdict, unended }: JudgedAttempt["facts"]): WhyRed {
-  if (unended !== undefined) return "unended";
-  return verdict === "still-red" ? "still-red" : "worse";
-}
-
-function firstFailureLine(failed: readonly CommandResult[]): string {
-  const [first] = failed;
-  if (first === undefined) return "";
-  const { command, error } = first;
-  const what = command.target.split("\n")[0] ?? "";
-  const why = error.split("\n")[0]?.replace(/ \(output: .*$/, "") ?? "";
-  return why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
+  return {
+    kind: "worked",
+    proposal,
+    result,
+    story: { attempts, red: why, stopped, tried, words: said, untouched },
+  };
 }
 
 /** The result of an answer: the end, or a reply to the coder. */
@@ -357,6 +290,8 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     conflicts: 0,
     contested: [],
     answers: [],
+    untouched: [],
+    hasAskedUntouched: false,
     doubted: null,
   };
   try {
@@ -485,7 +420,9 @@ async function takeAnswer(
     return judgeRest(loop, state, state.red, proposal.plan);
   if (parsed.commands.length === 0 && state.contested.length > 0)
     return { end: await endUnsettled(loop, state, proposal.plan.trim()) };
-  if (parsed.commands.length === 0 && state.proposal !== null) {
+  // The same patch again is in the draft already: the coder stays with it.
+  const isSame = state.hasAskedUntouched && proposal.patch.trim() === state.proposal?.patch.trim();
+  if (isGreen(state) && (parsed.commands.length === 0 || isSame)) {
     state.answers.push(proposal.plan.trim());
     return commitBench(loop, state, state.attempts, []);
   }
@@ -634,6 +571,7 @@ async function judgeAttempt(
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };
   state.red = findRedAttempt(failed, judged);
   if (state.red === null) return commitBench(loop, state, number, commands);
+  const also = judged === null ? "" : askUntouched(loop, state);
   const report = judged === null ? wordFailures(failed) : judged.report;
   const head = [
     `Attempt ${number} of ${of} ran in a draft; nothing has landed yet.`,
@@ -642,6 +580,7 @@ async function judgeAttempt(
   return sendBack(loop, state, {
     head: head.filter((part) => part !== "").join("\n"),
     report,
+    also,
     commands,
     failed: judged === null ? failed : [],
     ran: true,
@@ -674,6 +613,8 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
 interface SentBack {
   readonly head?: string;
   readonly report: string;
+  /** A further wish, which is no failure. */
+  readonly also?: string;
   /** Whose files it should see again. */
   readonly commands: readonly PatchCommand[];
   /** Where these are edits alone, the lines that they meant are enough to see. */
@@ -691,7 +632,7 @@ const GO_ON =
 async function sendBack(
   loop: CoderLoop,
   state: LoopState,
-  { head, report, commands, failed = [], ran = false }: SentBack,
+  { head, report, also = "", commands, failed = [], ran = false }: SentBack,
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
@@ -711,6 +652,7 @@ async function sendBack(
   const back = [
     head ?? "",
     mask(report),
+    also,
     files === "" ? "" : `As they are now:\n${files}`,
     loop.coder.kind === "head"
       ? GO_ON
@@ -719,6 +661,24 @@ async function sendBack(
         : FIX_THE_REST,
   ];
   return { back: back.filter((part) => part !== "").join("\n\n") };
+}
+
+/**
+ * The words to a coder that changed some of the code that the message names and left other code of it alone; empty where
+ * there is nothing to ask, or it was asked before.
+ */
+function askUntouched(loop: CoderLoop, state: LoopState): string {
+  const { request, bench, isQuestion = false } = loop;
+  if (request === undefined || isQuestion || bench.differences === undefined) return "";
+  const names = findUntouched(request, { files: bench.files(), differences: bench.differences() });
+  const said = [...state.tried, state.proposal?.plan ?? ""].join("\n");
+  const isOpen = (name: string) => state.hasAskedUntouched || !leavesAlone(said, name);
+  state.untouched = names.filter(isOpen);
+  if (state.untouched.length === 0 || state.hasAskedUntouched) return "";
+  // Several coders are compared as they are, and one that works for another was given a part.
+  if (loop.chosen !== undefined || loop.handOver !== undefined) return "";
+  state.hasAskedUntouched = true;
+  return wordUntouched(state.untouched);
 }
 
 /** Nothing is red. Where somebody changed the workspace meanwhile, it is judged once more before it lands. */
@@ -736,6 +696,11 @@ async function commitBench(
     return {
       back: `Nothing failed.\n\n${said}\n\n${loop.coder.kind === "head" ? "Do what is still to be done." : "Answer with what is still to be changed, or an empty patch."}`,
     };
+  const untouched = askUntouched(loop, state);
+  if (untouched !== "" && steered && number < loop.limits.attempts) {
+    loop.tell({ type: "untouched", names: state.untouched });
+    return { back: `Nothing failed; the change is in a draft. ${untouched}${ASKED_ANSWER}` };
+  }
   const other = await endPassedOver(loop, state, number);
   if (other !== null) return { end: other };
   // A preview of nothing would wait to be applied for nothing.
@@ -744,6 +709,9 @@ async function commitBench(
     return { end: { kind: "said", text: words } };
   return preview ? keepBench(loop, state, commands) : landBench(loop, state, commands);
 }
+
+const ASKED_ANSWER =
+  " Answer with what is still to be changed, or with an empty patch and that line as the plan.";
 
 const MOVED_ON = "The workspace changed meanwhile.";
 

@@ -7,9 +7,13 @@ import {
   showFile,
   splitBudget,
 } from "../../domain/coder/file-excerpts.ts";
+import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
+import { fileKind } from "../../domain/coder/rank-files.ts";
+import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
+import type { FileDifference } from "../ports/jobs.ts";
 
 /** A file that a coder needs to see again, and the lines that matter in it. */
 interface FileLines {
@@ -38,6 +42,16 @@ export function showAgain(files: ProjectFiles, places: readonly FileLines[], lim
 
 /** Characters of one command's output that go back. */
 const OUTPUT = 6_000;
+
+/** The first failure in one line, for whoever watches. */
+export function firstFailureLine(failed: readonly CommandResult[]): string {
+  const [first] = failed;
+  if (first === undefined) return "";
+  const { command, error } = first;
+  const what = command.target.split("\n")[0] ?? "";
+  const why = error.split("\n")[0]?.replace(/ \(output: .*$/, "") ?? "";
+  return why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
+}
 
 /** The failures, for the coder: each command with its exit code, and the head and tail of its output. */
 export function wordFailures(failed: readonly CommandResult[]): string {
@@ -207,4 +221,44 @@ export function failureMark(report: string): string {
     .replace(/\/tmp\/[\w./-]+/g, "<temporary>")
     .replace(/\s+/g, " ")
     .trim();
+}
+
+const SEARCH_MS = 100;
+const MOST_LISTED_FILES = 20_000;
+/** Names that are asked about; a request that names more is a list of something. */
+const MOST_ASKED = 5;
+
+/** A draft whose patch is compared with the names of its request. */
+interface ComparedDraft {
+  readonly files: Pick<ProjectFiles, "list" | "find" | "read">;
+  readonly differences: readonly FileDifference[];
+}
+
+/** Code that a request wants to be changed by its name, and that a draft leaves alone. */
+export function findUntouched(request: string, { files, differences }: ComparedDraft): string[] {
+  const named = readNamedCode(request);
+  if (named.wanted.length === 0 || named.names.length < 2) return [];
+  const changed = differences.map(({ path, before, after }) => ({
+    path,
+    before: before == null ? null : (decodeText(before) ?? ""),
+    after: after == null ? null : (decodeText(after) ?? ""),
+  }));
+  const touched = readTouchedCode(changed);
+  const names = named.wanted.filter((name) => !touched.words.has(name));
+  if (names.length === 0) return [];
+  const paths = files.list(MOST_LISTED_FILES);
+  const { hits } = files.find(
+    paths.filter((path) => fileKind(path) === "source"),
+    names.map((name) => ({ spellings: [name], anyCase: false })),
+    SEARCH_MS,
+  );
+  const sources = hits.map(({ path }) => ({ path, text: files.read(path, LONGEST)?.text ?? "" }));
+  return findUntouchedNames(named, touched, { paths, sources }).slice(0, MOST_ASKED);
+}
+
+/** For the coder: it changed some of what the message names, and not this. */
+export function wordUntouched(names: readonly string[]): string {
+  const list = names.map((name) => `\`${name}\``).join(", ");
+  const it = names.length === 1 ? "it" : "them";
+  return `You did not touch ${list}, which the message names. Change ${it} as well, or say in one line why not.`;
 }

@@ -243,14 +243,32 @@ const ENDING =
 
 /** Plain words that stand where code stands: after a dot, before a bracket, in backticks. */
 function codeIn(text: string): string[] {
-  const names: string[] = [];
-  for (const { 0: name, index } of text.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
-    if (name.length > LONGEST_WORD) continue;
-    const [before, after] = [text[index - 1], text[index + name.length]];
-    const isMember = before === "." && /\w/.test(text[index - 2] ?? "") && !ENDING.test(name);
-    if (isMember || after === "(" || (before === "`" && after === "`")) names.push(name);
-  }
-  return names;
+  const words = [...text.matchAll(/[A-Za-z_$][\w$]{2,}/g)];
+  return words.flatMap(({ 0: name, index }) =>
+    name.length <= LONGEST_WORD && standsAsCode(text, name, index) ? [name] : [],
+  );
+}
+
+function standsAsCode(text: string, name: string, index: number): boolean {
+  const [before, after] = [text[index - 1], text[index + name.length]];
+  const isMember = before === "." && /\w/.test(text[index - 2] ?? "") && !ENDING.test(name);
+  return isMember || after === "(" || (before === "`" && after === "`");
+}
+
+/** A name of code, and where it stands. */
+export interface CodeMention {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Names of code in a text, in its order: those that look like one, and words that stand where one stands. */
+export function codeMentions(text: string): CodeMention[] {
+  return [...text.matchAll(/[A-Za-z_$][\w$]{2,}/g)].flatMap(({ 0: name, index }) => {
+    if (name.length > LONGEST_WORD || COMMON.has(name)) return [];
+    const isCode = isIdentifier(name) || standsAsCode(text, name, index);
+    return isCode ? [{ name, from: index, to: index + name.length }] : [];
+  });
 }
 
 /** `copySync` may be a file `copy-sync.js` or a column `copy_sync`. */

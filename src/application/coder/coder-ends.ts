@@ -1,0 +1,91 @@
+import type { Proposal } from "../../domain/coder/proposal.ts";
+import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
+import { findHookRefusal } from "../../domain/jobs/note.ts";
+import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
+import type { JudgedAttempt } from "../checks/project-checks.ts";
+import { firstFailureLine } from "./coder-reports.ts";
+
+/** How a coder's work on one message ended. */
+export type CoderEnd =
+  /** Words instead of a patch: an answer, or a question; `claims`: they insist that something was changed. */
+  | { readonly kind: "said"; readonly text: string; readonly claims?: true }
+  | { readonly kind: "planned"; readonly plan: string }
+  /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
+  | { readonly kind: "unanswered"; readonly text: Worded; readonly claimed?: string }
+  /** No proposal could be carried out; `why` is for the user. */
+  | { readonly kind: "unusable"; readonly why: string }
+  | { readonly kind: "refused"; readonly result: JobResult }
+  | { readonly kind: "aborted" }
+  /** Another coder's draft was taken. */
+  | { readonly kind: "passed-over" }
+  | {
+      readonly kind: "worked";
+      readonly proposal: Proposal;
+      /** Null where red was to be thrown away. */
+      readonly result: JobResult | null;
+      readonly story: CoderStory;
+    };
+
+/** The possible end of a coder. */
+export interface CoderEnding {
+  readonly proposal: Proposal;
+  readonly red: RedAttempt | null;
+  readonly attempts: number;
+}
+
+/** The reply's facts about the route to a result; plain JSON. */
+interface CoderStory {
+  readonly attempts: number;
+  /** The remaining errors; null when it is green. */
+  readonly red: RedAttempt | null;
+  /** Why the coder did not go on; null when it is green. */
+  readonly stopped: CoderStopReason | null;
+  /** The plans of attempts that a later one replaced. */
+  readonly tried: readonly string[];
+  /** The coder's last words, where it had no patch any more. */
+  readonly words: string;
+  /** Code that the message names, and that is as it was while other code of it was changed. */
+  readonly untouched: readonly string[];
+}
+
+export interface RedAttempt {
+  readonly kind: WhyRed;
+  readonly failed: readonly CommandResult[];
+  readonly brief: string;
+  /** The coder was only to look at it once more: it lands if nothing better comes. */
+  readonly lands?: boolean;
+}
+
+export type CoderStopReason =
+  | { readonly why: "attempts"; readonly limit: number }
+  /** The same failure came twice. */
+  | { readonly why: "same" }
+  /** The coder had nothing more to propose. */
+  | { readonly why: "gave-up" }
+  /** Others changed the same lines, and the coder did not bring the two together. */
+  | { readonly why: "conflict" }
+  /** No further answer came; `text` is for the user. */
+  | { readonly why: "unanswered"; readonly text: Worded };
+
+/** A hook of the user's that kept the draft from landing, whatever else was the matter with it. */
+export function findHookRed(result: JobResult | null): RedAttempt | null {
+  if (result?.about !== "job" || result.outcome !== "staged") return null;
+  const refusal = findHookRefusal(result.notes);
+  return refusal === undefined ? null : { kind: "hook", failed: [], brief: refusal.command };
+}
+
+/** The error of an attempt: its own commands, or the results of the checks; null if there is none. */
+export function findRedAttempt(
+  failed: readonly CommandResult[],
+  judged: JudgedAttempt | null,
+): RedAttempt | null {
+  if (failed.length > 0) return { kind: "failing", failed, brief: firstFailureLine(failed) };
+  if (judged?.verdict !== "red") return null;
+  return { kind: redReasonOf(judged.facts), failed: [], brief: judged.brief, lands: judged.landsAnyway };
+}
+
+function redReasonOf({ verdict, unended }: JudgedAttempt["facts"]): WhyRed {
+  if (unended !== undefined) return "unended";
+  return verdict === "still-red" ? "still-red" : "worse";
+}

@@ -1,0 +1,213 @@
+import { compareLines } from "../patch/compare-lines.ts";
+import { type Definition, definitionsOf, endOf, isAlias } from "./file-excerpts.ts";
+import { fileKind } from "./rank-files.ts";
+import { type CodeMention, codeMentions } from "./request-terms.ts";
+
+/** The code that a request names: functions, classes, files. */
+export interface NamedCode {
+  readonly names: readonly string[];
+  /** Of these: those that it wants to be changed by the words around them; what is only cited is not among them. */
+  readonly wanted: readonly string[];
+}
+
+/** Characters of a request that are read. */
+const READ_CHARS = 20_000;
+
+/** Code, logs and quotations in a request show something; they ask for nothing. */
+const SHOWN = /^(```|~~~)[\s\S]*?^\1.*$|^(?: {4,}|\t|>|\$ ).*$/gm;
+const SENTENCE_END = /[.!?](?=\s|$)|[。！？]|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s/g;
+
+/** Between two names of one list, with what may stand around a name. */
+const JOINS =
+  /^(?:\(\))?[`'"*]*(?:\s*,\s*(?:and\s+)?|\s*\/\s*|\s+&\s+|\s+and\s+|\s+as\s+well\s+as\s+|\s*(?:、|と|や|および|及び)\s*)(?:the\s+|also\s+)?[`'"*]*(?:\w+\.)*$/i;
+
+/** Before a name, or a list of them, that is only cited. */
+const CITES =
+  /(?:\b(?:like|unlike|see|from|by|via|with|using|uses?|used|as|than|between|through|against|call(?:s|ing|ed)?|(?:calls?|similar|equal|according|compared|due|thanks|opposed|identical) to|instead of|in favou?r of|such as|e\.g\.|cf\.|per|after|before|when|if|where|while|because|since|once|unless|although|returns?|accepts?|takes?|pass(?:es|ed|ing)?|throws?|raises?|imports?|imported|introduced in|mentions?|named|not|but|only)\s+(?:the\s+|a\s+|an\s+|both\s+)?|\()[`'"*]*(?:\w+\.)*$/i;
+/** Behind a name that is fine as it is, or that only does something to another. */
+const FINE =
+  /^(?:\(\))?[`'"*]*(?:\s*(?:function|method|class|関数|メソッド|クラス))?(?:\s+(?:already|works?|worked|do(?:es)? (?:it|this|that|so|not)|is (?:fine|right|correct|not|unaffected|ok)|are (?:fine|right|correct|not|unaffected|ok)|(?:was|were) (?:removed|added|fixed|changed|introduced|already)|allows?|stays?|remains?|calls?|uses?|passes|returned?|returns)\b|\s*(?:のよう|と同じ|と同様|を参照|を呼|を使|から|による|は(?:正し|問題な|そのまま)))/i;
+
+const FAULT = "(?:problem|bug|issue|fault|error|defect|mistake|flaw|treatment|fix|change|behaviou?r)";
+const SAME_BEHIND = new RegExp(
+  `^(?:\\(\\))?[\`'"*]*(?:\\s+(?:function|method|class))?(?:\\s+(?:also|probably|apparently))*\\s+(?:has|have|had|shows?|suffers? from|needs?|is affected by|with)\\s+(?:exactly\\s+)?(?:the\\s+|this\\s+)?same\\b(?:\\s+${FAULT})?|^(?:\\(\\))?[\`'"*]*(?:\\s+(?:function|method|class))?(?:,)?\\s+(?:too|as well|likewise|also)\\b|^(?:\\(\\))?[\`'"*]*\\s*(?:関数|メソッド|クラス)?\\s*(?:に|で)?も(?:\\s|、|同|直|修正|変更|お願い)`,
+  "i",
+);
+const SAME_BEFORE = new RegExp(
+  `\\b(?:same(?:\\s+(?:goes|applies|holds|is true|happens))?(?:\\s+${FAULT})?(?:\\s+exists)?\\s+(?:for|in|with|to|of)|(?:so|neither) (?:do|does|is|are)|likewise(?: for| in)?|both)\\s+(?:the\\s+)?[\`'"*]*(?:\\w+\\.)*$`,
+  "i",
+);
+const CHANGED_BEFORE =
+  /(?:^|[\n;,:、。]\s*|\b(?:also|and|then|please|to|must|should)\s+)(?:fix|change|update|rename|remove|delete|refactor|rewrite|extend|correct|adjust|convert|simplify|deprecate|make|let)\s+(?:the\s+)?(?:function\s+|method\s+|class\s+)?[`'"*]*(?:\w+\.)*$/i;
+const CHANGED_BEHIND =
+  /^(?:\(\))?[`'"*]*\s*(?:関数|メソッド|クラス)?\s*を(?:修正|変更|削除|直|更新|改名|リネーム|書き換え)/;
+
+/** Reads which code a request names, and of which it wants a change. */
+export function readNamedCode(request: string): NamedCode {
+  const text = request.slice(0, READ_CHARS).replace(SHOWN, "");
+  const mentions = mentionsIn(text);
+  const wanted = new Set<string>();
+  for (const list of listsIn(text, mentions)) {
+    const [first, last] = [list[0] as CodeMention, list.at(-1) as CodeMention];
+    const before = sentenceBefore(text, first.from);
+    const behind = sentenceBehind(text, last.to);
+    const isSame = SAME_BEFORE.test(before) || SAME_BEHIND.test(behind);
+    if (!isSame && (CITES.test(before) || FINE.test(behind))) continue;
+    if (isSame || list.length > 1 || CHANGED_BEFORE.test(before) || CHANGED_BEHIND.test(behind))
+      for (const { name } of list) wanted.add(name);
+  }
+  return { names: [...new Set(mentions.map(({ name }) => name))], wanted: [...wanted] };
+}
+
+const PATH =
+  /(?<![\w/@.-])(?:[\w@.-]+\/)*[\w@-][\w@.-]*\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|cc?|h|cpp|hpp|sql|sh|vue|svelte|md|rst|ya?ml|toml|json)(?![\w/-]|\.\w)/g;
+
+function isPath(name: string): boolean {
+  return name.includes(".");
+}
+
+/** Files and names of code, in the order of the text; a name within a path is a part of that. */
+function mentionsIn(text: string): CodeMention[] {
+  const paths = [...text.matchAll(PATH)].map(({ 0: name, index }) => ({
+    name: name.replace(/^\.\//, ""),
+    from: index,
+    to: index + name.length,
+  }));
+  const names = codeMentions(text).filter(
+    ({ from }) => !paths.some((path) => from >= path.from && from < path.to),
+  );
+  return [...paths, ...names].sort((a, b) => a.from - b.from);
+}
+
+/** Names that stand together: `a`, `b` and `c`. */
+function listsIn(text: string, mentions: readonly CodeMention[]): CodeMention[][] {
+  const lists: CodeMention[][] = [];
+  for (const mention of mentions) {
+    const last = lists.at(-1)?.at(-1);
+    if (last !== undefined && JOINS.test(text.slice(last.to, mention.from))) lists.at(-1)?.push(mention);
+    else lists.push([mention]);
+  }
+  return lists;
+}
+
+const AROUND = 120;
+
+function sentenceBefore(text: string, at: number): string {
+  const part = text.slice(Math.max(0, at - AROUND), at);
+  const ends = [...part.matchAll(SENTENCE_END)];
+  const last = ends.at(-1);
+  return last === undefined ? part : part.slice(last.index + last[0].length);
+}
+
+function sentenceBehind(text: string, at: number): string {
+  const part = text.slice(at, at + AROUND);
+  const end = part.search(SENTENCE_END);
+  return end === -1 ? part : part.slice(0, end + 1);
+}
+
+/** A file of a change; null where there is none. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The definitions and the words that a change touches. */
+export interface TouchedCode {
+  /** Names of what stands around a changed line, before or after. */
+  readonly defined: ReadonlySet<string>;
+  /** Words of the changed lines themselves, changelogs left out. */
+  readonly words: ReadonlySet<string>;
+  readonly paths: readonly string[];
+  /** Names of the innermost definitions of sources around a changed line: whoever calls them is changed by that. */
+  readonly bodies: ReadonlySet<string>;
+}
+
+const CALL = /([A-Za-z_$][\w$]*)\s*\(/g;
+const WORD = /[A-Za-z_$][\w$]*/g;
+
+export function readTouchedCode(changed: readonly ChangedFile[]): TouchedCode {
+  const defined = new Set<string>();
+  const words = new Set<string>();
+  const bodies = new Set<string>();
+  for (const { path, before, after } of changed) {
+    const kind = fileKind(path);
+    if (kind === "history" || kind === "generated") continue;
+    const [old, now] = [before?.split("\n") ?? [], after?.split("\n") ?? []];
+    const ranges = compareLines(old, now);
+    for (const [lines, side] of [
+      [old, ranges.map((one) => one.old)],
+      [now, ranges.map((one) => one.now)],
+    ] as const) {
+      const blocks = definitionsOf(lines, path).map((one) => ({ ...one, to: endOf(lines, one) }));
+      for (const [from, to] of side) {
+        const around = blocks.filter(({ line, to: end }) => line <= Math.max(to, from + 1) && end > from);
+        for (const { name } of around) defined.add(name);
+        const inner = kind === "source" ? around.at(-1)?.name : undefined;
+        if (inner !== undefined) bodies.add(inner);
+        for (const line of lines.slice(from, to)) for (const [word] of line.matchAll(WORD)) words.add(word);
+      }
+    }
+    defined.add(stemOf(path));
+  }
+  return { defined, words, bodies, paths: changed.map(({ path }) => path) };
+}
+
+function stemOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1).replace(/\..*$/, "");
+}
+
+/**
+ * Names that a request wants to be changed, and that a change leaves alone while it touches another one that the request
+ * names. Only a name that is defined once in the sources counts: of others nobody knows which is meant. A function that
+ * calls something touched may be mended by that.
+ */
+export function findUntouchedNames(
+  { names, wanted }: NamedCode,
+  touched: TouchedCode,
+  project: { readonly paths: readonly string[]; readonly sources: readonly Source[] },
+): string[] {
+  const isTouched = (name: string) =>
+    isPath(name) ? endingIn(touched.paths, name).length > 0 : touched.defined.has(name);
+  if (!names.some(isTouched)) return [];
+  const left = wanted.filter((name) => !isTouched(name) && !touched.words.has(name));
+  const sources = project.sources.filter(({ path }) => fileKind(path) === "source").map(readSource);
+  return left.filter((name) => {
+    if (isPath(name)) return endingIn(project.paths, name).length === 1;
+    const [body, ...others] = sources.flatMap((source) => bodiesOf(source, name));
+    if (body === undefined || others.length > 0) return false;
+    return ![...body.join("\n").matchAll(CALL)].some(([, called = ""]) => touched.bodies.has(called));
+  });
+}
+
+function endingIn(paths: readonly string[], name: string): string[] {
+  return paths.filter((path) => path === name || path.endsWith(`/${name}`));
+}
+
+function readSource({ path, text }: Source) {
+  const lines = text.split("\n");
+  return { lines, definitions: definitionsOf(lines, path) };
+}
+
+function bodiesOf(
+  { lines, definitions }: { readonly lines: readonly string[]; readonly definitions: readonly Definition[] },
+  name: string,
+): string[][] {
+  return definitions
+    .filter((one) => one.name === name && !isAlias(lines[one.line - 1] ?? ""))
+    .map((one) => lines.slice(one.line - 1, endOf(lines, one)));
+}
+
+const LEAVES =
+  /\b(?:unchanged|untouched|left|leave[sd]?|leaving|alone|stays?|keeps?|kept|not|no|n't|already|unaffected|nothing)\b|n['’]t\b|そのまま|不要|ません|ない|変えず|触れず|既に|すでに/i;
+
+/** Whether a plan says of a name that it is to stay as it is. */
+export function leavesAlone(plan: string, name: string): boolean {
+  const sentences = plan.split(/[.!?](?=\s|$)|[。！？]|\n/);
+  return sentences.some((sentence) => sentence.includes(name) && LEAVES.test(sentence));
+}

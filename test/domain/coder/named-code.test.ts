@@ -1,0 +1,86 @@
+import { describe, expect, test } from "bun:test";
+import {
+  findUntouchedNames,
+  leavesAlone,
+  readNamedCode,
+  readTouchedCode,
+} from "../../../src/domain/coder/named-code.ts";
+
+describe("the code of which a message wants a change", () => {
+  test.each([
+    ["withBase adds it twice. withoutBase has the same problem.", ["withoutBase"]],
+    ["withBase adds it twice; the same goes for `withoutBase`.", ["withoutBase"]],
+    ["`foo` and `bar` both lose the sign", ["foo", "bar"]],
+    ["ensureLink / ensureLinkSync with a relative source throws", ["ensureLink", "ensureLinkSync"]],
+    ["Fix the year in src/a.ts and src/b.ts", ["src/a.ts", "src/b.ts"]],
+    ["Rename readAll. Also fix `readOne`.", ["readAll", "readOne"]],
+    ["foo_bar が壊れています。baz_qux も同じ問題があります。", ["baz_qux"]],
+    ["`foo`と`bar`を修正してください。", ["foo", "bar"]],
+  ])("%s", (message, wanted) => expect(readNamedCode(message).wanted).toEqual(wanted));
+
+  test.each([
+    "withBase adds it twice, as withoutBase does it right.",
+    "`encode` ignores spaces. See `decode`, which is called from `parse`.",
+    "toText is called by renderRow and renderCell.",
+    "`foo` and `bar` already do that; toText does not.",
+    "Make it behave like readAll and readOne.",
+    "toText loses the sign.\n```\nreadAll, readOne\n```\n> readAll, readOne",
+    "fooBar は壊れています。bazQux と quxBaz のように動くはずです。",
+    "number.py and time.py were fixed last week; filesize is wrong.",
+  ])("only cited: %s", (message) => expect(readNamedCode(message).wanted).toEqual([]));
+
+  test("a message of any size is read in time that grows with it", () => {
+    const read = (text: string) => readNamedCode(text).wanted.length;
+    for (const piece of ["a/", "a.b.", "`a_b`, ", "```\n", "foo_bar and ", "(", "> x\n"])
+      expect(read(piece.repeat(10_000))).toBeGreaterThanOrEqual(0);
+  });
+});
+
+const BEFORE = `export function withBase(input, base) {
+  return base + input;
+}
+
+export function withoutBase(input, base) {
+  return trim(input, base);
+}
+
+function trim(input, base) {
+  return input.slice(base.length);
+}
+`;
+const named = readNamedCode("withBase is wrong. withoutBase has the same problem.");
+
+function untouched(after: string, more: { path: string; before: string; after: string }[] = []): string[] {
+  const touched = readTouchedCode([{ path: "src/url.js", before: BEFORE, after }, ...more]);
+  return findUntouchedNames(named, touched, {
+    paths: ["src/url.js"],
+    sources: [{ path: "src/url.js", text: after }],
+  });
+}
+const ONE = BEFORE.replace("base + input", "join(base, input)");
+
+describe("a change that leaves named code alone", () => {
+  test("is told by its name", () => expect(untouched(ONE)).toEqual(["withoutBase"]));
+  test("not where it changes its body as well", () =>
+    expect(untouched(ONE.replace("trim(input, base)", "trim(input, base, true)"))).toEqual([]));
+  test("not where it changes what that calls", () =>
+    expect(untouched(ONE.replace("base.length", "base.length + 1"))).toEqual([]));
+  test("not where a new test is about it", () =>
+    expect(
+      untouched(ONE, [
+        { path: "test/url.test.js", before: "", after: "test('x', () => withoutBase('/a'));\n" },
+      ]),
+    ).toEqual([]));
+  test("not where nothing that the message names was changed", () =>
+    expect(untouched(BEFORE.replace("input.slice", "String(input).slice"))).toEqual([]));
+  test("not where the name is defined twice, or nowhere", () => {
+    expect(untouched(`${ONE}\nfunction withoutBase() {\n  return 1;\n}\n`)).toEqual([]);
+    expect(untouched(ONE.replaceAll("withoutBase", "other"))).toEqual([]);
+  });
+});
+
+test("a plan that leaves something alone says so", () => {
+  expect(leavesAlone("withBase checks the slash. withoutBase stays: it is right.", "withoutBase")).toBe(true);
+  expect(leavesAlone("withoutBase は変更不要です。", "withoutBase")).toBe(true);
+  expect(leavesAlone("withBase and withoutBase check the slash.", "withoutBase")).toBe(false);
+});
