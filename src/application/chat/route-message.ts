@@ -24,38 +24,56 @@ const MESSAGE_CHARS = 4000;
 const REASON_CHARS = 300;
 const ANSWER_TOKENS = 300;
 
+/** Characters of the message before it. */
+const EARLIER_CHARS = 200;
+/** No category stands in the form: models that are in doubt give back the one that they were shown. */
+const FORM = `{
+  "route": "<CHAT | CODE | ANALYZE | OPS | RESEARCH>",
+  "confidence": <0.0-1.0>,
+  "reason": "..."
+}`;
+const JAPANESE = /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u;
+/** The categories once more, for a message in another language. */
+const IN_ENGLISH =
+  "\n(In English: CHAT is talk and questions, CODE is changing code, ANALYZE is analysis, OPS is operating a system, RESEARCH is looking things up.)";
+
+type EarlierMessage = Pick<StoredDecision, "route" | "message">;
+
 /** The classifier's prompt quotes the message as JSON, so that no quotation mark in it ends it. */
-function classifierPrompt(message: string): string {
+function classifierPrompt(message: string, earlier: EarlierMessage | null): string {
+  const before =
+    earlier === null
+      ? ""
+      : `\n直前のメッセージ（${earlier.route}）: ${JSON.stringify([...earlier.message].slice(0, EARLIER_CHARS).join(""))}`;
   return `以下のメッセージを分類してください:
-${JSON.stringify(cutMiddle(message, MESSAGE_CHARS))}
+${JSON.stringify(cutMiddle(message, MESSAGE_CHARS))}${before}
 
 以下のカテゴリから最も適切なものを選んでください:
 - CHAT: 会話・質問応答
 - CODE: コーディング
 - ANALYZE: 分析
 - OPS: 運用操作
-- RESEARCH: 調査
+- RESEARCH: 調査${JAPANESE.test(message) ? "" : IN_ENGLISH}
 
 JSON形式で回答してください:
-{
-  "route": "CHAT",
-  "confidence": 0.85,
-  "reason": "..."
-}`;
+${FORM}`;
 }
 
 /** Asks Shiro; an answer that is not what was asked for goes back once with what is wrong. Never rejects. */
-async function classify(model: Model, message: string, signal: AbortSignal): Promise<ClassifyResult> {
+async function classify(
+  model: Model,
+  { text, earlier }: { readonly text: string; readonly earlier: EarlierMessage | null },
+  signal: AbortSignal,
+): Promise<ClassifyResult> {
   const answer = await askJson(model, {
     request: {
-      messages: [{ role: "user", text: classifierPrompt(message) }],
+      messages: [{ role: "user", text: classifierPrompt(text, earlier) }],
       temperature: 0,
       maxTokens: ANSWER_TOKENS,
       signal,
     },
     read: readClassification,
-    again: (problem) =>
-      `${problem}\nJSONだけを回答してください: {"route": "CHAT", "confidence": 0.85, "reason": "..."}`,
+    again: (problem) => `${problem}\nJSONだけを回答してください: ${FORM}`,
   });
   if (answer.kind === "read") return { ok: true, ...answer.value };
   if (answer.kind === "malformed") return { ok: false, error: answer.problem, errorType: "malformed" };
@@ -199,7 +217,11 @@ async function classifyMessage(parts: RouterDeps, request: RouteRequest): Promis
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(parts.classifierTimeoutMs)]);
   const answer =
     "generate" in model
-      ? await classify(model, request.text, signal).catch((cause: unknown) => ({
+      ? await classify(
+          model,
+          { text: request.text, earlier: await findEarlier(parts, request, model) },
+          signal,
+        ).catch((cause: unknown) => ({
           ok: false as const,
           error: String(cause),
           errorType: cause instanceof Error ? cause.name : typeof cause,
@@ -230,6 +252,17 @@ async function classifyMessage(parts: RouterDeps, request: RouteRequest): Promis
     confidence: FALLBACK_CONFIDENCE,
     reason: `${route} ${confidence} < ${parts.threshold}: ${reason}`,
   };
+}
+
+/** The message before it in the same conversation; a model in the cloud is told only of those that went to a coder. */
+async function findEarlier(
+  { store }: RouterDeps,
+  { chatKey, sessionId }: RouteRequest,
+  { local }: Model,
+): Promise<EarlierMessage | null> {
+  const last = await store.last(chatKey).catch(() => null);
+  if (last === null || last.sessionId !== sessionId) return null;
+  return local || last.route.startsWith("CODE") ? last : null;
 }
 
 /** A decision that cannot be stored is still one. */
