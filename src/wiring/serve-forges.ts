@@ -16,6 +16,7 @@ import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { DELIVERY_FORMATS, openForges } from "../infrastructure/forges/forge-registry.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { OpenedQueue } from "../infrastructure/serve/work-queue.ts";
+import { createForgeEvents, EVENT_KIND } from "../infrastructure/tasks/forge-events.ts";
 import { TASK_KIND } from "../infrastructure/tasks/solve-store.ts";
 import { configuredForges } from "./project-forge.ts";
 import type { ServeDeps } from "./serve-state.ts";
@@ -67,6 +68,9 @@ export async function openServedForges(
       uuid: randomUUID,
       now: timers.now,
     }),
+    events: createForgeEvents({ db, ...queue }),
+    keeper,
+    onEvents: (wake) => queue.queue.onWork(wake, { kind: EVENT_KIND }),
     onWork: (wake) => queue.queue.onWork(wake, { kind: TASK_KIND }),
     timers,
     clock: () => performance.now(),

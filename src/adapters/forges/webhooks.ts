@@ -16,7 +16,7 @@ export interface WebhookDeps {
 
 /**
  * `/webhooks/<forge>`. A delivery that is not signed with the agreed secret is refused before it is read; a
- * signed one is answered after it was acted on, so that a failed delivery can be sent again.
+ * signed one is answered once it is stored: a forge waits seconds only, and its own API may answer later than that.
  */
 export function createWebhooks(
   parts: WebhookDeps,
@@ -40,7 +40,7 @@ export function createWebhooks(
       if (taken.did === "failed") return webhookReply(503, "try again later");
       done.push(taken.did);
     }
-    return Response.json({ did: done });
+    return Response.json({ did: done }, { status: done.includes("kept") ? 202 : 200 });
   };
 }
 

@@ -1,6 +1,7 @@
 import type { TaskFile } from "../../config/task-file.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
 import type { ChecksFacts, Verdict } from "../../domain/checks/verdict.ts";
+import type { ForgeKind } from "../../domain/config/forge-kinds.ts";
 import type { WorkerKindName } from "../../domain/config/worker-kind-names.ts";
 import type { RefusedHost } from "../../domain/containers/refused-hosts.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
@@ -11,6 +12,7 @@ import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { ProjectFiles } from "./coder.ts";
 import type { ContainerClaim, SandboxFailure } from "./containers.ts";
+import type { IntakeEvent } from "./forges.ts";
 import type { WorkerProgress } from "./heads.ts";
 import type { WorkspaceFiles } from "./jobs-transaction.ts";
 import type { Workspace } from "./jobs-workspace.ts";
@@ -60,6 +62,30 @@ export interface SolveStore extends SolveReader {
   adopt(): Promise<void>;
   /** True the first time this delivery is seen. */
   firstSight(deliveryId: string, at: Date): Promise<boolean>;
+}
+
+/**
+ * Deliveries of forges between their acknowledgement and the act. Each is work of the queue: those of one item are
+ * acted on in their order, by one process at a time, and go on elsewhere after that one died.
+ */
+export interface ForgeEvents {
+  /** Stores an event; false when it was delivered before. */
+  keep(event: IntakeEvent, at: Date): Promise<boolean>;
+  /** The oldest of a forge that nobody acts on. */
+  claim(forge: ForgeKind): Promise<ClaimedEvent | null>;
+  /** As `SolveStore.firstSight`, and true again for the event that was the first: its process may have died meanwhile. */
+  firstSight(eventId: string, deliveryId: string, at: Date): Promise<boolean>;
+  /** Forgets an event that was acted on, or given up. */
+  finish(work: Work): Promise<"done" | "lost">;
+  handBack(work: Work): Promise<"done" | "lost">;
+  /** Gives work to those that have none: they came with a copy. */
+  adopt(): Promise<void>;
+}
+
+export interface ClaimedEvent {
+  readonly event: IntakeEvent;
+  readonly receivedAt: Date;
+  readonly work: Work;
 }
 
 export interface SolveReader {

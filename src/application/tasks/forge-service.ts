@@ -6,7 +6,8 @@ import type { FleetStore } from "../ports/fleet.ts";
 import type { Forge, ForgeFailure, IntakeEvent, IntakeOutcome } from "../ports/forges.ts";
 import type { Logger, Timers } from "../ports/platform.ts";
 import type { OpenSolve, SolveStore, SolveTask } from "../ports/tasks.ts";
-import { type IntakeDeps, pollRepository, takeInEvent, takeInTask } from "./intake.ts";
+import { createEventActor, type EventActorDeps } from "./act-on-events.ts";
+import { type IntakeDeps, pollRepository, takeInTask } from "./intake.ts";
 import { createTaskGate, createTaskRunner, type NotifyTaskEnd } from "./run-due-tasks.ts";
 import { type SolveOptions, solveClaimed } from "./solve-task.ts";
 import type { SolveDeps } from "./solve-work.ts";
@@ -72,8 +73,12 @@ export interface ForgeServiceDeps extends TaskSolver {
   /** The other machines, to whom tasks are left while this one's engine is away. */
   readonly fleet: Pick<FleetStore, "machines">;
   readonly machineId: string;
-  /** Whether it also asks the forges for new ones. */
+  /** Whether it also takes new ones in: asks the forges, and acts on their deliveries. */
   readonly takesIn: boolean;
+  readonly events: EventActorDeps["events"];
+  readonly keeper: EventActorDeps["keeper"];
+  /** Calls back when a delivery may wait; the answer stops that. */
+  onEvents(wake: () => void): () => void;
   /** Null where nobody traces. */
   readonly telemetry: Pick<TraceTaskDeps, "tracing" | "tracer"> | null;
   /** Calls back when a task may wait; the answer stops that. */
@@ -85,6 +90,7 @@ export interface ForgeServiceDeps extends TaskSolver {
 }
 
 export interface ForgeService {
+  /** Stores an event that a forge delivered; it is acted on afterwards. */
   takeIn(event: IntakeEvent): Promise<IntakeOutcome>;
   /** Labels that do not hold now. */
   lacking(): readonly string[];
@@ -133,13 +139,19 @@ export function createForgeService(deps: ForgeServiceDeps): ForgeService {
     onDue: () => runner.wake(),
   });
   const ends: (() => void)[] = [];
+  const actor = createEventActor({ ...deps, intakeOf });
   return {
-    takeIn: (event) => takeInEvent(intakeOf(forges.get(event.item.forge) as Forge), event),
+    takeIn: actor.accept,
     lacking: gate.lacking,
     async start() {
       await store.adopt();
       ends.push(deps.onWork(runner.wake));
       runner.wake();
+      if (deps.takesIn) {
+        await deps.events.adopt();
+        ends.push(deps.onEvents(actor.wake));
+        actor.wake();
+      }
       for (const kind of FORGE_KINDS) {
         const forge = forges.get(kind);
         if (!deps.takesIn || forge === undefined) continue;
@@ -148,7 +160,7 @@ export function createForgeService(deps: ForgeServiceDeps): ForgeService {
     },
     async stop() {
       for (const end of ends) end();
-      await runner.stop();
+      await Promise.all([actor.stop(), runner.stop()]);
     },
   };
 }

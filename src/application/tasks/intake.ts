@@ -162,9 +162,11 @@ export interface IntakeDeps {
 export async function takeInEvent(
   parts: IntakeDeps,
   { deliveryId, item, event }: IntakeEvent,
+  stopping?: AbortSignal,
 ): Promise<IntakeOutcome> {
   const { forge, store, label, log, now } = parts;
-  const signal = AbortSignal.timeout(60_000);
+  const patience = AbortSignal.timeout(60_000);
+  const signal = stopping === undefined ? patience : AbortSignal.any([stopping, patience]);
   const nothing = (why: string): IntakeOutcome => {
     log.info("solve", "solve.event_ignored", "solve.event_ignored", {
       item: item.number,

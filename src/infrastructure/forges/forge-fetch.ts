@@ -152,7 +152,7 @@ export function createForgeFetch(parts: ForgeFetchDeps): ForgeFetch {
       try {
         await parts.pause(wait, signal);
       } catch (cause) {
-        throw new ForgeFault({ code: "aborted", message: "aborted", cause });
+        throw new ForgeFault({ code: "aborted", message: `aborted while waiting: ${tried.message}`, cause });
       }
     }
   };
@@ -170,8 +170,8 @@ async function fetchOnce(
     if (!response.ok) return responseFailure(response, await response.text(), now());
     return checkAnswer(request, response);
   } catch (cause) {
-    if (signal.aborted) return { code: "aborted", message: "aborted", cause };
     const host = new URL(request.url).host;
+    if (signal.aborted) return { code: "aborted", message: `aborted before ${host} answered`, cause };
     if (timeout.aborted)
       return { code: "timeout", message: `${host} did not answer within ${timeoutMs / 1000} s`, cause };
     return { code: "unreachable", message: `${host}: ${(cause as Error).message}`, cause };

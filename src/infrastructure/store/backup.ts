@@ -50,6 +50,7 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   api_tokens: "kept",
   solve_tasks: "kept",
   forge_deliveries: "kept",
+  forge_events: "kept",
   task_steps: "kept",
   dead_work: "kept",
   schedules: "kept",

@@ -342,6 +342,7 @@ interface JobOwnerRow {
 interface SolveTables {
   solve_tasks: SolveRow;
   forge_deliveries: { id: string; seen_at: string };
+  forge_events: { id: string; received_at: string; body: string; sighted: string; work_id: string | null };
   task_steps: { task_id: string; position: number; at: string; kind: string; body: string };
 }
 

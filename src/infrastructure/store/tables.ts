@@ -203,3 +203,13 @@ export async function addUsageSums(db: Kysely<unknown>): Promise<void> {
   ])
     await sql.raw(statement).execute(db);
 }
+
+/** Deliveries of forges that were acknowledged and not yet acted on. */
+export async function addForgeEvents(db: Kysely<unknown>): Promise<void> {
+  await sql
+    .raw(
+      `create table forge_events (
+        id text primary key, received_at text not null, body text not null, sighted text not null, work_id text)`,
+    )
+    .execute(db);
+}

@@ -1,16 +1,18 @@
 import type { Kysely } from "kysely";
 import type { WorkQueue } from "../../../src/application/ports/serve.ts";
-import type { SolveStore } from "../../../src/application/ports/tasks.ts";
+import type { ForgeEvents, SolveStore } from "../../../src/application/ports/tasks.ts";
 import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { openWorkQueue } from "../../../src/infrastructure/serve/work-queue.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { createForgeEvents } from "../../../src/infrastructure/tasks/forge-events.ts";
 import { createSolveStore } from "../../../src/infrastructure/tasks/solve-store.ts";
 
 export interface TaskProcess {
   readonly db: Kysely<Database>;
   readonly store: SolveStore;
+  readonly events: ForgeEvents;
   readonly queue: WorkQueue;
 }
 
@@ -39,5 +41,6 @@ export async function openTasks(
       throw error;
     },
   });
-  return { db, queue, store: await createSolveStore({ db, now: timers.now, queue, newWorkId }) };
+  const events = createForgeEvents({ db, queue, newWorkId });
+  return { db, queue, events, store: await createSolveStore({ db, now: timers.now, queue, newWorkId }) };
 }

@@ -1,0 +1,106 @@
+import type { ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { itemUrl } from "../../domain/forges/forge-items.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
+import type { Forge, IntakeEvent, IntakeOutcome } from "../ports/forges.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { ClaimedEvent, ForgeEvents } from "../ports/tasks.ts";
+import { createWorkTaker, pause, type WorkKeeper } from "../serve/take-work.ts";
+import { type IntakeDeps, takeInEvent } from "./intake.ts";
+
+export interface EventActorDeps {
+  readonly events: ForgeEvents;
+  readonly forges: ReadonlyMap<ForgeKind, Forge>;
+  readonly intakeOf: (forge: Forge) => IntakeDeps;
+  readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
+  readonly log: IntakeDeps["log"];
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export interface EventActor {
+  /** Stores an event before its delivery is acknowledged: the forge is asked afterwards, however long that takes. */
+  accept(event: IntakeEvent): Promise<IntakeOutcome>;
+  wake(): void;
+  /** Gives back the events that wait for their forge. */
+  stop(): Promise<void>;
+}
+
+const AT_ONCE = 4;
+const RETRY_MS = [5_000, 15_000, 60_000];
+const LONGEST_RETRY_MS = 300_000;
+/** An older one is given up: whoever asked has long asked again. */
+const GIVEN_UP_AFTER_MS = 24 * 3600 * 1000;
+
+/** Acts on the events that were accepted, and goes on asking a forge that does not answer. */
+export function createEventActor(parts: EventActorDeps): EventActor {
+  const { events, forges, keeper, log, timers } = parts;
+  const stopping = new AbortController();
+  const kinds = [...forges.keys()];
+
+  async function claim(): Promise<ClaimedEvent | null> {
+    for (const kind of kinds) {
+      const claimed = await events.claim(kind);
+      if (claimed !== null) return claimed;
+    }
+    return null;
+  }
+
+  async function actOn({ event }: ClaimedEvent, signal: AbortSignal): Promise<IntakeOutcome> {
+    const intake = parts.intakeOf(forges.get(event.item.forge) as Forge);
+    const firstSight = (id: string, at: Date) => events.firstSight(event.deliveryId, id, at);
+    try {
+      return await takeInEvent({ ...intake, store: { ...intake.store, firstSight } }, event, signal);
+    } catch (error) {
+      // The store, for instance: the event is still claimed, and nobody else would act on it.
+      parts.onTrouble(error);
+      return { did: "failed", why: toErrorText(error) };
+    }
+  }
+
+  function say(level: "warn" | "error", name: string, { event }: ClaimedEvent, fields: object): void {
+    log[level]("solve", name, name, { item: itemUrl(event.item), kind: event.event.kind, ...fields });
+  }
+
+  const taker = createWorkTaker<ClaimedEvent>({
+    claim,
+    limit: AT_ONCE,
+    perGroup: AT_ONCE,
+    timers,
+    onTrouble: parts.onTrouble,
+    async run(claimed, lane) {
+      const { work, receivedAt } = claimed;
+      const signal = AbortSignal.any([keeper.hold(work), stopping.signal]);
+      try {
+        for (let tries = 0; !signal.aborted; tries += 1) {
+          const taken = await actOn(claimed, signal);
+          if (taken.did !== "failed") return void (await keeper.end(() => events.finish(work)));
+          if (timers.now().getTime() - receivedAt.getTime() > GIVEN_UP_AFTER_MS) {
+            say("error", "solve.event_given_up", claimed, { error: taken.why });
+            return void (await keeper.end(() => events.finish(work)));
+          }
+          if (signal.aborted) break;
+          const waitMs = RETRY_MS[tries] ?? LONGEST_RETRY_MS;
+          say("warn", "solve.event_waits", claimed, { error: taken.why, retry_ms: waitMs });
+          await lane.rest(pause(timers, waitMs, signal));
+        }
+        await keeper.end(() => events.handBack(work));
+      } finally {
+        keeper.drop(work);
+      }
+    },
+  });
+
+  return {
+    async accept(event) {
+      if (!(await events.keep(event, timers.now()))) return { did: "nothing", why: "seen already" };
+      taker.look();
+      return { did: "kept" };
+    },
+    wake: taker.look,
+    async stop() {
+      taker.close();
+      stopping.abort();
+      await taker.idle();
+    },
+  };
+}
