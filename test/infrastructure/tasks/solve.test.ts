@@ -405,7 +405,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
           "x-hub-signature-256": `sha256=${createHmac("sha256", "hook-secret").update(body).digest("hex")}`,
         };
         const response = await fetch(`${url}/webhooks/github`, { method: "POST", body, headers });
-        expect(await response.json()).toEqual({ did: ["start"] });
+        expect(await response.json()).toEqual({ did: ["kept"] });
         for (let i = 0; i < 600 && !(issue.comments[0]?.body ?? "").includes("PicoClaw is done"); i++)
           await Bun.sleep(100);
         expect(pulls().length).toBe(1);
