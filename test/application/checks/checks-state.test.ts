@@ -13,3 +13,9 @@ test("a command that cannot run is told apart as well", () => {
     "Not checked: `go test ./...` cannot run here; ",
   );
 });
+
+test("a project without tests is told in few words, without a setting that only a person can change", () => {
+  expect(wordStateForCoder({ checks: [], none: notChecked("no-checks", []) })).toBe(
+    "No tests of the project are known. If one command line tests this here, write it alone in a section ## Check.",
+  );
+});
