@@ -22,7 +22,7 @@ import { watchOwnPieces } from "../infrastructure/platform/installation.ts";
 import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
-import { isStoreAway, tryWrite } from "../infrastructure/store/open-store.ts";
+import { tryWrite } from "../infrastructure/store/open-store.ts";
 import { allTasks, createTaskFileReader } from "../infrastructure/tasks/task-files.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
 import { VERSION } from "../version.ts";
@@ -118,7 +118,6 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     random: randomBytes,
     now,
     onTrouble: (error, path) => onTrouble(error, path),
-    isStoreAway,
     webhooks: () => new Map([...inbox.webhooks, ...(forges?.webhooks ?? [])]),
     mcp: parts.mcp,
     closing: parts.closing,

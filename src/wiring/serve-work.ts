@@ -17,7 +17,6 @@ import { traceparentOf } from "../infrastructure/serve/message-views.ts";
 import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
 import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
 import { newerSchema } from "../infrastructure/store/migrate.ts";
-import { isStoreAway } from "../infrastructure/store/open-store.ts";
 import { VERSION } from "../version.ts";
 import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
 
@@ -96,7 +95,7 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const { databaseUrl, home } = services;
   const { kind, labels, lanes, log } = role;
   const mask = (text: string) => state.current().workspace.mask(text);
-  const onTrouble = createServeTroubles({ log, now, mask, isStoreAway });
+  const onTrouble = createServeTroubles({ log, now, mask });
   const { isGone } = owners;
   const opened = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
   const { queue, newWorkId } = opened;

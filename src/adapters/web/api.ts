@@ -17,6 +17,7 @@ import type { RefusedJob } from "../../domain/jobs/result.ts";
 import { MOST_IMAGES } from "../../domain/models/image.ts";
 import { refuseLongPatch } from "../../domain/patch/parse-patch.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
+import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { replyJson } from "../serve/reply-json.ts";
@@ -256,21 +257,24 @@ export function messageApi(app: Api, web: Web): void {
       const status = received.reason === "too-many" ? 429 : received.reason === "too-long" ? 413 : 403;
       return apiFailure(status, received.reason, received.text);
     }
-    if (wait === 0 && received.status === "accepted") {
-      // Nothing is asked of the store that is known already: a burst is acknowledged the sooner.
-      const { messageId: id } = received;
-      const stored = {
-        ...message,
-        id,
-        workspace: host.workspace(),
-        receivedAt: host.now().toISOString(),
-        state: "received",
-        attempts: 0,
-      } as const;
-      return c.json(exchangeJson(host, { message: stored, replies: [] }), 202);
-    }
-    if (wait > 0) await host.waitForAnswer(received.messageId, wait * 1_000);
-    const found = await find(received.messageId);
+    const { messageId: id } = received;
+    const known = {
+      ...message,
+      id,
+      workspace: host.workspace(),
+      receivedAt: host.now().toISOString(),
+      state: "received",
+      attempts: 0,
+    } as const;
+    const acknowledge = () => c.json(exchangeJson(host, { message: known, replies: [] }), 202);
+    // Nothing is asked of the store that is known already: a burst is acknowledged the sooner.
+    if (wait === 0 && received.status === "accepted") return acknowledge();
+    if (wait > 0) await host.waitForAnswer(id, wait * 1_000);
+    // The message is stored: whoever is told that nothing was done sends it again.
+    const found = await find(id).catch((error: unknown) =>
+      isStoreAway(error) ? "away" : Promise.reject(error),
+    );
+    if (found === "away") return acknowledge();
     if (found === null) return apiFailure(404, "unknown-message", "no such message");
     return c.json(exchangeJson(host, found), found.message.state === "done" ? 200 : 202);
   });
@@ -425,7 +429,7 @@ export function createApi(web: Web): Api {
   const app = new Hono<ApiEnv>().basePath("/api/v1");
   app.onError((error, c) => {
     web.host.onTrouble(error, c.req.path);
-    if (web.host.isStoreAway(error)) return answerStoreAway();
+    if (isStoreAway(error)) return answerStoreAway();
     if (missingPiece(error) !== null) return answerReplaced();
     if (/disk is full|no space left/i.test(error.message))
       return apiFailure(

@@ -66,8 +66,6 @@ export interface WebHost {
   readonly random: (bytes: number) => Uint8Array;
   readonly now: () => Date;
   readonly onTrouble: (error: unknown, path: string) => void;
-  /** Whether an error says that the store cannot be reached now. */
-  readonly isStoreAway: (error: unknown) => boolean;
   /** The MCP endpoint; loaded at its first request. */
   readonly mcp: () => Promise<(request: Request) => Promise<Response>>;
   /** Where services post to, by what follows `/webhooks/`. */

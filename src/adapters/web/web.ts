@@ -3,6 +3,7 @@ import type { Scope } from "../../application/ports/serve.ts";
 import type { SignIn, Viewer } from "../../application/serve/access.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import { hasMoreMembers } from "../../domain/platform/json-members.ts";
+import { isStoreAway } from "../../domain/store/store-trouble.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import script from "./assets/console.client.js" with { type: "text" };
 import style from "./assets/console.css" with { type: "text" };
@@ -162,7 +163,7 @@ export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
   app.onError((error, c) => {
     host.onTrouble(error, c.req.path);
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
-    if (host.isStoreAway(error)) {
+    if (isStoreAway(error)) {
       if (c.req.path.startsWith("/api/")) return answerStoreAway();
       c.header("retry-after", RETRY_SECONDS);
       return c.html(standalonePage(web, c.req.raw, t.storeAwayTitle, t.storeAway), 503);

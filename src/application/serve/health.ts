@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
+import { readStoreAway } from "../../domain/store/store-trouble.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { ModelRole, Models } from "../ports/models.ts";
 import type { Channel, StoreCounts } from "../ports/serve.ts";
@@ -298,14 +299,15 @@ export function createServeTroubles(deps: {
   readonly log: (line: string) => void;
   readonly now: () => Date;
   readonly mask: (text: string) => string;
-  readonly isStoreAway: (error: unknown) => boolean;
 }): (error: unknown, where?: string) => void {
   const { mask } = deps;
   const tell = createTroubleReporter(deps.log, deps.now);
   return (error, where = "serve") => {
-    if (deps.isStoreAway(error))
-      tell("store", mask(`cannot be reached: ${(error as Error).message}`), "store away");
-    else tell(where, mask(error instanceof Error ? (error.stack ?? error.message) : toErrorText(error)));
+    const away = readStoreAway(error);
+    if (away !== null) {
+      const trouble = away === "unreachable" ? "cannot be reached" : "takes no writes";
+      tell("store", mask(`${trouble}: ${toErrorText(error)}`), `store ${away}`);
+    } else tell(where, mask(error instanceof Error ? (error.stack ?? error.message) : toErrorText(error)));
   };
 }
 

@@ -20,3 +20,63 @@ export interface NewerSchema {
   /** It cannot. */
   readonly breaking: readonly string[];
 }
+
+/** Why a statement failed that may well succeed later. */
+export type StoreAwayKind = "unreachable" | "locked" | "gone" | "read-only";
+
+/** The embedded store cannot take a statement now; the message says why. */
+export class StoreAway extends Error {
+  constructor(
+    readonly kind: StoreAwayKind,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+const AWAY_SYSTEM_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+]);
+/** Connection exceptions, and a server that starts, ends, recovers or has no connection left. */
+const AWAY_SERVER_STATES = /^(08\w{3}|57P0[1-5]|53300)$/;
+/** A standby, or a server that an operator or its provider keeps from being written. */
+const READ_ONLY_STATE = "25006";
+/** The driver's messages about a connection without a code. */
+const AWAY_DRIVER_TEXT =
+  /^Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/;
+
+/** Why the store cannot take a statement now, or null where the statement is at fault. */
+export function readStoreAway(error: unknown): StoreAwayKind | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof StoreAway) return error.kind;
+  if (isLockedError(error)) return "locked";
+  const { code, syscall } = error as Error & { readonly code?: unknown; readonly syscall?: unknown };
+  if (typeof code !== "string") return AWAY_DRIVER_TEXT.test(error.message) ? "unreachable" : null;
+  if (code === READ_ONLY_STATE) return "read-only";
+  // A socket that is not there.
+  const isAway =
+    AWAY_SYSTEM_CODES.has(code) ||
+    AWAY_SERVER_STATES.test(code) ||
+    (code === "ENOENT" && syscall === "connect");
+  return isAway ? "unreachable" : null;
+}
+
+export function isStoreAway(error: unknown): boolean {
+  return readStoreAway(error) !== null;
+}
+
+const SQLITE_BUSY = 5;
+
+/** SQLite found another process writing; its extended codes have the plain one in their lowest byte. */
+export function isLockedError(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown };
+  return code === "ERR_SQLITE_ERROR" && typeof errcode === "number" && (errcode & 0xff) === SQLITE_BUSY;
+}

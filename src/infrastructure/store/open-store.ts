@@ -1,10 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Kysely, type KyselyPlugin, PostgresAdapter, type SqliteDatabase, SqliteDialect, sql } from "kysely";
+import { Kysely, type KyselyPlugin, PostgresAdapter, sql } from "kysely";
 import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
 import { migrate, migrationStatus, NewerStore, OlderStore } from "./migrate.ts";
 import type { Database } from "./schema.ts";
+import { createSqliteDialect, type Patience } from "./sqlite.ts";
 
 /**
  * The embedded store answers without ever leaving the event loop's current turn, so chats that only talk to it could
@@ -28,26 +29,7 @@ function createGiveWay(
   };
 }
 
-/** The newest that were used stay; making one again costs more than running it. */
-export function createStatementCache<T>(most: number, make: (text: string) => T): (text: string) => T {
-  const kept = new Map<string, T>();
-  return (text) => {
-    const known = kept.get(text);
-    // The last used entry is last.
-    if (known !== undefined) kept.delete(text);
-    const one = known ?? make(text);
-    kept.set(text, one);
-    if (kept.size > most) kept.delete(kept.keys().next().value as string);
-    return one;
-  };
-}
-
 const TURN_MS = 5;
-/** A message needs some thirty of them. */
-const MOST_STATEMENTS = 100;
-const NOTHING_DONE = { changes: 0, lastInsertRowid: 0 };
-/** These run once in the life of a store. */
-const MAKES_TABLES = /^(?:create|alter|drop) /i;
 
 /** Two processes that open a new store at the same time: SQLite refuses the second one's switch at once, whatever its patience. */
 function switchToLog(database: DatabaseSync): void {
@@ -63,45 +45,21 @@ function switchToLog(database: DatabaseSync): void {
 /** Ten seconds, as a writer waits for another. */
 const SWITCH_TRIES = 1_000;
 
-/** Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another. */
-export function openSqlite(file: string): Kysely<Database> {
+/**
+ * Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another process, and
+ * everything else in this one goes on meanwhile.
+ */
+export function openSqlite(file: string, patience?: Patience): Kysely<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(file);
-  database.exec("pragma busy_timeout = 10000");
+  // A wait of SQLite's own would stop the event loop.
+  database.exec("pragma busy_timeout = 0");
   switchToLog(database);
   database.exec("pragma synchronous = normal");
   return new Kysely<Database>({
-    dialect: new SqliteDialect({ database: toKyselyDatabase(database) }),
+    dialect: createSqliteDialect(database, file, patience),
     plugins: [createGiveWay(TURN_MS)],
   });
-}
-
-/** `node:sqlite` in the shape Kysely expects of a driver. */
-function toKyselyDatabase(database: DatabaseSync): SqliteDatabase {
-  const prepare = (text: string) => database.prepare(text);
-  const make = (text: string) => {
-    const statement = prepare(text);
-    return {
-      reader: statement.columns().length > 0,
-      all: (parameters: readonly unknown[]) => statement.all(...(parameters as never[])),
-      run(parameters: readonly unknown[]) {
-        // SQLite takes a transaction back by itself when the disk is full; what failed is to be told, not this.
-        if (text === "rollback" && !database.isTransaction) return NOTHING_DONE;
-        return statement.run(...(parameters as never[]));
-      },
-      // One that is read row by row must not be begun again meanwhile.
-      iterate: (parameters: readonly unknown[]) =>
-        prepare(text).iterate(...(parameters as never[])) as IterableIterator<unknown>,
-    };
-  };
-  const kept = createStatementCache(MOST_STATEMENTS, make);
-  return {
-    close: () => database.close(),
-    prepare: (text) => {
-      if (MAKES_TABLES.test(text)) return make(text);
-      return kept(text === "begin" ? "begin immediate" : text);
-    },
-  };
 }
 
 export interface StoreLocation {
@@ -163,35 +121,6 @@ function detailOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const code = "code" in cause ? String(cause.code) : "";
   return cause.message || code || cause.name;
-}
-
-const AWAY_SYSTEM_CODES = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-]);
-/** Connection exceptions, and a server that starts, ends, recovers or has no connection left. */
-const AWAY_SERVER_STATES = /^(08\w{3}|57P0[1-5]|53300)$/;
-/** The driver's messages about a connection without a code. */
-const AWAY_DRIVER_TEXT =
-  /^Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/;
-
-/** Whether a statement failed because the database cannot be reached now: asked again later, it may well succeed. */
-export function isStoreAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, syscall } = error as Error & { readonly code?: unknown; readonly syscall?: unknown };
-  if (typeof code !== "string") return AWAY_DRIVER_TEXT.test(error.message);
-  // A socket that is not there.
-  return (
-    AWAY_SYSTEM_CODES.has(code) ||
-    AWAY_SERVER_STATES.test(code) ||
-    (code === "ENOENT" && syscall === "connect")
-  );
 }
 
 /** No forge names a delivery so. */

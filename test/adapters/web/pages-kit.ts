@@ -11,7 +11,6 @@ import { createBus } from "../../../src/application/serve/serve-events.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
-import { isStoreAway } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { newMessage } from "../../infrastructure/store/open-messages.ts";
 
@@ -111,7 +110,6 @@ export async function createPages(
     random,
     now,
     onTrouble: () => {},
-    isStoreAway,
     mcp: never,
     webhooks: () => new Map(),
     closing: new AbortController().signal,

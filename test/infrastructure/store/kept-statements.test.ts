@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { createStatementCache, openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import { createStatementCache } from "../../../src/infrastructure/store/sqlite.ts";
 
 test("the last used stay, whatever was used longest ago is made anew", () => {
   const made: string[] = [];

@@ -1,0 +1,52 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSignIn } from "../../../src/application/serve/access.ts";
+import { StoreAway } from "../../../src/domain/store/store-trouble.ts";
+import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import { openMessages } from "../../infrastructure/store/open-messages.ts";
+import { createPages } from "./pages-kit.ts";
+
+test("a message that was stored before the store went away is acknowledged with its id, not called undone", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-stored-"));
+  const db = openSqlite(join(folder, "store.db"));
+  try {
+    const now = () => new Date();
+    const { store } = await openMessages({ db, now });
+    const away = { message: () => Promise.reject(new StoreAway("locked", "locked")) };
+    let isStored = true;
+    const pages = await createPages(db, { ...store, ...away }, async () => {
+      if (!isStored) throw new StoreAway("locked", "locked");
+      return { status: "accepted", messageId: "msg_stored" };
+    });
+    const sha256 = (text: string) => hashHex("sha256", text);
+    const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
+    const { secret } = await createSignIn({ access: pages.access, sha256, random, now }).createToken({
+      name: "t",
+      userId: "operator",
+      role: "operator",
+      scopes: ["chat"],
+    });
+    const send = async () => {
+      const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
+      const body = JSON.stringify({ text: "hi", wait: 5 });
+      const answer = await pages.ask("/api/v1/messages", { method: "POST", headers, body });
+      const { message_id: id, state, error } = (await answer.json()) as Record<string, unknown>;
+      return { status: answer.status, again: answer.headers.get("retry-after"), id, state, error };
+    };
+    expect(await send()).toEqual({
+      status: 202,
+      again: null,
+      id: "msg_stored",
+      state: "received",
+      error: undefined,
+    });
+    isStored = false;
+    expect(await send()).toMatchObject({ status: 503, again: "5", error: { code: "store-away" } });
+  } finally {
+    await db.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
