@@ -70,6 +70,25 @@ describe.each(kinds)("modes changed by a job (%s)", (kind) => {
     expect(statSync(join(bench.folder, "other-name")).mode & 0o777).toBe(0o644);
   });
 
+  test("conflict with another name that the file got since: it would get the mode too", async () => {
+    const jobId = await stage("chmod 600 a.txt d/b.txt", kind);
+    linkSync(bench.at("a.txt"), join(bench.folder, "other-name"));
+    const changed = { status: "conflict", conflicts: [{ path: "a.txt", reason: "changed" }] };
+    expect(await bench.transactions.commit(jobId)).toEqual(changed as never);
+    expect(modes()).toEqual([0o644, 0o644, 0o644]);
+  });
+
+  test("are no cover for other bytes of the same size and time", async () => {
+    const before = bench.tree();
+    const change =
+      "printf 'A.TXT\\n' >.new && touch -r a.txt .new && cat .new >a.txt && touch -r .new a.txt && rm .new";
+    const jobId = await stage(`${change} && chmod 600 a.txt`, kind);
+    expect((await bench.transactions.commit(jobId)).status).toBe("done");
+    expect([bench.read("a.txt"), modes()[0]]).toEqual(["A.TXT\n", 0o600]);
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    expect(bench.tree()).toEqual(before);
+  });
+
   test(
     "are finished by a repair, wherever the commit or the undo was cut off",
     async () => {

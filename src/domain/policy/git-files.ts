@@ -245,39 +245,62 @@ export interface IndexEntry {
   readonly path: string;
   /** Object name in hexadecimal. */
   readonly object: string;
-  /** The bytes that say what is listed (mode, object, flags, path), without the stat cache. */
-  readonly listed: readonly [Uint8Array, Uint8Array];
 }
 
 /** The entries of an index of version 2 or 3 with SHA-1 names; null for anything else. */
 export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
-  const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < 32 || data.getUint32(0) !== 0x44495243) return null;
-  const version = data.getUint32(4);
-  if (version !== 2 && version !== 3) return null;
-  const count = data.getUint32(8);
   const entries: IndexEntry[] = [];
   const text = new TextDecoder();
-  const entry = (start: number, name: number, end: number): IndexEntry => ({
-    get path() {
-      return text.decode(bytes.subarray(name, end));
-    },
-    get object() {
-      return toHex(bytes.subarray(start + 40, start + 60));
-    },
-    listed: [bytes.subarray(start + 24, start + 28), bytes.subarray(start + 40, end + 1)],
+  const isWhole = walkGitIndex(bytes, (start, name, end) =>
+    entries.push({
+      get path() {
+        return text.decode(bytes.subarray(name, end));
+      },
+      get object() {
+        return toHex(bytes.subarray(start + 40, start + 60));
+      },
+    }),
+  );
+  return isWhole ? entries : null;
+}
+
+/**
+ * The bytes of an index that say what is listed (mode, object, flags, path), one entry after the other without the stat
+ * cache; null for what is no index that `readGitIndex` reads.
+ */
+export function listGitIndex(bytes: Uint8Array): Uint8Array | null {
+  // Each part moves to the front of one copy: a view of every part would take longer than their hash.
+  const listed = new Uint8Array(bytes);
+  let length = 0;
+  const copy = (from: number, to: number) => {
+    listed.copyWithin(length, from, to);
+    length += to - from;
+  };
+  const isWhole = walkGitIndex(bytes, (start, _, end) => {
+    copy(start + 24, start + 28);
+    copy(start + 40, end + 1);
   });
+  return isWhole ? listed.subarray(0, length) : null;
+}
+
+/** Calls `use` with where each entry, its name and the end of its name lie; false for anything but a whole index. */
+function walkGitIndex(bytes: Uint8Array, use: (start: number, name: number, end: number) => void): boolean {
+  const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 32 || data.getUint32(0) !== 0x44495243) return false;
+  const version = data.getUint32(4);
+  if (version !== 2 && version !== 3) return false;
+  const count = data.getUint32(8);
   let at = 12;
   for (let i = 0; i < count; i++) {
-    if (at + 62 > bytes.length) return null;
+    if (at + 62 > bytes.length) return false;
     const extended = version === 3 && (data.getUint16(at + 60) & 0x4000) !== 0;
-    const nameAt = at + 62 + (extended ? 2 : 0);
-    const end = bytes.indexOf(0, nameAt);
-    if (end < 0) return null;
-    entries.push(entry(at, nameAt, end));
+    const name = at + 62 + (extended ? 2 : 0);
+    const end = bytes.indexOf(0, name);
+    if (end < 0) return false;
+    use(at, name, end);
     at += Math.ceil((end - at + 1) / 8) * 8;
   }
-  return entries;
+  return true;
 }
 
 function toHex(bytes: Uint8Array): string {

@@ -1,8 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, readSync } from "node:fs";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
-import { readGitIndex } from "../../domain/policy/git-files.ts";
+import { listGitIndex } from "../../domain/policy/git-files.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { hashHex } from "../platform/hash.ts";
+import { lookInto } from "../platform/read-file.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
 import {
   type Identity,
@@ -52,9 +53,8 @@ export function mayBeIndex(path: string): boolean {
  * The entries of an index (mode, object, stage, path), without the stat cache that `git status` refreshes.
  */
 function indexKey(bytes: Uint8Array): string | null {
-  const entries = readGitIndex(bytes);
-  if (entries === null) return null;
-  return `index:${hashHex("sha256", ...entries.flatMap(({ listed }) => listed))}`;
+  const listed = listGitIndex(bytes);
+  return listed === null ? null : `index:${hashHex("sha256", listed)}`;
 }
 
 /** Larger files are told apart by inode and times alone. */
@@ -79,6 +79,30 @@ const USUAL = new Uint8Array(64 * 1024);
 function digestSmall(absolute: string, size: number): string {
   const length = readInto(absolute, USUAL, 0, size);
   return digest(length < USUAL.length ? USUAL.subarray(0, length) : readNoFollow(absolute));
+}
+
+/** A file as one opening shows it. */
+export interface ReadEntry {
+  /** Taken after its bytes were read. */
+  readonly stats: EntryStats;
+  readonly hash: string;
+  /** The attributes that `isVisiblySame` compares; null where they cannot be told. */
+  readonly attributes: readonly string[] | null;
+  /** A copy, where the caller wants one. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** Null for a file of more than the usual size, for what is no file, and for what cannot be read: `hashAt` tells then. */
+export function readEntry(absolute: string, size: number, keepsBytes = false): ReadEntry | null {
+  const look = size < USUAL.length ? lookInto(absolute, USUAL) : null;
+  if (look === null) return null;
+  const bytes = USUAL.subarray(0, look.length);
+  return {
+    stats: look.stats,
+    hash: digest(bytes),
+    attributes: look.attributes && ownAttributes(look.attributes),
+    bytes: keepsBytes ? bytes.slice() : undefined,
+  };
 }
 
 /**
@@ -167,28 +191,34 @@ export interface EntryPair {
   /** Where the two stand now. */
   readonly from: string;
   readonly to: string;
+  /** The attributes of each, where they are known already. */
+  readonly fromAttributes?: readonly string[] | null;
+  readonly toAttributes?: readonly string[] | null;
+  /** How many names the file at `from` has, where that is known. */
+  readonly names?: number | undefined;
 }
 
 /**
  * Whether nothing a person could see differs: kind, mode, owner, bytes and attributes; the time of change stands in for
  * bytes that are too many to read.
  */
-export function isVisiblySame({ a, b, aHash, bHash, isIndex, from, to }: EntryPair): boolean {
+export function isVisiblySame(compared: EntryPair): boolean {
+  const { a, b, aHash, bHash, isIndex, from, to } = compared;
   if (a.kind !== b.kind || a.mode !== b.mode || !sameOwner(a, b)) return false;
   if (isIndex) return aHash !== undefined && aHash === bHash;
   if (a.kind === "symlink") return readlinkSync(to) === readlinkSync(from);
   if (a.kind === "other") return true;
-  if (a.size !== b.size || (aHash !== undefined && aHash !== bHash) || !sameAttributes(from, to))
+  if (a.size !== b.size || (aHash !== undefined && aHash !== bHash) || !haveSameAttributes(compared))
     return false;
   return aHash !== undefined || a.isWrittenWith(b);
 }
 
 /** Whether the two differ in nothing but their mode, and the file has no other name that a change would reach. */
 export function onlyModeDiffers(compared: EntryPair): boolean {
-  const { a, b, from } = compared;
+  const { a, b, from, names } = compared;
   if (a.kind !== "file" || a.mode === b.mode || compared.aHash === undefined) return false;
   if (!isVisiblySame({ ...compared, b: b.withMode(a.mode) })) return false;
-  return lstatEntry(from)?.nlink === 1;
+  return (names ?? lstatEntry(from)?.nlink) === 1;
 }
 
 /** Asked once: the answer stays, and every entry of a large job needs it. */
@@ -197,6 +227,12 @@ const IS_ROOT = process.getuid?.() === 0;
 /** Only root can give files away; for others a copy may have got another owner by itself. */
 function sameOwner(a: Identity, b: Identity): boolean {
   return !IS_ROOT || (a.uid === b.uid && a.gid === b.gid);
+}
+
+function haveSameAttributes({ from, to, fromAttributes, toAttributes }: EntryPair): boolean {
+  // Without any on both sides there is nothing to read.
+  if (fromAttributes?.length === 0 && toAttributes?.length === 0) return true;
+  return sameAttributes(from, to);
 }
 
 function sameAttributes(from: string, to: string): boolean {
@@ -211,11 +247,17 @@ function sameAttributes(from: string, to: string): boolean {
 /** Users' own attributes and access lists; what an overlay notes for itself is nobody's. */
 function attributeNames(path: string): readonly string[] {
   const names = listXattrs(path);
-  if (!names.ok) return [];
-  return names.value.filter(
+  return names.ok ? ownAttributes(names.value) : [];
+}
+
+const NONE: readonly string[] = [];
+
+function ownAttributes(names: readonly string[]): readonly string[] {
+  const own = names.filter(
     (name) =>
       (name.startsWith("user.") && !name.startsWith("user.overlay.")) || name.startsWith("system.posix_acl_"),
   );
+  return own.length === 0 ? NONE : own;
 }
 
 interface KeptFolder {

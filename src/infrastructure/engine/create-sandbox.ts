@@ -245,7 +245,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
   }
 
   return {
-    async overlay(folder, { network, resting, preview, despiteForeign = false }) {
+    async overlay(folder, { network, resting, preview, despiteForeign = false, onSealed }) {
       // Real root knows every owner; who asks for an overlay gets one.
       const isOwnChoice = staging.reason === "configured" || despiteForeign || isRealRoot();
       const foreign = isOwnChoice
@@ -288,6 +288,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
           own: listHomeTraces(own, MOST_TRACES),
         }),
         onCommit: () => (resting ? adoptHome(own, shared) : null),
+        onSealed,
         hiddenHome,
       });
       if (resting && !isProven && begun.ok) {

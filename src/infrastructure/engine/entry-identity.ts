@@ -254,6 +254,12 @@ export class Identity implements WrittenIdentity {
     return this.changed === other.changed && this.changedNs === other.changedNs;
   }
 
+  /** As JSON has it. */
+  print(): string {
+    const { kind, ino, mode, size, mtime, ctime, uid, gid } = this;
+    return `{"kind":"${kind}","ino":"${ino}","mode":${mode},"size":${size},"mtime":"${mtime}","ctime":"${ctime}","uid":${uid},"gid":${gid}}`;
+  }
+
   toJSON(): WrittenIdentity {
     const { kind, ino, mode, size, mtime, ctime, uid, gid } = this;
     return { kind, ino, mode, size, mtime, ctime, uid, gid };

@@ -25,6 +25,7 @@ import {
   type Intent,
   type JobFolder,
   jobFolder,
+  type Plan,
   readIntent,
   readOwnPlan,
   readOwnRoots,
@@ -90,6 +91,8 @@ interface OpenOptions {
   readonly preview: boolean;
   /** Files of other owners or groups are no reason to refuse. */
   readonly despiteForeign?: boolean;
+  /** Called with the plan of a sealed job that is about to be committed. */
+  readonly onSealed?: (plan: Plan) => void;
 }
 
 export interface Sandbox {
@@ -107,6 +110,8 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   const { workspace } = storage;
   const running = createRunningJobs(storage.folder);
   let turns: LandingTurns | null = null;
+  /** Plans on their way from the seal to the commit, which need not be read again. */
+  const sealed = new Map<string, Plan>();
   const swapParts: SwapDeps = {
     storage: storage.folder,
     workspace,
@@ -133,7 +138,8 @@ export function createTransactions(parts: TransactionDeps): Transactions {
 
   async function open(request: BeginRequest): Promise<BeginResult> {
     const { jobId, kind, network = true, resting = false, preview = false, again = false } = request;
-    const options = { network, resting, preview };
+    const onSealed = (plan: Plan) => void sealed.set(jobId, plan);
+    const options = { network, resting, preview, onSealed };
     if (!again) running.start(jobId);
     const folder = again ? jobFolder(storage.folder, jobId) : createJobFolder(storage.folder, jobId);
     setState(folder, "running");
@@ -249,7 +255,8 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     const folder = jobFolder(storage.folder, jobId);
     const state = readState(folder);
     if (state === null) return { status: "refused", reason: "unknown-job" };
-    const own = readOwnPlan(folder, workspace);
+    const own = readOwnPlan(folder, workspace, sealed.get(jobId));
+    sealed.delete(jobId);
     if (own.status === "foreign")
       return { status: "conflict", conflicts: [foreignRootConflict(own, workspace)] };
     const plan = own.status === "own" ? own.plan : null;
@@ -277,6 +284,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   /** A sealed job that is left as a preview. */
   function stage(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
+    sealed.delete(jobId);
     setState(folder, "staged", { bytes: jobBytes(folder) });
     running.end(jobId);
   }
@@ -301,6 +309,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
       if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
       return outcome === "busy" ? busy(jobId) : outcome;
     } finally {
+      sealed.delete(jobId);
       // Not before: whoever waits for the workspace is not dead.
       running.end(jobId);
       sweepTrash(storage.folder, jobId);
@@ -309,6 +318,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
 
   async function discard(jobId: string, lock: (drop: () => void) => Promise<unknown>): Promise<void> {
     const folder = jobFolder(storage.folder, jobId);
+    sealed.delete(jobId);
     const drop = () => {
       const state = readState(folder)?.state;
       if (state !== "running" && state !== "staged") return;

@@ -143,13 +143,27 @@ export function writeState(folder: JobFolder, state: StateFile): void {
 
 export function writePlan(folder: JobFolder, plan: Plan): void {
   const lines = openLines(join(folder.path, "plan.ndjson"));
-  lines.add({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders });
+  lines.add(JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders }));
   const sweep = createSweep();
   for (const op of plan.ops) {
-    lines.add(op);
+    lines.add(printOp(op));
     sweep();
   }
   lines.finish();
+}
+
+/** By hand: the runtime would ask every field of thousands of ops and identities for its name and its kind. */
+function printOp({ n, root, path, a, b, area, aHash, bHash, inPlace }: Op): string {
+  const more = `${printHash("aHash", aHash)}${printHash("bHash", bHash)}${inPlace ? ',"inPlace":true' : ""}`;
+  return `{"n":${n},"root":${root},"path":${JSON.stringify(path)},"a":${printIdentity(a)},"b":${printIdentity(b)},"area":"${area}"${more}}`;
+}
+
+function printHash(name: "aHash" | "bHash", hash: string | undefined): string {
+  return hash === undefined ? "" : `,"${name}":"${hash}"`;
+}
+
+function printIdentity(identity: Identity | null): string {
+  return identity === null ? "null" : identity.print();
 }
 
 /** The roots of a plan, without a look at its paths. */
@@ -191,9 +205,10 @@ function readIdentity(written: WrittenIdentity | null): Identity | null {
 export function openSwapRecord(folder: JobFolder, turn: number, header: Omit<SwapRecord, "entries">) {
   const lines = openLines(swapRecordPath(folder, turn));
   const { stamp, swaps, around } = header;
-  lines.add({ stamp, swaps, around });
+  lines.add(JSON.stringify({ stamp, swaps, around }));
   return {
-    add: (n: number, { standing, kept }: SwapRecordEntry) => lines.add([n, standing, kept]),
+    add: (n: number, { standing, kept }: SwapRecordEntry) =>
+      lines.add(`[${n},${printIdentity(standing)},${printIdentity(kept)}]`),
     finish: lines.finish,
   };
 }
@@ -338,7 +353,8 @@ function replaceText(path: string, text: string, sync: (fd: number) => void): vo
 const PIECE_BYTES = 256 * 1024;
 
 interface LineWriter {
-  add(value: unknown): void;
+  /** A value as JSON. */
+  add(line: string): void;
   /** Synced and renamed into its place, as `writeDurably`. */
   finish(): void;
 }
@@ -361,8 +377,8 @@ function openLines(path: string): LineWriter {
     piece = "";
   };
   return {
-    add(value) {
-      piece += `${JSON.stringify(value)}\n`;
+    add(line) {
+      piece += `${line}\n`;
       if (piece.length > PIECE_BYTES) attempt(write);
     },
     finish() {
@@ -494,9 +510,12 @@ export type OwnPlan =
   /** A root of the plan is neither the workspace nor a part of its repository: nothing of it may be carried out. */
   | { readonly status: "foreign"; readonly root: string };
 
-/** A job's plan with its roots as they lie now: the workspace may have been moved since, and they with it. */
-export function readOwnPlan(folder: JobFolder, workspace: string): OwnPlan {
-  const plan = readPlan(folder);
+/**
+ * A job's plan with its roots as they lie now: the workspace may have been moved since, and they with it. `written`: the
+ * plan, where the caller has just written it.
+ */
+export function readOwnPlan(folder: JobFolder, workspace: string, written?: Plan): OwnPlan {
+  const plan = written ?? readPlan(folder);
   if (plan === null) return { status: "none" };
   const own = ownRoots(folder, workspace, plan.roots);
   return own.status === "own" ? { status: "own", plan: { ...plan, roots: own.roots } } : own;

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { createSweep } from "../platform/unattended.ts";
-import { hashAt, mayBeIndex, readNoFollow } from "./compare-entries.ts";
+import { hashAt, mayBeIndex, readEntry, readNoFollow } from "./compare-entries.ts";
 import { Identity, identifyAt, isAbsence, pathBelow, sameUntouched, shownBelow } from "./entry-identity.ts";
 import { type LaidRoot, walkUpper } from "./overlay-layers.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
@@ -36,11 +36,23 @@ export interface FirstSight {
   forgetAll(): void;
 }
 
-interface SeenFile {
+export interface SeenFile {
   readonly identity: Identity;
   /** Absent where it would cost too much. */
   readonly hash: string | undefined;
   readonly bytes?: Uint8Array | undefined;
+  /** How many names it had, and its attributes; absent where nobody looked. */
+  readonly names?: number;
+  readonly attributes?: readonly string[] | null;
+}
+
+/** What stood at a path: a folder, a file that had not been touched since the view was opened, something else or nothing. */
+interface SeenEntry {
+  readonly existed: boolean;
+  readonly folder: FolderBase | undefined;
+  readonly file: SeenFile | undefined;
+  /** The stamp of the view, where it is not the first. */
+  readonly since: bigint | undefined;
 }
 
 /** Of one file, and of all files of a job, whose first bytes are kept. */
@@ -50,47 +62,50 @@ const KEPT_BYTES_OF_JOB = 16 * KEPT_BYTES;
 /** `keepsBytes`: a job that may have to be merged with what others do meanwhile. */
 export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): FirstSight {
   let keptBytes = 0;
-  const seen = new Map<string, boolean>();
-  const folders = new Map<string, FolderBase>();
-  const files = new Map<string, SeenFile>();
-  const stamps = new Map<string, bigint>();
-  let current: bigint | null = null;
+  const seen = new Map<string, SeenEntry>();
+  let current: bigint | undefined;
   const keepFile = (absolute: string, stats: EntryStats): SeenFile => {
     const keeps = keepsBytes && stats.size <= KEPT_BYTES && keptBytes + stats.size <= KEPT_BYTES_OF_JOB;
     const file = seenFile(absolute, stats, keeps);
     keptBytes += file.bytes?.length ?? 0;
     return file;
   };
+  const see = (absolute: string, stats: EntryStats | undefined): SeenEntry => {
+    // A job may make a hundred thousand files where nothing stood.
+    if (stats === undefined && current === undefined) return NOTHING;
+    const stamp = current ?? begin;
+    const isUntouched = stats?.isFile() === true && stats.ctimeNs < stamp && !mayBeIndex(absolute);
+    return {
+      existed: stats !== undefined,
+      folder: stats?.isDirectory() ? folderSince(absolute, stats, stamp) : undefined,
+      file: isUntouched ? keepFile(absolute, stats) : undefined,
+      since: current,
+    };
+  };
   return {
     note(absolute, look = () => statEntryAt(absolute)) {
-      if (seen.has(absolute)) return;
-      const stats = look();
-      seen.set(absolute, stats !== undefined);
-      if (stats?.isDirectory()) folders.set(absolute, folderSince(absolute, stats, current ?? begin));
-      else if (stats?.isFile() && stats.ctimeNs < (current ?? begin) && !mayBeIndex(absolute))
-        files.set(absolute, keepFile(absolute, stats));
-      if (current !== null) stamps.set(absolute, current);
+      if (!seen.has(absolute)) seen.set(absolute, see(absolute, look()));
     },
-    existed: (absolute) => seen.get(absolute),
-    file: (absolute) => files.get(absolute),
+    existed: (absolute) => seen.get(absolute)?.existed,
+    file: (absolute) => seen.get(absolute)?.file,
     folder(absolute) {
-      const known = folders.get(absolute);
-      if (known !== undefined || seen.has(absolute)) return known ?? null;
+      const known = seen.get(absolute);
+      if (known !== undefined) return known.folder ?? null;
       const stats = statEntryAt(absolute);
       return stats?.isDirectory() ? folderSince(absolute, stats, current ?? begin) : null;
     },
     reopened(stamp) {
       current = stamp;
     },
-    since: (absolute) => stamps.get(absolute),
+    since: (absolute) => seen.get(absolute)?.since,
     hasMoved(absolute) {
-      const existed = seen.get(absolute);
-      if (existed === undefined) return false;
+      const known = seen.get(absolute);
+      if (known === undefined) return false;
+      const { existed, folder, file } = known;
       const stats = statEntryAt(absolute);
       if (stats === undefined || !existed) return existed !== (stats !== undefined) && !stats?.isDirectory();
-      if (stats.isDirectory()) return folders.get(absolute) === undefined;
-      const file = files.get(absolute);
-      if (file === undefined) return stats.ctimeNs >= (stamps.get(absolute) ?? begin);
+      if (stats.isDirectory()) return folder === undefined;
+      if (file === undefined) return stats.ctimeNs >= (known.since ?? begin);
       const now = Identity.of(stats);
       if (sameUntouched(now, file.identity)) return false;
       return (
@@ -99,24 +114,29 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
         hashAt(absolute, now, false) !== file.hash
       );
     },
-    bytes: (absolute) => (seen.get(absolute) === false ? null : files.get(absolute)?.bytes),
+    bytes(absolute) {
+      const known = seen.get(absolute);
+      return known?.existed === false ? null : known?.file?.bytes;
+    },
     renew(absolute, identity, bytes) {
-      seen.set(absolute, true);
-      folders.delete(absolute);
-      stamps.delete(absolute);
-      files.set(absolute, { identity, hash: hashAt(absolute, identity, false), bytes });
+      const file = { identity, hash: hashAt(absolute, identity, false), bytes };
+      seen.set(absolute, { existed: true, folder: undefined, file, since: undefined });
     },
-    forget(absolute) {
-      for (const known of [seen, folders, files, stamps]) known.delete(absolute);
-    },
-    forgetAll() {
-      for (const known of [seen, folders, files, stamps]) known.clear();
-    },
+    forget: (absolute) => void seen.delete(absolute),
+    forgetAll: () => seen.clear(),
   };
 }
 
+const NOTHING: SeenEntry = { existed: false, folder: undefined, file: undefined, since: undefined };
+
 function seenFile(absolute: string, stats: EntryStats, keepsBytes: boolean): SeenFile {
   const identity = Identity.of(stats);
+  const read = readEntry(absolute, stats.size, keepsBytes);
+  if (read !== null) {
+    const { hash, bytes, attributes } = read;
+    if (!sameUntouched(Identity.of(read.stats), identity)) return { identity, hash: undefined };
+    return { identity, hash, bytes, names: stats.nlink, attributes };
+  }
   const hash = hashAt(absolute, identity, false);
   const bytes = keepsBytes ? readOrNothing(absolute) : undefined;
   return sameUntouched(identifyAt(absolute), identity)

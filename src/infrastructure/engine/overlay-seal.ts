@@ -25,10 +25,11 @@ import {
   isVisiblySame,
   keptFolder,
   onlyModeDiffers,
+  readEntry,
 } from "./compare-entries.ts";
 import { type Anchors, createAnchors, Identity, identify, identifyAt } from "./entry-identity.ts";
 import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
-import type { FirstSight } from "./overlay-changes.ts";
+import type { FirstSight, SeenFile } from "./overlay-changes.ts";
 import {
   type LaidRoot,
   makeFreshFolder,
@@ -131,14 +132,17 @@ export async function sealUpper(
     const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
     ops.push({ n: firstSlot + ops.length, root: index, path, a, b, area: area(path), ...more });
   };
+  const nextSlot = () => opSlotPath(folder, firstSlot + ops.length, "b");
   const asOf = (path: string) => {
     const absolute = `${root.path}/${path}`;
     const seen = sight.file(absolute);
     if (seen !== undefined) return seen.identity;
     return entryAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
   };
-  const hashOf = (path: string, a: Identity | null) =>
-    baseHash(root, path, a, sight, isIndexFile(path, area(path)));
+  const hashOf = (path: string, a: Identity | null) => {
+    const absolute = `${root.path}/${path}`;
+    return baseHash(absolute, a, sight.file(absolute), isIndexFile(path, area(path)));
+  };
   const remove = (path: string) => {
     const a = asOf(path);
     if (a !== null) add(path, a, null, hashOf(path, a));
@@ -165,7 +169,6 @@ export async function sealUpper(
     if (kind === "no-text") noText.push(path);
     const absolute = `${root.upper}/${path}`;
     const a = asOf(path);
-    const next = opSlotPath(folder, firstSlot + ops.length, "b");
     switch (kind) {
       case "gone":
         // The kernel marks only what stood there: if nothing does, and nobody looked before, somebody took it away.
@@ -179,6 +182,7 @@ export async function sealUpper(
           break;
         notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: absolute }));
         if (a?.kind !== "directory" || a.mode !== mode) {
+          const next = nextSlot();
           makeFreshFolder(next, absolute, stats);
           add(path, a, identifyAt(next));
         }
@@ -192,16 +196,33 @@ export async function sealUpper(
       case "file":
       case "symlink": {
         const now = Identity.of(stats);
-        const isIndex = isIndexFile(path, area(path));
-        const bHash = hashAt(absolute, now, isIndex);
+        const rules = area(path);
+        const isIndex = isIndexFile(path, rules);
+        const read = kind === "file" && !isIndex ? readEntry(absolute, stats.size) : null;
+        const bHash = read?.hash ?? hashAt(absolute, now, isIndex);
         const original = `${root.path}/${path}`;
-        const aHash = hashOf(path, a);
-        const compared = { b: now, aHash, bHash, isIndex, from: original, to: absolute };
-        if (a !== null && !a.isUnknown() && isVisiblySame({ a, ...compared })) break;
-        if (a !== null && area(path) === "file" && onlyModeDiffers({ a, ...compared })) {
-          add(path, a, a.withMode(now.mode), aHash, bHash, true);
-          break;
+        const seen = sight.file(original);
+        const aHash = baseHash(original, a, seen, isIndex);
+        if (a !== null) {
+          const compared = {
+            a,
+            b: now,
+            aHash,
+            bHash,
+            isIndex,
+            from: original,
+            to: absolute,
+            fromAttributes: seen?.attributes ?? null,
+            toAttributes: read?.attributes ?? null,
+            names: seen?.names,
+          };
+          if (!a.isUnknown() && isVisiblySame(compared)) break;
+          if (rules === "file" && onlyModeDiffers(compared)) {
+            add(path, a, a.withMode(now.mode), aHash, bHash, true);
+            break;
+          }
         }
+        const next = nextSlot();
         renameSync(absolute, next);
         if (kind === "file") stripMarks(next, now.mode);
         add(path, a, identifyAt(next), aHash, bHash);
@@ -237,15 +258,12 @@ export function baseOfFolder(root: LaidRoot, path: string, sight: FirstSight): F
 
 /** The hash of what stood there at begin; what was seen then is not read again, and what was touched since cannot be. */
 function baseHash(
-  root: LaidRoot,
-  path: string,
+  absolute: string,
   a: Identity | null,
-  sight: FirstSight,
+  seen: SeenFile | undefined,
   isIndex: boolean,
 ): string | undefined {
   if (a === null || a.isUnknown()) return undefined;
-  const absolute = join(root.path, path);
-  const seen = sight.file(absolute);
   return seen === undefined ? hashAt(absolute, a, isIndex) : seen.hash;
 }
 
@@ -317,8 +335,10 @@ export function sealDelta(parts: DeltaSealDeps): SealedUpper {
     const hashes = { ...(aHash && { aHash }), ...(bHash && { bHash }) };
     ops.push({ n: firstSlot + ops.length, root: index, path, a, b, ...hashes, area: area(path) });
   };
-  const hashOf = (path: string, a: Identity | null) =>
-    baseHash(root, path, a, parts.sight, isIndexFile(path, area(path)));
+  const hashOf = (path: string, a: Identity | null) => {
+    const absolute = `${root.path}/${path}`;
+    return baseHash(absolute, a, parts.sight.file(absolute), isIndexFile(path, area(path)));
+  };
   const remove = (path: string) => {
     const a = isLeftOut(path) ? null : asOf(path);
     if (a !== null) add(path, a, null, hashOf(path, a));

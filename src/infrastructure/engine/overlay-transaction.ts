@@ -33,6 +33,7 @@ import {
   HOME_LAYER,
   type JobFolder,
   type Op,
+  type Plan,
   removeLayers,
   removeSlots,
   takeStamp,
@@ -234,6 +235,8 @@ export interface OverlayDeps {
    * a home that was put aside.
    */
   readonly onCommit: () => string | null;
+  /** Called with the plan of a job that is about to be committed. */
+  readonly onSealed?: ((plan: Plan) => void) | undefined;
   readonly hiddenHome: (words: string) => readonly string[];
   /** Real root makes the mounts. */
   readonly redirects: boolean;
@@ -423,8 +426,12 @@ function openOverlay(state: OpenOverlay): Transaction {
       const folders = foldersOnTheWay(ops, (root, path) =>
         baseOfFolder(roots[root] as LaidRoot, path, sight),
       );
-      writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
-      if (end?.preview !== true) ownHomeAside = state.onCommit();
+      const plan = { roots: paths, stamp: String(state.stamp), ops, folders };
+      writePlan(folder, plan);
+      if (end?.preview !== true) {
+        ownHomeAside = state.onCommit();
+        state.onSealed?.(plan);
+      }
       clearLayers(folder, roots.length, ops.length);
       sight.forgetAll();
       collectGarbage(ops.length);

@@ -72,6 +72,7 @@ import {
   runSwap,
   type Swap,
   SwapFailure,
+  type SwapResult,
   type SwapStep,
   shownPath,
   staysInPlace,
@@ -203,7 +204,7 @@ function differenceReason(
   current: Identity | null,
   expected: Identity | null,
 ): Conflict["reason"] | null {
-  const { plan, direction, own } = request;
+  const { plan, direction, own, stands } = request;
   const root = rootOf(plan, op);
   if (current === null || expected === null) {
     if (current === expected) return null;
@@ -212,6 +213,8 @@ function differenceReason(
   if (expected.kind === "directory" && current.kind === "directory")
     return folderReason(request, op, current, expected);
   if (sameUntouched(current, expected)) return null;
+  // A mode given in place would reach the other name that somebody made since.
+  if (op.inPlace === true && stands === null && hasOtherNames(root, op.path)) return "changed";
   if (sameBody(current, expected) && own.isOurs(current, 0n)) return null;
   if (current.kind !== expected.kind || op.area === "object") return "changed";
   const hash = direction === "forward" ? op.aHash : op.bHash;
@@ -220,6 +223,10 @@ function differenceReason(
     return "changed";
   const said = inParent(root, op.path, (parent, name) => hashAt(`${parent}/${name}`, current, isIndex));
   return said === hash ? null : "changed";
+}
+
+function hasOtherNames(root: string, path: string): boolean {
+  return inParent(root, path, (parent, name) => (lstatEntry(`${parent}/${name}`)?.nlink ?? 0) > 1);
 }
 
 /** A folder that goes with all it holds must be quiet; one that the job made gives back only what the job put in. */
@@ -437,9 +444,9 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   at("checked");
   writeIntent(storage, intent);
   at("intent");
-  let kept: UntouchedPath[];
+  let swapped: SwapResult;
   try {
-    kept = await runSwap(work, at);
+    swapped = await runSwap(work, at);
   } catch (error) {
     return rollBackSwap(parts, work, intent, () => [toConflict(error, workspace)]);
   }
@@ -449,7 +456,8 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return rollBackSwap(parts, work, intent, () => late);
-  await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands });
+  const { given } = swapped;
+  await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given });
   return {
     status: "done",
     changes: toChanges(
@@ -457,7 +465,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
       plan.roots,
       workspace,
     ),
-    left: [...left, ...kept.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
+    left: [...left, ...swapped.left.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
   };
 }
 
@@ -506,6 +514,8 @@ interface SwapLeftovers {
   readonly around: ReadonlyMap<string, Identity | null> | null;
   /** The entries that the former swap left. */
   readonly stands: SwapRecord | null;
+  /** The files of which the swap changed the mode, right after it; absent where it was cut off. */
+  readonly given?: SwapResult["given"];
 }
 
 /** After the last rename: writes the current entries and the new state, and removes the intent. */
@@ -515,7 +525,7 @@ async function settleSwap(
   intent: Intent,
   leftovers: SwapLeftovers,
 ): Promise<void> {
-  const { left, lying, around, stands } = leftovers;
+  const { left, lying, around, stands, given } = leftovers;
   const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
   const anchors = createAnchors();
@@ -535,7 +545,9 @@ async function settleSwap(
     }
     const turn = turns.get(op.n);
     const kept = lying.get(op.n) ?? null;
-    const standing = left.has(op.n) ? (turn?.goes ?? null) : currentEntryAt(plan, op, turn, anchors);
+    const standing = left.has(op.n)
+      ? (turn?.goes ?? null)
+      : (given?.get(op.n) ?? currentEntryAt(plan, op, turn, anchors));
     record.add(op.n, { standing, kept });
   }
   anchors.close();

@@ -4,6 +4,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -312,22 +313,35 @@ function moveByLink(from: string, to: string): boolean {
 
 /** Names a file without opening it, so that its own mode does not matter; elsewhere it must be readable. */
 const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
-const FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK | O_PATH;
+const FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Changes the mode of the very file that was checked; done twice it is the same. */
-function giveMode(plan: Plan, { op, goes, comes }: SwapStep, anchors: Anchors): void {
+/** Changes the mode of the very file that was checked, and tells it as it stands then; done twice it is the same. */
+function giveMode(plan: Plan, { op, goes, comes }: SwapStep, anchors: Anchors): Identity | null {
   const root = rootOf(plan, op);
-  if (comes === null) return;
-  anchors.inParent(root, op.path, (parent, name) => {
-    const descriptor = openSync(`${parent}/${name}`, FILE);
+  if (comes === null) return null;
+  return anchors.inParent(root, op.path, (parent, name) => {
+    const { descriptor, isOpen } = openToChange(`${parent}/${name}`);
     try {
       const here = Identity.of(fstatEntry(descriptor));
       if (!isSameEntry(here, goes)) throw new SwapFailure(`${root}/${op.path}`);
-      if (here.mode !== comes.mode) chmodSync(`/proc/self/fd/${descriptor}`, comes.mode);
+      if (here.mode === comes.mode) return here;
+      if (isOpen) fchmodSync(descriptor, comes.mode);
+      else chmodSync(`/proc/self/fd/${descriptor}`, comes.mode);
+      return Identity.of(fstatEntry(descriptor));
     } finally {
       closeSync(descriptor);
     }
   });
+}
+
+/** Opened, its mode changes in a third of the time; a file that its own user may not read is only named. */
+function openToChange(path: string): { readonly descriptor: number; readonly isOpen: boolean } {
+  try {
+    return { descriptor: openSync(path, FILE), isOpen: true };
+  } catch (error) {
+    if (O_PATH === 0) throw error;
+    return { descriptor: openSync(path, FILE | O_PATH), isOpen: false };
+  }
 }
 
 /** A folder whose mode keeps its owner from changing what is in it. Root passes every door. */
@@ -439,10 +453,13 @@ export type Checkpoint = (point: string) => void;
  *   6. folders get their modes
  * The process is left to others now and then.
  */
-export async function runSwap(request: Swap, at: Checkpoint): Promise<UntouchedPath[]> {
+export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult> {
   const { plan } = request;
   const left: UntouchedPath[] = [];
-  const { early, incoming, late } = inDepthOrder(request.turns);
+  const given = new Map<number, Identity>();
+  const inPlace = request.turns.filter(({ op }) => op.inPlace === true);
+  const moving = inPlace.length === 0 ? request.turns : request.turns.filter(({ op }) => op.inPlace !== true);
+  const { early, incoming, late } = inDepthOrder(moving);
   const attempt = (turn: SwapStep, point: string | null, act: () => void) => {
     try {
       act();
@@ -474,22 +491,31 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<UntouchedP
     anchors.close();
   };
   const takeOutOne = (turn: SwapStep) => takeOut(request, turn, left, anchors);
-  const inPlace = request.turns.filter(({ op }) => op.inPlace === true);
+  const give = (turn: SwapStep) => {
+    const entry = giveMode(plan, turn, anchors);
+    if (entry !== null) given.set(turn.op.n, entry);
+  };
   try {
     atFolders(plan, () => unlockFolders(request));
-    await forEach(request.turns, null, (turn) => unlockSwapStep(request, turn));
+    await forEach(moving, null, (turn) => unlockSwapStep(request, turn));
     at("opened");
     await forEach(early, "out", takeOutOne);
     await forEach(incoming, "in", (turn) => bringIn(request, turn, anchors, at));
     await forEach(late, "out", takeOutOne);
-    await forEach(inPlace, "mode", (turn) => giveMode(plan, turn, anchors));
+    await forEach(inPlace, "mode", give);
   } catch (error) {
     anchors.release();
     throw error;
   }
   atFolders(plan, () => restoreModes(request));
   at("modes");
-  return left;
+  return { left, given };
+}
+
+export interface SwapResult {
+  readonly left: readonly UntouchedPath[];
+  /** The files that got their mode in place, as they stood then, by op. */
+  readonly given: ReadonlyMap<number, Identity>;
 }
 
 /** A folder on the way that is gone or not ours. */

@@ -1,6 +1,15 @@
 import { dlopen, FFIType } from "bun:ffi";
 import { type BigIntStats, fstatSync, lstatSync } from "node:fs";
-import { AT_FDCWD, cStringInto, failure, LINUX_NAMES, linuxLibc, openFirst } from "./libc.ts";
+import {
+  AT_FDCWD,
+  cStringInto,
+  failure,
+  folderOfName,
+  LINUX_NAMES,
+  linuxLibc,
+  nameInFolder,
+  openFirst,
+} from "./libc.ts";
 
 /**
  * The system's stats of an entry, in a hundred bytes. The runtime's own, with times in nanoseconds, take a thousand, and
@@ -198,7 +207,9 @@ function makeStatx(): Statx | null {
   const seconds = (index: number) => word(index) + (signed[index + 1] as number) * HIGH;
   const call = (descriptor: number, path: string) => {
     const flags = path === "" ? EMPTY_PATH : NO_FOLLOW;
-    return Number(symbols.syscall(number, descriptor, cStringInto(path, 0), flags, BASIC_AND_BIRTH, bytes));
+    const folder = descriptor === AT_FDCWD ? folderOfName(path) : descriptor;
+    const name = cStringInto(folder === descriptor ? path : nameInFolder(path), 0);
+    return Number(symbols.syscall(number, folder, name, flags, BASIC_AND_BIRTH, bytes));
   };
   if (call(AT_FDCWD, "/") !== 0) return null;
   return (descriptor, path) => {

@@ -4,7 +4,7 @@ export type HashName = "sha1" | "sha256";
 export function hashHex(name: HashName, ...parts: readonly (Uint8Array | string)[]): string {
   const [only] = parts;
   // A hasher is an object of the system's library, and thousands of them wait for the collection.
-  if (name === "sha256" && parts.length === 1 && only !== undefined) return Bun.SHA256.hash(only, "hex");
+  if (parts.length === 1 && only !== undefined) return Bun.CryptoHasher.hash(name, only, "hex");
   const hasher = new Bun.CryptoHasher(name);
   for (const part of parts) hasher.update(part);
   return hasher.digest("hex");

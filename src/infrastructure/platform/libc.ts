@@ -230,6 +230,25 @@ export function cStringInto(text: Name, place: 0 | 1): Uint8Array {
 /** In place of a directory descriptor: names are relative to the current folder, or absolute. */
 export const AT_FDCWD = process.platform === "darwin" ? -2 : -100;
 
+const DESCRIPTORS = "/proc/self/fd/";
+
+/**
+ * The folder of a name that goes through an open descriptor (`/proc/self/fd/N/name`). The system's calls take the
+ * descriptor itself in half the time that the way through `/proc` takes.
+ */
+export function folderOfName(path: string): number {
+  if (!path.startsWith(DESCRIPTORS)) return AT_FDCWD;
+  const slash = path.indexOf("/", DESCRIPTORS.length);
+  const isName = slash > DESCRIPTORS.length && slash < path.length - 1 && path[slash + 1] !== "/";
+  const descriptor = isName ? Number(path.slice(DESCRIPTORS.length, slash)) : Number.NaN;
+  return Number.isInteger(descriptor) ? descriptor : AT_FDCWD;
+}
+
+/** The rest of such a name. */
+export function nameInFolder(path: string): string {
+  return path.slice(path.indexOf("/", DESCRIPTORS.length) + 1);
+}
+
 const RENAMEAT2: Readonly<Record<string, number>> = { x64: 316, arm64: 276 };
 const LINUX_NO_REPLACE = 1;
 const LINUX_EXCHANGE = 2;
@@ -258,14 +277,21 @@ function renameWithFlags(
 ): LibcResult {
   const lib = libc();
   if (!lib) return UNSUPPORTED;
-  const [a, b] = [cStringInto(nameA, 0), cStringInto(nameB, 1)];
   if (lib.platform === "darwin") {
+    const [a, b] = [cStringInto(nameA, 0), cStringInto(nameB, 1)];
     return lib.c.renameatx_np(dirfdA, a, dirfdB, b, flags.darwin) === 0 ? DONE : failure(lib);
   }
+  const [fromA, fromB] = [folderOf(dirfdA, nameA), folderOf(dirfdB, nameB)];
+  const a = cStringInto(fromA === dirfdA ? nameA : nameInFolder(nameA as string), 0);
+  const b = cStringInto(fromB === dirfdB ? nameB : nameInFolder(nameB as string), 1);
   // By number: older C libraries have no renameat2.
   const number = RENAMEAT2[process.arch];
   if (number === undefined) return UNSUPPORTED;
-  return Number(lib.c.syscall(number, dirfdA, a, dirfdB, b, flags.linux)) === 0 ? DONE : failure(lib);
+  return Number(lib.c.syscall(number, fromA, a, fromB, b, flags.linux)) === 0 ? DONE : failure(lib);
+}
+
+function folderOf(dirfd: number, name: Name): number {
+  return dirfd === AT_FDCWD && typeof name === "string" ? folderOfName(name) : dirfd;
 }
 
 /** Linux: everything on the file system that holds `fd` reaches the disk before this returns. Blocks. */

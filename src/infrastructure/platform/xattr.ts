@@ -52,10 +52,23 @@ const NO_NAMES: LibcResult<readonly string[]> = { ok: true, value: [] };
 /** Names in the file system's order; none where it keeps no attributes. */
 export function listXattrs(from: XattrSource): LibcResult<readonly string[]> {
   const list = readSized((buffer) => rawList(from, buffer));
-  if (list.ok && list.value.length === 0) return NO_NAMES;
-  if (list.ok) return { ok: true, value: Buffer.from(list.value).toString().split("\0").filter(Boolean) };
+  if (list.ok) return readNames(list.value);
   const none = list.reason === "failed" && (list.code === "ENOTSUP" || list.code === "EOPNOTSUPP");
   return none ? { ok: true, value: [] } : list;
+}
+
+/** Most files have none, and those of an upper all have the same one. */
+const last: { bytes: Uint8Array; names: LibcResult<readonly string[]> } = {
+  bytes: new Uint8Array(),
+  names: NO_NAMES,
+};
+
+function readNames(bytes: Uint8Array): LibcResult<readonly string[]> {
+  if (bytes.length === 0) return NO_NAMES;
+  if (Buffer.compare(bytes, last.bytes) === 0) return last.names;
+  last.names = { ok: true, value: Buffer.from(bytes).toString().split("\0").filter(Boolean) };
+  last.bytes = bytes;
+  return last.names;
 }
 
 export function getXattr(from: XattrSource, name: string): LibcResult<Uint8Array> {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { readGitIndex } from "../../../src/domain/policy/git-files.ts";
+import { listGitIndex, readGitIndex } from "../../../src/domain/policy/git-files.ts";
 import { cases, requirePart } from "../../require.ts";
 
 describe.if(requirePart("git"))("an index that git wrote", () => {
@@ -28,6 +28,26 @@ describe.if(requirePart("git"))("an index that git wrote", () => {
     expect(entries?.map(({ path, object }) => ({ path, object }) as const) ?? null).toEqual(
       version === "4" ? null : (listed as { path: string; object: string }[]),
     );
+    rmSync(folder, { recursive: true });
+  });
+
+  test("lists the same whenever its files were looked at, and nothing of it is changed by the look", () => {
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-index-"));
+    const env = { PATH: process.env.PATH ?? "", HOME: folder };
+    const git = (...args: string[]) => spawnSync("git", args, { cwd: folder, env });
+    const index = () => readFileSync(join(folder, ".git/index"));
+    git("init", "-q");
+    for (const name of ["a", "long name", "x"]) writeFileSync(join(folder, name), name);
+    git("add", ".");
+    const first = index();
+    const listed = listGitIndex(first);
+    expect(Buffer.compare(first, index())).toBe(0);
+    utimesSync(join(folder, "a"), 1, 1);
+    git("update-index", "--refresh");
+    expect(Buffer.compare(index(), first)).not.toBe(0);
+    expect(listGitIndex(index())).toEqual(listed);
+    git("update-index", "--chmod=+x", "x");
+    expect(listGitIndex(index())).not.toEqual(listed);
     rmSync(folder, { recursive: true });
   });
 });
