@@ -46,19 +46,22 @@ export interface SealedOps {
  * of the slots.
  */
 function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Difference {
-  const byPath = roots.map(() => new Map<string, Op>());
-  for (const op of ops) byPath[op.root]?.set(op.path, op);
+  const tops = roots.map((root) => ({ within: `${root}/`, ops: new Map<string, Op>() }));
+  for (const op of ops) tops[op.root]?.ops.set(op.path, op);
   const opAt = (absolute: string): Op | undefined => {
-    for (const [index, root] of roots.entries()) {
-      const op = absolute.startsWith(`${root}/`) && byPath[index]?.get(absolute.slice(root.length + 1));
-      if (op) return op;
+    for (const { within, ops } of tops) {
+      const op = absolute.startsWith(within) ? ops.get(absolute.slice(within.length)) : undefined;
+      if (op !== undefined) return op;
     }
     return undefined;
   };
+  // Judges ask several times for each of thousands of paths, which all lead straight down.
+  const absoluteOf = (path: string) =>
+    NOT_PLAIN.test(path) ? resolve(workspace, path) : `${workspace}/${path}`;
 
   /** Root and path below it; the innermost root has it. */
   function place(path: string): { root: string; below: string } | null {
-    const absolute = resolve(workspace, path);
+    const absolute = absoluteOf(path);
     const root = [...roots].reverse().find((one) => isInside(one, absolute));
     return root === undefined ? null : { root, below: relative(root, absolute) };
   }
@@ -67,7 +70,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
    * The op that decides the entry at a path afterwards: its own, or that of a folder which is new or gone.
    */
   function deciding(path: string): Op | null {
-    const absolute = resolve(workspace, path);
+    const absolute = absoluteOf(path);
     const own = opAt(absolute);
     if (own !== undefined) return own;
     for (let slash = absolute.lastIndexOf("/"); slash > 0; slash = absolute.lastIndexOf("/", slash - 1)) {
@@ -79,7 +82,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
   }
 
   function identityBefore(path: string): Identity | null {
-    const own = opAt(resolve(workspace, path));
+    const own = opAt(absoluteOf(path));
     if (own !== undefined) return own.a;
     const at = place(path);
     return at === null || at.below === "" ? null : identify(at.root, at.below);
@@ -88,7 +91,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
   function identityAfter(path: string): Identity | null {
     const op = deciding(path);
     if (op === null) return identityBefore(path);
-    return opAt(resolve(workspace, path)) === op ? op.b : null;
+    return opAt(absoluteOf(path)) === op ? op.b : null;
   }
 
   function original(path: string): Uint8Array | null {
@@ -124,6 +127,9 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
     },
   };
 }
+
+/** A path that has to be resolved: empty, absolute, or with a part that is empty or leads elsewhere. */
+const NOT_PLAIN = /^$|^\/|\/$|\/\/|(^|\/)\.\.?(\/|$)/;
 
 /** Every name below a folder as it stands in the workspace. */
 function* namesBelow(root: string, folder: string): Generator<string> {
