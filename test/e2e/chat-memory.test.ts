@@ -39,7 +39,7 @@ test("a chat with a name goes on where it was; a fork knows what the other one k
   expect(say("--name", "b").out).toBe("turn 4\n");
   expect(say("--name", "b", "--fork", "a")).toMatchObject({
     code: 2,
-    err: expect.stringContaining("has begun already"),
+    err: expect.stringContaining("already exists"),
   });
   expect(say("--name", "c", "--fork", "nobody")).toMatchObject({ code: 2, out: "" });
   expect(say("--name", "../x")).toMatchObject({ code: 2, out: "" });

@@ -208,7 +208,7 @@ describe("a proposal that cannot run", () => {
     expect(reply).toMatchObject({ ok: false, jobs: [{ status: "no-change", failed_cmds: 1 }] });
     expect(reply.text).toStartWith("No change, 1 command failed\n");
     expect(reply.text).toContain("a.txt");
-    expect(reply.text).toContain("The same failure came twice; the coder does not get further.");
+    expect(reply.text).toContain("The same failure came twice; the coder is making no progress.");
     expect(at.asked).toHaveLength(2);
     expect(at.tree()).toEqual({ "a.txt": "one\n" });
   });
@@ -250,7 +250,7 @@ describe("a proposal that cannot run", () => {
   test("words that go on claiming work are no success, and the first line says so", async () => {
     at = await openConversation(() => CLAIM);
     const reply = await at.send("/code3 make the tests green");
-    const head = "Not done: the coder's answer held no change, whatever it says.";
+    const head = "Not done: whatever the coder's answer says, it contains no change.";
     expect(reply).toMatchObject({ ok: false, text: `${head}\n\n${CLAIM}\n\nNothing was changed.`, jobs: [] });
     expect(at.asked).toHaveLength(2);
   });
@@ -263,7 +263,7 @@ describe("a proposal that cannot run", () => {
   });
 
   const EMPTY = proposal(CLAIM, "");
-  const HEAD = "Not done: the coder's answer held no change, whatever it says.";
+  const HEAD = "Not done: whatever the coder's answer says, it contains no change.";
 
   test("an empty patch whose plan claims work goes back once, and a patch may follow", async () => {
     at = await openConversation((_, turn) => (turn === 0 ? EMPTY : proposal("p", "```txt:a.txt\nx\n```")));

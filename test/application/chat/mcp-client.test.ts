@@ -276,7 +276,7 @@ describe("a coder", () => {
     expect(results[2]?.startsWith((results[1] ?? "").slice(0, 20))).toBe(false);
     expect(results[2]).toContain("(characters 8001-16000 of");
     expect(results[3]).toContain("there is no tool sums_fail");
-    expect(reply.text).toContain("Asked through MCP servers: sums_add, sums_long.");
+    expect(reply.text).toContain("MCP tools called: sums_add, sums_long.");
   });
 
   test.each([

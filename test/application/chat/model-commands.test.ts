@@ -75,7 +75,7 @@ describe("/model and /effort", () => {
     await say("/model mio claude/claude-next-9");
     const refused = await say("/chat hello");
     expect(refused.code).not.toBe(0);
-    expect(refused.out).toContain("nobody said what claude-next-9 costs");
+    expect(refused.out).toContain("the price of claude-next-9 is unknown");
     expect(server.requests).toEqual([]);
     configure();
     await say("/chat hello");

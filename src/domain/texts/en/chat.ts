@@ -52,9 +52,9 @@ export const rewind = {
   rewindStopped: (left: readonly string[]): string =>
     left.length === 0
       ? "So nothing of it was done: files and conversation are as they were."
-      : `What was swapped before could not be put back, because it changed meanwhile: ${left.join(", ")}`,
+      : `These had already been changed and could not be put back, because they changed again meanwhile: ${left.join(", ")}`,
   rewindGone: (jobs: readonly string[]) =>
-    `Nothing was undone: the undo record of ${jobs.join(", ")} is gone, so not everything could be.`,
+    `Nothing was undone: the undo record of ${jobs.join(", ")} is gone, so not everything could have been undone.`,
   rewindEarlier:
     "Only messages of this conversation are listed. For those before it: /resume goes back to the conversation before, and /rewind then lists them too; a single earlier change: /jobs, then /undo JOB.",
   rewindNothing: "There is nothing to go back from.",
@@ -139,7 +139,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "no-images":
       return `Choose a model that sees them (/model ${role} …; models.json in PICOCLAW_HOME says which do), or describe the image in words.`;
     case "no-price":
-      return "Add it to budget.prices or to models.json in PICOCLAW_HOME, or take the budget away.";
+      return "Add it to budget.prices or to models.json in PICOCLAW_HOME, or remove the budget.";
     case "deadline":
       return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} sets it.`;
     default:
@@ -149,10 +149,9 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
 
 function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "the time limit was reached";
-  if (code === "cut-by-length") return "the answer was cut at its longest (max_tokens)";
+  if (code === "cut-by-length") return "the answer was cut off at max_tokens";
   if (code === "filtered") return "its provider's filter stopped the answer";
-  if (code === "no-price")
-    return `there is a budget, and nobody said what ${detail} costs, so it cannot be kept`;
+  if (code === "no-price") return `a budget is set, and the price of ${detail} is unknown`;
   return code === "over-budget" ? `today's budget is spent (${detail})` : detail;
 }
 
@@ -179,7 +178,7 @@ export const chatTexts = {
   contested: (paths: readonly string[], jobs: readonly string[]) =>
     `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it goes back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",
-  claimedWithoutChange: "Not done: the coder's answer held no change, whatever it says.",
+  claimedWithoutChange: "Not done: whatever the coder's answer says, it contains no change.",
   nothingChanged: "Nothing was changed.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
@@ -192,13 +191,13 @@ export const chatTexts = {
   coderStopped: {
     attempts: (limit: number) =>
       `Not green after ${limit === 1 ? "1 attempt" : `${limit} attempts`} (coder.attempts).`,
-    same: "The same failure came twice; the coder does not get further.",
+    same: "The same failure came twice; the coder is making no progress.",
     gaveUp: "The coder had nothing more to propose.",
     conflict: "The coder was shown their change twice and did not settle it.",
   },
   heads,
   headsAlone: "Several coders were asked for; only one can work here (keys, /dry, or no drafts).",
-  coderBudget: (usd: number) => `What one message may cost is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
+  coderBudget: (usd: number) => `The budget of one message is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
   coderCost: (usd: number, hint: string) =>
     `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nThe coder's own estimate: ${hint}`}`,
   /** A coder looks at more before it writes. */
@@ -216,7 +215,7 @@ export const chatTexts = {
   },
   editorModel: { name: "Coder", description: "The model that writes code in this session" },
   mcpCalled: (names: readonly string[]) =>
-    `Asked through MCP servers: ${names.join(", ")}. That they were asked cannot be undone.`,
+    `MCP tools called: ${names.join(", ")}. What they did cannot be undone.`,
   mcpLate: (seconds: number) =>
     `The MCP servers were not up within ${seconds} s; the coder works without them this time.`,
   mcpToolsLeftOut: (names: readonly string[]) =>
@@ -237,7 +236,7 @@ export const chatTexts = {
   mcpCompleted: ({ succeeded, total }: { readonly succeeded: number; readonly total: number }) =>
     `Applied (${succeeded}/${total} commands succeeded)`,
   webRead: (hosts: readonly string[]) =>
-    `Read from the web: ${hosts.join(", ")}. That they were asked cannot be undone.`,
+    `Read from the web: ${hosts.join(", ")}. These requests cannot be undone.`,
   processesTouched: (names: readonly string[]) =>
     `Background processes started or ended: ${names.join(", ")} (/ps). What they do cannot be undone.`,
   browserNotUndoable: "What was done in the browser or at other services cannot be undone.",
@@ -277,8 +276,8 @@ export const chatTexts = {
   stoodIn: ({ asked, answered, model, code }: StandInWords): string =>
     `Note: ${asked} could not answer (${code}); ${answered} (${model}) answered in its place (coder.fallback).`,
   cutOver: (sessionId: string) =>
-    `A new day, a new session (${sessionId}); what matters of the one before is carried over. To go back: /resume`,
-  answerGoesOn: "The answer reached its longest; the coder goes on from there.",
+    `A new day, a new session (${sessionId}). A summary of the last one is carried over. To go back: /resume`,
+  answerGoesOn: "The answer reached max_tokens; the coder continues from there.",
   coderWorks:
     "Two options: install a local model (https://ollama.com/download), or allow a cloud model for questions too (picoclaw init). Changing files needs neither: /code …",
   insteadOf: (wanted: string, model: string) =>
@@ -286,15 +285,15 @@ export const chatTexts = {
   codingWorks: "Changing files works meanwhile: /code …",
   messageCut:
     "Note: your message was too long for this model. It read the beginning and the end, 8,000 characters in all.",
-  answerCut: "Note: the answer was cut at its longest (max_tokens).",
+  answerCut: "Note: the answer was cut off at max_tokens.",
   cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
   askRoute: (route: string) => `Ask ${route}`,
   rerouted: (from: string, to: string) => `Handed over from ${from} to ${to}.`,
-  loopLimit: (loops: number) => `The limit was reached (loop.max_loops: ${loops}); this is how far it came.`,
+  loopLimit: (loops: number) => `The limit was reached (loop.max_loops: ${loops}); this is how far it got.`,
   timeLimit: (seconds: number) =>
-    `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it came.`,
+    `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it got.`,
   /** The same call of a tool failed again and again. */
-  stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it came.`,
+  stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it got.`,
 
   // Commands
   noJobs: "There are no jobs yet.",
@@ -303,7 +302,8 @@ export const chatTexts = {
   dryState: (on: boolean): string =>
     on ? "Dry mode: on (proposals are shown, not run)" : "Dry mode: off (proposals run at once)",
   dryUsage: "Usage: /dry on or /dry off",
-  previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply applies it)",
+  previewUsage:
+    "Usage: /preview REQUEST (runs the change without applying it and shows it; /apply applies it)",
   stopped: "Stopped what was running.",
   nothingRuns: "Nothing is running.",
   asideUsage: "What do you want to know? /btw QUESTION",
@@ -324,9 +324,9 @@ export const chatTexts = {
       case "route":
         return `${file}: there is no route ${trouble.route}; it is routed like any other message. Routes: ${ROUTES.join(", ")}`;
       case "unclosed":
-        return `${file}: its head is not closed with ---, so that it counts as text.`;
+        return `${file}: its header is not closed with ---, so it counts as text.`;
       case "line":
-        return `${file}: this field of its head cannot be read: ${trouble.line}`;
+        return `${file}: this line of its header cannot be read: ${trouble.line}`;
     }
   },
   commandUntrusted: (name: string) =>
@@ -341,7 +341,7 @@ export const chatTexts = {
     ["/preview REQUEST", "show the change first, then /apply or /discard"],
     ["/rewind [N]", "go back to a message: what came after it is undone and forgotten"],
     ["/model", "who answers with which model"],
-    ["/status", "where it works, who answers, and what waits"],
+    ["/status", "where it works, who answers, and what is waiting"],
     ["/new", "begin a new conversation"],
   ] as readonly HelpLine[],
   helpAll: ["/help all", "every command"] as HelpLine,
@@ -376,7 +376,7 @@ export const chatTexts = {
     ["/context", "what the models are given of this conversation"],
     ["/resume", "go back to the conversation before; /resume list names them"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
-    ["/btw QUESTION", "ask a question while work goes on; the work is not touched"],
+    ["/btw QUESTION", "ask a question while work goes on, without affecting it"],
     ["/stop", "stop what is running"],
     ["/help", "the ten that are needed most"],
   ] as readonly HelpLine[],
@@ -425,12 +425,13 @@ export const chatTexts = {
       `PicoClaw in ${folder}${name === "" ? "" : ` · chat ${name}`}`,
       `talk: ${chat ?? "nobody yet (picoclaw init)"} · code: ${coder ?? "nobody yet (picoclaw init)"}`,
     ] as readonly string[],
-  badChatName: (name: string) => `${name} is no name for a chat: letters, digits, - and _, 40 at most.`,
+  badChatName: (name: string) =>
+    `${name} is not a valid chat name: use letters, digits, - and _, at most 40.`,
   noSuchChat: (name: string) => `Nothing was said in the chat ${name} in this folder.`,
-  chatTaken: (name: string) => `The chat ${name} has begun already. Name another one: --name`,
+  chatTaken: (name: string) => `The chat ${name} already exists. Choose another name: --name`,
   chatForgotten: (name: string) => `The chat ${name} was forgotten. Its jobs stay: picoclaw jobs`,
-  chatBusy: (name: string) => `Somebody is speaking in the chat ${name}. Try again when it has ended.`,
-  noChats: "There are no chats yet. Begin one: picoclaw chat --name NAME",
+  chatBusy: (name: string) => `The chat ${name} is in use. Try again when it has ended.`,
+  noChats: "There are no chats yet. Start one: picoclaw chat --name NAME",
   chatsHeader: { name: "chat", at: "last", messages: "messages", said: "said last", workspace: "workspace" },
   welcome: "/help lists the commands, Ctrl-C stops, Ctrl-D ends",
   goodbye: "Bye.",
