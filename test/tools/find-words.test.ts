@@ -35,38 +35,6 @@ test("ends when its time is over, and says how far it came", () => {
   expect(findWords(folder, paths, [word("needle")], -1)).toEqual({ hits: [], searched: 0 });
 });
 
-test("who looks twice reads each file once, and finds the same", () => {
-  const paths = Array.from({ length: 40 }, (_, i) => `f${i}.ts`);
-  for (const [at, path] of paths.entries()) write(path, `${"x".repeat(at * 3_000)} needle${at % 4} Thread\n`);
-  write("c.bin", new Uint8Array([0, ...Buffer.from("thread")]));
-  const all = [...paths, "c.bin", "gone.ts"];
-  const words = [word("needle1"), word("thread")];
-  const alone = findWords(folder, all, words, 60_000);
-  const seen = new Map<string, Uint8Array | null>();
-  expect(findWords(folder, all, [word("needle3")], 60_000, seen).hits).toHaveLength(10);
-  expect([...seen.keys()]).toEqual(all);
-  for (const path of paths) rmSync(join(folder, path));
-  expect(findWords(folder, all, words, 60_000, seen)).toEqual(alone);
-  expect(alone.hits).toHaveLength(40);
-});
-
-test("of a project that does not fit, a part is kept and the rest read again", () => {
-  const large = new Uint8Array(1024 * 1024).fill(97);
-  const paths = Array.from({ length: 60 }, (_, i) => `f${i}.ts`);
-  const seen = new Map<string, Uint8Array | null>();
-  const asked: string[] = [];
-  const place = (path: string) => {
-    asked.push(path);
-    return large;
-  };
-  expect(findWords(place, paths, [word("aaa")], 60_000, seen).hits).toHaveLength(60);
-  expect(seen.size).toBe(31);
-  asked.length = 0;
-  expect(findWords(place, paths, [word("aaa")], 60_000, seen).hits).toHaveLength(60);
-  expect(asked.length).toBe(29);
-  expect(seen.size).toBe(31);
-});
-
 test("a named pipe holds nobody up", () => {
   expect(Bun.spawnSync(["mkfifo", join(folder, "pipe")]).success).toBe(true);
   expect(findWords(folder, ["pipe"], [word("x")], 1_000).hits).toEqual([]);

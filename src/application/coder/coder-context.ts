@@ -16,7 +16,7 @@ import {
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
 import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
-import type { ProjectFiles, SeenBytes } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
 import type { RecentFile } from "./job-history.ts";
 import { relatedCode } from "./related-code.ts";
 
@@ -172,8 +172,7 @@ function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRe
     : goesOn(guess)
       ? Math.min(guess.budget, REFERS.test(guess.request) ? LOOKED_UP : BESIDE_CHANGED)
       : guess.budget;
-  const seen: SeenBytes = new Map();
-  const picked = terms.length === 0 ? [] : pick(rankByTerms(project, guess, { terms, textOf, seen }), budget);
+  const picked = terms.length === 0 ? [] : pick(rankByTerms(project, guess, { terms, textOf }), budget);
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const related = relatedCode(project, {
     terms: guess.terms,
@@ -187,7 +186,6 @@ function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRe
     ],
     paths: guess.paths,
     textOf,
-    seen,
     budget: Math.min(RELATED, budget / 4),
   });
   const shown = showBest(picked, { terms, textOf, budget, also: (path) => related.get(path) ?? [] });
@@ -202,14 +200,13 @@ const MOST_HOLDERS = 24;
 function rankByTerms(
   project: Pick<ProjectFiles, "find">,
   { request, called, changed, paths }: GuessRequest,
-  { terms, textOf, seen }: Pick<Showing, "terms" | "textOf"> & { readonly seen: SeenBytes },
+  { terms, textOf }: Pick<Showing, "terms" | "textOf">,
 ): RankedFile[] {
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const { hits, searched } = project.find(
     byPlausibility(paths, terms).filter((path) => !known.has(path)),
     terms.map(({ kind, spellings }) => ({ spellings, anyCase: kind === "word" })),
     SEARCH_MS,
-    seen,
   );
   const ranking = { request, terms, hits, searched };
   const ranked = rankFiles(ranking);

@@ -8,7 +8,7 @@ import {
 } from "../../domain/coder/file-excerpts.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import type { Term } from "../../domain/coder/request-terms.ts";
-import type { ProjectFiles, SeenBytes } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
 
 interface SourceText {
   readonly path: string;
@@ -21,8 +21,6 @@ export interface RelatedRequest {
   readonly shown: readonly SourceText[];
   readonly paths: readonly string[];
   readonly textOf: (path: string) => string | null;
-  /** Read for this request already. */
-  readonly seen: SeenBytes;
   /** Characters of all of it. */
   readonly budget: number;
 }
@@ -189,13 +187,12 @@ function enclosing(
 function findHolders(
   project: Pick<ProjectFiles, "find">,
   names: readonly string[],
-  { paths, textOf, seen }: RelatedRequest,
+  { paths, textOf }: RelatedRequest,
 ): Map<string, readonly Source[]> {
   const { hits } = project.find(
     paths.filter((path) => fileKind(path) === "source"),
     names.map((name) => ({ spellings: [name], anyCase: false })),
     SEARCH_MS,
-    seen,
   );
   const read = new Map<string, Source | null>();
   const sourceOf = (path: string): Source | null => {

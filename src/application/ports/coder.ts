@@ -13,17 +13,13 @@ export interface ProjectFiles {
   has(path: string): boolean;
   /**
    * Which words stand in which of the files, in the order given, until the time is over. Binary files have none; of a
-   * very long file only the beginning is looked at. Nothing of a text comes out of it. Who looks twice for one request
-   * gives the same `seen` both times: what was read then is not read again.
+   * very long file only the beginning is looked at. Nothing of a text comes out of it.
    */
-  find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number, seen?: SeenBytes): FoundWords;
+  find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number): FoundWords;
   /** For trying edits before they run. */
   readonly source: CheckedFiles;
   readonly planOptions: PlanOptions;
 }
-
-/** The beginnings of files, as far as they fit into memory; null for a file without text. */
-export type SeenBytes = Map<string, Uint8Array | null>;
 
 export interface SoughtWord {
   /** Any of them is a hit. */

@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import type { FoundWords, ProjectFiles, SeenBytes, SoughtWord } from "../../application/ports/coder.ts";
+import type { FoundWords, ProjectFiles, SoughtWord } from "../../application/ports/coder.ts";
 import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
@@ -10,9 +10,6 @@ import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
 /** Bytes of a file that are looked at. */
 const LOOKED_AT = 256 * 1024;
 const BINARY_LOOK = 1024;
-/** Bytes that one request keeps to look through again, and how many of them are set aside at a time. */
-const MOST_KEPT = 32 * 1024 * 1024;
-const SET_ASIDE = 4 * LOOKED_AT;
 /** How many files are read between two looks at the clock. */
 const STEP = 16;
 
@@ -22,18 +19,13 @@ export function findWords(
   paths: readonly string[],
   words: readonly SoughtWord[],
   limitMs: number,
-  seen?: SeenBytes,
 ): FoundWords {
   const needles = words.map(needlesOf);
-  const read = createReader(place, seen === undefined ? 0 : MOST_KEPT - sizeOf(seen));
-  const look = (path: string): Buffer | null => {
-    const known = seen?.get(path);
-    if (known !== undefined) return asBuffer(known);
-    const { bytes, stays } = read(path);
-    const text = bytes === null || isBinary(bytes) ? null : bytes;
-    if (stays) seen?.set(path, text);
-    return text;
-  };
+  const buffer = Buffer.allocUnsafe(LOOKED_AT);
+  const look =
+    typeof place === "string"
+      ? (path: string) => beginningOf(`${place}/${path}`, buffer)
+      : (path: string) => asBuffer(place(path));
   const hits: { path: string; terms: number[] }[] = [];
   const until = performance.now() + limitMs;
   let searched = 0;
@@ -41,7 +33,7 @@ export function findWords(
     if (searched % STEP === 0 && performance.now() > until) break;
     searched++;
     const bytes = look(path);
-    if (bytes === null) continue;
+    if (bytes === null || isBinary(bytes)) continue;
     let terms: number[] | null = null;
     for (let at = 0; at < needles.length; at++) {
       for (const one of needles[at] as readonly Buffer[]) {
@@ -54,48 +46,6 @@ export function findWords(
     if (terms !== null) hits.push({ path, terms });
   }
   return { hits, searched };
-}
-
-/** `stays`: the bytes are nobody else's, and may be kept. */
-interface BytesRead {
-  readonly bytes: Buffer | null;
-  readonly stays: boolean;
-}
-
-/** Reads the beginnings of files, one after the other into the same memory, or side by side where they are kept. */
-function createReader(
-  place: string | ((path: string) => Uint8Array | null),
-  mostKept: number,
-): (path: string) => BytesRead {
-  let left = mostKept;
-  if (typeof place !== "string") {
-    return (path) => {
-      const bytes = asBuffer(place(path));
-      left -= bytes?.length ?? 0;
-      return { bytes, stays: left > 0 };
-    };
-  }
-  let memory = Buffer.allocUnsafe(LOOKED_AT);
-  let used = 0;
-  return (path) => {
-    if (memory.length - used < LOOKED_AT) {
-      memory = Buffer.allocUnsafe(SET_ASIDE);
-      used = 0;
-    }
-    const bytes = beginningOf(`${place}/${path}`, memory, used);
-    const stays = left > 0;
-    if (stays && bytes !== null) {
-      used += bytes.length;
-      left -= bytes.length;
-    }
-    return { bytes, stays };
-  };
-}
-
-function sizeOf(seen: SeenBytes): number {
-  let size = 0;
-  for (const bytes of seen.values()) size += bytes?.length ?? 0;
-  return size;
 }
 
 function isBinary(bytes: Buffer): boolean {
@@ -117,7 +67,7 @@ function needlesOf({ spellings, anyCase }: SoughtWord): Buffer[] {
 }
 
 /** A link is not followed; what cannot be read has no words. */
-function beginningOf(path: string, memory: Buffer, at: number): Buffer | null {
+function beginningOf(path: string, buffer: Buffer): Buffer | null {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -125,7 +75,7 @@ function beginningOf(path: string, memory: Buffer, at: number): Buffer | null {
     return null;
   }
   try {
-    return memory.subarray(at, at + readSync(fd, memory, at, LOOKED_AT, 0));
+    return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0));
   } catch {
     return null;
   } finally {
@@ -184,7 +134,7 @@ export function createProjectFiles(
       }
     },
     has: (path) => isInside(path) && existsSync(join(root, path)),
-    find: (paths, words, limitMs, seen) => findWords(root, paths, words, limitMs, seen),
+    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
     source: {
       judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
       look(path) {
@@ -243,8 +193,7 @@ export function createFarProjectFiles(
       return { text: mask(text.slice(0, limitChars)), cut: text.length > limitChars };
     },
     has: (path) => kindOf(path) !== "missing",
-    find: (paths, words, limitMs, seen) =>
-      findWords((path) => beginning(path, LOOKED_AT), paths, words, limitMs, seen),
+    find: (paths, words, limitMs) => findWords((path) => beginning(path, LOOKED_AT), paths, words, limitMs),
     source: {
       judges: (path) => isShown(path) && kindOf(path) !== "symlink",
       look(path) {
