@@ -151,7 +151,8 @@ export function createNotifyTaskEnd(parts: NotifyTaskEndDeps): NotifyTaskEnd {
 function endLines(task: SolveTask, state: "done" | "failed", words: SolveMessages): string[] {
   const { title, item, failure, pull, checks } = task;
   return [
-    `${words.ended[state]}: ${title}`,
+    // An item that could not be read has no title.
+    title === "" ? words.ended[state] : `${words.ended[state]}: ${title}`,
     itemUrl(item),
     ...(failure === null ? [] : [failure.message]),
     ...(pull === null ? [] : [words.pullOpened(pull.url)]),

@@ -98,7 +98,7 @@ function responseText(body: string): string {
     return [text, ...listErrors(errors)].join("; ");
   } catch {
     return body
-      .replace(/<[^>]*>/g, " ")
+      .replace(/<[^<>]*>/g, " ")
       .replace(/\s+/g, " ")
       .trim();
   }
@@ -158,6 +158,9 @@ export function createForgeFetch(parts: ForgeFetchDeps): ForgeFetch {
   };
 }
 
+/** The runtime's words to a developer. */
+const RUNTIME_ADVICE = / For more information, pass `verbose: true`.*$/s;
+
 async function fetchOnce(
   { fetch, timeoutMs, now }: ForgeFetchDeps,
   request: Request,
@@ -167,20 +170,24 @@ async function fetchOnce(
   try {
     const response = await fetch(request.clone() as Request, { signal: AbortSignal.any([signal, timeout]) });
     // 304 and the like are not asked for; a redirect was followed.
-    if (!response.ok) return responseFailure(response, await response.text(), now());
-    return checkAnswer(request, response);
+    const { text, isWhole } = await readBody(response, response.ok ? MOST_ANSWER_BYTES : MOST_REFUSAL_BYTES);
+    if (!response.ok) return responseFailure(response, text, now());
+    return isWhole ? checkAnswer(request, response, text) : tooLarge(request, response);
   } catch (cause) {
     const host = new URL(request.url).host;
     if (signal.aborted) return { code: "aborted", message: `aborted before ${host} answered`, cause };
     if (timeout.aborted)
       return { code: "timeout", message: `${host} did not answer within ${timeoutMs / 1000} s`, cause };
-    return { code: "unreachable", message: `${host}: ${(cause as Error).message}`, cause };
+    return {
+      code: "unreachable",
+      message: `${host}: ${(cause as Error).message.replace(RUNTIME_ADVICE, "")}`,
+      cause,
+    };
   }
 }
 
 /** A sign-in page and a wrong address answer with 200 as well: every answer must be what was asked for. */
-async function checkAnswer(request: Request, response: Response): Promise<Response | ForgeFailure> {
-  const text = await response.text();
+function checkAnswer(request: Request, response: Response, text: string): Response | ForgeFailure {
   const { status, headers } = response;
   const trouble = findShapeTrouble(request.method, new URL(request.url).pathname, text);
   if (trouble === null) return new Response(text === "" ? null : text, { status, headers });
@@ -193,6 +200,36 @@ async function checkAnswer(request: Request, response: Response): Promise<Respon
 }
 
 const FIRST_WORDS = 120;
+
+/** The longest tree of files that GitHub tells has 7 MB, a page of a hundred long comments about as much. */
+const MOST_ANSWER_BYTES = 8 * 1024 ** 2;
+/** Of a refusal only a sentence is shown. */
+const MOST_REFUSAL_BYTES = 64 * 1024;
+
+/** Reads no further than the limit: a forge, or whoever stands in for it, may send without an end. */
+async function readBody(response: Response, limitBytes: number): Promise<{ text: string; isWhole: boolean }> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    // Leaving the loop ends the connection.
+    if (bytes > limitBytes) break;
+  }
+  return {
+    text: Buffer.concat(pieces, Math.min(bytes, limitBytes)).toString(),
+    isWhole: bytes <= limitBytes,
+  };
+}
+
+function tooLarge(request: Request, { status }: Response): ForgeFailure {
+  const most = `${MOST_ANSWER_BYTES / 1024 ** 2} MiB`;
+  return {
+    code: "invalid",
+    message: `${request.url.split("?")[0]} answered ${status} with more than ${most}, which was not read further`,
+    status,
+  };
+}
 
 /** Null when there is nothing to wait for. */
 function waitBefore(

@@ -114,3 +114,41 @@ test("what GitHub refuses is told with its reasons", async () => {
     },
   });
 });
+
+for (const [status, code, most] of [
+  [200, "invalid", 16],
+  [500, "server-error", 4],
+] as const)
+  test(`an answer of ${status} that does not end is read up to a limit and said to be too large`, async () => {
+    let sent = 0;
+    let ended = 0;
+    const piece = new Uint8Array(1024 ** 2).fill(0x20);
+    const body = () =>
+      new ReadableStream<Uint8Array>({
+        pull(controller) {
+          sent += piece.length;
+          // A reader without a limit would end here, with all of it in memory.
+          if (sent > 200 * piece.length) controller.close();
+          else controller.enqueue(piece);
+        },
+        cancel() {
+          ended += 1;
+        },
+      });
+    const fetch = createForgeFetch({
+      fetch: (async () => new Response(body(), { status })) as unknown as typeof globalThis.fetch,
+      timeoutMs: 300_000,
+      patienceMs: 0,
+      now: Date.now,
+      pause: async () => {},
+    });
+    const asked = fetch(
+      new Request("https://forge.test/user", { method: "POST" }),
+      new AbortController().signal,
+    );
+    await expect(asked).rejects.toMatchObject({ failure: { code, status } });
+    expect(sent).toBeLessThanOrEqual(most * piece.length);
+    expect(ended).toBe(1);
+    if (status === 200)
+      await expect(asked).rejects.toThrow("https://forge.test/user answered 200 with more than 8 MiB");
+  });
