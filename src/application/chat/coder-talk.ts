@@ -70,6 +70,8 @@ export interface CoderLooks {
   /** Carries out the calls of an answer, side by side; false when it has none, or will not stop. */
   take(exchange: readonly ModelMessage[], answer: ModelAnswer): Promise<boolean>;
   withoutTools(): void;
+  /** The messages of the request that is sent now. */
+  sent(messages: readonly ModelMessage[]): void;
 }
 
 export interface CoderLooksDeps {
@@ -81,6 +83,8 @@ export interface CoderLooksDeps {
 
 const NO_ROUND = "refused: no round is left for looking. Write the proposal now, with what you have seen.";
 const SAME_AGAIN = "(the same call gave the same before; write the proposal, or look at something else)";
+/** A file that is shown whole says nothing of its lines. */
+const WHOLE_FILE = /^<file path="([^"\n]+)">\n/;
 /** Rounds in which nothing new came, before looking ends. */
 const MOST_SAME_ROUNDS = 3;
 /** The coder is notified of the rounds left when so few are left. */
@@ -91,6 +95,7 @@ const PATIENCE = 2;
 export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): CoderLooks {
   const looks: { readonly after: number; readonly messages: readonly ModelMessage[] }[] = [];
   const seen = new Map<string, string>();
+  let sent: readonly string[] = [];
   let used = 0;
   let same = 0;
   let offered = rounds > 0;
@@ -102,7 +107,10 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): Co
       const key = JSON.stringify([calls[at]?.name, calls[at]?.arguments]);
       const isSame = seen.get(key) === text;
       seen.set(key, text);
-      return { text: isSame ? SAME_AGAIN : text, isSame };
+      if (isSame) return { text: SAME_AGAIN, isSame };
+      const path = WHOLE_FILE.exec(text)?.[1];
+      const isAbove = path !== undefined && sent.some((message) => message.includes(text));
+      return { text: isAbove ? `(${path} is already above, whole and unchanged)` : text, isSame: isAbove };
     });
     same = texts.every(({ isSame }) => isSame) ? same + 1 : 0;
     return texts;
@@ -112,6 +120,9 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): Co
     tools: () => (offered ? explorer.tools : []),
     withoutTools() {
       offered = false;
+    },
+    sent(messages) {
+      sent = messages.flatMap(({ role, text }) => (role === "assistant" ? [] : [text]));
     },
     woven(exchange) {
       const all: ModelMessage[] = [];
@@ -223,6 +234,7 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
         });
         for (const path of filesShownIn(request.messages)) shown.add(path);
         question.shownFiles.sent(filesNamedIn(request.messages));
+        looks.sent(request.messages);
         return request;
       },
     });

@@ -3,7 +3,8 @@ import { modelMessagesFor } from "../../domain/texts/models.ts";
 import type { DoctorCheck, Opened } from "../ports/jobs-workspace.ts";
 import type { ModelCheck, ModelRole, Models } from "../ports/models.ts";
 
-const PATIENCE_MS = 3000;
+/** A busy machine answers late; a local model that is being loaded may take longer still, and is no fault. */
+const PATIENCE_MS = 10_000;
 const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
   ["chat", "Mio"],
   ["worker", "Shiro"],
@@ -19,9 +20,10 @@ const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
 export async function diagnoseModels(
   models: Models,
   { config, messages }: Pick<Opened, "config" | "messages">,
+  patienceMs: number = PATIENCE_MS,
 ): Promise<DoctorCheck[]> {
   const { doctor } = modelMessagesFor(messages.locale);
-  await models.look?.(AbortSignal.timeout(PATIENCE_MS));
+  await models.look?.(AbortSignal.timeout(patienceMs));
   const checks = AGENTS.map(async ([role, agent]): Promise<DoctorCheck[]> => {
     const model = models.forRole(role);
     const { provider, model: chosen } = config.roles[role];
@@ -29,13 +31,18 @@ export async function diagnoseModels(
     const instead = "code" in model ? undefined : model.insteadOf;
     const title = `${doctor.role(role, agent, `${provider} ${name}`)}${instead === undefined ? "" : doctor.insteadOf(instead)}`;
     if ("code" in model) return [toModelCheck(role, title, { ok: false, failure: model })];
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(patienceMs);
     const check = await model.check(signal);
     const late = !check.ok && check.failure.code === "aborted";
     const first = toModelCheck(
       role,
       title,
-      late ? { ...check, failure: { ...check.failure, message: doctor.checkTimeout } } : check,
+      late
+        ? {
+            ...check,
+            failure: { ...check.failure, message: doctor.checkTimeout(patienceMs / 1000, model.local) },
+          }
+        : check,
     );
     if (config.budget.daily === null || priceOf(model, config.budget.prices) !== null) return [first];
     const price = {

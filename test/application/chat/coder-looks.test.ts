@@ -148,3 +148,16 @@ test.if(requirePart("bwrap"))(
     expect([at.read("a.txt"), at.read("b.txt"), at.read("c.txt")]).toEqual(["two\n", "b\n", "3\n"]);
   },
 );
+
+test("a file that stands above whole is not sent again while it is unchanged", async () => {
+  const read = { calls: [call("read_file", { path: "lib/deep.ts" })] };
+  at = await openConversation(
+    (_, turn) => (turn === 0 ? read : proposal("p", replace("lib/deep.ts", "two", "2"))),
+    { ...cloud, config },
+  );
+  at.write("lib/deep.ts", "one\ntwo\nthree\n");
+  expect((await at.send("/code3 raise it in lib/deep.ts")).ok).toBe(true);
+  expect(at.asked[0]?.messages[0]?.text).toContain('<file path="lib/deep.ts">\none\ntwo\nthree\n</file>');
+  const told = at.asked[1]?.messages.at(-1)?.text;
+  expect(told).toStartWith("(lib/deep.ts is already above, whole and unchanged)");
+});

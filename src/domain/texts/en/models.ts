@@ -83,7 +83,8 @@ export const modelsTexts = {
     answers: "answers",
     pulled: "pulled",
     scripted: (file: string) => `answers from ${file}`,
-    checkTimeout: "no answer in time",
+    checkTimeout: (seconds: number, isLocal: boolean) =>
+      `no answer after ${seconds} s${isLocal ? "; it may still be loading" : ""}`,
     /** A budget is set, and nobody knows what this model costs. */
     priceUnknown: (model: string) => `the price of ${model} is unknown: it is not used while a budget is set`,
     setPrice: (model: string) => `set budget.prices: { "${model}": { input: …, output: …, cached: … } }`,

@@ -71,7 +71,8 @@ export const modelsTexts: typeof englishModelsTexts = {
     answers: "応答あり",
     pulled: "取得済み",
     scripted: (file) => `${file} から回答`,
-    checkTimeout: "時間内に応答なし",
+    checkTimeout: (seconds, isLocal) =>
+      `${seconds} 秒待っても応答なし${isLocal ? "（まだ読み込み中かもしれません）" : ""}`,
     priceUnknown: (model) => `${model} の料金が不明なため、予算を設定している間は使われません`,
     setPrice: (model) =>
       `budget.prices: { "${model}": { input: …, output: …, cached: … } } を設定してください`,
