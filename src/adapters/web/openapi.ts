@@ -47,11 +47,15 @@ const jobSchema = {
   changes: list(schemaRef("Change")),
   bytes: count,
   interruptions: list(
-    object({
-      direction: { enum: ["commit", "undo", "redo"] },
-      outcome: { enum: ["open", "finished", "taken-back"] },
-      left: list(text),
-    }),
+    object(
+      {
+        direction: { enum: ["commit", "undo", "redo"] },
+        outcome: { enum: ["open", "finished", "taken-back"] },
+        left: list(text),
+        aside: object({ folder: text, paths: list(text) }),
+      },
+      ["aside"],
+    ),
   ),
   undo: { enum: ["available", "unavailable", "none", "undone"] },
   alive: flag,

@@ -1,6 +1,6 @@
 import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
-import type { Change, Conflict } from "../../domain/jobs/result.ts";
+import { type Change, type Conflict, isHalfDone } from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { StoredJob } from "../ports/jobs.ts";
@@ -14,6 +14,7 @@ import {
   changeLines,
   describeConflict,
   describeConflicts,
+  findKeptAside,
   type Surface,
   stuckJob,
   wordNote,
@@ -113,7 +114,8 @@ export function takeBackFacts(
       return { ...base, code: "unknown-job", name: taken.name, status: null };
     case "conflict": {
       const { conflicts, job } = taken;
-      return { ...base, code: "conflict", name: job.jobId, status: "refused", conflicts };
+      const status = isHalfDone(conflicts, job.jobId) ? "interrupted" : "refused";
+      return { ...base, code: "conflict", name: job.jobId, status, conflicts };
     }
     case "refused": {
       const { job, reason, state } = taken;
@@ -150,7 +152,11 @@ export function previewFacts(
       return { ...base, code: "busy", status: "refused" };
     case "conflict": {
       const denied = outcome.conflicts.every(({ reason }) => reason === "no-access");
-      const status = denied ? "refused" : "preview";
+      const status = denied
+        ? "refused"
+        : isHalfDone(outcome.conflicts, outcome.job.jobId)
+          ? "interrupted"
+          : "preview";
       return { ...base, code: "conflict", status, conflicts: outcome.conflicts };
     }
   }
@@ -248,7 +254,10 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   if (code !== "done") {
     const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";
     const force =
-      code === "conflict" && action !== "apply" && stuckJob(facts.conflicts) === null
+      code === "conflict" &&
+      action !== "apply" &&
+      stuckJob(facts.conflicts) === null &&
+      findKeptAside(facts.conflicts) === null
         ? hint(words.forceHint[at](action, name))
         : "";
     const lines = [first, wordReason(messages, facts, at), force].filter((line) => line !== "");
@@ -314,7 +323,7 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
     case "unknown-job":
       return messages.unknownJob(name);
     case "conflict": {
-      if (action === "apply" || stuckJob(conflicts) !== null)
+      if (action === "apply" || stuckJob(conflicts) !== null || findKeptAside(conflicts) !== null)
         return describeConflicts(messages, name, conflicts, at);
       const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
       return words.inTheWay(action, name, paths);

@@ -197,14 +197,16 @@ export class LimitReached extends Error {
 /** The notes for the next caller after an interrupted swap. A stuck swap is reported as a conflict. */
 export function repairNotes(repaired: RepairedJob | null | undefined): NoteFact[] {
   if (!repaired || repaired.outcome === "stuck") return [];
-  const { jobId, direction, outcome, left } = repaired;
-  return [{ code: "repaired", jobId, direction, outcome, paths: left }];
+  const { jobId, direction, outcome, left, aside } = repaired;
+  return [{ code: "repaired", jobId, direction, outcome, paths: left, ...(aside && { aside }) }];
 }
 
 /** The job's own notes on swaps that were interrupted and repaired. */
 export function notesOfInterruptions({ jobId, interruptions = [] }: StoredJob): NoteFact[] {
-  return interruptions.flatMap(({ direction, outcome, left }) =>
-    outcome === "open" ? [] : [{ code: "repaired", jobId, direction, outcome, paths: left } as const],
+  return interruptions.flatMap(({ direction, outcome, left, aside }) =>
+    outcome === "open"
+      ? []
+      : [{ code: "repaired", jobId, direction, outcome, paths: left, ...(aside && { aside }) } as const],
   );
 }
 

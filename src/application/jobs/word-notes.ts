@@ -1,4 +1,4 @@
-import type { Note } from "../../domain/jobs/note.ts";
+import type { KeptAside, Note } from "../../domain/jobs/note.ts";
 import { type Change, type Conflict, changedFiles, countFiles } from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/line-counts.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
@@ -74,7 +74,7 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   const { by, reason } = conflict;
   const path = shownPath(conflict.path);
   if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
-  if (by === undefined) return path;
+  if (by === undefined || reason === "kept-aside") return path;
   if (reason === "interrupted") return messages.repairStuck(by, [path]);
   return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;
 }
@@ -82,6 +82,15 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
 /** The interrupted job that cannot be finished, if that is the conflict. */
 export function stuckJob(conflicts: readonly Conflict[]): string | null {
   return conflicts.find(({ reason }) => reason === "interrupted")?.by ?? null;
+}
+
+/** The entries that could not be put back, if there are any: then it is not true that nothing happened. */
+export function findKeptAside(conflicts: readonly Conflict[]): KeptAside | null {
+  const aside = conflicts.filter(({ reason }) => reason === "kept-aside");
+  const [first] = aside;
+  return first === undefined
+    ? null
+    : { folder: first.by ?? "", paths: aside.map(({ path }) => shownPath(path)) };
 }
 
 /** Why nothing was committed. A preview with forbidden writes cannot be tried again unchanged. */
@@ -97,6 +106,8 @@ export function describeConflicts(
       stuck,
       conflicts.map(({ path }) => shownPath(path)),
     );
+  const aside = findKeptAside(conflicts);
+  if (aside !== null) return messages.keptAside(jobId, aside);
   const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
   return conflicts.every(({ reason }) => reason === "no-access")
     ? [...paths, messages.nothingApplied(jobId)].join("\n")

@@ -1,4 +1,4 @@
-import type { SealNote, TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
+import type { KeptAside, SealNote, TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, Change, Conflict, EvictedJob } from "../../domain/jobs/result.ts";
 import type { RefusedDestination } from "../../domain/policy/network.ts";
 
@@ -581,6 +581,7 @@ export interface RepairedJob {
   readonly conflicts: readonly Conflict[];
   /** Paths that it left as somebody had edited them since, and that it had not reached before. */
   readonly left: readonly string[];
+  readonly aside?: KeptAside;
 }
 
 export type JobState = "running" | "staged" | "committed" | "undone" | "discarded" | "evicted";

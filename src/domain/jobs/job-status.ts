@@ -42,6 +42,9 @@ export interface JobStatusFacts {
   readonly unsettled?: Unsettled;
   /** Why a draft was kept instead of landing. */
   readonly red?: RedReason;
+  readonly interruptions?: readonly { readonly aside?: unknown }[];
+  /** The last of them is how it came to stand as it does now. */
+  readonly standsRepaired?: true;
 }
 
 /**
@@ -64,8 +67,10 @@ export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
       return alive ? "running" : "interrupted";
     case "undone":
       return "taken-back";
-    case "staged":
-      return toKeptStatus(job.red);
+    case "staged": {
+      const isAside = job.standsRepaired === true && job.interruptions?.at(-1)?.aside !== undefined;
+      return isAside ? "interrupted" : toKeptStatus(job.red);
+    }
     case "discarded":
       return job.outcome === "staged" ? "discarded" : "stopped";
     default:

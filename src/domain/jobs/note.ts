@@ -25,6 +25,19 @@ export interface Interruption {
   readonly outcome: "open" | "finished" | "taken-back";
   /** Paths that somebody had edited before the repair, which left them as they were. */
   readonly left: readonly string[];
+  /** Absent if everything could be put back. */
+  readonly aside?: KeptAside;
+}
+
+/**
+ * Entries that stood before a swap and could not be put back when it was taken back: their folder is gone, or something
+ * else stands there. PicoClaw never removes them.
+ */
+export interface KeptAside {
+  /** Where they lie, each under its path; absolute. */
+  readonly folder: string;
+  /** Where they stood. */
+  readonly paths: readonly string[];
 }
 
 /**
@@ -152,6 +165,7 @@ export interface RepairedNote {
   readonly outcome: "finished" | "taken-back";
   /** Left out of it. */
   readonly paths: readonly string[];
+  readonly aside?: KeptAside;
 }
 
 /** Secrets go from every text in a note. */

@@ -67,9 +67,29 @@ export type JobOutcome = "running" | "committed" | "staged" | "conflict" | "roll
 /** A path that kept a job from being committed or taken back. */
 export interface Conflict {
   readonly path: string;
-  readonly reason: "changed" | "exists" | "missing" | "open" | "parent-missing" | "no-access" | "interrupted";
-  /** The process that holds it open, the later job that changed it, or the job that was cut off there. */
+  readonly reason:
+    | "changed"
+    | "exists"
+    | "missing"
+    | "open"
+    | "parent-missing"
+    | "no-access"
+    | "interrupted"
+    /** It had been moved, and could not be put back. */
+    | "kept-aside";
+  /**
+   * The process that holds it open, the later job that changed it, the job that was cut off there, or the folder in which
+   * the entry is kept.
+   */
   readonly by?: string;
+}
+
+/** Whether a job itself is half done, or was put back but for some paths: then something changed. */
+export function isHalfDone(conflicts: readonly Conflict[], jobId?: string): boolean {
+  return conflicts.some(
+    ({ reason, by }) =>
+      reason === "kept-aside" || (reason === "interrupted" && (jobId === undefined || by === jobId)),
+  );
 }
 
 /** A job whose undo data went because the quota was passed. */
@@ -191,7 +211,11 @@ export function toRanJob(
   return {
     about: "job",
     // A preview with forbidden writes cannot be tried again unchanged.
-    status: denied ? "refused" : toJobStatus({ ...standing, state: STATES[outcome] }, true),
+    status: denied
+      ? "refused"
+      : isHalfDone(conflicts, job.jobId)
+        ? "interrupted"
+        : toJobStatus({ ...standing, state: STATES[outcome] }, true),
     ...job,
     dryRun: outcome === "dry-run",
     undo: toUndoState({ ...standing, state: outcome === "committed" ? "committed" : "discarded" }),

@@ -21,7 +21,7 @@ import {
 } from "../platform/entry-stats.ts";
 
 /** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
-const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
+export const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
 const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
 
 /**
@@ -58,43 +58,60 @@ export interface Anchors {
   readonly release: () => void;
 }
 
+export interface AnchorOptions {
+  /** Called for a folder that no longer stands at its path when it is left: one that moves entries must know. */
+  readonly whenMoved?: (folder: string) => void;
+  /** Opens a folder otherwise than by its path alone. The root is opened like every other folder then. */
+  readonly open?: (root: string, folder: string) => number;
+  /** Takes over the descriptor of a folder that is left. Default: it is closed. */
+  readonly leave?: (descriptor: number) => void;
+}
+
 /**
  * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
- * path. What was opened stays what it is, wherever it goes: whoever moves entries has `whenMoved` called for a folder
- * that no longer stands at its path when it is closed.
+ * path. What was opened stays what it is, wherever it goes.
  */
-export function createAnchors(whenMoved?: (folder: string) => void): Anchors {
+export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOptions = {}): Anchors {
   let held: HeldFolder | null = null;
   const release = () => {
-    if (held !== null) closeSync(held.fd);
+    if (held !== null) leave(held.fd);
     held = null;
   };
   const close = () => {
     const last = held;
     const moved = last !== null && whenMoved !== undefined && !standsStill(last);
     release();
-    if (moved) whenMoved(`${last.root}/${last.folder}`);
+    if (moved) whenMoved(joinFolder(last.root, last.folder));
   };
   const isHeld = (root: string, folder: string) => held?.root === root && held.folder === folder;
   return {
     close,
     release,
-    holds: (root, path) => isHeld(root, path.slice(0, Math.max(0, path.lastIndexOf("/")))),
+    holds: (root, path) => isHeld(root, folderOfPath(path)),
     inParent(root, path, use) {
       const slash = path.lastIndexOf("/");
-      const folder = path.slice(0, slash);
-      if (process.platform !== "linux" || slash < 0 || UPWARDS.test(path)) {
+      if (process.platform !== "linux" || (slash < 0 && open === undefined) || UPWARDS.test(path)) {
         close();
         return inParent(root, path, use);
       }
+      const folder = folderOfPath(path);
       if (!isHeld(root, folder)) {
         close();
-        const fd = openFolder(root, folder);
+        const fd = open?.(root, folder) ?? openFolder(root, folder);
         held = { root, folder, fd, name: `/proc/self/fd/${fd}` };
       }
       return use((held as HeldFolder).name, path.slice(slash + 1));
     },
   };
+}
+
+/** The folder of a path below a root; "" is the root. */
+export function folderOfPath(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+export function joinFolder(root: string, folder: string): string {
+  return folder === "" ? root : `${root}/${folder}`;
 }
 
 interface HeldFolder {
@@ -116,7 +133,10 @@ function isSameFile(a: Stats, b: Stats): boolean {
   return a.ino === b.ino && a.dev === b.dev;
 }
 
-function openFolder(root: string, path: string): number {
+/** No symlink below the root is followed. */
+export function openFolder(root: string, path: string): number {
+  // The root is named by the user, who may have made a link of it.
+  if (path === "") return openSync(root, constants.O_DIRECTORY | O_PATH);
   let fd = -1;
   try {
     for (const part of path.split("/")) {

@@ -180,7 +180,7 @@ function interruptionsOf(
   swapping: Intent | null,
   turn: number,
 ): Pick<StoredJob, "interruptions" | "standsRepaired"> {
-  const all: Interruption[] = marks.map(({ direction, outcome, left }) => ({ direction, outcome, left }));
+  const all: Interruption[] = marks.map(({ turn: _, ...interruption }) => interruption);
   if (swapping !== null) all.push({ direction: swapping.direction, outcome: "open", left: [] });
   if (all.length === 0) return {};
   const last = marks.at(-1);

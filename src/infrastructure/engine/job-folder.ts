@@ -474,6 +474,8 @@ export interface Intent {
   readonly found: readonly (readonly [n: number, goes: Identity | null, comes: Identity | null])[];
   /** Read-only folders that are opened for the time of the swap, with the mode they get back. */
   readonly doors: readonly UnwritableFolder[];
+  /** The folders in which something is moved, where they are others than the plan says. Absent in old intents. */
+  readonly folders?: readonly WayFolder[];
   /** The swap failed half-way and what was moved is being put back. */
   readonly taking_back?: true;
 }
@@ -581,8 +583,15 @@ export function readRepairMarks(folder: JobFolder): RepairMark[] {
     const mark = markOf(line);
     if (mark === null) continue;
     const key = `${mark.turn} ${mark.outcome}`;
-    const left = new Set([...(marks.get(key)?.left ?? []), ...mark.left]);
-    marks.set(key, { ...mark, left: [...left] });
+    const before = marks.get(key);
+    const left = new Set([...(before?.left ?? []), ...mark.left]);
+    const { folder = "" } = mark.aside ?? before?.aside ?? {};
+    const paths = new Set([...(before?.aside?.paths ?? []), ...(mark.aside?.paths ?? [])]);
+    marks.set(key, {
+      ...mark,
+      left: [...left],
+      ...(paths.size > 0 && { aside: { folder, paths: [...paths] } }),
+    });
   }
   return [...marks.values()];
 }

@@ -6,6 +6,7 @@ import type {
   SwapOutcome,
   UntouchedPath,
 } from "../../application/ports/jobs-transaction.ts";
+import type { KeptAside } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { collectGarbage, createSweep } from "../platform/unattended.ts";
@@ -14,12 +15,14 @@ import { hashAt, isIndexFile } from "./compare-entries.ts";
 import {
   type Anchors,
   createAnchors,
+  folderOfPath,
   type Identity,
   identify,
   identifyAt,
   inFolder,
   inParent,
   isAbsence,
+  joinFolder,
   sameBody,
   sameUntouched,
 } from "./entry-identity.ts";
@@ -44,11 +47,13 @@ import {
   takeStamp,
   takeSwapTime,
   toChanges,
+  type WayFolder,
   writeIntent,
   writePlan,
   writeState,
 } from "./job-folder.ts";
 import { jobBytes } from "./job-quota.ts";
+import { findUnrestored, moveAside, toKeptAside } from "./kept-aside.ts";
 import {
   addFolderTouches,
   createOwnTouches,
@@ -71,12 +76,13 @@ import {
   rootOf,
   runSwap,
   type Swap,
-  SwapFailure,
   type SwapResult,
   type SwapStep,
   shownPath,
+  standingEntry,
   staysInPlace,
 } from "./swap.ts";
+import { createFolderHandles, createSwapPlaces, type FoundPlace, SwapFailure } from "./swap-places.ts";
 
 interface CheckRequest {
   readonly folder: JobFolder;
@@ -125,6 +131,10 @@ async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
       goes: sameUntouched(seen.current, recorded.goes) ? recorded.goes : seen.current,
       comes: comesFor(folder, recorded, direction),
     };
+    if (stands === null && hasLostSide(turn)) {
+      conflicts.push({ path: shown(op), reason: "changed" });
+      continue;
+    }
     if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
     if (seen.reason === null) turns.push(turn);
     else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
@@ -151,6 +161,11 @@ function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): 
   if (staysInPlace(recorded.op)) return recorded.comes;
   const found = identifyAt(inSlot(folder, recorded.op, direction));
   return sameUntouched(found, recorded.comes) ? recorded.comes : found;
+}
+
+/** What the job put there went with a folder of the user's when an earlier commit was taken back. */
+function hasLostSide({ op, comes }: SwapStep): boolean {
+  return op.b !== null && comes === null && op.area !== "object" && !staysInPlace(op);
 }
 
 /** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
@@ -324,7 +339,10 @@ function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
   const turns = plan.ops
     .filter((op) => !skip.has(op.n))
     .map((op) => ({ ...recordedStep(op, direction, stands), ...found.get(op.n) }));
-  const swap: Swap = { folder, plan, direction, turns, doors: intent.doors };
+  // Those of the intent count where the plan says otherwise.
+  const standing = intent.folders === undefined ? [] : [...(plan.folders ?? []), ...intent.folders];
+  const places = createSwapPlaces({ folder, plan, turns, standing, seeks: true });
+  const swap: Swap = { folder, plan, direction, turns, doors: intent.doors, places };
   return intent.taking_back === true ? reverseSwap(swap) : swap;
 }
 
@@ -333,12 +351,49 @@ function reverseSwap(swap: Swap): Swap {
   return { ...swap, direction: oppositeDirection(swap.direction), turns: swap.turns.map(reverseStep) };
 }
 
+/** The folders in which a swap moves something or changes a mode, as they stand just before it; missing ones are left out. */
+function readStandingFolders(
+  plan: Plan,
+  turns: readonly SwapStep[],
+  around: ReadonlyMap<string, Identity | null>,
+): WayFolder[] {
+  const standing = new Map<string, WayFolder>();
+  const add = (root: number, path: string, found: () => Identity | null) => {
+    const key = `${root}:${path}`;
+    if (standing.has(key)) return;
+    const folder = found();
+    if (folder?.kind === "directory") standing.set(key, { root, path, ino: folder.ino });
+  };
+  let last = { root: -1, path: "" };
+  for (const { op } of turns) {
+    const { root } = op;
+    const path = folderOfPath(op.path);
+    const known = (folder: string) => () => {
+      const absolute = joinFolder(rootOf(plan, op), folder);
+      return folder === "" ? null : (around.get(absolute) ?? identifyAt(absolute));
+    };
+    if (keepsFolder(op)) add(root, op.path, known(op.path));
+    if (last.root === root && last.path === path) continue;
+    last = { root, path };
+    add(root, path, known(path));
+  }
+  return [...standing.values()];
+}
+
+/** Those of which the plan says the same need not be written down again. */
+function withoutPlanned(standing: readonly WayFolder[], { folders = [] }: Plan): WayFolder[] {
+  const planned = new Set(folders.map(({ root, path, ino }) => `${root}:${ino}:${path}`));
+  return standing.filter(({ root, path, ino }) => !planned.has(`${root}:${ino}:${path}`));
+}
+
 interface EditedPaths {
   readonly conflicts: readonly Conflict[];
   /** The ops that somebody edited since, and those that cannot be finished around them. */
   readonly ops: ReadonlySet<number>;
   /** Those among them that the swap had not reached: they are left out of it. */
   readonly left: ReadonlySet<number>;
+  /** Entries that somebody only moved, of a swap that is taken back. */
+  readonly strayed: ReadonlyMap<number, FoundPlace>;
 }
 
 /**
@@ -347,7 +402,19 @@ interface EditedPaths {
  */
 function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedPaths {
   const takingBack = intent.taking_back === true;
-  const edited = swap.turns.filter((turn) => isOther(swap, turn) && !(takingBack && isDone(swap, turn)));
+  const strayed = new Map<number, FoundPlace>();
+  const settled = new Set<number>();
+  const edited = swap.turns.filter((turn) => {
+    if (!isOther(swap, turn)) return false;
+    if (takingBack && isDone(swap, turn)) {
+      if (swap.places.isGone(rootOf(swap.plan, turn.op), turn.op.path)) settled.add(turn.op.n);
+      return false;
+    }
+    const found = takingBack ? findStrayed(swap, turn) : null;
+    if (found !== null) strayed.set(turn.op.n, found);
+    return found === null;
+  });
+  swap.places.close();
   const paths = edited.map(({ op }) => `${op.root}:${op.path}`);
   const touches = ({ op, goes }: SwapStep) => {
     const own = `${op.root}:${op.path}`;
@@ -361,14 +428,23 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedP
   const touched = edited.length === 0 ? [] : swap.turns.filter(touches);
   return {
     conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
-    ops: new Set(touched.map(({ op }) => op.n)),
+    ops: new Set([...touched.map(({ op }) => op.n), ...settled]),
     left: new Set(touched.filter((turn) => !isReached(swap, turn)).map(({ op }) => op.n)),
+    strayed,
   };
 }
 
+/** Where the entry is that the swap had put to a path, as it was then; nothing else is to stand there. */
+function findStrayed(swap: Swap, { op, goes }: SwapStep): FoundPlace | null {
+  if (goes === null || staysInPlace(op) || standingEntry(swap, op) !== null) return null;
+  const found = swap.places.findEntry(goes);
+  return found !== null && isSameEntry(identify(found.root, found.path), goes) ? found : null;
+}
+
 /** Whether the swap had put its side there before somebody went on from it. */
-function isReached({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): boolean {
-  if (staysInPlace(op)) return identify(rootOf(plan, op), op.path)?.mode === comes?.mode;
+function isReached(swap: Swap, { op, goes, comes }: SwapStep): boolean {
+  const { folder, direction } = swap;
+  if (staysInPlace(op)) return standingEntry(swap, op)?.mode === comes?.mode;
   const waiting = identifyAt(inSlot(folder, op, direction));
   if (goes === null) return !isSameEntry(waiting, comes);
   return isSameEntry(identifyAt(outSlot(folder, op, direction)), goes) || isSameEntry(waiting, goes);
@@ -388,8 +464,10 @@ function isDone({ folder, direction }: Swap, { op, goes, comes }: SwapStep): boo
   return isOut && (comes === null || !isWaiting);
 }
 
-function isOther({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): boolean {
-  const here = identify(rootOf(plan, op), op.path);
+function isOther(swap: Swap, { op, goes, comes }: SwapStep): boolean {
+  const { folder, direction } = swap;
+  const here = standingEntry(swap, op);
+  if (here === null && swap.places.isGone(rootOf(swap.plan, op), op.path)) return true;
   if (keepsFolder(op)) return here?.kind !== "directory";
   if (staysInPlace(op))
     return !isSameEntry(here, goes) || (here?.mode !== goes?.mode && here?.mode !== comes?.mode);
@@ -428,6 +506,8 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
   if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
   const active = new Set(turns.map(({ op }) => op.n));
+  const around = readFoldersAround(plan, turns);
+  const standing = readStandingFolders(plan, turns, around);
   const intent: Intent = {
     job_id: folder.id,
     direction: request.direction,
@@ -437,9 +517,13 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
       .filter((turn) => !isRecorded(turn, recordedStep(turn.op, direction, stands)))
       .map(toFoundEntry),
     doors: findUnwritableFolders(plan, turns),
+    folders: withoutPlanned(standing, plan),
   };
-  const work: Swap = { folder, plan, direction, turns, doors: intent.doors };
-  const around = readFoldersAround(plan, turns);
+  const handles = createFolderHandles();
+  const placed = (seeks: boolean) => createSwapPlaces({ folder, plan, turns, standing, seeks, handles });
+  const work: Swap = { folder, plan, direction, turns, doors: intent.doors, places: placed(false) };
+  const takeBack = (why: readonly Conflict[]) =>
+    rollBackSwap(parts, { ...work, places: placed(true) }, intent, why).finally(handles.close);
   collectGarbage(turns.length);
   at("checked");
   writeIntent(storage, intent);
@@ -448,14 +532,15 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   try {
     swapped = await runSwap(work, at);
   } catch (error) {
-    return rollBackSwap(parts, work, intent, () => [toConflict(error, workspace)]);
+    return takeBack([toConflict(error, workspace)]);
   }
   at("swapped");
   collectGarbage(turns.length);
   const lying = readKeptEntries(work);
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
-  if (late.length > 0) return rollBackSwap(parts, work, intent, () => late);
+  if (late.length > 0) return takeBack(late);
+  handles.close();
   const { given } = swapped;
   await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given });
   return {
@@ -471,20 +556,77 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
 
 /** Entries that still cannot be put back stay noted in the intent, for a repair. */
 async function rollBackSwap(
-  { storage, workspace, at }: SwapDeps,
+  parts: SwapDeps,
+  work: Swap,
+  begun: Intent,
+  why: readonly Conflict[],
+): Promise<SwapOutcome> {
+  const { storage, workspace, at } = parts;
+  const intent: Intent = { ...begun, taking_back: true };
+  writeIntent(storage, intent);
+  at("taking back");
+  const { id } = work.folder;
+  try {
+    const { left, aside } = await takeBackSwap(parts, reverseSwap(work), intent);
+    const told = new Set(why.map(({ path }) => path));
+    const edited = left.filter((path) => !told.has(path) && !aside?.paths.includes(path));
+    return {
+      status: "conflict",
+      conflicts: [
+        ...why,
+        ...edited.map((path) => ({ path, reason: "changed" as const })),
+        ...(aside?.paths ?? []).map((path) => ({
+          path,
+          reason: "kept-aside" as const,
+          ...(aside && { by: aside.folder }),
+        })),
+      ],
+    };
+  } catch (error) {
+    const { path } = toConflict(error, workspace);
+    return { status: "conflict", conflicts: [...why, { path, reason: "interrupted", by: id }] };
+  }
+}
+
+/** What somebody changes while a swap is taken back is looked at again so often. */
+const TAKE_BACK_ATTEMPTS = 3;
+
+/**
+ * Puts back what a swap has moved, wherever the user has moved it since, and clears its intent. What cannot be put back is
+ * kept aside.
+ */
+async function takeBackSwap(
+  parts: SwapDeps,
   work: Swap,
   intent: Intent,
-  why: () => readonly Conflict[],
-): Promise<SwapOutcome> {
-  writeIntent(storage, { ...intent, taking_back: true });
-  at("taking back");
-  try {
-    await runSwap(reverseSwap(work), at);
-  } catch (error) {
-    return { status: "conflict", conflicts: [...why(), toConflict(error, workspace)] };
+): Promise<Pick<RepairedJob, "left" | "aside">> {
+  const { storage, workspace } = parts;
+  let edited = findEditedPaths(work, workspace, intent);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await finishAround(parts, work, edited);
+      break;
+    } catch (error) {
+      if (attempt === TAKE_BACK_ATTEMPTS || !(error instanceof SwapFailure)) throw error;
+      work.places.forget();
+      edited = findEditedPaths(work, workspace, intent);
+    }
   }
+  const left = leftPaths(work, edited, workspace);
+  const moves = findUnrestored(storage, work, workspace);
+  const aside = toKeptAside(storage, work.folder.id, moves);
+  if (left.length > 0 || aside !== null) markRepair(work.folder, intent, left, aside);
+  parts.at("aside");
+  moveAside(moves);
   clearIntent(storage);
-  return { status: "conflict", conflicts: why() };
+  return { left, ...(aside !== null && { aside }) };
+}
+
+function leftPaths(work: Swap, edited: EditedPaths, workspace: string): string[] {
+  return work.turns
+    .filter(({ op }) => edited.left.has(op.n) && op.area !== "object")
+    .map(({ op }) => shownPath(work.plan, op, workspace))
+    .sort();
 }
 
 function isRecorded(turn: SwapStep, recorded: SwapStep): boolean {
@@ -499,10 +641,8 @@ function toFoundEntry({ op, goes, comes }: SwapStep): Intent["found"][number] {
 function toConflict(error: unknown, workspace: string): Conflict {
   if (!(error instanceof SwapFailure)) throw error;
   if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
-  return {
-    path: relative(workspace, error.path),
-    reason: error.cause === undefined ? "changed" : "no-access",
-  };
+  const isChange = error.cause === undefined || isAbsence(error.cause);
+  return { path: relative(workspace, error.path), reason: isChange ? "changed" : "no-access" };
 }
 
 interface SwapLeftovers {
@@ -620,31 +760,32 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     return { jobId, direction, outcome: "finished", conflicts: [], left: [] };
   }
   const work = interruptedSwap(folder, own.plan, intent);
-  const edited = findEditedPaths(work, workspace, intent);
   try {
+    if (intent.taking_back === true) {
+      const { left, aside } = await takeBackSwap(parts, work, intent);
+      if (left.length === 0 && aside === undefined) markRepair(folder, intent, []);
+      return { jobId, direction, outcome: "taken-back", conflicts: [], left, ...(aside && { aside }) };
+    }
+    const edited = findEditedPaths(work, workspace, intent);
     await finishAround(parts, work, edited);
-  } catch (error) {
-    return stuck(toConflict(error, workspace));
-  }
-  const left = work.turns
-    .filter(({ op }) => edited.left.has(op.n) && op.area !== "object")
-    .map(({ op }) => shownPath(work.plan, op, workspace))
-    .sort();
-  markRepair(folder, intent, left);
-  if (intent.taking_back === true) clearIntent(storage);
-  else
+    const left = leftPaths(work, edited, workspace);
+    markRepair(folder, intent, left);
     await settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
       left: edited.left,
       lying: readKeptEntries(work),
       around: null,
       stands: readSwapRecord(folder, intent.turn - 1),
     });
-  return { jobId, direction, outcome: outcomeOf(intent), conflicts: [], left };
+    return { jobId, direction, outcome: "finished", conflicts: [], left };
+  } catch (error) {
+    return stuck(toConflict(error, workspace));
+  }
 }
 
 async function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): Promise<void> {
   for (const turn of work.turns) if (edited.ops.has(turn.op.n)) finishExchange(work, turn);
-  await runSwap({ ...work, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
+  const { strayed } = edited;
+  await runSwap({ ...work, strayed, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
 }
 
 /** A commit that left a path out never had it: no undo, redo or diff of the job is to speak of it. */
@@ -657,9 +798,20 @@ function dropLeftOps(work: Swap, { direction }: Intent, { left }: EditedPaths): 
   return { ...work, plan: without(work.plan) };
 }
 
-function markRepair(folder: JobFolder, intent: Intent, left: readonly string[]): void {
+function markRepair(
+  folder: JobFolder,
+  intent: Intent,
+  left: readonly string[],
+  aside: KeptAside | null = null,
+): void {
   const { direction, turn } = intent;
-  addRepairMark(folder, { turn, direction, outcome: outcomeOf(intent), left });
+  addRepairMark(folder, {
+    turn,
+    direction,
+    outcome: outcomeOf(intent),
+    left,
+    ...(aside !== null && { aside }),
+  });
 }
 
 function outcomeOf({ taking_back: takingBack }: Intent): "finished" | "taken-back" {

@@ -22,14 +22,13 @@ import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { isIndexFile } from "./compare-entries.ts";
 import {
-  type Anchors,
-  createAnchors,
   Identity,
   identify,
   identifyAt,
   inFolder,
   inParent,
   isAbsence,
+  O_PATH,
   shownBelow,
 } from "./entry-identity.ts";
 import {
@@ -41,19 +40,7 @@ import {
   type UnwritableFolder,
   type WayFolder,
 } from "./job-folder.ts";
-
-/** A path that could not be swapped. Without a cause: somebody changed it between the check and the rename. */
-export class SwapFailure extends Error {
-  /** `path` is absolute. */
-  constructor(
-    readonly path: string,
-    cause?: unknown,
-  ) {
-    super(cause === undefined ? `changed while it was being replaced: ${path}` : `${path}: ${cause}`, {
-      cause,
-    });
-  }
-}
+import { type FoundPlace, SwapFailure, type SwapPlaces } from "./swap-places.ts";
 
 export type Direction = "forward" | "back";
 
@@ -74,6 +61,27 @@ export interface Swap {
   readonly direction: Direction;
   readonly turns: readonly SwapStep[];
   readonly doors: readonly UnwritableFolder[];
+  readonly places: SwapPlaces;
+  /** Where entries are that somebody moved since the swap had put them to their paths. */
+  readonly strayed?: ReadonlyMap<number, FoundPlace>;
+}
+
+/** Runs `use` with the folder in which the entry of an op is, and its name there. */
+function atEntry<T>({ plan, places, strayed }: Swap, op: Op, use: (parent: string, name: string) => T): T {
+  const found = strayed?.get(op.n);
+  return found === undefined
+    ? places.inParent(rootOf(plan, op), op.path, use)
+    : inParent(found.root, found.path, use);
+}
+
+/** The entry of an op, wherever its folder is; null where nothing stands, or the folder is gone. */
+export function standingEntry(swap: Swap, op: Op): Identity | null {
+  try {
+    return atEntry(swap, op, (parent, name) => identifyAt(`${parent}/${name}`));
+  } catch (error) {
+    if (isAbsence(error)) return null;
+    throw error;
+  }
 }
 
 export function rootOf(plan: Plan, op: Op): string {
@@ -312,14 +320,13 @@ function moveByLink(from: string, to: string): boolean {
 }
 
 /** Names a file without opening it, so that its own mode does not matter; elsewhere it must be readable. */
-const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
 const FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Changes the mode of the very file that was checked, and tells it as it stands then; done twice it is the same. */
-function giveMode(plan: Plan, { op, goes, comes }: SwapStep, anchors: Anchors): Identity | null {
-  const root = rootOf(plan, op);
+function giveMode(swap: Swap, { op, goes, comes }: SwapStep): Identity | null {
+  const root = rootOf(swap.plan, op);
   if (comes === null) return null;
-  return anchors.inParent(root, op.path, (parent, name) => {
+  return atEntry(swap, op, (parent, name) => {
     const { descriptor, isOpen } = openToChange(`${parent}/${name}`);
     try {
       const here = Identity.of(fstatEntry(descriptor));
@@ -381,15 +388,16 @@ function pathKey({ root, path }: { root: number; path: string }): string {
   return `${root}:${path}`;
 }
 
-function unlockFolders({ plan, doors }: Swap): void {
-  for (const { root, path, mode } of doors) changeMode(plan.roots[root] as string, path, mode | 0o700);
+function unlockFolders({ plan, doors, places }: Swap): void {
+  for (const { root, path, mode } of doors)
+    changeMode(places, plan.roots[root] as string, path, mode | 0o700);
 }
 
 /** A folder that moves, or whose entries move, must be writable while they do. */
-function unlockSwapStep({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): void {
+function unlockSwapStep(swap: Swap, { op, goes, comes }: SwapStep): void {
+  const { folder, direction } = swap;
   if (goes?.kind === "directory" && isUnwritable(goes)) {
-    const standing = identify(rootOf(plan, op), op.path);
-    if (standing?.isInodeOf(goes)) changeMode(rootOf(plan, op), op.path, goes.mode | 0o700);
+    if (standingEntry(swap, op)?.isInodeOf(goes)) changeStandingMode(swap, op, goes.mode | 0o700);
   }
   if (comes?.kind !== "directory" || !isUnwritable(comes) || keepsFolder(op)) return;
   for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
@@ -400,32 +408,32 @@ function unlockSwapStep({ folder, plan, direction }: Swap, { op, goes, comes }: 
  * Folders that were made writable are unwritable again, wherever they are now, and folders that stay get
  * their new mode and owner.
  */
-function restoreModes({ folder, plan, direction, turns, doors }: Swap): void {
+function restoreModes(swap: Swap): void {
+  const { folder, plan, direction, turns, doors, places } = swap;
   const folders = turns.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes));
   for (const { op, goes, comes } of folders.sort(deepestFirst)) {
     if (keepsFolder(op)) {
-      if (goes !== null && comes !== null) giveFolder(rootOf(plan, op), op.path, goes, comes);
+      if (goes !== null && comes !== null) giveFolder(places, rootOf(plan, op), op.path, goes, comes);
       continue;
     }
     for (const thing of [goes, comes]) {
       if (thing?.kind !== "directory" || !isUnwritable(thing)) continue;
-      const standing = identify(rootOf(plan, op), op.path);
-      if (isSameEntry(standing, thing)) changeMode(rootOf(plan, op), op.path, thing.mode);
+      if (isSameEntry(standingEntry(swap, op), thing)) changeStandingMode(swap, op, thing.mode);
       for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
         if (isSameEntry(identifyAt(slot), thing)) chmodSync(slot, thing.mode);
     }
   }
   for (const { root, path, mode } of doors) {
     try {
-      changeMode(plan.roots[root] as string, path, mode);
+      changeMode(places, plan.roots[root] as string, path, mode);
     } catch (error) {
       if (!isAbsence(error)) throw error;
     }
   }
 }
 
-function giveFolder(root: string, path: string, goes: Identity, comes: Identity): void {
-  inFolder(root, path, (self) => {
+function giveFolder(places: SwapPlaces, root: string, path: string, goes: Identity, comes: Identity): void {
+  places.inFolder(root, path, (self) => {
     if (process.getuid?.() === 0 && (goes.uid !== comes.uid || goes.gid !== comes.gid))
       chownSync(self, comes.uid, comes.gid);
     chmodSync(self, comes.mode);
@@ -433,8 +441,14 @@ function giveFolder(root: string, path: string, goes: Identity, comes: Identity)
 }
 
 /** Changes a folder's mode, and only a folder's: a symlink in its place is an error. */
-function changeMode(root: string, path: string, mode: number): void {
-  inFolder(root, path, (self) => chmodSync(self, mode));
+function changeMode(places: Pick<SwapPlaces, "inFolder">, root: string, path: string, mode: number): void {
+  places.inFolder(root, path, (self) => chmodSync(self, mode));
+}
+
+function changeStandingMode(swap: Swap, op: Op, mode: number): void {
+  const found = swap.strayed?.get(op.n);
+  if (found === undefined) changeMode(swap.places, rootOf(swap.plan, op), op.path, mode);
+  else changeMode({ inFolder }, found.root, found.path, mode);
 }
 
 /** Called between the steps of a swap; a crash test stops the program there. */
@@ -454,7 +468,7 @@ export type Checkpoint = (point: string) => void;
  * The process is left to others now and then.
  */
 export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult> {
-  const { plan } = request;
+  const { plan, places } = request;
   const left: UntouchedPath[] = [];
   const given = new Map<number, Identity>();
   const inPlace = request.turns.filter(({ op }) => op.inPlace === true);
@@ -472,9 +486,6 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult
   };
   const breath = createBreath();
   const sweep = createSweep();
-  const anchors = createAnchors((folder) => {
-    throw new SwapFailure(folder);
-  });
   const forEach = async (
     turns: readonly SwapStep[],
     point: string | null,
@@ -483,16 +494,16 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult
     for (const turn of turns) {
       sweep();
       if (breath.isDue()) {
-        anchors.close();
+        places.close();
         await breath.take();
       }
       attempt(turn, point, () => act(turn));
     }
-    anchors.close();
+    places.close();
   };
-  const takeOutOne = (turn: SwapStep) => takeOut(request, turn, left, anchors);
+  const takeOutOne = (turn: SwapStep) => takeOut(request, turn, left);
   const give = (turn: SwapStep) => {
-    const entry = giveMode(plan, turn, anchors);
+    const entry = giveMode(request, turn);
     if (entry !== null) given.set(turn.op.n, entry);
   };
   try {
@@ -500,14 +511,15 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult
     await forEach(moving, null, (turn) => unlockSwapStep(request, turn));
     at("opened");
     await forEach(early, "out", takeOutOne);
-    await forEach(incoming, "in", (turn) => bringIn(request, turn, anchors, at));
+    await forEach(incoming, "in", (turn) => bringIn(request, turn, at));
     await forEach(late, "out", takeOutOne);
     await forEach(inPlace, "mode", give);
+    atFolders(plan, () => restoreModes(request));
   } catch (error) {
-    anchors.release();
+    places.release();
     throw error;
   }
-  atFolders(plan, () => restoreModes(request));
+  places.close();
   at("modes");
   return { left, given };
 }
@@ -523,21 +535,18 @@ function atFolders(plan: Plan, act: () => void): void {
   try {
     act();
   } catch (error) {
+    if (error instanceof SwapFailure) throw error;
     throw new SwapFailure(plan.roots[0] as string, error);
   }
 }
 
 /** Out of the workspace into the slot; put back when it turns out not to be what was checked. */
-function takeOut(
-  { folder, plan, direction }: Swap,
-  { op, goes }: SwapStep,
-  left: UntouchedPath[],
-  anchors: Anchors,
-): void {
+function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[]): void {
+  const { folder, plan, direction } = swap;
   const slot = outSlot(folder, op, direction);
   if (identifyAt(slot) !== null) return;
   const path = `${rootOf(plan, op)}/${op.path}`;
-  inParentIfThere(anchors, rootOf(plan, op), op.path, (parent, name) => {
+  atEntryIfThere(swap, op, (parent, name) => {
     const here = `${parent}/${name}`;
     if (op.a === null && goes?.kind === "directory" && readdirSync(here).length > 0) {
       left.push({ path, reason: "not-empty" });
@@ -551,14 +560,16 @@ function takeOut(
   });
 }
 
-function bringIn({ folder, plan, direction }: Swap, turn: SwapStep, anchors: Anchors, at: Checkpoint): void {
+function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint): void {
+  const { folder, plan, direction, places } = swap;
   const { op, goes, comes } = turn;
   if (staysInPlace(op)) return;
   const from = inSlot(folder, op, direction);
   const out = outSlot(folder, op, direction);
   const path = `${rootOf(plan, op)}/${op.path}`;
-  if (!anchors.holds(rootOf(plan, op), op.path)) makeParents(rootOf(plan, op), op.path);
-  anchors.inParent(rootOf(plan, op), op.path, (parent, name) => {
+  if (!places.holds(rootOf(plan, op), op.path) && !places.knows(rootOf(plan, op), op.path))
+    makeParents(rootOf(plan, op), op.path);
+  atEntry(swap, op, (parent, name) => {
     const here = `${parent}/${name}`;
     if (goes === null) {
       if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
@@ -611,16 +622,11 @@ function makeParents(root: string, path: string): void {
   }
 }
 
-/** For paths whose parent may have gone with a folder above. */
-function inParentIfThere(
-  anchors: Anchors,
-  root: string,
-  path: string,
-  use: (parent: string, name: string) => void,
-): void {
+/** For paths whose parent may have gone with a folder above, where the swap itself took that away. */
+function atEntryIfThere(swap: Swap, op: Op, use: (parent: string, name: string) => void): void {
   try {
-    anchors.inParent(root, path, use);
+    atEntry(swap, op, use);
   } catch (error) {
-    if (!isAbsence(error)) throw error;
+    if (!isAbsence(error) || swap.places.stood(rootOf(swap.plan, op), op.path)) throw error;
   }
 }

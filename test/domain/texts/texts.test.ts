@@ -164,6 +164,7 @@ const SAMPLES: Samples = {
   machineGone: (say) => [say("box-2")],
   jobNotRunning: (say) => [say("job_1_a")],
   jobInterrupted: (say) => [say("job_1", "commit"), say("job_1", "undo"), say("job_1", "redo")],
+  keptAside: (say) => [say("job_1", { folder: "/aside", paths })],
   jobRepaired: (say) =>
     (["finished", "taken-back"] as const).flatMap((outcome) => [
       say({ code: "repaired", jobId: "job_1", direction: "commit", outcome, paths: [] }),

@@ -10,6 +10,7 @@ import type {
   HookEnd,
   HookRun,
   Interruption,
+  KeptAside,
   NotCovered,
   RepairedNote,
   SealedOtherwise,
@@ -244,16 +245,23 @@ export const workTexts = {
     `The home of jobs that was put aside cannot be brought back while a job runs: ${path}`,
   jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
-  jobRepaired: ({ jobId, direction, outcome, paths: left }: RepairedNote): string =>
+  /** Instead of "nothing was applied", where that is not the whole truth. */
+  keptAside: (jobId: string, { folder, paths: list }: KeptAside): string =>
+    `Job ${jobId} was rolled back, but these could not be put back, because their folder is gone or something else is there now:${paths(list)}\n` +
+    `They are kept, and PicoClaw never removes them, in: ${folder}\nIf you moved their folder, it holds what the job had written there.`,
+  jobRepaired: ({ jobId, direction, outcome, paths: left, aside }: RepairedNote): string =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}; ${outcome === "finished" ? "that was completed since" : "the rest was put back since"}.` +
-    (left.length === 0 ? "" : ` Left out, because they were changed after the interruption:${paths(left)}`),
+    (left.length === 0 ? "" : ` Left out, because they were changed after the interruption:${paths(left)}`) +
+    (aside === undefined ? "" : `\n${workTexts.keptAside(jobId, aside)}`),
   repairStuck: (jobId: string, list: readonly string[]) =>
     `Job ${jobId} was interrupted half-way and cannot be completed, because these cannot be written or are being changed:${paths(list)}\nNo other job can be applied or undone before that. When they can be written, run: picoclaw doctor --repair`,
   /** Beside a status. */
-  interruption: ({ direction, outcome }: Interruption) =>
+  interruption: ({ direction, outcome, aside }: Interruption) =>
     outcome === "open"
       ? `while it was ${SWAPS[direction]}`
-      : `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`,
+      : aside === undefined
+        ? `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`
+        : `rolled back but for ${aside.paths.length}, kept in ${aside.folder}`,
 
   // Git
   gitMissing: "git was not found.",

@@ -199,17 +199,21 @@ export const workTexts: typeof englishWorkTexts = {
   homeBusy: (path) => `ジョブの実行中は、別の場所に移したジョブ用ホームを戻せません: ${path}`,
   jobInterrupted: (jobId, direction) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断しています。次に変更を行うコマンドが修復します。すぐに修復するには: picoclaw doctor --repair`,
-  jobRepaired: ({ jobId, direction, outcome, paths: left }) =>
+  keptAside: (jobId, { folder, paths: list }) =>
+    `ジョブ ${jobId} を元に戻しましたが、フォルダーがなくなったか別のものがあるため、次のものは元の場所に戻せませんでした:${paths(list)}\n` +
+    `戻せなかったものは次の場所に保管してあり、PicoClaw が削除することはありません: ${folder}\nフォルダーを移動した場合、移動先にはジョブが書き込んだ内容が残っています。`,
+  jobRepaired: ({ jobId, direction, outcome, paths: left, aside }) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断し、その後${outcome === "finished" ? "完了しました" : "元の状態に戻しました"}。` +
-    (left.length === 0 ? "" : `中断の後に変更されたため、次のファイルはそのまま残しました:${paths(left)}`),
+    (left.length === 0 ? "" : `中断の後に変更されたため、次のファイルはそのまま残しました:${paths(left)}`) +
+    (aside === undefined ? "" : `\n${workTexts.keptAside(jobId, aside)}`),
   repairStuck: (jobId, list) =>
     `ジョブ ${jobId} は途中で中断していて、次のパスに書き込めないか変更中のため完了できません:${paths(list)}\nそれまでほかのジョブは適用も取り消しもできません。書き込めるようにしてから: picoclaw doctor --repair`,
-  interruption: ({ direction, outcome }) =>
-    outcome === "open"
-      ? `${SWAPS[direction]}の途中`
-      : outcome === "finished"
-        ? "中断の後に完了"
-        : "中断の後に元に戻しました",
+  interruption: ({ direction, outcome, aside }) => {
+    if (outcome === "open") return `${SWAPS[direction]}の途中`;
+    if (aside !== undefined)
+      return `${aside.paths.length} 件を除いて元に戻しました。残りの保管場所: ${aside.folder}`;
+    return outcome === "finished" ? "中断の後に完了" : "中断の後に元に戻しました";
+  },
 
   gitMissing: "git が見つかりません。",
   notARepository: (path) => `Git リポジトリではありません: ${path}`,

@@ -1,0 +1,235 @@
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { fstatEntry } from "../platform/entry-stats.ts";
+import {
+  type Anchors,
+  createAnchors,
+  folderOfPath,
+  Identity,
+  identifyAt,
+  inFolder,
+  isAbsence,
+  joinFolder,
+  O_PATH,
+  openFolder,
+} from "./entry-identity.ts";
+import { isInside } from "./git-roots.ts";
+import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "./job-folder.ts";
+import { walkFolder } from "./walk-folder.ts";
+
+/** A path that could not be swapped. Without a cause: somebody changed it between the check and the rename. */
+export class SwapFailure extends Error {
+  /** `path` is absolute. */
+  constructor(
+    readonly path: string,
+    cause?: unknown,
+  ) {
+    super(cause === undefined ? `changed while it was being replaced: ${path}` : `${path}: ${cause}`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * Where the entries of a swap are. A swap that begins goes by paths and stops when another folder stands at one of them.
+ * One that is taken back or finished later goes by inodes: the user may have renamed a folder meanwhile, and what the swap
+ * put into it is in there still.
+ */
+export interface SwapPlaces extends Anchors {
+  readonly inFolder: typeof inFolder;
+  /** Whether the folder of a path stood when the swap began, and stays. */
+  readonly stood: (root: string, path: string) => boolean;
+  /** Whether it did, or the swap itself brings or takes it: then it is never made anew. */
+  readonly knows: (root: string, path: string) => boolean;
+  /** Whether such a folder lies in no slot and is not found. */
+  readonly isGone: (root: string, path: string) => boolean;
+  /** Where an entry of the swap is now that is not at its path; null where it is in no root. */
+  readonly findEntry: (entry: Identity) => FoundPlace | null;
+  /** Entries that are not at their paths are looked for anew. */
+  readonly forget: () => void;
+}
+
+export interface FoundPlace {
+  readonly root: string;
+  readonly path: string;
+}
+
+/** The folders that a swap has had open, to find them again wherever they went. */
+export interface FolderHandles {
+  readonly keep: (descriptor: number) => void;
+  /** A descriptor of one's own. */
+  readonly open: (ino: string) => number | null;
+  readonly close: () => void;
+}
+
+/** Most swaps have fewer folders; others are looked for. */
+const KEPT_HANDLES = 128;
+
+export function createFolderHandles(): FolderHandles {
+  const kept = new Map<string, number>();
+  return {
+    keep(descriptor) {
+      const ino = inodeOf(descriptor);
+      if (kept.size < KEPT_HANDLES && !kept.has(ino)) kept.set(ino, descriptor);
+      else closeSync(descriptor);
+    },
+    open(ino) {
+      const descriptor = kept.get(ino);
+      // A folder that was removed has no name any more, and takes none.
+      if (descriptor === undefined || fstatSync(descriptor).nlink === 0) return null;
+      return openSync(`/proc/self/fd/${descriptor}`, constants.O_DIRECTORY | O_PATH);
+    },
+    close() {
+      for (const descriptor of kept.values()) closeSync(descriptor);
+      kept.clear();
+    },
+  };
+}
+
+function inodeOf(descriptor: number): string {
+  return Identity.of(fstatEntry(descriptor)).ino;
+}
+
+export interface PlacedStep {
+  readonly op: Op;
+  readonly goes: Identity | null;
+  readonly comes: Identity | null;
+}
+
+interface PlacesRequest {
+  readonly folder: JobFolder;
+  readonly plan: Plan;
+  readonly turns: readonly PlacedStep[];
+  /** The folders in which it moves something, as they stood when it began. */
+  readonly standing: readonly WayFolder[];
+  /** Looks for a folder by its inode where another or none stands at its path; else that ends the swap. */
+  readonly seeks: boolean;
+  readonly handles?: FolderHandles;
+}
+
+export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
+  const { plan, turns, seeks, handles } = request;
+  const standing = new Map(
+    request.standing.map(({ root, path, ino }) => [joinFolder(plan.roots[root] as string, path), ino]),
+  );
+  const own = new Map<string, OwnFolder>();
+  for (const { op, goes, comes } of turns) {
+    const folder = [goes, comes].find((entry) => entry?.kind === "directory");
+    const path = joinFolder(plan.roots[op.root] as string, op.path);
+    const stays = op.a?.kind === "directory" && op.b?.kind === "directory";
+    if (!folder || stays) continue;
+    own.set(path, { ino: folder.ino, n: op.n });
+    standing.delete(path);
+  }
+  let index: ReadonlyMap<string, FoundPlace> | undefined;
+  const find = (ino: string) => {
+    index ??= findInodes(request, new Set([...standing.values(), ...turnInodes(turns)]));
+    return index.get(ino) ?? null;
+  };
+  const seek = (ino: string): number | null => {
+    const handle = handles?.open(ino) ?? null;
+    if (handle !== null) return handle;
+    const found = find(ino);
+    return found === null ? null : openIf(found.root, found.path, ino);
+  };
+  const open = (root: string, folder: string): number => {
+    const path = joinFolder(root, folder);
+    const made = own.get(path);
+    const ino = standing.get(path) ?? made?.ino;
+    if (ino === undefined) return openFolder(root, folder);
+    const there = openIf(root, folder, ino);
+    if (there !== null) return there;
+    if (!seeks) throw new SwapFailure(path);
+    // A folder of the job that lies in its slot is nowhere else.
+    const isInSlot = made !== undefined && lies(request.folder, made);
+    const found = isInSlot ? null : seek(ino);
+    if (found === null) throw Object.assign(new Error(`ENOENT: the folder is gone: ${path}`), GONE);
+    return found;
+  };
+  const anchors = createAnchors({
+    open,
+    ...(handles !== undefined && { leave: handles.keep }),
+    ...(!seeks && {
+      whenMoved: (folder: string) => {
+        throw new SwapFailure(folder);
+      },
+    }),
+  });
+  return {
+    ...anchors,
+    inFolder: (root, path, use) =>
+      process.platform === "linux"
+        ? anchors.inParent(root, path === "" ? ANY_NAME : `${path}/${ANY_NAME}`, (self) => use(self))
+        : inFolder(root, path, use),
+    stood: (root, path) => standing.has(joinFolder(root, folderOfPath(path))),
+    isGone(root, path) {
+      const folder = joinFolder(root, folderOfPath(path));
+      const made = own.get(folder);
+      if (made === undefined ? !standing.has(folder) : lies(request.folder, made)) return false;
+      try {
+        return anchors.inParent(root, path, () => false);
+      } catch (error) {
+        if (isAbsence(error)) return true;
+        throw error;
+      }
+    },
+    knows(root, path) {
+      const folder = joinFolder(root, folderOfPath(path));
+      return standing.has(folder) || own.has(folder);
+    },
+    findEntry: (entry) => (seeks ? find(entry.ino) : null),
+    forget() {
+      anchors.close();
+      index = undefined;
+    },
+  };
+}
+
+interface OwnFolder {
+  readonly ino: string;
+  readonly n: number;
+}
+
+/** Of an entry that is not asked for. */
+const ANY_NAME = "x";
+
+const GONE = { code: "ENOENT" } as const;
+
+function lies(folder: JobFolder, { ino, n }: OwnFolder): boolean {
+  return (["a", "b"] as const).some((side) => identifyAt(opSlotPath(folder, n, side))?.ino === ino);
+}
+
+/** The folder at a path if it is that one. */
+function openIf(root: string, folder: string, ino: string): number | null {
+  try {
+    const descriptor = openFolder(root, folder);
+    if (inodeOf(descriptor) === ino) return descriptor;
+    closeSync(descriptor);
+  } catch (error) {
+    if (!isAbsence(error)) throw error;
+  }
+  return null;
+}
+
+function* turnInodes(turns: readonly PlacedStep[]): Generator<string> {
+  for (const { goes, comes } of turns) for (const entry of [goes, comes]) if (entry !== null) yield entry.ino;
+}
+
+/** One walk through the roots; what lies in PicoClaw's own storage is not looked at. */
+function findInodes({ folder, plan }: PlacesRequest, wanted: ReadonlySet<string>): Map<string, FoundPlace> {
+  const found = new Map<string, FoundPlace>();
+  const outermost = plan.roots.filter(
+    (root) => !plan.roots.some((other) => other !== root && isInside(other, root)),
+  );
+  for (const root of new Set(outermost)) {
+    const enter = (path: string) => !isInside(`${root}/${path}`, folder.path);
+    try {
+      for (const { path, stats, noText } of walkFolder(root, { noText: true, enter })) {
+        const ino = String(stats.inode);
+        if (noText !== true && wanted.has(ino) && !found.has(ino)) found.set(ino, { root, path });
+      }
+    } catch (error) {
+      if (!isAbsence(error)) throw error;
+    }
+  }
+  return found;
+}
