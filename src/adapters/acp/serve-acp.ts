@@ -11,6 +11,7 @@ import {
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import type { ImageFile } from "../../application/chat/message-images.ts";
+import { createFrameReader } from "../../domain/platform/json-lines.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { type AcpHost, type AcpSession, createAcpSessions, type EditorPrompt } from "./sessions.ts";
 
@@ -130,20 +131,52 @@ export interface AcpStreams {
   readonly output: Writable;
 }
 
+/** A prompt with as many images as a message may have, each of the largest size, as Base64 and with its words. */
+export const ACP_MESSAGE_BYTES = 64 * 1024 ** 2;
+const NEWLINE = Buffer.from("\n");
+const INVALID_REQUEST = -32_600;
+
+/**
+ * The messages of an editor without those that are too long, for which their request gets an error. The library would
+ * end the connection, and with it the work of every other session.
+ */
+async function* admitMessages({ input, output }: AcpStreams, limitBytes: number): AsyncGenerator<Uint8Array> {
+  const frames = createFrameReader(limitBytes);
+  for await (const chunk of input as AsyncIterable<Buffer>)
+    for (const frame of frames.push(chunk))
+      if (frame.kind === "line") yield Buffer.concat([frame.bytes, NEWLINE]);
+      else {
+        const message = `Invalid Request: the message is longer than ${limitBytes} bytes`;
+        const error = { code: INVALID_REQUEST, message };
+        output.write(`${JSON.stringify({ jsonrpc: "2.0", id: frame.id, error })}\n`);
+      }
+}
+
 /**
  * Serves one editor until it disconnects or `stop` aborts; its running work is then ended and undone. The
  * user is not asked for permission: every job can be undone, and `/undo` is a command of every session.
  */
-export async function serveAcp(host: AcpHost, streams: AcpStreams, stop: AbortSignal): Promise<void> {
+export async function serveAcp(
+  host: AcpHost,
+  streams: AcpStreams,
+  stop: AbortSignal,
+  limitBytes = ACP_MESSAGE_BYTES,
+): Promise<void> {
   const sessions = createAcpSessions(host);
   const connection = createAcpAgent(host, sessions).connect(
-    ndJsonStream(Writable.toWeb(streams.output), Readable.toWeb(streams.input) as ReadableStream<Uint8Array>),
+    ndJsonStream(
+      Writable.toWeb(streams.output),
+      Readable.toWeb(Readable.from(admitMessages(streams, limitBytes))) as ReadableStream<Uint8Array>,
+      { maxMessageBytes: limitBytes + NEWLINE.length },
+    ),
   );
   const end = () => connection.close();
   stop.addEventListener("abort", end, { once: true });
   if (stop.aborted) end();
   await connection.closed;
   stop.removeEventListener("abort", end);
+  // A pipe that is still read would keep the process alive.
+  streams.input.destroy();
   await sessions.close();
 }
 

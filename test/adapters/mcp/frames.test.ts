@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { createRequestIdScanner } from "../../../src/adapters/mcp/read-message.ts";
-import { createFrameReader } from "../../../src/adapters/mcp/serve-stdio.ts";
+import { createFrameReader, createRequestIdScanner } from "../../../src/domain/platform/json-lines.ts";
 
 /** Cuts bytes at the given places. */
 function pieces(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
