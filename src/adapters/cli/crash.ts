@@ -1,7 +1,9 @@
 import { JobBroken, LimitReached } from "../../application/jobs/execution.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { type FileTrouble, missingPiece } from "../../domain/jobs/machine-trouble.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
+import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { fail } from "./command.ts";
@@ -35,11 +37,13 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const inTheWay = code === "EEXIST" && syscall === "mkdir";
   const trouble = inTheWay ? "not-directory" : code === undefined ? undefined : TROUBLES[code];
   const gone = code === "INSTALLATION_INCOMPLETE" ? (path ?? "") : missingPiece(cause);
+  const isClosed = isStoreClosed(cause);
   const lines: string[] = [];
   if (cause instanceof LimitReached)
     lines.push(confinementMessages(messages.locale).diskReached(cause.what, cause.bytes, cause.limitBytes));
   else if (gone !== null) lines.push(messages.installationIncomplete(gone));
   else if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
+  else if (isClosed) lines.push(messages.storeAway(maskSecrets(toErrorText(cause))));
   else if (trouble === undefined)
     lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
   else
@@ -51,7 +55,11 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
   return fail(program, json, {
     exitCode,
-    code: trouble ?? (gone === null ? (CODES[code ?? ""] ?? "unexpected") : "installation-incomplete"),
+    code:
+      trouble ??
+      (gone === null
+        ? (CODES[code ?? ""] ?? (isClosed ? "store-away" : "unexpected"))
+        : "installation-incomplete"),
     text: lines.join("\n"),
   });
 }

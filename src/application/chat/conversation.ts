@@ -12,6 +12,7 @@ import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
 import { imageMark } from "../../domain/models/image.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
+import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
@@ -411,9 +412,10 @@ export function createConversation(parts: ChatDeps): Conversation {
         const limited = limitReply(parts, error);
         if (limited !== null) return limited;
         const gone = missingPiece(error);
+        const trouble = isStoreClosed(error) ? "storeAway" : "unexpected";
         const failed = plainReply(
           parts,
-          gone === null ? say("unexpected", parts.workspace.mask(detail)) : installationGone(gone),
+          gone === null ? say(trouble, parts.workspace.mask(detail)) : installationGone(gone),
         );
         return state.begun ? failed : { ...failed, lost: true };
       }

@@ -12,6 +12,8 @@ export interface StoreTrouble {
   readonly older: boolean;
   /** The server is there, and does not show the certificate that was asked for. */
   readonly distrusted: boolean;
+  /** It is there, and takes no writes: a standby, or kept from being written. */
+  readonly readOnly: boolean;
 }
 
 export interface NewerSchema {
@@ -71,6 +73,12 @@ export function readStoreAway(error: unknown): StoreAwayKind | null {
 
 export function isStoreAway(error: unknown): boolean {
   return readStoreAway(error) !== null;
+}
+
+/** The store is there and takes no writes. Of an address that does not answer nobody can tell whose it is. */
+export function isStoreClosed(error: unknown): boolean {
+  const away = readStoreAway(error);
+  return away !== null && away !== "unreachable";
 }
 
 const SQLITE_BUSY = 5;

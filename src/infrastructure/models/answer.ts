@@ -294,6 +294,8 @@ type Ending =
 export interface AnswerInProgress extends AnswerSink {
   /** Events since the last time. */
   drain(): readonly ModelEvent[];
+  /** Characters of text, thoughts and calls so far. */
+  readonly size: number;
   /** Whether anything came: from then on nothing is tried again. */
   readonly begun: boolean;
   readonly state: "open" | "over" | "broken";
@@ -315,6 +317,7 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
   let events: ModelEvent[] = [];
   let begun = false;
   let over = false;
+  let size = 0;
   let text = "";
   let thought = false;
   let finish: ModelAnswer["finish"] | undefined;
@@ -355,10 +358,25 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
     get isUnknown() {
       return !begun && !over && finish === undefined && problem === undefined && !calls.areOpen();
     },
-    text: (piece) => splitter.take(piece),
-    reasoning,
-    call: calls.add,
-    callPart: calls.part,
+    get size() {
+      return size;
+    },
+    text: (piece) => {
+      size += piece.length;
+      splitter.take(piece);
+    },
+    reasoning: (piece) => {
+      size += piece.length;
+      reasoning(piece);
+    },
+    call: (call) => {
+      size += (JSON.stringify(call.arguments) ?? "").length;
+      return calls.add(call);
+    },
+    callPart: (key, part) => {
+      size += part.arguments?.length ?? 0;
+      calls.part(key, part);
+    },
     callEnd: calls.end,
     thought: (kept) => {
       thought = true;

@@ -26,6 +26,7 @@ const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: bo
   cutOff: ["cut-off", true],
   empty: ["empty", true],
   thoughtOnly: ["empty", false],
+  answerTooLong: ["malformed", false],
   malformed: ["malformed", true],
   aborted: ["aborted", false],
   noImages: ["no-images", false],

@@ -9,6 +9,14 @@ const LONGEST_LINE = 32 * 1024 * 1024;
 
 class FrameTooLong extends Error {}
 
+/**
+ * Characters of one answer: text, thoughts and calls. Four times what the longest answers on offer have (some 256,000
+ * tokens); a model that never ends would be kept, masked and stored several times over.
+ */
+const LONGEST_ANSWER = 4 * 1024 * 1024;
+
+class AnswerTooLong extends Error {}
+
 /** The frames that one chunk of bytes completed. `torn`: the stream ended inside this one. */
 interface Batch {
   readonly frames: readonly string[];
@@ -72,7 +80,10 @@ async function* eventFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<B
 async function* wholeFrame(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch> {
   const decoder = new TextDecoder();
   const parts: string[] = [];
+  let size = 0;
   for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > LONGEST_LINE) throw new FrameTooLong();
     parts.push(decoder.decode(chunk, { stream: true }));
     yield { frames: [] };
   }
@@ -327,6 +338,7 @@ export async function* tryOnce(
   } catch (error) {
     if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
     if (error instanceof FrameTooLong) return failedTry(failures.make("malformed", "> 32 MiB"), false);
+    if (error instanceof AnswerTooLong) return failedTry(failures.make("answerTooLong", "4 MiB"), false);
     if (expired !== undefined && expired !== "over") return timeoutOutcome(parts, expired);
     if (expired === undefined) {
       const cause = { cause: error };
@@ -402,11 +414,13 @@ async function* readAnswerStream(
       if (parsed === undefined) return frame.slice(0, 200);
       if (parsed !== DONE) take(parsed.value);
       else answer.over("stop");
+      if (answer.size > LONGEST_ANSWER) throw new AnswerTooLong();
     }
     const last = batch.torn === undefined ? undefined : parseFrame(batch.torn);
     if (last === DONE) answer.over("stop");
     else if (last !== undefined) take(last.value);
     else if (whole && batch.torn !== undefined) return batch.torn.slice(0, 200);
+    if (answer.size > LONGEST_ANSWER) throw new AnswerTooLong();
     if (answer.begun) watch.begun();
     if (answer.state === "over") watch.over();
     watch.away(true);

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, type KyselyPlugin, PostgresAdapter, sql } from "kysely";
-import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
+import { readStoreAway, type StoreTrouble } from "../../domain/store/store-trouble.ts";
 import { migrate, migrationStatus, NewerStore, OlderStore } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import { createSqliteDialect, type Patience } from "./sqlite.ts";
@@ -114,7 +114,8 @@ function troubleOf(place: StoreLocation, cause: unknown): StoreTrouble {
   const damaged = /not a database|malformed|corrupt/i.test(detail);
   const distrusted = /certificate|altnames|sslrootcert/i.test(detail);
   const [newer, older] = [cause instanceof NewerStore, cause instanceof OlderStore];
-  return { ...storeNameOf(place), detail, damaged, newer, older, distrusted };
+  const readOnly = readStoreAway(cause) === "read-only";
+  return { ...storeNameOf(place), detail, damaged, newer, older, distrusted, readOnly };
 }
 
 function detailOf(cause: unknown): string {

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
 import { Pool, type PoolClient } from "pg";
+import { readStoreAway } from "../../domain/store/store-trouble.ts";
 import type { Database } from "./schema.ts";
 
 /** Texts beyond that are planned each time. */
@@ -17,16 +18,30 @@ export function withPreparedStatements(
   pool: Pool,
   clock: () => number = performance.now.bind(performance),
 ): PostgresPool {
-  const clients = new WeakMap<PoolClient, PostgresPoolClient>();
+  const clients = new WeakMap<PoolClient, { readonly made: PostgresPoolClient; readonly era: number }>();
   const names = createNames();
+  /** A connection of a read-only server stays read-only when that is over: each of before is given up. */
+  const state = { era: 0 };
+  const onReadOnly = () => {
+    state.era += 1;
+  };
+  const connectCurrent = async (): Promise<PoolClient> => {
+    const client = await pool.connect();
+    const known = clients.get(client);
+    if (known === undefined || known.era === state.era) return client;
+    client.release(true);
+    return connectCurrent();
+  };
   return {
     async connect() {
-      const client = await pool.connect();
+      const client = await connectCurrent();
       const known = clients.get(client);
-      if (known !== undefined) return known;
+      if (known !== undefined) return known.made;
+      const { era } = state;
       try {
-        const made = toPreparingClient(client, (await isDirect(client)) ? names : () => undefined, clock);
-        clients.set(client, made);
+        const prepared = (await isDirect(client)) ? names : () => undefined;
+        const made = toPreparingClient(client, prepared, clock, onReadOnly);
+        clients.set(client, { made, era });
         return made;
       } catch (error) {
         client.release(true);
@@ -63,6 +78,7 @@ function toPreparingClient(
   client: PoolClient,
   names: StatementNames,
   clock: () => number,
+  onReadOnly: () => void,
 ): PostgresPoolClient {
   const state: { begun: Promise<unknown> | null; plannedAt: number } = { begun: null, plannedAt: clock() };
   /** The next statement reports a failure here. */
@@ -85,7 +101,12 @@ function toPreparingClient(
       ahead("discard plans");
     }
     const answer = client.query({ text, values: [...values], ...(name !== undefined && { name }) });
-    await Promise.all([begun, answer]);
+    try {
+      await Promise.all([begun, answer]);
+    } catch (error) {
+      if (readStoreAway(error) === "read-only") onReadOnly();
+      throw error;
+    }
     return answer;
   };
   // Nothing is read through a cursor here.

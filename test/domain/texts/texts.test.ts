@@ -207,6 +207,7 @@ const SAMPLES: Samples = {
   badCount: (say) => [say("--limit", "-1")],
   badChoice: (say) => [say("--route", "X", ["CHAT", "CODE"])],
   usageLines: (say) => [say("jobs", "jobs")],
+  storeAway: (say) => [say("d")],
   unexpectedError: (say) => [say("d")],
 };
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import { Pool } from "pg";
+import { readStoreAway } from "../../../src/domain/store/store-trouble.ts";
 import { openPostgres, withPreparedStatements } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { startPooler } from "../../fakes/pooler.ts";
@@ -20,6 +21,7 @@ const namedInserts = async (db: Kysely<Database>) =>
 describe.if(requirePart("postgres"))("statements on Postgres", () => {
   let server: PostgresServer;
   let db: Kysely<Database>;
+  let url = "";
 
   beforeAll(() => {
     server = startPostgres();
@@ -27,6 +29,7 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
   afterAll(() => server?.stop());
 
   const opened = async (at: string, act: (db: Kysely<Database>) => Promise<void>) => {
+    url = at;
     db = openPostgres(at);
     try {
       await sql`create table t (a integer primary key)`.execute(db);
@@ -61,6 +64,27 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
       await expect(late).rejects.toThrow("late");
       await db.transaction().execute((within) => sql`insert into t (a) values (${3})`.execute(within));
       expect(await rowsOf(db)).toEqual([{ a: 1 }, { a: 3 }]);
+    }));
+
+  test("once the server is writable again, no connection of its read-only time is used", () =>
+    opened(server.newDatabase(), async () => {
+      const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db);
+      const setReadOnly = (value: "on" | "off") =>
+        sql`alter database ${sql.id(rows[0]?.name ?? "")} set default_transaction_read_only = ${sql.raw(value)}`;
+      const readOnly = await setReadOnly("on")
+        .execute(db)
+        .then(() => openPostgres(url));
+      try {
+        // Three connections, of which one meets the refusal.
+        const three = [1, 2, 3].map(() => sql`select pg_sleep(0.2)`.execute(readOnly));
+        await Promise.all(three);
+        expect(await insert(readOnly, 1).catch(readStoreAway)).toBe("read-only");
+        await setReadOnly("off").execute(db);
+        await Promise.all([1, 2, 3].map((a) => insert(readOnly, a)));
+        expect(await rowsOf(db)).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }]);
+      } finally {
+        await readOnly.destroy();
+      }
     }));
 
   test("a plan that was made for a few rows is not kept when there are many", async () => {

@@ -400,6 +400,8 @@ export const chatTexts = {
     `The message is too long (limit ${limit}). Save it as a file and name that.`,
   aborted: "Stopped.",
   diskFull: "No space left on the disk. Free some disk space, then send the message again.",
+  storeAway: (detail: string) =>
+    `The store cannot be written now (${detail}). Try again when it can be written.`,
   unexpected: (detail: string) => `An unexpected error occurred: ${detail}`,
 
   // The terminal
@@ -725,7 +727,7 @@ export const memoryTexts = {
     `Nothing was written: the backup was made by version ${version}, whose tables are others. Restore it with that version, then upgrade.`,
   personForgotten: (who: string, rows: number) =>
     `${who}: ${rows} rows deleted. Jobs and their undo data stay in the workspace's storage.`,
-  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted }: StoreTrouble) =>
+  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted, readOnly }: StoreTrouble) =>
     `The store cannot be opened: ${name} (${detail})\n${
       newer
         ? "A later version of PicoClaw has changed its tables. Upgrade PicoClaw on this machine."
@@ -739,6 +741,8 @@ export const memoryTexts = {
               : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
             : distrusted
               ? "The server's certificate does not fit. In database_url, the host must be a name in the certificate, and sslrootcert=FILE the certificate of who signed it."
-              : "Check the address in database_url, and that the server runs."
+              : readOnly
+                ? "The database is read-only now: a standby, or kept from being written. Name the primary in database_url, or let the database be written again."
+                : "Check the address in database_url, and that the server runs."
     }`,
 };

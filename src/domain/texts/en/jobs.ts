@@ -377,6 +377,8 @@ export const configurationTexts = {
   optionsBehind: (flag: string) => `Options stand behind the command: picoclaw COMMAND ${flag}`,
   noInput: "There is no patch. Name a file, or pass it on standard input.",
   warningLabel: "Warning:",
+  storeAway: (detail: string) =>
+    `The store cannot be written now (${detail}). Try again when it can be written.`,
   unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
 };
 

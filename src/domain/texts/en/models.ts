@@ -35,6 +35,8 @@ export const modelsTexts = {
   empty: (facts: ModelFacts) => `${who(facts)} gave an empty answer`,
   thoughtOnly: (facts: ModelFacts) =>
     `${who(facts)} spent its tokens on thinking and gave no answer; raise max_tokens`,
+  answerTooLong: (facts: ModelFacts) =>
+    `the answer of ${who(facts)} is longer than ${facts.detail} and was ended`,
   malformed: (facts: ModelFacts) => `${who(facts)} sent an answer that cannot be read${said(facts)}`,
   aborted: (facts: ModelFacts) => `the call to ${who(facts)} was stopped`,
   noImages: (facts: ModelFacts) => `${who(facts)} cannot read images. Nothing was sent`,

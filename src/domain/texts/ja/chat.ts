@@ -350,6 +350,8 @@ export const chatTexts: typeof englishChatTexts = {
     `メッセージが長すぎます（上限 ${limit}）。ファイルに保存して、その名前を書いてください。`,
   aborted: "中断しました。",
   diskFull: "ディスクの空き容量がありません。空き容量を増やしてから、もう一度送ってください。",
+  storeAway: (detail) =>
+    `データベースに今は書き込めません（${detail}）。書き込めるようになってから、もう一度送ってください。`,
   unexpected: (detail) => `予期しないエラーが起きました: ${detail}`,
 
   progress: coderProgress,
@@ -585,7 +587,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     `何も書き込んでいません。このバックアップはテーブルの異なるバージョン ${version} のものです。そのバージョンで復元してから更新してください。`,
   personForgotten: (who, rows) =>
     `${who}: ${rows} 行を削除しました。ジョブと取り消し用データは workspace の保管場所に残ります。`,
-  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted }) =>
+  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted, readOnly }) =>
     `データベースを開けません: ${name}（${detail}）\n${
       newer
         ? "新しいバージョンの PicoClaw がテーブルを変更しています。このマシンの PicoClaw を更新してください。"
@@ -599,6 +601,8 @@ export const memoryTexts: typeof englishMemoryTexts = {
               : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
             : distrusted
               ? "サーバーの証明書が合いません。database_url のホストは証明書に載っている名前とし、sslrootcert=ファイル には署名した認証局の証明書を指定してください。"
-              : "database_url の宛先と、サーバーが動いていることを確認してください。"
+              : readOnly
+                ? "データベースが読み取り専用になっています（スタンバイであるか、書き込みが止められています）。database_url にプライマリを指定するか、書き込める状態に戻してください。"
+                : "database_url の宛先と、サーバーが動いていることを確認してください。"
     }`,
 };

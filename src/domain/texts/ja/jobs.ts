@@ -327,6 +327,8 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   optionsBehind: (flag) => `オプションはコマンドの後ろに書いてください: picoclaw COMMAND ${flag}`,
   noInput: "パッチがありません。ファイルを指定するか、標準入力で渡してください。",
   warningLabel: "警告:",
+  storeAway: (detail) =>
+    `データベースに今は書き込めません（${detail}）。書き込めるようになってから、もう一度実行してください。`,
   unexpectedError: (detail) => `予期しないエラー: ${detail}`,
 };
 

@@ -35,6 +35,7 @@ export const modelsTexts: typeof englishModelsTexts = {
   empty: (facts) => `${who(facts)}の応答が空でした`,
   thoughtOnly: (facts) =>
     `${who(facts)}は思考だけでトークンを使い切り、回答がありません。max_tokens を増やしてください`,
+  answerTooLong: (facts) => `${who(facts)}の応答が ${facts.detail} を超えたため、打ち切りました`,
   malformed: (facts) => `${who(facts)}の応答を解釈できません${said(facts)}`,
   aborted: (facts) => `${who(facts)}の呼び出しを中止しました`,
   noImages: (facts) => `${who(facts)}は画像を読み取れません。何も送信していません`,

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { reportCrash } from "../../../src/adapters/cli/crash.ts";
+import type { CliProgram } from "../../../src/adapters/cli/program.ts";
+import { StoreAway } from "../../../src/domain/store/store-trouble.ts";
+
+function crash(error: Error): string {
+  const said: string[] = [];
+  const program = { env: { LANG: "C.UTF-8" }, err: (text: string) => void said.push(text) };
+  expect(reportCrash(program as unknown as CliProgram, error, false)).toBe(1);
+  return said.join("");
+}
+
+test("a store that takes no writes is told in words, without a stack", () => {
+  const refused = "cannot execute INSERT in a read-only transaction";
+  for (const error of [
+    Object.assign(new Error(refused), { code: "25006" }),
+    new StoreAway("locked", "another process keeps f locked"),
+  ])
+    expect(crash(error)).toBe(
+      `The store cannot be written now (${error.message}). Try again when it can be written.\n`,
+    );
+});
+
+test("an address that does not answer is not taken for the store", () => {
+  const error = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" });
+  expect(crash(error)).toContain("Unexpected error: ");
+});
