@@ -282,3 +282,38 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
       );
   },
 );
+
+describe.if(process.platform === "linux")(
+  "a process that has a file in its memory and no descriptor of it",
+  () => {
+    const SCRIPT = `const bytes = Bun.mmap(process.argv[1]); process.stdout.write("mapped"); await Bun.stdin.text(); bytes[0] = 77;`;
+
+    // Of a few files the kernel is asked one by one, of many whoever has files open.
+    test.each([
+      ["among a few", 1],
+      ["among many", 201],
+    ])(
+      "%s files of a job is a conflict, and what it writes later stands in the workspace",
+      async (_, others) => {
+        const bench = createBench("direct");
+        benches.push(bench);
+        bench.save("db", "one\n");
+        for (let i = 0; i < others; i++) bench.save(`more/${i}`, "old\n");
+        const jobId = await bench.stage((view) => {
+          view.write("db", text("two\n"));
+          for (let i = 0; i < others; i++) view.write(`more/${i}`, text("new\n"));
+        });
+        const child = Bun.spawn([process.execPath, "--no-env-file", "-e", SCRIPT, bench.at("db")], {
+          stdin: "pipe",
+          stdout: "pipe",
+        });
+        await child.stdout.getReader().read();
+        const outcome = await bench.transactions.commit(jobId);
+        child.stdin.end();
+        await child.exited;
+        expect(outcome).toMatchObject({ status: "conflict", conflicts: [{ path: "db", reason: "open" }] });
+        expect(bench.read("db")).toBe("Mne\n");
+      },
+    );
+  },
+);

@@ -62,7 +62,7 @@ function fileKey({ dev, ino }: { readonly dev: bigint | number; readonly ino: bi
 }
 
 /**
- * Which of the watched files another process holds open for writing. Replacing such a file by rename would cut that
+ * Which of the watched files another process holds open for writing, or has mapped to write. Replacing such a file by rename would cut that
  * process off from it. Files are told by device and inode: a process in another mount namespace knows them under other
  * paths. Linux; elsewhere nothing is seen.
  */
@@ -86,8 +86,39 @@ function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
       }
       if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
     }
+    for (const mapped of sharedMappings(pid)) {
+      let path = files.get(mapped.key)?.told;
+      if (path === undefined && folders.length > 0) {
+        isAbroad ??= namespaceOf(pid) !== ours;
+        path = isAbroad ? belowByInode(folders, mapped.key) : belowPath(folders, mapped.path);
+      }
+      if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
+    }
   }
   return found;
+}
+
+/** A line of `maps`: a mapping that writes through to its file, with the file's device, inode and path. */
+const SHARED_WRITABLE = /^\S+ .w.s \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(\/.*)$/gm;
+
+/** The files that a process writes to in its memory; it may have closed their descriptors long ago. */
+function* sharedMappings(pid: string): Generator<{ readonly key: string; readonly path: string }> {
+  const maps = readOrNull(() => readFileSync(`/proc/${pid}/maps`, "utf8")) ?? "";
+  for (const [, major = "", minor = "", ino = "", path = ""] of maps.matchAll(SHARED_WRITABLE)) {
+    yield {
+      key: fileKey({ dev: deviceNumber(Number.parseInt(major, 16), Number.parseInt(minor, 16)), ino }),
+      path,
+    };
+    // Some file systems show another device there than they tell of the file itself.
+    const stats = readOrNull(() => statSync(path, { bigint: true, throwIfNoEntry: false })) ?? null;
+    if (stats !== null && String(stats.ino) === ino) yield { key: fileKey(stats), path };
+  }
+}
+
+/** As the C library puts a device together for `stat`. */
+function deviceNumber(major: number, minor: number): bigint {
+  const [high, low] = [BigInt(major), BigInt(minor)];
+  return ((high & 0xfffn) << 8n) | (low & 0xffn) | ((low & ~0xffn) << 12n) | ((high & ~0xfffn) << 32n);
 }
 
 /** To ask the kernel of one file after the other pays for a few of them; of many, whoever has files open is asked. */
@@ -113,7 +144,10 @@ function isWithoutWriters(at: string, key: string): boolean {
 }
 
 function belowByPath(folders: readonly WatchedFolder[], link: string): string | undefined {
-  const target = readOrNull(() => readlinkSync(link)) ?? "";
+  return belowPath(folders, readOrNull(() => readlinkSync(link)) ?? "");
+}
+
+function belowPath(folders: readonly WatchedFolder[], target: string): string | undefined {
   const folder = folders.find(({ at }) => target.startsWith(`${at}/`));
   return folder === undefined ? undefined : folder.told + target.slice(folder.at.length);
 }

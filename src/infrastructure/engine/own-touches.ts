@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { type Identity, identifyAt } from "./entry-identity.ts";
+import { folderOfPath, type Identity, identifyAt, joinFolder } from "./entry-identity.ts";
 import { isInside } from "./git-roots.ts";
 import {
   type FolderTouch,
@@ -11,6 +11,7 @@ import {
   readState,
   readSwapRecord,
   type SwapRecord,
+  type WayFolder,
 } from "./job-folder.ts";
 import { keepsFolder, rootOf, type SwapStep, staysInPlace } from "./swap.ts";
 
@@ -114,6 +115,41 @@ export function readFoldersAround(plan: Plan, turns: readonly SwapStep[]): Map<s
     if (!folders.has(path)) folders.set(path, identifyOrNull(path));
   }
   return folders;
+}
+
+/** The folders in which a swap moves something or changes a mode, as they stand just before it; missing ones are left out. */
+export function readStandingFolders(
+  plan: Plan,
+  turns: readonly SwapStep[],
+  around: ReadonlyMap<string, Identity | null>,
+): WayFolder[] {
+  const standing = new Map<string, WayFolder>();
+  const add = (root: number, path: string, found: () => Identity | null) => {
+    const key = `${root}:${path}`;
+    if (standing.has(key)) return;
+    const folder = found();
+    if (folder?.kind === "directory") standing.set(key, { root, path, ino: folder.ino });
+  };
+  let last = { root: -1, path: "" };
+  for (const { op } of turns) {
+    const { root } = op;
+    const path = folderOfPath(op.path);
+    const known = (folder: string) => () => {
+      const absolute = joinFolder(rootOf(plan, op), folder);
+      return folder === "" ? null : (around.get(absolute) ?? identifyAt(absolute));
+    };
+    if (keepsFolder(op)) add(root, op.path, known(op.path));
+    if (last.root === root && last.path === path) continue;
+    last = { root, path };
+    add(root, path, known(path));
+  }
+  return [...standing.values()];
+}
+
+/** Those of which the plan says the same need not be written down again. */
+export function withoutPlanned(standing: readonly WayFolder[], { folders = [] }: Plan): WayFolder[] {
+  const planned = new Set(folders.map(({ root, path, ino }) => `${root}:${ino}:${path}`));
+  return standing.filter(({ root, path, ino }) => !planned.has(`${root}:${ino}:${path}`));
 }
 
 function identifyOrNull(path: string): Identity | null {

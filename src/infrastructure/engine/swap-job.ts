@@ -15,14 +15,12 @@ import { hashAt, isIndexFile } from "./compare-entries.ts";
 import {
   type Anchors,
   createAnchors,
-  folderOfPath,
   type Identity,
   identify,
   identifyAt,
   inFolder,
   inParent,
   isAbsence,
-  joinFolder,
   sameBody,
   sameUntouched,
 } from "./entry-identity.ts";
@@ -47,7 +45,6 @@ import {
   takeStamp,
   takeSwapTime,
   toChanges,
-  type WayFolder,
   writeIntent,
   writePlan,
   writeState,
@@ -59,7 +56,9 @@ import {
   createOwnTouches,
   type OwnTouches,
   readFoldersAround,
+  readStandingFolders,
   type Touched,
+  withoutPlanned,
 } from "./own-touches.ts";
 import {
   type Checkpoint,
@@ -349,41 +348,6 @@ function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
 /** The swap that puts everything back. */
 function reverseSwap(swap: Swap): Swap {
   return { ...swap, direction: oppositeDirection(swap.direction), turns: swap.turns.map(reverseStep) };
-}
-
-/** The folders in which a swap moves something or changes a mode, as they stand just before it; missing ones are left out. */
-function readStandingFolders(
-  plan: Plan,
-  turns: readonly SwapStep[],
-  around: ReadonlyMap<string, Identity | null>,
-): WayFolder[] {
-  const standing = new Map<string, WayFolder>();
-  const add = (root: number, path: string, found: () => Identity | null) => {
-    const key = `${root}:${path}`;
-    if (standing.has(key)) return;
-    const folder = found();
-    if (folder?.kind === "directory") standing.set(key, { root, path, ino: folder.ino });
-  };
-  let last = { root: -1, path: "" };
-  for (const { op } of turns) {
-    const { root } = op;
-    const path = folderOfPath(op.path);
-    const known = (folder: string) => () => {
-      const absolute = joinFolder(rootOf(plan, op), folder);
-      return folder === "" ? null : (around.get(absolute) ?? identifyAt(absolute));
-    };
-    if (keepsFolder(op)) add(root, op.path, known(op.path));
-    if (last.root === root && last.path === path) continue;
-    last = { root, path };
-    add(root, path, known(path));
-  }
-  return [...standing.values()];
-}
-
-/** Those of which the plan says the same need not be written down again. */
-function withoutPlanned(standing: readonly WayFolder[], { folders = [] }: Plan): WayFolder[] {
-  const planned = new Set(folders.map(({ root, path, ino }) => `${root}:${ino}:${path}`));
-  return standing.filter(({ root, path, ino }) => !planned.has(`${root}:${ino}:${path}`));
 }
 
 interface EditedPaths {
