@@ -51,12 +51,12 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
     }));
     const withWorkspace = flags.values.all === true;
     const text = report.lookOfJobs(program, opened.messages, rows, { withWorkspace });
-    await program.page(`${text}\n${previews(opened, list)}`);
+    await program.page(`${text}\n${remarks(opened, list)}`);
     return EXIT.done;
   }
-  program.out(
-    `${list.length === 0 ? opened.messages.noJobs : table(opened, list, flags.values.all === true)}\n${previews(opened, list)}`,
-  );
+  // Titles are a model's words, or a command's: none of their bytes may steer the terminal behind the pipe.
+  const text = list.length === 0 ? opened.messages.noJobs : table(opened, list, flags.values.all === true);
+  program.out(`${printable(text)}\n${remarks(opened, list)}`);
   return EXIT.done;
 }
 
@@ -75,7 +75,14 @@ export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, job: ListedJo
   return job.pid === undefined || isAlive(job);
 }
 
-/** The actions that are possible with waiting jobs. */
+/** Jobs that nobody can use, and the actions that are possible with waiting ones. */
+function remarks(opened: Opened, list: readonly ListedJob[]): string {
+  const damaged = list
+    .filter((job) => job.damaged !== undefined)
+    .map((job) => `\n${printable(opened.messages.recordDamaged(job.jobId, job.damaged ?? ""))}\n`);
+  return `${damaged.join("")}${previews(opened, list)}`;
+}
+
 function previews({ messages }: Opened, list: readonly ListedJob[]): string {
   const waiting = list.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined).length;
   return waiting === 0 ? "" : `\n${messages.previewsHint(waiting)}\n`;

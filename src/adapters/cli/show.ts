@@ -52,6 +52,7 @@ export function describeJob(
     `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     wordSummary(messages, facts),
+    ...(job.damaged === undefined ? [] : [messages.recordDamaged(job.jobId, job.damaged)]),
     ...(facts.status === "interrupted" && job.unsettled
       ? [messages.jobInterrupted(job.jobId, interruptedDirection(job))]
       : []),

@@ -38,6 +38,8 @@ export interface ActionFacts {
   /** Interrupted work that was finished before it, and hooks that failed after it. */
   readonly notes?: readonly NoteFact[];
   readonly state?: string;
+  /** `damaged`: the file of the record that cannot be read; `data-gone`: the paths without undo data. */
+  readonly paths?: readonly string[];
   readonly pid?: number;
   /** Another machine that did it, or was to do it. */
   readonly machine?: string;
@@ -55,6 +57,8 @@ export type ActionCode =
   | "died"
   | "evicted"
   | "not-undoable"
+  | "damaged"
+  | "data-gone"
   | "wrong-state"
   | "not-a-preview"
   | "not-running"
@@ -118,7 +122,7 @@ export function takeBackFacts(
       return { ...base, code: "conflict", name: job.jobId, status, conflicts };
     }
     case "refused": {
-      const { job, reason, state } = taken;
+      const { job, reason, state, paths } = taken;
       const { pid } = job;
       const died = reason === "running" && !isAlive(job);
       return {
@@ -127,6 +131,7 @@ export function takeBackFacts(
         name: job.jobId,
         status: "refused",
         state,
+        ...(paths !== undefined && { paths }),
         ...(pid !== undefined && { pid }),
       };
     }
@@ -150,6 +155,10 @@ export function previewFacts(
       return { ...base, code: "not-a-preview", status: "refused", state: outcome.job.state };
     case "busy":
       return { ...base, code: "busy", status: "refused" };
+    case "unusable": {
+      const { reason, paths } = outcome;
+      return { ...base, code: reason, status: "refused", paths };
+    }
     case "conflict": {
       const denied = outcome.conflicts.every(({ reason }) => reason === "no-access");
       const status = denied
@@ -338,6 +347,10 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
       return messages.undoUnavailable(name);
     case "not-undoable":
       return `${messages.undoUnavailable(name)} ${messages.shellNotUndoable}`;
+    case "damaged":
+      return messages.recordDamaged(name, facts.paths?.[0] ?? "");
+    case "data-gone":
+      return messages.undoDataGone(action, name, facts.paths ?? []);
     case "wrong-state":
       if (facts.state === "staged") return messages.stillAPreview(name, at);
       return messages.wrongState(name, facts.state ?? "");

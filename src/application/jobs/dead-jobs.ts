@@ -53,11 +53,11 @@ export async function diagnoseJobs(
   if (!options.repair)
     return workspace.archive
       .list()
-      .filter((job) => isDead(job, workspace.isAlive))
-      .map(({ jobId }) => ({
+      .filter((job) => job.damaged !== undefined || isDead(job, workspace.isAlive))
+      .map(({ jobId, damaged }) => ({
         name: "repair",
         ok: false,
-        text: messages.jobDied(jobId),
+        text: damaged === undefined ? messages.jobDied(jobId) : messages.recordDamaged(jobId, damaged),
         remedy: "picoclaw doctor --repair",
       }));
   const checks: DoctorCheck[] = [];
@@ -67,6 +67,12 @@ export async function diagnoseJobs(
       name: "repair",
       ok: interrupted.outcome !== "stuck",
       text: wordRepair(messages, interrupted),
+    });
+  for (const { jobId, file, mended } of await workspace.mendRecords())
+    checks.push({
+      name: "repair",
+      ok: mended,
+      text: mended ? messages.recordMended(jobId, file) : messages.recordLost(jobId, file),
     });
   for (const jobId of await workspace.closeDeadJobs())
     checks.push({ name: "repair", ok: true, text: messages.jobDied(jobId) });

@@ -212,5 +212,9 @@ export function notesOfInterruptions({ jobId, interruptions = [] }: StoredJob): 
 
 /** An earlier job conflicts with every other until it is repaired. */
 export function conflictsOfStuck({ conflicts, jobId }: RepairedJob): Conflict[] {
-  return conflicts.map(({ path }) => ({ path, reason: "interrupted", by: jobId }));
+  return conflicts.map(({ path, reason }) => ({
+    path,
+    reason: reason === "damaged" ? reason : "interrupted",
+    by: jobId,
+  }));
 }

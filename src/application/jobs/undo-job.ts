@@ -37,8 +37,17 @@ type TakeBackOutcome =
   | {
       readonly status: "refused";
       readonly job: StoredJob;
-      readonly reason: "evicted" | "wrong-state" | "busy" | "not-undoable" | "running";
+      readonly reason:
+        | "evicted"
+        | "wrong-state"
+        | "busy"
+        | "not-undoable"
+        | "running"
+        | "damaged"
+        | "data-gone";
       readonly state: JobState;
+      /** `damaged`: the file that cannot be read; `data-gone`: the paths without undo data. */
+      readonly paths?: readonly string[];
       readonly before: readonly TakenBack[];
     }
   | {
@@ -77,13 +86,16 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
     const refused = (
       reason: Extract<TakeBackOutcome, { status: "refused" }>["reason"],
       state: JobState,
+      paths?: readonly string[],
     ): TakeBackOutcome => ({
       status: "refused",
       job,
       reason,
       state,
+      ...(paths !== undefined && { paths }),
       before: done,
     });
+    if (job.damaged !== undefined) return refused("damaged", job.state, [job.damaged]);
     if (job.state === "running") return refused("running", job.state);
     if (job.kind === "none") return refused("not-undoable", job.state);
     // A job that a merge undid is recommitted by undoing that merge.
@@ -95,7 +107,7 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
         : await parts.transactions.undo(reversal, { force: request.force });
     if (outcome.status === "refused") {
       const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
-      return refused(reason, outcome.state ?? job.state);
+      return refused(reason, outcome.state ?? job.state, outcome.paths);
     }
     if (outcome.status === "conflict") {
       const takenOut = request.direction === "undo" ? job : parts.archive.read(reversal ?? "");

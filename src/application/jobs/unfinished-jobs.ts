@@ -19,6 +19,12 @@ export type PreviewCommit =
   /** It is no preview, or no longer: committed, taken back, thrown away, evicted. */
   | { readonly status: "not-a-preview"; readonly job: StoredJob }
   | { readonly status: "busy" }
+  /** Its record cannot be read, or what it staged is gone. */
+  | {
+      readonly status: "unusable";
+      readonly reason: "damaged" | "data-gone";
+      readonly paths: readonly string[];
+    }
   | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };
 
 /** Commits exactly what a preview staged; nothing of it is run again. The hooks after a landing run. */
@@ -29,6 +35,7 @@ export async function commitPreview(
   const { transactions, archive, logger, mayCommit } = parts;
   const job = archive.list().find((one) => one.jobId === jobId) ?? null;
   if (job === null) return { status: "unknown" };
+  if (job.damaged !== undefined) return { status: "unusable", reason: "damaged", paths: [job.damaged] };
   if (job.state !== "staged") return { status: "not-a-preview", job };
   const may = async () => (await mayCommit?.(new AbortController().signal)) ?? true;
   const swapped = await transactions.commit(jobId, { may });
@@ -39,6 +46,8 @@ export async function commitPreview(
       archive.append(jobId, { type: "conflict", paths: swapped.conflicts.map(({ path }) => path) });
       return { status: "conflict", job, conflicts: swapped.conflicts };
     case "refused":
+      if (swapped.reason === "damaged" || swapped.reason === "data-gone")
+        return { status: "unusable", reason: swapped.reason, paths: swapped.paths ?? [] };
       return swapped.reason === "busy" ? { status: "busy" } : { status: "not-a-preview", job };
     case "done": {
       const {

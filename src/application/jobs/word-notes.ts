@@ -75,13 +75,14 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   const path = shownPath(conflict.path);
   if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
   if (by === undefined || reason === "kept-aside") return path;
+  if (reason === "damaged") return messages.repairImpossible(by, path);
   if (reason === "interrupted") return messages.repairStuck(by, [path]);
   return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;
 }
 
 /** The interrupted job that cannot be finished, if that is the conflict. */
 export function stuckJob(conflicts: readonly Conflict[]): string | null {
-  return conflicts.find(({ reason }) => reason === "interrupted")?.by ?? null;
+  return conflicts.find(({ reason }) => reason === "interrupted" || reason === "damaged")?.by ?? null;
 }
 
 /** The entries that could not be put back, if there are any: then it is not true that nothing happened. */
@@ -100,6 +101,8 @@ export function describeConflicts(
   conflicts: readonly Conflict[],
   at: Surface,
 ): string {
+  const damaged = conflicts.find(({ reason }) => reason === "damaged");
+  if (damaged !== undefined) return describeConflict(messages, damaged, at);
   const stuck = stuckJob(conflicts);
   if (stuck !== null)
     return messages.repairStuck(

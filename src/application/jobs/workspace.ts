@@ -77,6 +77,7 @@ export function createWorkspace({
       return failed;
     },
     repair: () => transactions.repair(),
+    mendRecords: async () => (await transactions.mendRecords?.()) ?? [],
     closeDeadJobs,
   };
 }

@@ -254,6 +254,8 @@ export interface Transactions {
    * the rest is finished around them. `begin`, `commit`, `undo` and `redo` do so first.
    */
   repair(): Promise<RepairedJob | null>;
+  /** Writes records of jobs anew that cannot be read, as far as the rest tells them. Absent where there is nothing to tell it. */
+  mendRecords?(): Promise<readonly MendedRecord[]>;
   /**
    * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
    * the undo records that went.
@@ -555,7 +557,9 @@ export type SwapOutcome =
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] }
   | {
       readonly status: "refused";
-      readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy";
+      readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy" | "damaged" | "data-gone";
+      /** `damaged`: the file of the job's record that cannot be read; `data-gone`: what it has no other side for any more. */
+      readonly paths?: readonly string[];
       /** The process that keeps the workspace busy, by name and number, where that can be seen. */
       readonly heldBy?: string;
       readonly state?: JobState;
@@ -570,6 +574,13 @@ interface LateCommit {
 export interface UntouchedPath {
   readonly path: string;
   readonly reason: "moved-on" | "not-empty" | "object";
+}
+
+/** A job with a record that could not be read. */
+export interface MendedRecord {
+  readonly jobId: string;
+  readonly file: string;
+  readonly mended: boolean;
 }
 
 export interface RepairedJob {

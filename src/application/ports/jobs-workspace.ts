@@ -9,7 +9,14 @@ import type { JobRequest } from "../jobs/execution.ts";
 import type { TakeBack, TakeBackRequest } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { JobArchive, JobProcess } from "./jobs.ts";
-import type { BeginRequest, BeginResult, RepairedJob, Staging, WorkspaceFiles } from "./jobs-transaction.ts";
+import type {
+  BeginRequest,
+  BeginResult,
+  MendedRecord,
+  RepairedJob,
+  Staging,
+  WorkspaceFiles,
+} from "./jobs-transaction.ts";
 
 /**
  * The workspace: the only place where anything is read, written or run. Its backing is a folder of this
@@ -73,6 +80,8 @@ export interface Workspace {
   stop(jobId: string): Promise<StopJobResult>;
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
   repair(): Promise<RepairedJob | null>;
+  /** Writes records of jobs anew that cannot be read. */
+  mendRecords(): Promise<readonly MendedRecord[]>;
   /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
   closeDeadJobs(): Promise<readonly string[]>;
   /** Whether the very process of a job still runs; false where none is known. */

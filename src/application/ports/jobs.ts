@@ -145,6 +145,8 @@ export interface StoredJob extends JobRecord {
   /** When the state last changed. */
   readonly stateAt: string;
   readonly bytes: number;
+  /** The file of its record that cannot be read: nobody takes the job back, and the rest of this tells what is known. */
+  readonly damaged?: string;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
   readonly unsettled?: Unsettled;
   /** Its interruptions, oldest first; absent if there were none. */

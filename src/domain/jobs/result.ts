@@ -76,7 +76,9 @@ export interface Conflict {
     | "no-access"
     | "interrupted"
     /** It had been moved, and could not be put back. */
-    | "kept-aside";
+    | "kept-aside"
+    /** A file of the record of a job that was cut off, and that nobody can complete without it. */
+    | "damaged";
   /**
    * The process that holds it open, the later job that changed it, the job that was cut off there, or the folder in which
    * the entry is kept.

@@ -5,6 +5,7 @@ import type {
   BeginRequest,
   BeginResult,
   JobState,
+  MendedRecord,
   RepairedJob,
   SwapOutcome,
   Transactions,
@@ -22,15 +23,19 @@ import { createJobArchive, keepAfterImages } from "./job-archive.ts";
 import {
   checkFolders,
   createJobFolder,
+  DamagedRecord,
   type Intent,
+  ifSound,
   type JobFolder,
   jobFolder,
   type Plan,
+  planFile,
   readIntent,
   readOwnPlan,
   readOwnRoots,
   readState,
   removeSlots,
+  swappedJobId,
   sweepTrash,
   toChanges,
   writeState,
@@ -201,13 +206,19 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   function forget(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
     killStrays(folder.path, ...checkFolders(folder));
-    const state = readState(folder)?.state;
+    const state = stateOrDamage(folder);
     if (state === undefined || state === "running") {
       removeSlots(folder);
       if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
       else removeTree(folder.path);
     }
     running.end(jobId);
+  }
+
+  /** What a job holds whose state cannot be read may be the only copy of somebody's file. */
+  function stateOrDamage(folder: JobFolder): JobState | "damaged" | undefined {
+    const read = ifSound(() => ({ state: readState(folder)?.state }));
+    return read === null ? "damaged" : read.state;
   }
 
   function setState(folder: JobFolder, state: JobState, more: { bytes?: number } = {}): void {
@@ -243,7 +254,18 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     return outcome === "busy" ? busy(jobId) : outcome;
   }
 
-  async function swapLocked(
+  /** Nothing is moved before all of the record was read. */
+  async function swapLocked(...request: Parameters<typeof swapRecorded>): Promise<SwapOutcome> {
+    try {
+      return await swapRecorded(...request);
+    } catch (error) {
+      if (error instanceof DamagedRecord)
+        return { status: "refused", reason: "damaged", paths: [error.file] };
+      throw error;
+    }
+  }
+
+  async function swapRecorded(
     jobId: string,
     from: JobState,
     direction: Intent["direction"],
@@ -266,6 +288,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (direction === "commit" && state.state === "committed" && plan !== null)
       return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [] };
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
+    if (plan === null && existsSync(planFile(folder))) throw new DamagedRecord(planFile(folder));
     if (plan === null) return { status: "refused", reason: "evicted" };
     if (direction === "commit") keepAfterImages(folder, plan);
     collectGarbage(plan.ops.length);
@@ -277,8 +300,17 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   async function repair(): Promise<RepairedJob | null> {
     const intent = readIntent(storage.folder);
     if (intent === null) return null;
-    const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts));
+    const outcome = await locked(swappedJobId(intent), () => finishInterrupted(swapParts));
     return outcome === "busy" ? null : outcome;
+  }
+
+  /** With an intent that a repair could not settle, nobody knows which slots are at rest. */
+  async function mendDamaged(): Promise<readonly MendedRecord[]> {
+    const { mendRecords } = await import("./damaged-records.ts");
+    const mended = await locked(undefined, () =>
+      readIntent(storage.folder) === null ? mendRecords(storage.folder, workspace) : [],
+    );
+    return mended === "busy" ? [] : mended;
   }
 
   /** A sealed job that is left as a preview. */
@@ -296,7 +328,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     lock: <T>(use: () => Promise<T>) => Promise<T | "busy">,
   ): ReturnType<Transactions["commit"]> {
     const folder = jobFolder(storage.folder, jobId);
-    const isNew = readState(folder)?.state === "running";
+    const isNew = stateOrDamage(folder) === "running";
     // Its size is counted when it is committed, or else below: counting once is expensive enough with many
     // files.
     if (isNew) setState(folder, "staged", { bytes: 0 });
@@ -320,13 +352,14 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     const folder = jobFolder(storage.folder, jobId);
     sealed.delete(jobId);
     const drop = () => {
-      const state = readState(folder)?.state;
+      const state = stateOrDamage(folder);
       if (state !== "running" && state !== "staged") return;
-      if (readIntent(storage.folder)?.job_id === jobId) return;
+      const intent = readIntent(storage.folder);
+      if (intent === "damaged" || swappedJobId(intent) === jobId) return;
       removeSlots(folder);
       setState(folder, "discarded", { bytes: 0 });
     };
-    if (readState(folder)?.state === "running") drop();
+    if (stateOrDamage(folder) === "running") drop();
     else await lock(drop);
     running.end(jobId);
     sweepTrash(storage.folder, jobId);
@@ -358,6 +391,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
       sweepTrash(storage.folder, jobId);
     },
     repair,
+    mendRecords: mendDamaged,
     enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly EvictedJob[]> => {
       const evicted = await locked(undefined, () => {
         removeOldStories(storage.folder, journalDays, now);

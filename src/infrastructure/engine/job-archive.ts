@@ -15,22 +15,28 @@ import { identifyAt, sameBody } from "./entry-identity.ts";
 import {
   AFTER_IMAGES,
   appendJournal,
+  type DamagedIntent,
   type Intent,
+  ifSound,
   type JobFolder,
   jobFolder,
   listJobIds,
   type Op,
   opSlotPath,
   type Plan,
+  planFile,
   type RepairMark,
   readIntent,
   readJson,
   readOwnPlan,
+  readRecord,
   readRepairMarks,
+  readSoundState,
   readState,
   readSwapRecord,
   readText,
-  readWhole,
+  type StateFile,
+  stateFile,
   writeDurably,
   writeWhole,
 } from "./job-folder.ts";
@@ -106,13 +112,16 @@ export function createJobArchive(
   now: () => Date,
   workspace: string | null = null,
 ): JobArchive {
-  function read(jobId: string, intent = readIntent(storage)): StoredJob | null {
+  function read(
+    jobId: string,
+    intent: Intent | DamagedIntent | null = readIntent(storage),
+  ): StoredJob | null {
     const folder = jobFolder(storage, jobId);
-    const record = readWhole<JobRecord>(join(folder.path, "job.json"));
-    const state = readState(folder);
+    const { record, state, damaged } = readJob(folder);
+    if (damaged !== null) return withoutRecord(folder.id, record, workspace ?? "", damaged);
     if (record === null || state === null) return null;
     const isDue = state.state === "staged" && record.outcome === "committed";
-    const swapping = intent?.job_id === jobId ? intent : null;
+    const swapping = intent !== null && intent !== "damaged" && intent.job_id === jobId ? intent : null;
     const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
     const marks = readRepairMarks(folder);
     const reversedAt = state.state === "committed" ? standsSince(record.reversedBy) : null;
@@ -131,9 +140,9 @@ export function createJobArchive(
   function standsSince(jobId: string | undefined): string | null {
     if (jobId === undefined) return null;
     const folder = jobFolder(storage, jobId);
-    const state = readState(folder);
+    const state = readSoundState(folder);
     if (state?.state !== "committed") return null;
-    const reversedBy = readWhole<JobRecord>(join(folder.path, "job.json"))?.reversedBy;
+    const reversedBy = ifSound(() => readJobRecord(folder))?.reversedBy;
     return standsSince(reversedBy) === null ? state.at : null;
   }
 
@@ -172,6 +181,74 @@ export function createJobArchive(
       workspace === null
         ? []
         : walkDifferences({ storage, workspace, list }, jobId, { only: path, folders: true }),
+  };
+}
+
+function jobFile({ path }: JobFolder): string {
+  return join(path, "job.json");
+}
+
+function readJobRecord(folder: JobFolder): JobRecord | null {
+  return readRecord<JobRecord>(
+    jobFile(folder),
+    ({ jobId, changes }) => typeof jobId === "string" && Array.isArray(changes),
+  );
+}
+
+interface ReadJob {
+  readonly record: JobRecord | null;
+  readonly state: StateFile | null;
+  /**
+   * The file that cannot be read though it must have been written; null where both can be, or where the job never came so
+   * far. Plans are read when they are needed: there may be thousands.
+   */
+  readonly damaged: string | null;
+}
+
+export function readJob(folder: JobFolder): ReadJob {
+  const record = ifSound(() => ({ is: readJobRecord(folder) }));
+  const state = ifSound(() => ({ is: readState(folder) }));
+  const wasWritten = (file: string) => existsSync(file) && existsSync(planFile(folder));
+  const isDamaged = (read: { readonly is: unknown } | null, file: string) =>
+    read === null || (read.is === null && wasWritten(file));
+  const damaged = isDamaged(record, jobFile(folder))
+    ? jobFile(folder)
+    : isDamaged(state, stateFile(folder))
+      ? stateFile(folder)
+      : null;
+  return { record: record?.is ?? null, state: state?.is ?? null, damaged };
+}
+
+/** A job as far as it can be told; its undo data is left where it lies, and used by nobody. */
+function withoutRecord(
+  jobId: string,
+  known: JobRecord | null,
+  workspace: string,
+  damaged: string,
+): StoredJob {
+  const record = known ?? bareRecord(jobId, workspace);
+  return { ...record, state: "evicted", stateAt: record.finishedAt, bytes: 0, damaged };
+}
+
+/** All that a job's id and its place tell. */
+export function bareRecord(jobId: string, workspace: string): JobRecord {
+  const at = new Date(Number(jobId.split("_")[1]) * 1000 || 0).toISOString();
+  return {
+    jobId,
+    groupId: jobId,
+    workspace,
+    source: "",
+    title: "",
+    createdAt: at,
+    finishedAt: at,
+    kind: "copy",
+    outcome: "committed",
+    success: false,
+    totalCmds: 0,
+    executedCmds: 0,
+    failedCmds: 0,
+    changes: [],
+    notes: [],
   };
 }
 
@@ -228,12 +305,12 @@ function* walkDifferences(
   { only, folders = false }: { readonly only?: string | undefined; readonly folders?: boolean } = {},
 ): Generator<FileDifference> {
   const folder = jobFolder(archived.storage, jobId);
-  const own = readOwnPlan(folder, archived.workspace);
-  const record = readState(folder);
-  if (own.status !== "own" || record === null) return;
+  const own = ifSound(() => readOwnPlan(folder, archived.workspace));
+  const record = readSoundState(folder);
+  if (own?.status !== "own" || record === null) return;
   const { plan } = own;
   const { state } = record;
-  const stands = readSwapRecord(folder, record.turn);
+  const stands = ifSound(() => readSwapRecord(folder, record.turn));
   const inEffect = state === "committed";
   const fromLaterJob = createLaterJobs(archived, jobId);
   const ops = plan.ops
@@ -295,8 +372,8 @@ function createLaterJobs({ storage, workspace, list }: ArchivedJobs, jobId: stri
     for (const other of list()) {
       if (other.jobId === jobId || other.state !== "committed") continue;
       const folder = jobFolder(storage, other.jobId);
-      const own = readOwnPlan(folder, workspace);
-      if (own.status !== "own") continue;
+      const own = ifSound(() => readOwnPlan(folder, workspace));
+      if (own?.status !== "own") continue;
       for (const { path, aHash, n } of own.plan.ops)
         if (aHash !== undefined && !found.has(key(path, aHash)))
           found.set(key(path, aHash), opSlotPath(folder, n, "a"));

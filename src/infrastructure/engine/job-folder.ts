@@ -132,17 +132,35 @@ export function opSlotPath(folder: JobFolder, n: number, side: "a" | "b"): strin
   return `${folder.path}/slots/${n}.${side}`;
 }
 
+/** Throws `DamagedRecord`: who takes "no state" for "never begun" would remove the only copy of somebody's file. */
 export function readState(folder: JobFolder): StateFile | null {
-  return readWhole<StateFile>(join(folder.path, "state.json"));
+  const path = stateFile(folder);
+  return readRecord<StateFile>(
+    path,
+    ({ state, turn }) => typeof state === "string" && Number.isInteger(turn),
+  );
+}
+
+/** The same for those who only look over all jobs. */
+export function readSoundState(folder: JobFolder): StateFile | null {
+  return ifSound(() => readState(folder));
+}
+
+export function stateFile({ path }: JobFolder): string {
+  return join(path, "state.json");
+}
+
+export function planFile({ path }: JobFolder): string {
+  return join(path, "plan.ndjson");
 }
 
 export function writeState(folder: JobFolder, state: StateFile): void {
   const write = state.state === "running" ? writeWhole : writeDurably;
-  write(join(folder.path, "state.json"), JSON.stringify(state));
+  write(stateFile(folder), JSON.stringify(state));
 }
 
 export function writePlan(folder: JobFolder, plan: Plan): void {
-  const lines = openLines(join(folder.path, "plan.ndjson"));
+  const lines = openLines(planFile(folder));
   lines.add(JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders }));
   const sweep = createSweep();
   for (const op of plan.ops) {
@@ -168,18 +186,23 @@ function printIdentity(identity: Identity | null): string {
 
 /** The roots of a plan, without a look at its paths. */
 function readPlanRoots(folder: JobFolder): readonly string[] | null {
-  for (const line of readLines(join(folder.path, "plan.ndjson"))) return (JSON.parse(line) as Plan).roots;
+  for (const line of readLines(planFile(folder))) return readPlanHeader(line, planFile(folder)).roots;
   return null;
 }
 
+function readPlanHeader(line: string, path: string): Omit<Plan, "ops"> {
+  return parseRecord<Plan>(line, path, ({ roots }) => Array.isArray(roots));
+}
+
 export function readPlan(folder: JobFolder): Plan | null {
-  let header: Plan | null = null;
+  let header: Omit<Plan, "ops"> | null = null;
   const ops: Op[] = [];
   const sweep = createSweep();
-  for (const line of readLines(join(folder.path, "plan.ndjson"))) {
-    if (header === null) header = JSON.parse(line) as Plan;
+  const path = planFile(folder);
+  for (const line of readLines(path)) {
+    if (header === null) header = readPlanHeader(line, path);
     else {
-      ops.push(readOp(line));
+      ops.push(readOp(line, path));
       sweep();
     }
   }
@@ -189,8 +212,12 @@ export function readPlan(folder: JobFolder): Plan | null {
 }
 
 /** Every op has its fields in one order, so that they share what the runtime knows of them. */
-function readOp(line: string): Op {
-  const { n, root, path, a, b, area, aHash, bHash, inPlace } = JSON.parse(line) as WrittenOp;
+function readOp(line: string, file: string): Op {
+  const { n, root, path, a, b, area, aHash, bHash, inPlace } = parseRecord<WrittenOp>(
+    line,
+    file,
+    (op) => typeof op.path === "string" && Number.isInteger(op.n),
+  );
   const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
   return { n, root, path, a: readIdentity(a), b: readIdentity(b), area, ...more };
 }
@@ -217,12 +244,13 @@ export function openSwapRecord(folder: JobFolder, turn: number, header: Omit<Swa
 export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | null {
   let header: ReturnType<typeof readSwapHeader> | null = null;
   const entries = new Map<number, SwapRecordEntry>();
-  for (const line of readLines(swapRecordPath(folder, turn))) {
+  const path = swapRecordPath(folder, turn);
+  for (const line of readLines(path)) {
     if (header === null) {
-      header = readSwapHeader(line);
+      header = readSwapHeader(line, path);
       continue;
     }
-    const [n, standing, kept] = JSON.parse(line) as WrittenEntries;
+    const [n, standing, kept] = parseRecord<WrittenEntries>(line, path, Array.isArray);
     entries.set(n, { standing: readIdentity(standing), kept: readIdentity(kept) });
   }
   return header === null ? null : { ...header, entries };
@@ -230,12 +258,16 @@ export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | nu
 
 type WrittenEntries = readonly [n: number, WrittenIdentity | null, WrittenIdentity | null];
 
-function readSwapHeader(line: string): Omit<SwapRecord, "entries"> {
+function readSwapHeader(line: string, path: string): Omit<SwapRecord, "entries"> {
   const {
     stamp,
     swaps = [],
     around = [],
-  } = JSON.parse(line) as Pick<SwapRecord, "stamp"> & Partial<SwapRecord>;
+  } = parseRecord<Pick<SwapRecord, "stamp"> & Partial<SwapRecord>>(
+    line,
+    path,
+    (header) => typeof header.stamp === "string",
+  );
   return { stamp, swaps, around };
 }
 
@@ -243,7 +275,7 @@ export function removeSwapRecord(folder: JobFolder, turn: number): void {
   rmSync(swapRecordPath(folder, turn), { force: true });
 }
 
-function swapRecordPath(folder: JobFolder, turn: number): string {
+export function swapRecordPath(folder: JobFolder, turn: number): string {
   return join(folder.path, `stands.${turn}.ndjson`);
 }
 
@@ -310,8 +342,7 @@ export function sweepTrash(storage: string, jobId = ""): void {
 
 /** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
-  const plan = join(folder.path, "plan.ndjson");
-  rmSync(plan, { force: true });
+  rmSync(planFile(folder), { force: true });
   for (const name of readNames(folder.path)) {
     if (STAGED.test(name)) removeTree(join(folder.path, name));
     if (name.startsWith("stands.") || name === "stamp" || IMAGES.has(name))
@@ -435,15 +466,42 @@ export function readText(path: string): string | null {
   return existsSync(path) ? readFileSync(path, "utf8") : null;
 }
 
-/** Reads the output of `writeWhole`: null also for an empty file. */
-export function readWhole<T>(path: string): T | null {
-  const text = readText(path);
-  return text === null || text === "" ? null : (JSON.parse(text) as T);
+/** A file of a job's record that holds something else than was written: a disk or a loss of power cut it, or filled it. */
+export class DamagedRecord extends Error {
+  constructor(readonly file: string) {
+    super(`damaged: ${file}`);
+  }
 }
 
-export function readJson<T>(path: string): T | null {
+/** Null where what is read is damaged. */
+export function ifSound<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DamagedRecord) return null;
+    throw error;
+  }
+}
+
+function parseRecord<T>(text: string, file: string, isOne: (value: T) => boolean): T {
+  try {
+    const value = JSON.parse(text) as T;
+    if (typeof value === "object" && value !== null && isOne(value)) return value;
+  } catch {
+    // Reported below, with the file.
+  }
+  throw new DamagedRecord(file);
+}
+
+/** Reads the output of `writeWhole`: null also for an empty file. */
+export function readRecord<T>(path: string, isOne: (value: T) => boolean): T | null {
   const text = readText(path);
-  return text === null ? null : (JSON.parse(text) as T);
+  return text === null || text === "" ? null : parseRecord(text, path, isOne);
+}
+
+/** Null also for what is damaged: for files that can be done without. */
+export function readJson<T>(path: string): T | null {
+  return ifSound(() => readRecord<T>(path, () => true));
 }
 
 /**
@@ -487,23 +545,43 @@ export interface UnwritableFolder {
 }
 
 export function writeIntent(storage: string, intent: Intent): void {
-  writeDurably(join(storage, "intent.json"), JSON.stringify(intent));
+  writeDurably(intentFile(storage), JSON.stringify(intent));
   syncFolder(storage);
 }
 
-export function readIntent(storage: string): Intent | null {
-  const written = readJson<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
-    join(storage, "intent.json"),
+/** A swap is under way, but nobody can read which. */
+export type DamagedIntent = "damaged";
+
+export function readIntent(storage: string): Intent | DamagedIntent | null {
+  const path = intentFile(storage);
+  const text = readText(path);
+  if (text === null) return null;
+  const written = ifSound(() =>
+    parseRecord<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
+      text,
+      path,
+      ({ job_id: id, turn, skip, found, doors }) =>
+        typeof id === "string" && Number.isInteger(turn) && [skip, found, doors].every(Array.isArray),
+    ),
   );
-  if (written === null) return null;
+  if (written === null) return "damaged";
   const found = written.found.map(
     ([n, goes, comes]) => [n, readIdentity(goes), readIdentity(comes)] as const,
   );
   return { ...written, found };
 }
 
+/** The job that is being swapped, as far as that can be read. */
+export function swappedJobId(intent: Intent | DamagedIntent | null): string | undefined {
+  return intent === null || intent === "damaged" ? undefined : intent.job_id;
+}
+
 export function clearIntent(storage: string): void {
-  rmSync(join(storage, "intent.json"), { force: true });
+  rmSync(intentFile(storage), { force: true });
+}
+
+export function intentFile(storage: string): string {
+  return join(storage, "intent.json");
 }
 
 export type OwnPlan =
@@ -525,7 +603,7 @@ export function readOwnPlan(folder: JobFolder, workspace: string, written?: Plan
 
 /** The roots of a job's plan as they lie now, where all of them are the workspace's own. */
 export function readOwnRoots(folder: JobFolder, workspace: string): readonly string[] {
-  const planned = readPlanRoots(folder);
+  const planned = ifSound(() => readPlanRoots(folder));
   const own = planned === null ? null : ownRoots(folder, workspace, planned);
   return own?.status === "own" ? own.roots : [];
 }
@@ -535,7 +613,7 @@ function ownRoots(
   workspace: string,
   planned: readonly string[],
 ): { readonly status: "own"; readonly roots: readonly string[] } | Extract<OwnPlan, { status: "foreign" }> {
-  const written = readWhole<{ workspace?: string }>(join(folder.path, "job.json"))?.workspace ?? workspace;
+  const written = readJson<{ workspace?: string }>(join(folder.path, "job.json"))?.workspace ?? workspace;
   const own = [workspace, ...rootsFor(workspace)];
   const roots: string[] = [];
   for (const root of planned) {

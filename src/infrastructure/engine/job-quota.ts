@@ -9,8 +9,9 @@ import {
   listJobIds,
   readIntent,
   readJson,
-  readState,
+  readSoundState,
   removeSlots,
+  swappedJobId,
   writeState,
 } from "./job-folder.ts";
 import { removeTree, walkFolder } from "./walk-folder.ts";
@@ -62,14 +63,17 @@ export function evictPastQuota(
   const atMost =
     known === undefined
       ? Number.POSITIVE_INFINITY
-      : known + (readState(jobFolder(storage, keep))?.bytes ?? 0);
+      : known + (readSoundState(jobFolder(storage, keep))?.bytes ?? 0);
   if (atMost <= quotaBytes) {
     writeKeptBytes(storage, atMost);
     return [];
   }
-  const busy = readIntent(storage)?.job_id;
+  const intent = readIntent(storage);
+  // Whose slots are in use is not known before a repair.
+  if (intent === "damaged") return [];
+  const busy = swappedJobId(intent);
   const jobs = listJobIds(storage)
-    .map((id) => ({ folder: jobFolder(storage, id), state: readState(jobFolder(storage, id)) }))
+    .map((id) => ({ folder: jobFolder(storage, id), state: readSoundState(jobFolder(storage, id)) }))
     .filter(({ state }) => state !== null && state.state !== "running")
     .sort((x, y) => byAge(x.folder.id, x.state?.at ?? "", y.folder.id, y.state?.at ?? ""));
   const bytesOf = ({ folder, state }: (typeof jobs)[number]) =>
@@ -128,7 +132,7 @@ export function removeOldStories(storage: string, days: number, now: () => Date)
   const oldest = now().getTime() - days * DAY_MS;
   for (const id of listJobIds(storage)) {
     const folder = jobFolder(storage, id);
-    const state = readState(folder);
+    const state = readSoundState(folder);
     if (state?.state !== "evicted" && state?.state !== "discarded") continue;
     if (Date.parse(state.at) < oldest) removeTree(folder.path);
   }

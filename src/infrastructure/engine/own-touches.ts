@@ -3,12 +3,13 @@ import { folderOfPath, type Identity, identifyAt, joinFolder } from "./entry-ide
 import { isInside } from "./git-roots.ts";
 import {
   type FolderTouch,
+  ifSound,
   type JobFolder,
   jobFolder,
   listJobIds,
   type Plan,
   readOwnPlan,
-  readState,
+  readSoundState,
   readSwapRecord,
   type SwapRecord,
   type WayFolder,
@@ -82,8 +83,8 @@ function readSwapsSince(storage: string, workspace: string, self: string, last: 
   const changed: string[] = [];
   for (const id of listJobIds(storage)) {
     const folder = jobFolder(storage, id);
-    const state = id === self ? null : readState(folder);
-    const record = state === null ? null : readSwapRecord(folder, state.turn);
+    const state = id === self ? null : readSoundState(folder);
+    const record = state === null ? null : ifSound(() => readSwapRecord(folder, state.turn));
     const count = record?.swaps.filter((at) => at >= last).length ?? 0;
     if (record === null || count === 0) continue;
     for (const { standing, kept } of record.entries.values())
@@ -92,7 +93,7 @@ function readSwapsSince(storage: string, workspace: string, self: string, last: 
       around.set(touchKey({ ino: touch.ino, ctime: touch.after }), touch);
       parents.add(touch.ino);
     }
-    const own = count % 2 === 0 ? null : readOwnPlan(folder, workspace);
+    const own = count % 2 === 0 ? null : ifSound(() => readOwnPlan(folder, workspace));
     if (own?.status === "own")
       for (const op of own.plan.ops) changed.push(join(rootOf(own.plan, op), op.path));
   }

@@ -6,7 +6,7 @@ import type { Sandbox } from "./folder-workspace.ts";
 import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
 import { findGitPlaces } from "./git-places.ts";
 import { isInside } from "./git-roots.ts";
-import { jobFolder, type Op, opSlotPath, readOwnPlan, readState } from "./job-folder.ts";
+import { ifSound, jobFolder, type Op, opSlotPath, readOwnPlan, readSoundState } from "./job-folder.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import { createProcessRunner } from "./process-runner.ts";
 import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
@@ -127,7 +127,7 @@ async function confineAt(
 
 /** Whether a preview still waits. */
 export function isPreviewWaiting(storage: string, jobId: string): boolean {
-  return readState(jobFolder(storage, jobId))?.state === "staged";
+  return readSoundState(jobFolder(storage, jobId))?.state === "staged";
 }
 
 /**
@@ -139,8 +139,8 @@ async function openPreviewPlace(
   preview: PlaceRequest & { readonly storage: string; readonly jobId: string },
 ): Promise<ProcessPlace | { readonly complaint: string }> {
   const { root, run, storage, jobId } = preview;
-  const plan = readOwnPlan(jobFolder(storage, jobId), root);
-  if (plan.status !== "own" || !isPreviewWaiting(storage, jobId))
+  const plan = ifSound(() => readOwnPlan(jobFolder(storage, jobId), root));
+  if (plan?.status !== "own" || !isPreviewWaiting(storage, jobId))
     return { complaint: `no preview: ${jobId}` };
   for (const name of ["u0", "w0"]) mkdirSync(join(run, name), { mode: 0o700 });
   const laid = [{ original: root, copy: null }];

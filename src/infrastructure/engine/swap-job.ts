@@ -28,13 +28,17 @@ import { findHeldFiles, lateWriters, readKeptEntries, whoTouchedSince } from "./
 import {
   addRepairMark,
   clearIntent,
+  DamagedRecord,
   type Intent,
+  ifSound,
+  intentFile,
   type JobFolder,
   jobFolder,
   type Op,
   type OwnPlan,
   openSwapRecord,
   type Plan,
+  planFile,
   readIntent,
   readOwnPlan,
   readPlan,
@@ -42,6 +46,7 @@ import {
   readSwapRecord,
   removeSwapRecord,
   type SwapRecord,
+  swapRecordPath,
   takeStamp,
   takeSwapTime,
   toChanges,
@@ -98,6 +103,8 @@ interface SwapCheck {
   /** The steps to do, with the entry found at each path and in each slot. */
   readonly turns: readonly SwapStep[];
   readonly left: readonly UntouchedPath[];
+  /** Paths whose other side was recorded, and is not in its slot any more. */
+  readonly gone: readonly string[];
 }
 
 /** Looks at every path of a plan before anything is moved. */
@@ -107,6 +114,7 @@ async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
   const conflicts: Conflict[] = [];
   const turns: SwapStep[] = [];
   const left: UntouchedPath[] = [];
+  const gone: string[] = [];
   const anchors = createAnchors();
   const breath = createBreath();
   const parents = createKnownParents();
@@ -134,6 +142,10 @@ async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
       conflicts.push({ path: shown(op), reason: "changed" });
       continue;
     }
+    if (turn.comes === null && recorded.comes !== null && op.area !== "object") {
+      gone.push(shown(op));
+      continue;
+    }
     if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
     if (seen.reason === null) turns.push(turn);
     else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
@@ -143,7 +155,7 @@ async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
     }
   }
   anchors.close();
-  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left };
+  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left, gone };
 }
 
 /** The current entry is unknown, so that force does not help. */
@@ -465,8 +477,18 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   const { folder, plan, force } = request;
   const direction: Direction = request.direction === "undo" ? "back" : "forward";
   const stands = readSwapRecord(folder, request.turn);
+  if (request.turn > 0 && stands?.entries.size !== plan.ops.length)
+    throw new DamagedRecord(stands === null ? swapRecordPath(folder, request.turn) : planFile(folder));
   const own = createOwnTouches({ storage, workspace, folder, stands });
-  const { conflicts, turns, left } = await checkSwap({ folder, plan, workspace, direction, stands, own });
+  const { conflicts, turns, left, gone } = await checkSwap({
+    folder,
+    plan,
+    workspace,
+    direction,
+    stands,
+    own,
+  });
+  if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
   const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
   if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
   const active = new Set(turns.map(({ op }) => op.n));
@@ -699,17 +721,28 @@ export function foreignRootConflict(
   return { path: relative(workspace, root), reason: "no-access" };
 }
 
+/** The damaged one is kept beside; null where no job was on its way. */
+async function rebuildIntent(storage: string, workspace: string): Promise<Intent | null> {
+  const { intentFromSlots } = await import("./damaged-records.ts");
+  const intent = intentFromSlots(storage, workspace);
+  renameSync(intentFile(storage), `${intentFile(storage)}.damaged`);
+  if (intent !== null) writeIntent(storage, intent);
+  return intent;
+}
+
 /**
  * Finishes the swap that an intent states was begun. Entries edited since stay as they are, and the rest is
  * finished around them. Called under the lock; null when there is no intent.
  */
 export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | null> {
   const { storage, workspace } = parts;
-  const intent = readIntent(storage);
+  const read = readIntent(storage);
+  if (read === null) return null;
+  const intent = read === "damaged" ? await rebuildIntent(storage, workspace) : read;
   if (intent === null) return null;
   const { job_id: jobId, direction } = intent;
   const folder = jobFolder(storage, jobId);
-  const own = readOwnPlan(folder, workspace);
+  const own = ifSound(() => readOwnPlan(folder, workspace));
   const stuck = (conflict: Conflict): RepairedJob => ({
     jobId,
     direction,
@@ -717,13 +750,20 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     conflicts: [conflict],
     left: [],
   });
+  // Nobody can tell any more which slot belongs where: they stay as they are, and other jobs go on.
+  const setAside = (file: string) => {
+    renameSync(intentFile(storage), join(folder.path, "intent.json"));
+    return stuck({ path: file, reason: "damaged" });
+  };
+  if (own === null) return setAside(planFile(folder));
   if (own.status === "foreign") return stuck(foreignRootConflict(own, workspace));
   if (own.status === "none" || readState(folder)?.turn === intent.turn) {
     if (own.status === "own") markRepair(folder, intent, []);
     clearIntent(storage);
     return { jobId, direction, outcome: "finished", conflicts: [], left: [] };
   }
-  const work = interruptedSwap(folder, own.plan, intent);
+  const work = ifSound(() => interruptedSwap(folder, own.plan, intent));
+  if (work === null) return setAside(swapRecordPath(folder, intent.turn - 1));
   try {
     if (intent.taking_back === true) {
       const { left, aside } = await takeBackSwap(parts, work, intent);

@@ -189,6 +189,16 @@ export const workTexts = {
     `${count === 1 ? "1 preview is" : `${count} previews are`} waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB`,
   undoList: (jobId: string, list: readonly string[]) => `Undoing ${jobId} restores:${paths(list)}`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
+  recordDamaged: (jobId: string, file: string) =>
+    `The record of ${jobId} is damaged, so it cannot be undone or applied again: ${file}\nOther jobs are not affected. To restore what can be restored: picoclaw doctor --repair`,
+  recordLost: (jobId: string, file: string) =>
+    `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
+  recordMended: (jobId: string, file: string) =>
+    `The record of ${jobId} was damaged and has been restored. The damaged file was kept: ${file}.damaged`,
+  undoDataGone: (action: string, jobId: string, list: readonly string[]) =>
+    `There is no ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} any more, so nothing was changed:${paths(list)}`,
+  repairImpossible: (jobId: string, file: string) =>
+    `${jobId} was interrupted half-way and cannot be completed, because its record is damaged: ${file}\nThe files stay as they are now, and what was moved lies in the folder \`slots\` beside that record. Other jobs can be applied and undone again.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +

@@ -156,6 +156,16 @@ export const workTexts: typeof englishWorkTexts = {
   previewsHint: (count) =>
     `プレビュー ${count} 件が未適用です。適用するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
   undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
+  recordDamaged: (jobId, file) =>
+    `${jobId} の記録が壊れているため、取り消しも再適用もできません: ${file}\nほかのジョブには影響ありません。復元できるものを復元するには: picoclaw doctor --repair`,
+  recordLost: (jobId, file) =>
+    `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダーに残っています。ほかのジョブには影響ありません。`,
+  recordMended: (jobId, file) =>
+    `${jobId} の壊れた記録を復元しました。壊れたファイルは残してあります: ${file}.damaged`,
+  undoDataGone: (action, jobId, list) =>
+    `${jobId} の次のファイルの${action === "undo" ? "取り消しデータ" : "データ"}がもうないため、何も変更しませんでした:${paths(list)}`,
+  repairImpossible: (jobId, file) =>
+    `${jobId} は途中で中断していて、記録が壊れているため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダーにあります。ほかのジョブは再び適用や取り消しができます。`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないため、適用や破棄はできません。`,
   stillAPreview: (jobId, at) =>

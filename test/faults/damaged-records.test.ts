@@ -1,0 +1,248 @@
+/** Files of the storage that a disk or a loss of power cut or filled with zeros: one job is lost to undo at most. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { JobRecord } from "../../src/application/ports/jobs.ts";
+import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
+import { changeAll } from "../contracts/contract-job.ts";
+import {
+  createBench,
+  openTransactions,
+  type TransactionBench,
+  text,
+} from "../contracts/transaction-bench.ts";
+import { treeOf } from "../contracts/tree.ts";
+
+const DAMAGE: Readonly<Record<string, (bytes: Buffer) => Uint8Array>> = {
+  emptied: () => Buffer.alloc(0),
+  "cut in half": (bytes) => bytes.subarray(0, bytes.length / 2),
+  "filled with zeros": (bytes) => Buffer.alloc(bytes.length),
+};
+
+let bench: TransactionBench;
+beforeEach(() => {
+  bench = createBench("direct");
+  bench.save("edited.txt", "one\n");
+  bench.save("gone.txt", "to be deleted\n");
+  bench.save("kept.txt", "kept\n");
+  bench.save("folder/inner.txt", "in\n");
+  bench.save("tree/branch/leaf.txt", "leaf\n");
+});
+afterEach(() => bench.remove());
+
+const archive = () => createJobArchive(bench.storage.folder, () => new Date(), bench.workspace);
+const fileOf = (jobId: string, name: string) => join(bench.storage.folder, "jobs", jobId, name);
+
+function damage(path: string, how: string): void {
+  writeFileSync(path, DAMAGE[how]?.(readFileSync(path)) ?? "");
+}
+
+function remember(jobId: string): void {
+  const at = new Date().toISOString();
+  const counts = { totalCmds: 1, executedCmds: 1, failedCmds: 0 };
+  const record: JobRecord = {
+    jobId,
+    groupId: jobId,
+    workspace: bench.workspace,
+    source: "test",
+    title: "a job",
+    createdAt: at,
+    finishedAt: at,
+    kind: "direct",
+    outcome: "committed",
+    success: true,
+    changes: [{ path: "edited.txt", kind: "modified" }],
+    notes: [],
+    ...counts,
+  };
+  archive().save(record);
+}
+
+async function twoJobs(): Promise<{ readonly old: string; readonly last: string }> {
+  const old = await bench.apply(changeAll);
+  remember(old);
+  const last = await bench.apply((view) => view.write("kept.txt", text("kept too\n")));
+  remember(last);
+  return { old, last };
+}
+
+for (const how of Object.keys(DAMAGE))
+  for (const name of ["job.json", "state.json", "plan.ndjson", "stands.1.ndjson", "after.json"])
+    test(`${name} ${how}: the other job can be listed and undone, and the damaged one is refused by name`, async () => {
+      const { old, last } = await twoJobs();
+      damage(fileOf(old, name), how);
+      expect(
+        archive()
+          .list()
+          .map(({ jobId }) => jobId)
+          .sort(),
+      ).toEqual([old, last].sort());
+      const isRecord = name === "job.json" || name === "state.json";
+      expect(archive().read(old)?.damaged).toBe(isRecord ? fileOf(old, name) : undefined);
+      expect([...archive().walkDifferences(last)].length).toBe(1);
+      expect([...archive().walkDifferences(old)].length >= 0).toBe(true);
+      expect((await bench.transactions.undo(last, { force: false })).status).toBe("done");
+      expect(bench.read("kept.txt")).toBe("kept\n");
+      const before = bench.tree();
+      if (name === "plan.ndjson" || name === "stands.1.ndjson") {
+        const refused = { status: "refused", reason: "damaged", paths: [fileOf(old, name)] };
+        expect<unknown>(await bench.transactions.undo(old, { force: true })).toEqual(refused);
+        expect(bench.tree()).toEqual(before);
+      }
+      await bench.apply((view) => view.write("kept.txt", text("later\n")));
+    });
+
+for (const how of Object.keys(DAMAGE))
+  test(`job.json and state.json ${how} are written anew, and the job is undone exactly`, async () => {
+    const start = bench.tree();
+    const jobId = await bench.apply(changeAll);
+    remember(jobId);
+    for (const name of ["job.json", "state.json"]) damage(fileOf(jobId, name), how);
+    expect<unknown>(await bench.transactions.mendRecords?.()).toEqual(
+      ["job.json", "state.json"].map((name) => ({ jobId, file: fileOf(jobId, name), mended: true })),
+    );
+    expect(archive().read(jobId)).toMatchObject({ jobId, state: "committed", success: true });
+    expect(archive().read(jobId)?.damaged).toBeUndefined();
+    expect(existsSync(fileOf(jobId, "state.json.damaged"))).toBe(true);
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    expect(bench.tree()).toEqual(start);
+  });
+
+test("a record without a plan is not written anew, and what the job kept stays", async () => {
+  const jobId = await bench.apply(changeAll);
+  remember(jobId);
+  for (const name of ["plan.ndjson", "state.json"]) damage(fileOf(jobId, name), "cut in half");
+  expect<unknown>(await bench.transactions.mendRecords?.()).toEqual([
+    { jobId, file: fileOf(jobId, "state.json"), mended: false },
+  ]);
+  await bench.transactions.discard(jobId);
+  await bench.transactions.enforceQuota({ quotaBytes: 0, journalDays: 1 }, "job_0_none");
+  expect(existsSync(fileOf(jobId, "slots"))).toBe(true);
+});
+
+class Crash extends Error {}
+
+/** Dies at a step and does nothing more; false where the swap was done before. */
+async function crashAt(step: number, swap: "commit" | "undo" | "redo", jobId: string): Promise<boolean> {
+  let at = 0;
+  const checkpoint = () => {
+    at += 1;
+    if (at >= step) throw new Crash();
+  };
+  const dying = openTransactions(bench.storage, join(bench.folder, "home"), { checkpoint });
+  try {
+    if (swap === "commit") await dying.commit(jobId);
+    else await dying[swap](jobId, { force: true });
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const STEPS = 60;
+
+/** Without times: each preview is made anew. */
+const look = () => treeOf(bench.workspace, { times: false });
+
+describe("an intent that cannot be read", () => {
+  for (const swap of ["commit", "undo", "redo"] as const)
+    for (const how of ["emptied", "cut in half"])
+      test(`${how} at any step of a ${swap}: the workspace stands on one side, and goes on`, async () => {
+        const start = look();
+        let jobId = await bench.stage(changeAll);
+        let [before, after] = [start, start];
+        const settle = async () => {
+          expect((await bench.transactions.commit(jobId)).status).toBe("done");
+          if (swap !== "undo") after = look();
+          else before = look();
+          if (swap === "redo") await bench.transactions.undo(jobId, { force: false });
+          if (swap === "undo") after = start;
+          if (swap === "redo") before = start;
+          if (swap === "commit") {
+            await bench.transactions.undo(jobId, { force: false });
+            jobId = await bench.stage(changeAll);
+          }
+        };
+        await settle();
+        let step = 1;
+        for (; step < STEPS; step++) {
+          if (!(await crashAt(step, swap, jobId))) break;
+          const intent = join(bench.storage.folder, "intent.json");
+          if (existsSync(intent)) damage(intent, how);
+          await bench.transactions.repair();
+          const now = JSON.stringify(look());
+          expect([step, [JSON.stringify(before), JSON.stringify(after)].includes(now)]).toEqual([step, true]);
+          expect(existsSync(intent)).toBe(false);
+          if (now === JSON.stringify(after)) {
+            if (swap === "undo") await bench.transactions.redo(jobId, { force: false });
+            else await bench.transactions.undo(jobId, { force: false });
+            expect(look()).toEqual(before);
+          }
+          // A deleted folder that was taken back has another time of change than the preview knows.
+          if (swap === "commit") jobId = await bench.stage(changeAll);
+        }
+        expect(step).toBeGreaterThan(10);
+        expect(step).toBeLessThan(STEPS);
+        expect(look()).toEqual(after);
+      });
+
+  test("keeps a user's edit that a forced undo had just moved aside", async () => {
+    const jobId = await bench.apply((view) => view.write("edited.txt", text("two\n")));
+    bench.save("edited.txt", "mine\n");
+    for (let step = 1; step < STEPS; step++) {
+      if (!(await crashAt(step, "undo", jobId))) break;
+      const intent = join(bench.storage.folder, "intent.json");
+      if (existsSync(intent)) damage(intent, "emptied");
+      await bench.transactions.repair();
+      expect(["mine\n", "one\n"]).toContain(bench.read("edited.txt"));
+      if (bench.read("edited.txt") === "mine\n") continue;
+      expect((await bench.transactions.redo(jobId, { force: false })).status).toBe("done");
+      expect(bench.read("edited.txt")).toBe("mine\n");
+    }
+  });
+
+  test("with a plan that cannot be read either, other jobs go on and the slots stay", async () => {
+    const { old, last } = await twoJobs();
+    expect(await crashAt(5, "undo", old)).toBe(true);
+    damage(fileOf(old, "plan.ndjson"), "filled with zeros");
+    expect<unknown>(await bench.transactions.repair()).toMatchObject({
+      jobId: old,
+      outcome: "stuck",
+      conflicts: [{ path: fileOf(old, "plan.ndjson"), reason: "damaged" }],
+    });
+    expect(existsSync(fileOf(old, "slots"))).toBe(true);
+    expect((await bench.transactions.undo(last, { force: false })).status).toBe("done");
+  });
+});
+
+describe("slots that are gone", () => {
+  for (const direction of ["undo", "redo"] as const)
+    for (const which of ["all", "one"])
+      test(`(${which}): ${direction} is refused, names the files and changes nothing, also with force`, async () => {
+        const jobId = await bench.apply((view) => {
+          view.write("edited.txt", text("two\n"));
+          view.write("new.txt", text("new\n"));
+          view.remove("gone.txt");
+        });
+        if (direction === "redo") await bench.transactions.undo(jobId, { force: false });
+        const side = direction === "undo" ? "a" : "b";
+        if (which === "all") rmSync(fileOf(jobId, "slots"), { recursive: true });
+        else rmSync(fileOf(jobId, `slots/0.${side}`));
+        const before = bench.tree();
+        for (const force of [false, true]) {
+          const outcome = await bench.transactions[direction](jobId, { force });
+          expect(outcome).toMatchObject({ status: "refused", reason: "data-gone" });
+          const paths = outcome.status === "refused" ? [...(outcome.paths ?? [])].sort() : [];
+          const all = direction === "undo" ? ["edited.txt", "gone.txt"] : ["edited.txt", "new.txt"];
+          expect(paths).toEqual(which === "all" ? all : ["edited.txt"]);
+          expect(bench.tree()).toEqual(before);
+        }
+      });
+
+  test("of a preview: it is not applied", async () => {
+    const jobId = await bench.stage((view) => view.write("edited.txt", text("two\n")));
+    rmSync(fileOf(jobId, "slots/0.b"));
+    expect((await bench.transactions.commit(jobId)).status).toBe("conflict");
+    expect(bench.read("edited.txt")).toBe("one\n");
+  });
+});
