@@ -11,7 +11,7 @@ import {
 } from "../infrastructure/engine/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
-import { locateStorage, type Storage } from "../infrastructure/engine/job-storage.ts";
+import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/engine/job-storage.ts";
 import { chooseStaging, type Staging } from "../infrastructure/engine/staging.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
 
@@ -35,7 +35,10 @@ export async function openWorkspace(
   const trouble = findFolderTrouble(given);
   if (trouble !== null) return notOpened(services, messages[trouble](given), "create-workspace");
   const root = realpathSync(given);
-  const storage = locateStorage(root, home, findGit(root)?.topLevel ?? root);
+  const locate = () => locateStorage(root, home, findGit(root)?.topLevel ?? root);
+  const found = locate();
+  const isReclaimed = !found.trusted && options.reclaimStorage === true && reclaimStorage(found, home);
+  const storage = isReclaimed ? locate() : found;
   if (!storage.trusted) return notOpened(services, messages.storageForeign(storage.folder), "own-storage");
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const ownPaths = ownPathsInside(root, storage.inside, home);

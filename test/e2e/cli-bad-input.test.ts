@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Cli, create, createCli, type Ran, shell } from "./cli-kit.ts";
+import { type Cli, create, createCli, PROGRAM, type Ran, shell } from "./cli-kit.ts";
 
 let cli: Cli;
 beforeEach(() => {
@@ -145,6 +145,14 @@ describe("a file that is not UTF-8", () => {
   });
 });
 
+test("no word of a model steers the terminal behind a pipe of jobs", () => {
+  const input = "```bash\ntrue \u001b]52;c;cm0=\u0007\u001b[2J\u202e\n```\n";
+  expect(cli.run(["apply"], { input }).code).toBe(0);
+  const { out } = cli.run(["jobs"]);
+  expect(out).toContain("true ]52;c;cm0=[2J");
+  expect(out).not.toMatch(/[\u001b\u0007\u202e]/);
+});
+
 describe("a bad place", () => {
   test("a workspace that is not there, or no folder, is refused with the remedy", () => {
     for (const [args, text] of [
@@ -156,6 +164,13 @@ describe("a bad place", () => {
         out: "",
         err: `${text}\nCreate the folder, or name another one with --workspace.\n`,
       });
+  });
+
+  test("a folder whose name is no UTF-8 is refused with one sentence", () => {
+    const script = `cd "$1" && mkdir "$(printf 'caf\\351')" && cd "$(printf 'caf\\351')" && exec "$2" jobs`;
+    const { code, out, err } = cli.run(["-c", script, "sh", cli.folder, PROGRAM], { program: "/bin/sh" });
+    expect([code, out]).toEqual([3, ""]);
+    expect(err).toMatch(/^The folder you are in cannot be opened: .*\/caf\ufffd\n.*UTF-8.*\n$/);
   });
 
   test("auto-commit outside a repository is refused with the remedy", () => {

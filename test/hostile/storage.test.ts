@@ -69,6 +69,21 @@ describe.if(otherDevice)("where the jobs cannot be kept in PicoClaw's home", () 
   });
 });
 
+test("a storage in PicoClaw's home that a job opened to others is closed by doctor --repair, and nobody is told to delete it", () => {
+  expect(target.apply([create("a.txt", "a\n")]).code).toBe(0);
+  const workspaces = join(target.home, "workspaces");
+  const storage = join(workspaces, readdirSync(workspaces)[0] as string);
+  for (const folder of [target.home, storage]) chmodSync(folder, 0o777);
+  const refused = target.run(["undo"]);
+  expect(refused.code).toBe(3);
+  expect(refused.err).toContain("picoclaw doctor --repair");
+  expect(refused.err).not.toContain("Remove it");
+  target.run(["doctor", "--repair"]);
+  expect([target.home, storage].map(modeOf)).toEqual([0o700, 0o700]);
+  expect(target.run(["undo"]).code).toBe(0);
+  expect(existsSync(join(target.workspace, "a.txt"))).toBe(false);
+});
+
 test("a plan whose roots are not the workspace's own is not carried out, wherever it lies", () => {
   expect(target.apply([create("a.txt", "a\n")]).code).toBe(0);
   const workspaces = join(target.home, "workspaces");

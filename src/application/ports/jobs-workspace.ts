@@ -99,6 +99,8 @@ export interface OpenOptions {
   readonly workspace?: string;
   /** Default: the workspace's own file, else the one in `PICOCLAW_HOME`. */
   readonly configFile?: string;
+  /** Takes the rights of others away from a storage of jobs that is the user's own in all parts. */
+  readonly reclaimStorage?: boolean;
 }
 
 /** A workspace with the configuration that holds there, and the words of its language. */

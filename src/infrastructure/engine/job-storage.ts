@@ -345,6 +345,29 @@ export function toStorage(workspace: string, folder: string, trusted: boolean): 
   return { workspace, folder, outer, inside, trusted };
 }
 
+/**
+ * Takes the rights of others away from a storage in PicoClaw's home. False, and nothing is changed, where a part of it belongs
+ * to another user, who may have put a plan there, or where it lies in a place that others share: there a person must look.
+ */
+export function reclaimStorage({ workspace, folder }: Storage, home: string): boolean {
+  if (folder !== join(home, "workspaces", workspaceId(workspace))) return false;
+  const user = process.geteuid?.();
+  const isOwn = (path: string) => {
+    const stats = lstatSync(path);
+    return stats.uid === user && !stats.isSymbolicLink();
+  };
+  const isAllOwn = (path: string) =>
+    isOwn(path) && readdirSync(path).every((name) => isOwn(join(path, name)));
+  const places = [folder, join(folder, "jobs")].filter(existsSync);
+  const theirs = [home, dirname(folder)].filter((path) => (lstatSync(path).mode & OTHERS_WRITE) !== 0);
+  return (
+    places.every(isAllOwn) &&
+    succeeds(() => {
+      for (const path of [...theirs.filter(isOwn), ...places]) chmodSync(path, 0o700);
+    })
+  );
+}
+
 /** Where the storage of each workspace in PicoClaw's home lies; those that may be a stranger's are left out. */
 function trustedStorages(home: string, entries: readonly string[]): string[] {
   return entries.flatMap((entry) => {

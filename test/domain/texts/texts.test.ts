@@ -137,6 +137,7 @@ const SAMPLES: Samples = {
   wrongState: (say) => [say("job_1", "undone"), say("job_1", "committed")],
   changedByJob: (say) => [say("a.ts", "job_2", "terminal"), say("a.ts", "job_2", "chat")],
   foldersKept: (say) => [say(paths)],
+  startFolderAway: (say) => [say("/p")],
   recordDamaged: (say) => [say("job_1", "/p")],
   recordLost: (say) => [say("job_1", "/p")],
   recordMended: (say) => [say("job_1", "/p")],

@@ -292,6 +292,8 @@ export const workTexts = {
   workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
   workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
   workspaceReadOnly: (root: string) => `${root} cannot be written to: no job can change anything there.`,
+  startFolderAway: (path: string) =>
+    `The folder you are in cannot be opened: ${path}\nIt was removed or moved, or its name is not valid UTF-8. Go to another folder, or rename it.`,
   storageForeign: (path: string) =>
     `The folder with the jobs of this workspace belongs to somebody else, or others can write to it: ${path}`,
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
@@ -315,7 +317,7 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "create-workspace": "Create the folder, or name another one with --workspace.",
   "writable-home": "Name a home that can be written with PICOCLAW_HOME: jobs are kept or registered there.",
   "own-storage":
-    "Remove it or make it yours alone (chown, chmod 700), or name another home with PICOCLAW_HOME.",
+    "If it is yours, run `picoclaw doctor --repair`, or take the rights of others away yourself (chmod 700). Do not delete it: it holds the undo data. Or name another home with PICOCLAW_HOME.",
   "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",
   "set-git-identity": "Set `git config user.name` and `git config user.email`.",
   "start-docker": "Start Docker.",

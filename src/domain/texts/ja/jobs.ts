@@ -243,6 +243,8 @@ export const workTexts: typeof englishWorkTexts = {
   workspaceMissing: (path) => `workspace が見つかりません: ${path}`,
   workspaceNotADirectory: (path) => `workspace がフォルダではありません: ${path}`,
   workspaceReadOnly: (root) => `${root} に書き込めないので、ジョブは何も変更できません。`,
+  startFolderAway: (path) =>
+    `今いるフォルダを開けません: ${path}\n削除または移動されたか、名前が正しい UTF-8 ではありません。別のフォルダに移るか、名前を変えてください。`,
   storageForeign: (path) =>
     `この workspace のジョブを置くフォルダがほかのユーザーのものか、ほかのユーザーが書き込める状態です: ${path}`,
   workspaceBusy: (path) => `別のジョブを適用中です: ${path}`,
@@ -267,7 +269,7 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
   "writable-home": "書き込めるホームを PICOCLAW_HOME で指定してください。ジョブの記録はそこに置かれます。",
   "own-storage":
-    "削除するか、自分だけのものにしてください（chown、chmod 700）。PICOCLAW_HOME で別のホームを指定することもできます。",
+    "自分のものであれば `picoclaw doctor --repair` を実行するか、ほかのユーザーの権限を自分で外してください（chmod 700）。取り消しデータが入っているので、削除しないでください。PICOCLAW_HOME で別のホームを指定することもできます。",
   "trust-workspace": "内容を確認して、そのフォルダで `picoclaw trust` を実行してください。",
   "set-git-identity": "`git config user.name` と `git config user.email` を設定してください。",
   "start-docker": "Docker を起動してください。",
