@@ -210,6 +210,13 @@ async function readApiImages(given: unknown, locale: Locale): Promise<readonly A
   return apiFailure(status, trouble.kind, chatMessagesFor(locale).imageTrouble(trouble));
 }
 
+function untilAborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  if (signal.aborted) resolve();
+  return promise;
+}
+
 /** Messages to a chat of the token's own person, and what was answered. */
 export function messageApi(app: Api, web: Web): void {
   const { host } = web;
@@ -269,7 +276,8 @@ export function messageApi(app: Api, web: Web): void {
     const acknowledge = () => c.json(exchangeJson(host, { message: known, replies: [] }), 202);
     // Nothing is asked of the store that is known already: a burst is acknowledged the sooner.
     if (wait === 0 && received.status === "accepted") return acknowledge();
-    if (wait > 0) await host.waitForAnswer(id, wait * 1_000);
+    // A server that stops says what it knows: the message is stored, and the next process answers it.
+    if (wait > 0) await Promise.race([host.waitForAnswer(id, wait * 1_000), untilAborted(host.closing)]);
     // The message is stored: whoever is told that nothing was done sends it again.
     const found = await find(id).catch((error: unknown) =>
       isStoreAway(error) ? "away" : Promise.reject(error),

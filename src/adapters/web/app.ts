@@ -22,6 +22,7 @@ import {
 } from "./visitor.ts";
 import {
   type Api,
+  answerStopping,
   answerTroubles,
   createAssets,
   type OpenEnv,
@@ -57,6 +58,8 @@ const OTHER_BODIES = {
   shareOpen: 100,
   readMs: 30_000,
 };
+const READING: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+const STOPPING = { name: "server", ok: false, required: true, detail: "stopping" };
 const CACHE_FOR_EVER = "public, max-age=31536000, immutable";
 
 /** The routes that need no session: files, signing in, probes. */
@@ -76,6 +79,7 @@ function openRoutes(app: Hono<OpenEnv>, web: Web): void {
   );
   app.get("/healthz", (c) => c.text("ok\n"));
   app.get("/readyz", async (c) => {
+    if (host.closing.aborted) return c.json({ ready: false, checks: [STOPPING] }, 503);
     const { ready, checks } = await host.health();
     const { publicUrl, host: address } = host.place();
     const near = publicUrl === null && isLoopback(address);
@@ -159,6 +163,10 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
   answerTroubles(app, web);
   // No name holds it, and Postgres takes it in no text.
   app.use("*", (c, next) => (/%00/.test(c.req.url) ? Promise.resolve(c.notFound()) : next()));
+  // While work is finished, whoever watches the process is answered, and nothing new begins.
+  app.use("*", (c, next) =>
+    host.closing.aborted && !READING.has(c.req.method) ? Promise.resolve(answerStopping()) : next(),
+  );
   openRoutes(app, web);
   app.all("/api/*", async (c) => {
     const { createApi } = await import("./api.ts");

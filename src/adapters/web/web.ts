@@ -123,6 +123,13 @@ export function answerStoreAway(): Response {
   return answer;
 }
 
+/** Nothing was done: the process is about to end, and the next one takes the same request. */
+export function answerStopping(): Response {
+  const answer = apiFailure(503, "stopping", "the server is stopping; nothing was done");
+  answer.headers.set("retry-after", RETRY_SECONDS);
+  return answer;
+}
+
 /** Parts of the program are gone: until it is started again nothing else will be answered. */
 export function answerReplaced(): Response {
   return apiFailure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");

@@ -145,7 +145,6 @@ export interface RunServerDeps {
   /** Listens, with a page that may have the server reload. */
   readonly listen: (reload: () => Promise<string | null>) => {
     readonly port: number;
-    drain(): void;
     close(): Promise<void>;
   };
   readonly startRounds: () => Promise<TimedWork>;
@@ -190,7 +189,6 @@ export async function runServer(deps: RunServerDeps): Promise<RunningServer> {
       forgetAddress();
       rounds.stop();
       closing.abort();
-      server.drain();
       await working.stop(async () => {
         await deps.closeMcp();
         await server.close();

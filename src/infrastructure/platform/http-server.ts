@@ -1,8 +1,6 @@
 export interface HttpServer {
   readonly port: number;
-  /** Takes no new connections; what is being answered may finish. */
-  drain(): void;
-  /** Ends every connection. */
+  /** Takes no new connections, lets what is being answered finish for a moment, and ends every connection. */
   close(): Promise<void>;
 }
 
@@ -16,6 +14,8 @@ export interface HttpOptions {
 
 /** Seconds in which a connection must send or take something. */
 const IDLE_SECONDS = 20;
+const LAST_ANSWERS_MS = 1_000;
+const LOOK_MS = 10;
 
 /** Throws with a `code` when the address cannot be had. */
 export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): HttpServer {
@@ -36,7 +36,11 @@ export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): Http
   });
   return {
     port: server.port ?? port,
-    drain: () => void server.stop(false),
-    close: () => server.stop(true),
+    async close() {
+      void server.stop(false);
+      for (let waited = 0; waited < LAST_ANSWERS_MS && server.pendingRequests > 0; waited += LOOK_MS)
+        await Bun.sleep(LOOK_MS);
+      await server.stop(true);
+    },
   };
 }

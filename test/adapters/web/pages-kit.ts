@@ -31,6 +31,7 @@ export async function createPages(
     role: "operator",
   },
   jobs: Partial<WebHost["viewerJobs"]> = {},
+  stopping: Partial<Pick<WebHost, "closing" | "waitForAnswer">> = {},
 ) {
   const access = await createAccessStore(db, now);
   const last = { id: "" };
@@ -113,6 +114,7 @@ export async function createPages(
     mcp: never,
     webhooks: () => new Map(),
     closing: new AbortController().signal,
+    ...stopping,
   };
   const app = createWebApp(host);
   const secret = await createSignIn({ access, sha256, random, now }).createLink(viewer);
