@@ -5,10 +5,11 @@ import { enterFleet } from "../application/fleet/machine-presence.ts";
 import { createWorkingProcess, openInbox } from "../application/fleet/working-process.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
-import { createServeTroubles } from "../application/serve/health.ts";
+import { createServeTroubles, createTroubleReporter } from "../application/serve/health.ts";
 import { createBus, logMessages } from "../application/serve/serve-events.ts";
 import { type JoinedFleet, type JoinOptions, joinWorking } from "../application/serve/server.ts";
 import { machineLabels } from "../config/settings.ts";
+import { toErrorText } from "../domain/platform/error-text.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
@@ -30,7 +31,12 @@ export async function openChannelInbox(parts: ServeDeps) {
   const { databaseUrl, home, secrets } = services;
   const bus = createBus();
   const mask = (text: string) => current().workspace.mask(text);
-  logMessages(bus, createLineLogger({ ...services.config.log, home, mask }));
+  const logger = createLineLogger({ ...services.config.log, home, mask });
+  logMessages(bus, logger);
+  const noteTrouble = createTroubleReporter(
+    (error) => logger.warn("channels", "channel.trouble", "channel.trouble", { error }),
+    now,
+  );
   telemetry?.tracer.watch(bus, {
     archive: () => current().workspace.archive,
     traceparentOf: (id) => traceparentOf(db, id),
@@ -66,7 +72,10 @@ export async function openChannelInbox(parts: ServeDeps) {
     publicUrl: parts.publicUrl,
     openPushCounter: async () =>
       (await import("../infrastructure/serve/push-counter.ts")).createPushCounter(db, now),
-    onTrouble,
+    onTrouble: (error, place) => {
+      noteTrouble(place, toErrorText(error));
+      onTrouble(error, place);
+    },
   });
   for (const channel of reached.channels) channels.set(channel.name, channel);
   return { ...inbox, isAllowed, webhooks: reached.webhooks, hear: reached.start };

@@ -204,6 +204,7 @@ describeChannel("Telegram", async (receive) => {
   const telegram = startTelegram("1:token");
   const client = createTelegramClient({ token: "1:token", apiUrl: telegram.url });
   const channel = createTelegramChannel({
+    pollTrouble: () => null,
     client,
     texts: () => telegramMessagesFor("en"),
     status: createTelegramStatus({

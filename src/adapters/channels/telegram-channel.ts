@@ -308,6 +308,8 @@ export interface TelegramChannelDeps {
   readonly status: TelegramStatus;
   /** The address of a file, by the path that Telegram names; it holds the token. */
   readonly fileUrl: (path: string) => string;
+  /** Why polling brings nothing, if so. */
+  readonly pollTrouble: () => PollTrouble | null;
   readonly onClose: () => Promise<void>;
 }
 
@@ -320,6 +322,7 @@ export function createTelegramChannel({
   texts,
   status,
   fileUrl,
+  pollTrouble,
   onClose,
 }: TelegramChannelDeps): Channel {
   /** By the key of a reply: how many of its parts arrived. */
@@ -395,6 +398,8 @@ export function createTelegramChannel({
     },
     async check(signal) {
       const asked = await callTelegram((ends) => client.getMe(ends), limit(signal));
+      const deaf = pollTrouble();
+      if (asked.ok && deaf !== null) return { ok: false, ...deaf };
       if (asked.ok) return { ok: true, detail: `@${asked.value.username}` };
       return { ok: false, detail: asked.delivered.reason, remedy: "TELEGRAM_BOT_TOKEN" };
     },
@@ -530,11 +535,35 @@ export async function setTelegramWebhook(client: TelegramClient, url: string, se
   await client.setWebhook(url, { secret_token: secret, allowed_updates: [...HEARD_UPDATES] });
 }
 
+/** Why no messages come in just now. */
+export interface PollTrouble {
+  readonly detail: string;
+  readonly remedy?: string;
+}
+
 export interface PollDeps {
   readonly client: TelegramClient;
   readonly take: TakeUpdate;
+  readonly texts: () => Pick<TelegramMessages, "pollsElsewhere">;
   readonly timers: Timers;
+  /** Told after each poll; null: Telegram answered. */
+  readonly onPolled: (trouble: PollTrouble | null) => void;
+  /** Of a poll in words, of an update that could not be stored as it was thrown. */
   readonly onTrouble: (error: unknown) => void;
+}
+
+/** Telegram, or whoever stands in for it, may answer with anything. */
+function readUpdates(answer: unknown): readonly Update[] {
+  const isUpdate = (one: unknown) => typeof (one as Partial<Update> | null)?.update_id === "number";
+  if (Array.isArray(answer) && answer.every(isUpdate)) return answer as readonly Update[];
+  throw new Error("the answer to getUpdates is no list of updates");
+}
+
+function toPollTrouble(error: unknown, { pollsElsewhere }: Pick<TelegramMessages, "pollsElsewhere">) {
+  const detail = `getUpdates: ${toDelivered(error).reason}`;
+  const isElsewhere =
+    error instanceof GrammyError && error.error_code === 409 && !/webhook/i.test(error.description);
+  return isElsewhere ? { detail, remedy: pollsElsewhere } : { detail };
 }
 
 /**
@@ -542,26 +571,47 @@ export interface PollDeps {
  * done only once it is stored; one that could not be stored is asked for again. Never rejects.
  */
 export async function pollTelegram(
-  { client, take, timers, onTrouble }: PollDeps,
+  { client, take, texts, timers, onPolled, onTrouble }: PollDeps,
   signal: AbortSignal,
 ): Promise<void> {
   let next = 0;
   let webhookGone = false;
-  while (!signal.aborted)
+
+  async function poll(): Promise<readonly Update[] | null> {
     try {
       // A webhook that was set before would keep everything from us.
       if (!webhookGone) await client.deleteWebhook({}, grammySignal(signal));
       webhookGone = true;
       const options = { offset: next, timeout: POLL_SECONDS, allowed_updates: [...HEARD_UPDATES] };
-      for (const update of await client.getUpdates(options, grammySignal(signal))) {
+      const updates = readUpdates(await client.getUpdates(options, grammySignal(signal)));
+      onPolled(null);
+      return updates;
+    } catch (error) {
+      if (signal.aborted) return null;
+      // Somebody may have set one since.
+      if (error instanceof GrammyError && error.error_code === 409) webhookGone = false;
+      const trouble = toPollTrouble(error, texts());
+      onPolled(trouble);
+      onTrouble([trouble.detail, ...("remedy" in trouble ? [trouble.remedy] : [])].join("; "));
+      return null;
+    }
+  }
+
+  while (!signal.aborted) {
+    const updates = await poll();
+    let stored = updates !== null;
+    for (const update of updates ?? [])
+      try {
         await take(update);
         next = update.update_id + 1;
+      } catch (error) {
+        if (signal.aborted) return;
+        onTrouble(error);
+        stored = false;
+        break;
       }
-    } catch (error) {
-      if (signal.aborted) return;
-      onTrouble(error);
-      await restMs(timers, signal);
-    }
+    if (!stored && !signal.aborted) await restMs(timers, signal);
+  }
 }
 
 function restMs(timers: Timers, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { ChannelEntry } from "./channel-entry.ts";
+import type { PollTrouble } from "./telegram-channel.ts";
 
 export const telegram: ChannelEntry = {
   name: "telegram",
@@ -26,18 +27,24 @@ export const telegram: ChannelEntry = {
     const closed = new AbortController();
     const texts = () => telegramMessagesFor(locale());
     const describe = (event: ChatEvent) => describeEvent(event, chatMessagesFor(locale())) || null;
+    const polled: { trouble: PollTrouble | null } = { trouble: null };
+    const onPolled = (trouble: PollTrouble | null) => {
+      polled.trouble = trouble;
+    };
     const channel = createTelegramChannel({
       client,
       texts,
       status: createTelegramStatus({ client, texts, timers, describe }),
       fileUrl: (path) => `${settings.base_url ?? "https://api.telegram.org"}/file/bot${token}/${path}`,
+      pollTrouble: () => polled.trouble,
       onClose: async () => closed.abort(),
     });
     if (secret === null || publicUrl === null)
       return {
         channel,
         webhook: null,
-        start: async () => void pollTelegram({ client, take, timers, onTrouble: trouble }, closed.signal),
+        start: async () =>
+          void pollTelegram({ client, take, texts, timers, onPolled, onTrouble: trouble }, closed.signal),
       };
     const answer = createTelegramWebhook({ secret, take, onTrouble: trouble });
     return {

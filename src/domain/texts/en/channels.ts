@@ -19,4 +19,6 @@ export const slackTexts = {
 export const telegramTexts = {
   working: "Working…",
   wholeText: "The whole text is in the file.",
+  pollsElsewhere:
+    "another process polls with the same TELEGRAM_BOT_TOKEN: end it, or give this one a bot of its own",
 };

@@ -24,4 +24,6 @@ export const slackTexts: typeof englishSlackTexts = {
 export const telegramTexts: typeof englishTelegramTexts = {
   working: "作業中です…",
   wholeText: "全文はファイルをご覧ください。",
+  pollsElsewhere:
+    "別のプロセスが同じ TELEGRAM_BOT_TOKEN で受信しています。そのプロセスを終了するか、このサーバーに専用のボットを用意してください",
 };

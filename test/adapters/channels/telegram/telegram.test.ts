@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { GrammyError } from "grammy/web";
 import {
   createTelegramChannel,
   createTelegramClient,
   createTelegramStatus,
   createTelegramUpdates,
   createTelegramWebhook,
+  type PollTrouble,
   pollTelegram,
   toTelegramHtml,
 } from "../../../../src/adapters/channels/telegram-channel.ts";
@@ -16,7 +18,7 @@ import { PNG } from "../../../fakes/pictures.ts";
 import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
 
 const TOKEN = "42:a-token";
-const TEXTS = { working: "working", wholeText: "as a file" };
+const TEXTS = { working: "working", wholeText: "as a file", pollsElsewhere: "another process polls" };
 const clock = { ms: 0 };
 let telegram: ReturnType<typeof startTelegram>;
 afterEach(() => telegram.stop());
@@ -33,6 +35,7 @@ function start(store: (message: InboundMessage) => Promise<void> = async () => {
       return { status: "accepted", messageId: "msg_1_aaaaaaaa" };
     },
   });
+  const polled: { trouble: PollTrouble | null } = { trouble: null };
   const channel = createTelegramChannel({
     client,
     texts: () => TEXTS,
@@ -47,9 +50,10 @@ function start(store: (message: InboundMessage) => Promise<void> = async () => {
       describe: (event) => (event.type === "job-command" ? event.command : null),
     }),
     fileUrl: (path) => `${telegram.url}/file/bot${TOKEN}/${path}`,
+    pollTrouble: () => polled.trouble,
     onClose: async () => {},
   });
-  return { client, take, channel, received };
+  return { client, take, channel, received, polled };
 }
 
 const delivery = (
@@ -157,7 +161,9 @@ describe("long polling", () => {
           await take(update);
           if (received.length === 2) both.resolve();
         },
+        texts: () => TEXTS,
         timers: { now: () => new Date(), after: atOnce },
+        onPolled: () => {},
         onTrouble: (error) => troubles.push(String(error)),
       },
       stop.signal,
@@ -168,6 +174,53 @@ describe("long polling", () => {
     expect(received.map(({ text }) => text)).toEqual(["first", "second"]);
     expect(troubles).toEqual(["Error: disk full"]);
     expect(telegram.calls[0]).toBe("deleteWebhook");
+  });
+
+  test("a poll that fails is the channel's state, in words and with what helps, until one succeeds", async () => {
+    const { client, channel, polled } = start();
+    const conflict = new GrammyError(
+      "Call to 'getUpdates' failed!",
+      { ok: false, error_code: 409, description: "Conflict: terminated by other getUpdates request" },
+      "getUpdates",
+      {},
+    );
+    const answers: unknown[] = [conflict, [null], "<html>", []];
+    const states: unknown[] = [];
+    const troubles: unknown[] = [];
+    const stop = new AbortController();
+    const getUpdates = async () => {
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer as never;
+    };
+    await pollTelegram(
+      {
+        client: { ...client, deleteWebhook: async () => true as const, getUpdates },
+        take: async () => {},
+        texts: () => TEXTS,
+        timers: { now: () => new Date(), after: atOnce },
+        onPolled(trouble) {
+          polled.trouble = trouble;
+          states.push(trouble);
+          if (answers.length === 0) stop.abort();
+        },
+        onTrouble: (error) => troubles.push(error),
+      },
+      stop.signal,
+    );
+    const detail = "getUpdates: Telegram: 409 Conflict: terminated by other getUpdates request";
+    const garbage = "getUpdates: Telegram: the answer to getUpdates is no list of updates";
+    expect(states).toEqual([
+      { detail, remedy: "another process polls" },
+      { detail: garbage },
+      { detail: garbage },
+      null,
+    ]);
+    // Words, of which no stack is printed.
+    expect(troubles).toEqual([`${detail}; another process polls`, garbage, garbage]);
+    expect((await channel.check(signal())).ok).toBe(true);
+    polled.trouble = { detail, remedy: "another process polls" };
+    expect(await channel.check(signal())).toEqual({ ok: false, detail, remedy: "another process polls" });
   });
 
   test("no error shows the token", async () => {
