@@ -224,7 +224,7 @@ export function messageApi(app: Api, web: Web): void {
     const { viewer } = c.var;
     const refused = refuseWithoutScope(viewer, "chat");
     if (refused !== null) return refused;
-    const body = await readJsonBody(c.req.raw);
+    const body = await readJsonBody(c.req.raw, "images");
     if (body instanceof Response) return body;
     const { text = "", chat, route, event_id: eventId, wait = 0 } = body;
     const images = await readApiImages(body.images ?? [], host.locale());

@@ -151,10 +151,19 @@ export function refuseWithoutScope(
 /** No request of ours has more than a dozen. An object of a million keys would take seconds to read. */
 const MOST_MEMBERS = 10_000;
 
-/** The body as an object; a response that says what is wrong with it otherwise. */
-export async function readJsonBody(request: Request): Promise<Record<string, unknown> | Response> {
+/** Text alone needs no more, and is read in one go while others wait; images have the limit of every body. */
+const MOST_TEXT_CHARACTERS = 2 * 1024 ** 2;
+
+/** The body as an object; a response that says what is wrong with it otherwise. `image`: the key of the images that it may have. */
+export async function readJsonBody(
+  request: Request,
+  image: string | null = null,
+): Promise<Record<string, unknown> | Response> {
   try {
     const text = await request.text();
+    const isLong = text.length > MOST_TEXT_CHARACTERS;
+    if (isLong && (image === null || !text.includes(`"${image}"`)))
+      return apiFailure(413, "too-large", `the body is text of more than ${MOST_TEXT_CHARACTERS} characters`);
     if (hasMoreMembers(text, MOST_MEMBERS))
       return apiFailure(413, "too-many-members", `the body has more than ${MOST_MEMBERS} values`);
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);

@@ -191,7 +191,7 @@ describe("jobs", () => {
   });
 
   test("a patch that would hold up everybody else is refused before it is parsed", async () => {
-    const long = await call("post", "/jobs", { body: { patch: "```\n".repeat(500_000), mode: "dry-run" } });
+    const long = await call("post", "/jobs", { body: { patch: "```\n".repeat(400_000), mode: "dry-run" } });
     expect([long.status, (long.body.error as { code: string }).code]).toEqual([413, "too-large"]);
   });
 

@@ -99,3 +99,34 @@ test("a server that stops gives a waiting caller the id, answers probes, and beg
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test("a body of nothing but text is refused above two million characters, before it is parsed", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-long-"));
+  const db = openSqlite(join(folder, "store.db"));
+  try {
+    const { store } = await openMessages({ db, now: () => new Date() });
+    const pages = await createPages(db, store, async () => ({ status: "accepted", messageId: "msg_1" }));
+    const authorization = `Bearer ${await tokenFor(pages.access)}`;
+    const send = async (body: string) => {
+      const answer = await pages.ask("/api/v1/messages", {
+        method: "POST",
+        headers: { authorization },
+        body,
+      });
+      const { error } = (await answer.json()) as { error: { code: string } };
+      return [answer.status, error.code];
+    };
+    const long = "x".repeat(3 * 1024 ** 2);
+    expect(await send(long)).toEqual([413, "too-large"]);
+    expect(await send(JSON.stringify({ text: long }))).toEqual([413, "too-large"]);
+    expect(await send("x".repeat(1024))).toEqual([400, "bad-json"]);
+    // Images are larger; this one is none.
+    expect(await send(JSON.stringify({ text: "", images: [{ name: "a.png", data: long }] }))).toEqual([
+      415,
+      "not-an-image",
+    ]);
+  } finally {
+    await db.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
