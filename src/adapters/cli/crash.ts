@@ -13,6 +13,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 const TROUBLES: Readonly<Record<string, FileTrouble>> = {
   ENOSPC: "no-space",
   EDQUOT: "no-space",
+  EIO: "disk-error",
   EROFS: "read-only",
   EACCES: "permission-denied",
   EPERM: "permission-denied",

@@ -1,6 +1,6 @@
 import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
-import { type Change, type Conflict, isHalfDone } from "../../domain/jobs/result.ts";
+import { type Change, type Conflict, isHalfDone, isSystemTrouble } from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { StoredJob } from "../ports/jobs.ts";
@@ -160,7 +160,7 @@ export function previewFacts(
       return { ...base, code: reason, status: "refused", paths };
     }
     case "conflict": {
-      const denied = outcome.conflicts.every(({ reason }) => reason === "no-access");
+      const denied = outcome.conflicts.every(isSystemTrouble);
       const status = denied
         ? "refused"
         : isHalfDone(outcome.conflicts, outcome.job.jobId)

@@ -1,5 +1,11 @@
 import type { KeptAside, Note } from "../../domain/jobs/note.ts";
-import { type Change, type Conflict, changedFiles, countFiles } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type Conflict,
+  changedFiles,
+  countFiles,
+  isSystemTrouble,
+} from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/line-counts.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
@@ -74,6 +80,7 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   const { by, reason } = conflict;
   const path = shownPath(conflict.path);
   if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
+  if (reason === "no-space" || reason === "disk-error") return messages.fileTrouble(reason, path);
   if (by === undefined || reason === "kept-aside") return path;
   if (reason === "damaged") return messages.repairImpossible(by, path);
   if (reason === "interrupted") return messages.repairStuck(by, [path]);
@@ -112,7 +119,7 @@ export function describeConflicts(
   const aside = findKeptAside(conflicts);
   if (aside !== null) return messages.keptAside(jobId, aside);
   const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
-  return conflicts.every(({ reason }) => reason === "no-access")
+  return conflicts.every(isSystemTrouble)
     ? [...paths, messages.nothingApplied(jobId)].join("\n")
     : messages.commitConflict({ jobId, paths, at });
 }

@@ -28,6 +28,7 @@ export type Remedy =
 /** Why a path could not be read or written. */
 export type FileTrouble =
   | "no-space"
+  | "disk-error"
   | "read-only"
   | "permission-denied"
   | "not-text"

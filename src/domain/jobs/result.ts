@@ -74,6 +74,8 @@ export interface Conflict {
     | "open"
     | "parent-missing"
     | "no-access"
+    | "no-space"
+    | "disk-error"
     | "interrupted"
     /** It had been moved, and could not be put back. */
     | "kept-aside"
@@ -92,6 +94,11 @@ export function isHalfDone(conflicts: readonly Conflict[], jobId?: string): bool
     ({ reason, by }) =>
       reason === "kept-aside" || (reason === "interrupted" && (jobId === undefined || by === jobId)),
   );
+}
+
+/** The system did not let a path be changed; nobody else did anything there. */
+export function isSystemTrouble({ reason }: Conflict): boolean {
+  return reason === "no-access" || reason === "no-space" || reason === "disk-error";
 }
 
 /** A job whose undo data went because the quota was passed. */
@@ -208,7 +215,7 @@ export function toRanJob(
   { keptAfterFailure }: { readonly keptAfterFailure: boolean },
 ): RanJob {
   const { outcome, conflicts, kind, changes, totalCmds, executedCmds } = job;
-  const denied = conflicts.length > 0 && conflicts.every(({ reason }) => reason === "no-access");
+  const denied = conflicts.length > 0 && conflicts.every(isSystemTrouble);
   const standing = { kind, changeCount: changes.length, totalCmds, executedCmds };
   return {
     about: "job",

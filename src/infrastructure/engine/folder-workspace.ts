@@ -338,7 +338,9 @@ export function createTransactions(parts: TransactionDeps): Transactions {
           ? ({ status: "late" } as const)
           : swapLocked(jobId, "staged", "commit", false),
       );
-      if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
+      // One that was cut off half-way is the repair's.
+      const isCutOff = swappedJobId(readIntent(storage.folder)) === jobId;
+      if (isNew && !isCutOff && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
       return outcome === "busy" ? busy(jobId) : outcome;
     } finally {
       sealed.delete(jobId);

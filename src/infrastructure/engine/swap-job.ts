@@ -528,7 +528,11 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   if (late.length > 0) return takeBack(late);
   handles.close();
   const { given } = swapped;
-  await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given });
+  try {
+    await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given });
+  } catch (error) {
+    return cutOff(folder, workspace, systemError(error));
+  }
   return {
     status: "done",
     changes: toChanges(
@@ -540,6 +544,17 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   };
 }
 
+/** The files are moved, and the disk took no note of it: a repair goes on from the intent. */
+function cutOff(
+  folder: JobFolder,
+  workspace: string,
+  { path }: { readonly path?: string },
+  why: readonly Conflict[] = [],
+): SwapOutcome {
+  const at = relative(workspace, path ?? folder.path);
+  return { status: "conflict", conflicts: [...why, { path: at, reason: "interrupted", by: folder.id }] };
+}
+
 /** Entries that still cannot be put back stay noted in the intent, for a repair. */
 async function rollBackSwap(
   parts: SwapDeps,
@@ -549,10 +564,9 @@ async function rollBackSwap(
 ): Promise<SwapOutcome> {
   const { storage, workspace, at } = parts;
   const intent: Intent = { ...begun, taking_back: true };
-  writeIntent(storage, intent);
-  at("taking back");
-  const { id } = work.folder;
   try {
+    writeIntent(storage, intent);
+    at("taking back");
     const { left, aside } = await takeBackSwap(parts, reverseSwap(work), intent);
     const told = new Set(why.map(({ path }) => path));
     const edited = left.filter((path) => !told.has(path) && !aside?.paths.includes(path));
@@ -569,8 +583,9 @@ async function rollBackSwap(
       ],
     };
   } catch (error) {
+    if (!(error instanceof SwapFailure)) return cutOff(work.folder, workspace, systemError(error), why);
     const { path } = toConflict(error, workspace);
-    return { status: "conflict", conflicts: [...why, { path, reason: "interrupted", by: id }] };
+    return { status: "conflict", conflicts: [...why, { path, reason: "interrupted", by: work.folder.id }] };
   }
 }
 
@@ -628,7 +643,23 @@ function toConflict(error: unknown, workspace: string): Conflict {
   if (!(error instanceof SwapFailure)) throw error;
   if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
   const isChange = error.cause === undefined || isAbsence(error.cause);
-  return { path: relative(workspace, error.path), reason: isChange ? "changed" : "no-access" };
+  return { path: relative(workspace, error.path), reason: isChange ? "changed" : systemReason(error.cause) };
+}
+
+const REASONS: Readonly<Record<string, Conflict["reason"]>> = {
+  ENOSPC: "no-space",
+  EDQUOT: "no-space",
+  EIO: "disk-error",
+};
+
+function systemReason(cause: unknown): Conflict["reason"] {
+  return REASONS[(cause as { code?: string }).code ?? ""] ?? "no-access";
+}
+
+/** An error of the system; anything else is a bug, and is thrown on. */
+function systemError(error: unknown): { readonly path?: string } {
+  if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;
+  return error as { readonly path?: string };
 }
 
 interface SwapLeftovers {
@@ -782,7 +813,9 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     });
     return { jobId, direction, outcome: "finished", conflicts: [], left };
   } catch (error) {
-    return stuck(toConflict(error, workspace));
+    if (error instanceof SwapFailure) return stuck(toConflict(error, workspace));
+    const path = relative(workspace, systemError(error).path ?? folder.path);
+    return stuck({ path, reason: "interrupted" });
   }
 }
 

@@ -42,6 +42,7 @@ const WARNINGS: readonly ConfigWarning[] = [
   { code: "cloud-allowed" },
 ];
 const TROUBLES: Readonly<Record<FileTrouble, true>> = {
+  "disk-error": true,
   "no-space": true,
   "read-only": true,
   "permission-denied": true,

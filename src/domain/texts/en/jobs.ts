@@ -64,6 +64,7 @@ const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
 
 const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "no-space": "No space left on the disk",
+  "disk-error": "The disk could not read or write (an input/output error)",
   "read-only": "Read-only file system",
   "permission-denied": "Permission denied",
   "not-text": "Not UTF-8 text",

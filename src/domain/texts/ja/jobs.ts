@@ -61,6 +61,7 @@ const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
 
 const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "no-space": "ディスクの空き容量がありません",
+  "disk-error": "ディスクの読み書きに失敗しました（入出力エラー）",
   "read-only": "読み取り専用のファイルシステムです",
   "permission-denied": "アクセス権がありません",
   "not-text": "UTF-8 のテキストファイルではありません",

@@ -1,0 +1,83 @@
+/** A disk that fails while a job lands or is taken back: what is said of the workspace is true, and a repair goes on. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { join } from "node:path";
+import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
+import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
+import { messagesFor } from "../../src/domain/texts/jobs.ts";
+import {
+  createBench,
+  openTransactions,
+  type TransactionBench,
+  text,
+} from "../contracts/transaction-bench.ts";
+
+let bench: TransactionBench;
+beforeEach(() => {
+  bench = createBench("direct");
+  for (const name of ["a", "b", "c"]) bench.save(name, "old\n");
+});
+afterEach(() => bench.remove());
+
+/** Fails at these steps, as a system call there would. */
+function failing(steps: readonly RegExp[], code: string) {
+  const checkpoint = (point: string) => {
+    if (steps.some((step) => step.test(point)))
+      throw Object.assign(new Error(code), { code, path: join(bench.storage.folder, "intent.json") });
+  };
+  return openTransactions(bench.storage, join(bench.folder, "home"), { checkpoint });
+}
+
+const stageAll = () =>
+  bench.stage((view) => {
+    for (const name of ["a", "b", "c"]) view.write(name, text("new\n"));
+  });
+const now = () => ["a", "b", "c"].map((name) => bench.read(name)).join("");
+const [OLD, NEW] = ["old\n".repeat(3), "new\n".repeat(3)];
+
+function conflictsOf(outcome: SwapOutcome | { readonly status: "late" }) {
+  if (outcome.status !== "conflict") throw new Error(`not a conflict: ${JSON.stringify(outcome)}`);
+  return outcome.conflicts;
+}
+
+for (const [code, reason, words] of [
+  ["EIO", "disk-error", "input/output error"],
+  ["ENOSPC", "no-space", "No space left"],
+] as const) {
+  test(`${code} at a rename: everything is put back, and the cause is named`, async () => {
+    const jobId = await stageAll();
+    const conflicts = conflictsOf(await failing([/^exchange 1$/], code).commit(jobId));
+    expect(conflicts).toMatchObject([{ path: "b", reason }]);
+    const said = describeConflicts(messagesFor("en"), jobId, conflicts, "terminal");
+    expect(said).toContain(words);
+    expect(said).not.toContain("Permission denied");
+    expect(now()).toBe(OLD);
+  });
+
+  test(`${code} at the roll-back too: the job is said to be cut off, and a repair puts all back`, async () => {
+    const jobId = await stageAll();
+    const conflicts = conflictsOf(await failing([/^exchange 1$/, /^taking back$/], code).commit(jobId));
+    expect(conflicts.at(-1)).toMatchObject({ reason: "interrupted", by: jobId });
+    const said = describeConflicts(messagesFor("en"), jobId, conflicts, "terminal");
+    expect(said).toContain("picoclaw doctor --repair");
+    expect(said).not.toContain("Nothing");
+    await bench.transactions.repair();
+    expect([OLD, NEW]).toContain(now());
+  });
+
+  for (const step of [/^stands$/, /^state$/])
+    for (const swap of ["commit", "undo"] as const)
+      test(`${code} after the swap of a ${swap} (${step.source}): cut off, and a repair completes it`, async () => {
+        const jobId = await stageAll();
+        if (swap === "undo") await bench.transactions.commit(jobId);
+        const broken = failing([step], code);
+        const outcome = swap === "undo" ? broken.undo(jobId, { force: false }) : broken.commit(jobId);
+        expect(conflictsOf(await outcome)).toMatchObject([{ reason: "interrupted", by: jobId }]);
+        const stuck = await failing([step], code).repair();
+        if (step.source === "^stands$") expect(stuck).toMatchObject({ jobId, outcome: "stuck" });
+        await bench.transactions.repair();
+        expect(now()).toBe(swap === "undo" ? OLD : NEW);
+        const back = swap === "undo" ? "redo" : "undo";
+        expect((await bench.transactions[back](jobId, { force: false })).status).toBe("done");
+        expect(now()).toBe(swap === "undo" ? NEW : OLD);
+      });
+}
