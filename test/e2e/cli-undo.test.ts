@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -33,6 +35,18 @@ describe("undo and redo", () => {
     expect(cli.run(["redo"]).code).toBe(0);
     expect(cli.tree()).toEqual({ a: "2" });
     expect(cli.run(["redo"])).toEqual({ code: 3, out: "", err: "No change\nThere is no job to redo.\n" });
+  });
+
+  test("a folder above that is a link now is named, and --force is not advised to whoever has tried it", () => {
+    cli.write("d/f", "in\n");
+    const jobId = jobIdIn(cli.apply([create("d/f", "changed\n")]).out);
+    renameSync(join(cli.workspace, "d"), join(cli.workspace, "d.real"));
+    symlinkSync("d.real", join(cli.workspace, "d"));
+    const { code, out, err } = cli.run(["undo", jobId, "--force"]);
+    expect(code).toBe(3);
+    expect(out + err).toContain("d/f (a folder above it is gone, or is a link or a file now)");
+    expect(out + err).not.toContain("--force");
+    expect(cli.read("d.real/f")).toBe("changed\n");
   });
 
   test("an older job under a newer one names it, and --force overrules", () => {

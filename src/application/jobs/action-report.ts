@@ -266,7 +266,8 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
       code === "conflict" &&
       action !== "apply" &&
       stuckJob(facts.conflicts) === null &&
-      findKeptAside(facts.conflicts) === null
+      findKeptAside(facts.conflicts) === null &&
+      facts.conflicts.some(canBeForced)
         ? hint(words.forceHint[at](action, name))
         : "";
     const lines = [first, wordReason(messages, facts, at), force].filter((line) => line !== "");
@@ -284,6 +285,11 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
     case "apply":
       return paragraphs([first, wordDone(messages, facts), notes, hint(words.undoHint[at](name))]);
   }
+}
+
+/** Whether an undo or redo with force would go on: it passes no folder that is missing, shut or a link. */
+function canBeForced({ reason }: Conflict): boolean {
+  return reason === "changed" || reason === "exists" || reason === "missing" || reason === "open";
 }
 
 /** The jobs that were swapped, and what they left alone on purpose. */

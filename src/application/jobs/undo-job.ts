@@ -188,14 +188,14 @@ function nameLaterJobs(
   job: StoredJob,
   conflicts: readonly Conflict[],
 ): Conflict[] {
-  const later = archive
-    .list()
-    .filter(
-      (other) =>
-        other.jobId !== job.jobId &&
-        (other.createdAt > job.createdAt || other.stateAt > job.stateAt) &&
-        other.state === "committed",
-    );
+  const later = archive.list().filter(
+    (other) =>
+      other.jobId !== job.jobId &&
+      (other.createdAt > job.createdAt || other.stateAt > job.stateAt) &&
+      other.state === "committed" &&
+      // To take back what took another job back is to bring that in again: nobody is sent there.
+      other.reverses === undefined,
+  );
   return conflicts.map((conflict) => {
     const by =
       conflict.by ??

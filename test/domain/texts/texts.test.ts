@@ -139,6 +139,7 @@ const SAMPLES: Samples = {
   changedByJob: (say) => [say("a.ts", "job_2", "terminal"), say("a.ts", "job_2", "chat")],
   foldersKept: (say) => [say(paths)],
   startFolderAway: (say) => [say("/p")],
+  parentNoFolder: (say) => [say("d/f")],
   recordDamaged: (say) => [say("job_1", "/p")],
   recordLost: (say) => [say("job_1", "/p")],
   recordMended: (say) => [say("job_1", "/p")],

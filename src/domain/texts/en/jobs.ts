@@ -189,6 +189,7 @@ export const workTexts = {
   previewsHint: (count: number) =>
     `${count === 1 ? "1 preview is" : `${count} previews are`} waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB`,
   undoList: (jobId: string, list: readonly string[]) => `Undoing ${jobId} restores:${paths(list)}`,
+  parentNoFolder: (path: string) => `${path} (a folder above it is gone, or is a link or a file now)`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
   recordDamaged: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged, so it cannot be undone or applied again: ${file}\nOther jobs are not affected. To restore what can be restored: picoclaw doctor --repair`,

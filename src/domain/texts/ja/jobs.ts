@@ -157,6 +157,7 @@ export const workTexts: typeof englishWorkTexts = {
   previewsHint: (count) =>
     `プレビュー ${count} 件が未適用です。適用するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
   undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
+  parentNoFolder: (path) => `${path}（上のフォルダーがないか、リンクやファイルになっています）`,
   recordDamaged: (jobId, file) =>
     `${jobId} の記録が壊れているため、取り消しも再適用もできません: ${file}\nほかのジョブには影響ありません。復元できるものを復元するには: picoclaw doctor --repair`,
   recordLost: (jobId, file) =>
