@@ -22,6 +22,8 @@ function createStdioTransport(
   const frames = createFrameReader(limitBytes);
   const end = Promise.withResolvers<void>();
   let open = true;
+  let cancelling = false;
+  const behind: JSONRPCMessage[] = [];
   /** While the client does not read as fast as we write. */
   let drained: Promise<void> | null = null;
 
@@ -49,8 +51,23 @@ function createStdioTransport(
 
   function receive(bytes: Uint8Array): void {
     const read = readMessage(bytes);
-    if (read.ok) transport.onmessage?.(read.message);
+    if (read.ok) deliver(read.message);
     else refuse(read.bad);
+  }
+
+  /** The library carries a cancellation out a moment later: a request that takes up its id at once would be the one cancelled. */
+  function deliver(message: JSONRPCMessage): void {
+    if (cancelling) {
+      behind.push(message);
+      return;
+    }
+    transport.onmessage?.(message);
+    if (!("method" in message) || message.method !== "notifications/cancelled") return;
+    cancelling = true;
+    setImmediate(() => {
+      cancelling = false;
+      for (const next of behind.splice(0)) if (open) deliver(next);
+    });
   }
 
   function refuse(bad: BadMessage): void {
