@@ -1,7 +1,7 @@
 /** Files that a job leaves in a git directory run later, outside of any sandbox, when the user calls git. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
@@ -138,5 +138,65 @@ describe.if(requirePart("git"))("files that make a folder look like a repository
     } finally {
       target.remove();
     }
+  });
+});
+
+describe.if(here)("files that were judged apart become no hook of a git directory together, by", () => {
+  const MAKE_BARE = "git init -q --bare st; rm -rf st/hooks";
+  const ADD_HOOK =
+    "mkdir -p st/hooks; echo '#!/bin/sh' > st/hooks/post-receive; chmod +x st/hooks/post-receive";
+  const job = (line: string, args: readonly string[] = []) => {
+    const ran = target.apply([shell(line)], ["--json", ...args]);
+    const { job_id } = target.json(ran) as { job_id: string };
+    return job_id;
+  };
+  const has = (path: string) => existsSync(join(target.workspace, path));
+
+  test("an undo that brings HEAD back", () => {
+    job(MAKE_BARE);
+    const headless = job("rm st/HEAD");
+    job(ADD_HOOK);
+    const undone = target.run(["undo", headless, "--force"]);
+    expect([undone.code, has("st/HEAD"), has("st/hooks/post-receive")]).toEqual([3, false, true]);
+    expect(undone.err).toContain("st/hooks/post-receive");
+  });
+
+  test("an undo that brings a hook back", () => {
+    job(`mkdir st; ${ADD_HOOK}`);
+    const hookless = job("rm -r st/hooks");
+    job("git init -q --bare new; rm -rf new/hooks; cp -r new/. st/; rm -r new");
+    expect([target.run(["undo", hookless, "--force"]).code, has("st/HEAD"), has("st/hooks")]).toEqual([
+      3,
+      true,
+      false,
+    ]);
+  });
+
+  test("a redo", () => {
+    const hooked = job(`mkdir st; ${ADD_HOOK}`);
+    expect(target.run(["undo", hooked]).code).toBe(0);
+    job(MAKE_BARE);
+    expect([target.run(["redo", hooked, "--force"]).code, has("st/hooks")]).toEqual([3, false]);
+  });
+
+  test("two previews", () => {
+    target.write("st/x", "");
+    const hook = job(ADD_HOOK, ["--preview"]);
+    const bare = job(MAKE_BARE, ["--preview"]);
+    expect(target.run(["apply", "--job", bare]).code).toBe(0);
+    expect([target.run(["apply", "--job", hook]).code, has("st/hooks")]).toEqual([1, false]);
+  });
+
+  test("while a repository of the user's comes back with its own hooks, and jobs in it can be undone", () => {
+    spawnSync("git", ["init", "-q", "--bare", "st"], { cwd: target.workspace });
+    target.write("st/hooks/post-receive", "#!/bin/sh\n");
+    const settings = readFileSync(join(target.workspace, "st/config"), "utf8");
+    target.write("st/config", `${settings}[core]\n\tpager = mine\n`);
+    const set = job("git -C st config user.name me");
+    const deleted = job("rm -r st");
+    expect([target.run(["undo", deleted]).code, has("st/hooks/post-receive")]).toEqual([0, true]);
+    expect(target.run(["undo", set]).code).toBe(0);
+    const hookless = job("rm st/hooks/post-receive");
+    expect([target.run(["undo", hookless]).code, has("st/hooks/post-receive")]).toEqual([0, true]);
   });
 });

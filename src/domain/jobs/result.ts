@@ -77,6 +77,8 @@ export interface Conflict {
     | "no-space"
     | "disk-error"
     | "interrupted"
+    /** It would become live for git, and was never judged as git's. */
+    | "unjudged"
     /** It had been moved, and could not be put back. */
     | "kept-aside"
     /** A file of the record of a job that was cut off, and that nobody can complete without it. */

@@ -11,7 +11,7 @@ import {
 import { judgeNewGitFiles } from "../../application/jobs/guard-changes.ts";
 import type { BeforeAndAfter, EntryState } from "../../application/ports/jobs-transaction.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
-import { isGitName } from "../../domain/policy/protection.ts";
+import { holdsGitName, isGitName } from "../../domain/policy/protection.ts";
 
 /** Folders that are looked through for git directories, those near the top first. */
 const MOST_FOLDERS = 50_000;
@@ -67,17 +67,114 @@ export function createGitWatch(root: string): () => readonly string[] {
   };
 }
 
+/** An entry that a swap is about to put to a path. */
+export interface ComingEntry {
+  readonly path: string;
+  /** Nothing stands there yet. */
+  readonly isNew: boolean;
+  /** Where it lies now. */
+  readonly lies: string;
+}
+
+export interface ComingEntries {
+  readonly root: string;
+  readonly coming: readonly ComingEntry[];
+  readonly going: readonly string[];
+  /** When the job began whose entries come. */
+  readonly begin: bigint;
+}
+
+/**
+ * What a swap would make live in a git directory although no job may: an undo, a redo or a preview brings files together
+ * that were judged apart from each other. Folders with git's own name are always judged as git's, and need no second look.
+ */
+export function findUnjudgedTogether({ root, coming, going, begin }: ComingEntries): string[] {
+  const candidates = coming.filter(({ path }) => mayMatterToGit(path) && !holdsGitName(path));
+  if (candidates.length === 0) return [];
+  const arriving = new Map(coming.map((entry) => [entry.path, entry]));
+  const gone = new Set(going);
+  /** Where the entry lies that will stand at a path; a folder may come with all that it holds. */
+  const place = (path: string): string | null => {
+    const entry = arriving.get(path);
+    if (entry !== undefined) return entry.lies;
+    const above = foldersAbove(path).findLast((folder) => arriving.get(folder)?.isNew === true);
+    if (above !== undefined) return `${arriving.get(above)?.lies}${path.slice(above.length)}`;
+    return gone.has(path) ? null : absolute(root, path);
+  };
+  const sides: BeforeAndAfter = {
+    repository: null,
+    original: () => null,
+    look(path, when) {
+      const lies = when === "before" ? null : place(path);
+      return lies === null ? null : lookAt(lies);
+    },
+    current(path) {
+      const lies = place(path);
+      return lies === null ? null : readPlain(lies);
+    },
+  };
+  const marks = (folder: string) => GIT_MARKS.map((name) => below(folder, name));
+  const isNew = (path: string) => arriving.get(path)?.isNew === true;
+  const found = new Set<string>();
+  const judge = (paths: readonly string[]) => {
+    for (const path of judgeNewGitFiles(sides, paths)) found.add(path);
+  };
+  const seen = new Map<string, "judge" | "known">();
+  const state = (folder: string): "judge" | "known" => {
+    const names = new Set(GIT_MARKS.filter((name) => sides.look(below(folder, name), "after") !== null));
+    if (!isGitDirectory(names)) return "known";
+    // It comes with all that it holds, which stood in it before or was judged with it.
+    if (foldersAbove(`${folder}/x`).some((one) => one !== "" && isNew(one))) return "known";
+    if (marks(folder).some(isNew)) {
+      const standing = judgedPaths(root, { path: folder, kind: "directory", identity: "" });
+      judge(standing.filter((path) => !arriving.has(path)));
+      return "known";
+    }
+    return isOlder(root, folder, begin) ? "known" : "judge";
+  };
+  for (const { path, lies } of candidates)
+    for (const folder of foldersAbove(path)) {
+      const known = seen.get(folder) ?? state(folder);
+      seen.set(folder, known);
+      if (known === "judge") judge([path, ...entriesBelow(lies).map((inside) => below(path, inside))]);
+    }
+  return [...found].sort().slice(0, MOST_TOLD);
+}
+
+/** The names by which git knows a git directory. */
+const GIT_MARKS = ["HEAD", "objects", "refs", "commondir"];
+
+function foldersAbove(path: string): string[] {
+  const parts = path.split("/");
+  return parts.map((_, i) => parts.slice(0, i).join("/"));
+}
+
+/** Whether a folder was a git directory before a moment. Git changes what is in folders, and replaces files. */
+function isOlder(root: string, folder: string, moment: bigint): boolean {
+  return GIT_MARKS.every((name) => {
+    const stats = lstatSync(absolute(root, below(folder, name)), { bigint: true, throwIfNoEntry: false });
+    if (stats === undefined) return true;
+    const since = stats.isDirectory() ? stats.birthtimeNs : stats.ctimeNs;
+    return since > 0n && since < moment;
+  });
+}
+
 function judgedPaths(root: string, { path: place, kind }: GitPlace): string[] {
   const own = isGitName(place.slice(place.lastIndexOf("/") + 1)) ? [place] : [];
   if (kind !== "directory") return own;
-  const found = own;
-  const pending = [place];
-  let seen = 0;
-  for (const folder of pending)
-    for (const { name, isFolder } of entriesIn(absolute(root, folder))) {
-      if (++seen > MOST_ENTRIES) return found;
-      const path = below(folder, name);
-      if (mayMatterToGit(path)) found.push(path);
+  const inside = entriesBelow(absolute(root, place)).map((path) => below(place, path));
+  return [...own, ...inside.filter(mayMatterToGit)];
+}
+
+/** The paths below a folder, those of objects aside; none where it is no folder. */
+function entriesBelow(folder: string): string[] {
+  const found: string[] = [];
+  const pending = [""];
+  for (const above of pending)
+    for (const { name, isFolder } of entriesIn(absolute(folder, above))) {
+      if (found.length >= MOST_ENTRIES) return found;
+      const path = below(above, name);
+      found.push(path);
       if (isFolder && name !== "objects") pending.push(path);
     }
   return found;

@@ -24,6 +24,7 @@ import {
   sameBody,
   sameUntouched,
 } from "./entry-identity.ts";
+import { findUnjudgedTogether } from "./git-places.ts";
 import { findHeldFiles, lateWriters, readKeptEntries, whoTouchedSince } from "./held-files.ts";
 import {
   addRepairMark,
@@ -491,6 +492,8 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
   const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
   if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
+  const unjudged = findUnjudged({ folder, plan, direction, turns }, workspace);
+  if (unjudged.length > 0) return { status: "conflict", conflicts: unjudged };
   const active = new Set(turns.map(({ op }) => op.n));
   const around = readFoldersAround(plan, turns);
   const standing = readStandingFolders(plan, turns, around);
@@ -553,6 +556,26 @@ function cutOff(
 ): SwapOutcome {
   const at = relative(workspace, path ?? folder.path);
   return { status: "conflict", conflicts: [...why, { path: at, reason: "interrupted", by: folder.id }] };
+}
+
+/** Files that a swap would make live for git: `force` is no leave for them. */
+function findUnjudged(
+  { folder, plan, direction, turns }: Pick<Swap, "folder" | "plan" | "direction" | "turns">,
+  workspace: string,
+): Conflict[] {
+  return plan.roots.flatMap((root, index) => {
+    const own = turns.filter(({ op }) => op.root === index);
+    const coming = own.flatMap(({ op, goes, comes }) => {
+      if (comes === null) return [];
+      const lies = staysInPlace(op) ? `${root}/${op.path}` : inSlot(folder, op, direction);
+      return [{ path: op.path, isNew: goes === null, lies }];
+    });
+    const going = own.flatMap(({ op, comes }) => (comes === null ? [op.path] : []));
+    return findUnjudgedTogether({ root, coming, going, begin: BigInt(plan.stamp) }).map((path) => ({
+      path: relative(workspace, `${root}/${path}`),
+      reason: "unjudged" as const,
+    }));
+  });
 }
 
 /** Entries that still cannot be put back stay noted in the intent, for a repair. */
