@@ -36,7 +36,7 @@ async function join(server: Server) {
     out += String(data);
   });
   child.stderr?.resume();
-  await until(() => out.includes("\n"), 20_000);
+  await until(() => out.includes("\n"));
   closing.push(() => void child.kill("SIGKILL"));
   return { ...(JSON.parse(out) as { url: string; login: string }), kill: () => child.kill("SIGKILL") };
 }

@@ -18,8 +18,7 @@ afterAll(async () => {
   telegram.stop();
   await cli.remove();
 });
-const shown = (part: string) =>
-  until(() => telegram.messages.find(({ text }) => text.includes(part)), 30_000);
+const shown = (part: string) => until(() => telegram.messages.find(({ text }) => text.includes(part)));
 
 test("a stranger is given a code, is let in, changes a file, and takes it back by the button", async () => {
   telegram.post(saying(1, "hello"));
@@ -35,6 +34,6 @@ test("a stranger is given a code, is let in, changes a file, and takes it back b
   telegram.post(pressing(3, String(undo?.callback_data), applied.id));
   await shown("Taken back");
   expect(cli.read("a.txt")).toBe("old\n");
-  const redo = await until(() => applied.keyboard.flat().find(({ text }) => text === "Redo"), 10_000);
+  const redo = await until(() => applied.keyboard.flat().find(({ text }) => text === "Redo"));
   expect(redo.callback_data).toMatch(/^\/redo /);
 }, 300_000);

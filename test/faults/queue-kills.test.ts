@@ -25,7 +25,7 @@ async function suffer(server: Server, settled: () => Promise<void>): Promise<voi
       out += String(data);
     });
     child.stderr?.resume();
-    await until(() => out.includes("\n"), 30_000);
+    await until(() => out.includes("\n"));
     return { url: (JSON.parse(out) as { url: string }).url, child };
   };
   const processes = await Promise.all(Array.from({ length: PROCESSES }, start));

@@ -89,7 +89,7 @@ describe.if(hasNamespaces() && requirePart("postgres"))("machines in namespaces"
     expect(first.child.exitCode).toBeNull();
     copyFileSync(join(a.cli.home, "machine-id"), join(copy.cli.home, "machine-id"));
     const second = await copy.start();
-    await until(() => second.child.exitCode !== null, 30_000);
+    await until(() => second.child.exitCode !== null);
     expect(second.child.exitCode).toBe(3);
     expect(second.said.err + second.said.out).toContain("machine id");
     // Ended without a word, the first is taken for dead, and its place may be taken.

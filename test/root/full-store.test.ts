@@ -70,7 +70,7 @@ describe.if(process.getuid?.() === 0)("a full disk under SQLite", () => {
       status: 503,
       said: { checks: expect.arrayContaining([expect.objectContaining({ name: "store", ok: false })]) },
     });
-    await until(() => server.errors().split("database or disk is full").length > 2, 30_000);
+    await until(() => server.errors().split("database or disk is full").length > 2);
     expect(server.errors()).not.toContain("cannot rollback");
     rmSync(filler);
     // Whether its answer, or that there was no room for it: it is told once there is.

@@ -74,7 +74,7 @@ export function createEditor(script: readonly ScriptEntry[], config = "") {
       of("agent_message_chunk")
         .map(({ content }) => (content.type === "text" ? content.text : ""))
         .join(""),
-    until: <T>(look: () => T | undefined) => until(look, 30_000),
+    until: <T>(look: () => T | undefined) => until(look),
     async remove() {
       for (const end of ends) end();
       await cli.remove();

@@ -61,7 +61,7 @@ export function createMcp() {
       const server = spawnServer(args);
       const messages = linesOf(server);
       const write = (bytes: string | Uint8Array) => void server.stdin.write(bytes);
-      const next = (fits: (message: Message) => boolean) => until(() => messages.find(fits), 20_000);
+      const next = (fits: (message: Message) => boolean) => until(() => messages.find(fits));
       write(`${JSON.stringify(INITIALIZE)}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n`);
       await next(({ id }) => id === INITIALIZE.id);
       const ended = new Promise<number | null>((resolve) => server.once("close", resolve));
@@ -71,7 +71,7 @@ export function createMcp() {
       const server = spawnServer(["--http", "0", ...args]);
       let said = "";
       server.stderr.on("data", (data) => (said += data));
-      const url = await until(() => /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)?.[0], 20_000);
+      const url = await until(() => /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)?.[0]);
       return {
         server,
         url,

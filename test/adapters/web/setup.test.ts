@@ -40,7 +40,7 @@ async function serve(env: Readonly<Record<string, string>>): Promise<string> {
   child.stdout?.on("data", (data) => {
     out += String(data);
   });
-  await until(() => out.includes("\n"), 20_000);
+  await until(() => out.includes("\n"));
   return (JSON.parse(out) as { login: string }).login;
 }
 

@@ -54,7 +54,7 @@ test("without a signature, or with a length that is too large, nothing of a body
   const length = "Content-Length: 9500000";
   const unsigned = strangers(40, 9_000_000, [length]);
   const long = strangers(40, 9_000_000, [length, "x-line-signature: AAAA"]);
-  await until(() => unsigned.answers.length === 40 && long.answers.length === 40, 30_000);
+  await until(() => unsigned.answers.length === 40 && long.answers.length === 40);
   expect([new Set(unsigned.answers), new Set(long.answers)]).toEqual([new Set(["401"]), new Set(["413"])]);
   expect(residentBytes() - before).toBeLessThan(150 * 1024 ** 2);
   unsigned.end();
@@ -65,7 +65,7 @@ test("without a signature, or with a length that is too large, nothing of a body
 test("bodies under a false signature share one budget, and give it back", async () => {
   const before = residentBytes();
   const many = strangers(200, 900_000, ["Content-Length: 1000000", "x-line-signature: AAAA"]);
-  await until(() => many.answers.length > 150, 30_000);
+  await until(() => many.answers.length > 150);
   expect(new Set(many.answers)).toEqual(new Set(["503"]));
   expect(residentBytes() - before).toBeLessThan(150 * 1024 ** 2);
   many.end();
@@ -170,7 +170,7 @@ test("whoever has a token fills no memory with bodies that never end", async () 
   const before = residentBytes();
   const length = ["Content-Length: 9900000", "Authorization: Bearer of-somebody-or-nobody"];
   const many = strangers(200, 9_800_000, length, "/api/messages");
-  await until(() => many.answers.length > 190, 30_000);
+  await until(() => many.answers.length > 190);
   expect(new Set(many.answers)).toEqual(new Set(["503"]));
   expect(residentBytes() - before).toBeLessThan(200 * 1024 ** 2);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -182,7 +182,7 @@ test("three thousand strangers with a megabyte each are turned away within the s
   const peaks: number[] = [];
   for (let round = 0; round < 6; round += 1) {
     const many = strangers(500, 300_000, ["Content-Length: 1000000", "x-line-signature: AAAA"]);
-    await until(() => many.answers.length > 450, 30_000);
+    await until(() => many.answers.length > 450);
     peaks.push(residentBytes() - before);
     many.end();
   }

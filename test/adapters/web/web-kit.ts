@@ -45,7 +45,7 @@ export async function createServer(options: ServeOptions = {}) {
     child.stderr?.on("data", (data) => {
       running.err += String(data);
     });
-    await until(() => out.includes("\n") || child.exitCode !== null, 60_000);
+    await until(() => out.includes("\n") || child.exitCode !== null);
     if (!out.includes("\n")) throw new Error(`serve ended: ${running.err}`);
     return JSON.parse(out) as { url: string; login: string; demo: boolean };
   }

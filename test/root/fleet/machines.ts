@@ -57,7 +57,7 @@ export async function openMachine(closing: Close[], options: MachineOptions): Pr
   const flags = ["--net", "--pid", "--fork", "--mount-proc", "--kill-child"];
   const holder = spawn("unshare", [...flags, "sleep", "100000"], { stdio: "ignore" });
   closing.push(() => void holder.kill("SIGKILL"));
-  const inside = await until(() => childrenOf(String(holder.pid))[0], 10_000);
+  const inside = await until(() => childrenOf(String(holder.pid))[0]);
   const enter = ["-t", inside, "-n", "-p", "-m"];
   const base = {
     PATH: process.env.PATH ?? "",
@@ -98,7 +98,7 @@ export async function openMachine(closing: Close[], options: MachineOptions): Pr
       child.stderr?.on("data", (data) => {
         said.err += String(data);
       });
-      await until(() => said.out.includes("\n") || child.exitCode !== null, 60_000);
+      await until(() => said.out.includes("\n") || child.exitCode !== null);
       return { child, said };
     },
   };
