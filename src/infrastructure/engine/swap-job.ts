@@ -1,31 +1,22 @@
 import { renameSync } from "node:fs";
 import { join, relative } from "node:path";
-import type {
-  JobState,
-  RepairedJob,
-  SwapOutcome,
-  UntouchedPath,
-} from "../../application/ports/jobs-transaction.ts";
+import type { JobState, RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
 import type { KeptAside } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { lstatEntry } from "../platform/entry-stats.ts";
 import { collectGarbage, createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
-import { hashAt, isIndexFile } from "./compare-entries.ts";
+import { checkSwap, isOutOfReach } from "./check-swap.ts";
 import {
   type Anchors,
   createAnchors,
   type Identity,
   identify,
   identifyAt,
-  inFolder,
-  inParent,
   isAbsence,
-  sameBody,
   sameUntouched,
 } from "./entry-identity.ts";
 import { findUnjudgedTogether } from "./git-places.ts";
-import { findHeldFiles, lateWriters, readKeptEntries, whoTouchedSince } from "./held-files.ts";
+import { lateWriters, readKeptEntries } from "./held-files.ts";
 import {
   addRepairMark,
   clearIntent,
@@ -60,10 +51,8 @@ import { findUnrestored, moveAside, toKeptAside } from "./kept-aside.ts";
 import {
   addFolderTouches,
   createOwnTouches,
-  type OwnTouches,
   readFoldersAround,
   readStandingFolders,
-  type Touched,
   withoutPlanned,
 } from "./own-touches.ts";
 import {
@@ -88,259 +77,6 @@ import {
   staysInPlace,
 } from "./swap.ts";
 import { createFolderHandles, createSwapPlaces, type FoundPlace, SwapFailure } from "./swap-places.ts";
-
-interface CheckRequest {
-  readonly folder: JobFolder;
-  readonly plan: Plan;
-  readonly workspace: string;
-  readonly direction: Direction;
-  /** The result of the last swap; null before the first. */
-  readonly stands: SwapRecord | null;
-  readonly own: OwnTouches;
-}
-
-interface SwapCheck {
-  readonly conflicts: readonly Conflict[];
-  /** The steps to do, with the entry found at each path and in each slot. */
-  readonly turns: readonly SwapStep[];
-  readonly left: readonly UntouchedPath[];
-  /** Paths whose other side was recorded, and is not in its slot any more. */
-  readonly gone: readonly string[];
-}
-
-/** Looks at every path of a plan before anything is moved. */
-async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
-  const { folder, plan, workspace, direction, stands } = request;
-  const shown = (op: Op) => shownPath(plan, op, workspace);
-  const conflicts: Conflict[] = [];
-  const turns: SwapStep[] = [];
-  const left: UntouchedPath[] = [];
-  const gone: string[] = [];
-  const anchors = createAnchors();
-  const breath = createBreath();
-  const parents = createKnownParents();
-  // Once a job is in effect, only what it put there tells whether the user has gone on from it.
-  const exchanged = stands === null ? exchangedFolders(plan, workspace) : null;
-  conflicts.push(...(exchanged?.conflicts ?? []));
-  const sweep = createSweep();
-  for (const op of plan.ops) {
-    sweep();
-    if (exchanged?.covers(op)) continue;
-    if (breath.isDue()) {
-      anchors.close();
-      parents.forget();
-      await breath.take();
-    }
-    const recorded = recordedStep(op, direction, stands);
-    const seen = lookAtOp(request, recorded, anchors, parents);
-    // An entry that is as recorded is kept once: a job may have a hundred thousand.
-    const turn = {
-      op,
-      goes: sameUntouched(seen.current, recorded.goes) ? recorded.goes : seen.current,
-      comes: comesFor(folder, recorded, direction),
-    };
-    if (stands === null && hasLostSide(turn)) {
-      conflicts.push({ path: shown(op), reason: "changed" });
-      continue;
-    }
-    if (turn.comes === null && recorded.comes !== null && op.area !== "object") {
-      gone.push(shown(op));
-      continue;
-    }
-    if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
-    if (seen.reason === null) turns.push(turn);
-    else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
-    else if (op.area !== "object") {
-      conflicts.push({ path: shown(op), reason: seen.reason });
-      if (canBeForced(turn, seen.reason)) turns.push(turn);
-    }
-  }
-  anchors.close();
-  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left, gone };
-}
-
-/** The current entry is unknown, so that force does not help. */
-function isOutOfReach(reason: Conflict["reason"] | null): boolean {
-  return reason === "parent-missing" || reason === "no-access";
-}
-
-function canBeForced({ op, goes }: SwapStep, reason: Conflict["reason"]): boolean {
-  if (isOutOfReach(reason)) return false;
-  return !staysInPlace(op) || goes?.kind === op.a?.kind;
-}
-
-function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): Identity | null {
-  if (staysInPlace(recorded.op)) return recorded.comes;
-  const found = identifyAt(inSlot(folder, recorded.op, direction));
-  return sameUntouched(found, recorded.comes) ? recorded.comes : found;
-}
-
-/** What the job put there went with a folder of the user's when an earlier commit was taken back. */
-function hasLostSide({ op, comes }: SwapStep): boolean {
-  return op.b !== null && comes === null && op.area !== "object" && !staysInPlace(op);
-}
-
-/** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
-function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Direction): boolean {
-  if (staysInPlace(op)) return true;
-  const incoming = direction === "forward" ? op.b : op.a;
-  if (incoming !== null) return comes !== null;
-  if (op.area === "object" && direction === "back") return false;
-  return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
-}
-
-interface SeenEntry {
-  readonly current: Identity | null;
-  readonly reason: Conflict["reason"] | null;
-}
-
-function lookAtOp(
-  request: CheckRequest,
-  { op, goes: expected, comes }: SwapStep,
-  anchors: Anchors,
-  parents: KnownParents,
-): SeenEntry {
-  const root = rootOf(request.plan, op);
-  let current: Identity | null = null;
-  try {
-    current = parents.lacks(root, op.path) ? null : identify(root, op.path, anchors);
-    if (current === null && comes !== null && !parentsAreFolders(request, op, parents))
-      return { current, reason: "parent-missing" };
-  } catch (error) {
-    return {
-      current,
-      reason: (error as { code?: string }).code === "EACCES" ? "no-access" : "parent-missing",
-    };
-  }
-  try {
-    return { current, reason: differenceReason(request, op, current, expected) };
-  } catch (error) {
-    // It went, or its folder was exchanged, while it was being looked at.
-    if (typeof (error as { code?: unknown }).code !== "string") throw error;
-    return { current, reason: "changed" };
-  }
-}
-
-/**
- * The difference between the entry at a path and the expected one; null when it is that one, or has the same
- * content.
- */
-function differenceReason(
-  request: CheckRequest,
-  op: Op,
-  current: Identity | null,
-  expected: Identity | null,
-): Conflict["reason"] | null {
-  const { plan, direction, own, stands } = request;
-  const root = rootOf(plan, op);
-  if (current === null || expected === null) {
-    if (current === expected) return null;
-    return current === null ? "missing" : "exists";
-  }
-  if (expected.kind === "directory" && current.kind === "directory")
-    return folderReason(request, op, current, expected);
-  if (sameUntouched(current, expected)) return null;
-  // A mode given in place would reach the other name that somebody made since.
-  if (op.inPlace === true && stands === null && hasOtherNames(root, op.path)) return "changed";
-  if (sameBody(current, expected) && own.isOurs(current, 0n)) return null;
-  if (current.kind !== expected.kind || op.area === "object") return "changed";
-  const hash = direction === "forward" ? op.aHash : op.bHash;
-  const isIndex = isIndexFile(op.path, op.area);
-  if (hash === undefined || (!isIndex && (current.mode !== expected.mode || current.size !== expected.size)))
-    return "changed";
-  const said = inParent(root, op.path, (parent, name) => hashAt(`${parent}/${name}`, current, isIndex));
-  return said === hash ? null : "changed";
-}
-
-function hasOtherNames(root: string, path: string): boolean {
-  return inParent(root, path, (parent, name) => (lstatEntry(`${parent}/${name}`)?.nlink ?? 0) > 1);
-}
-
-/** A folder that goes with all it holds must be quiet; one that the job made gives back only what the job put in. */
-function folderReason(
-  { plan, stands, own }: CheckRequest,
-  op: Op,
-  current: Identity,
-  expected: Identity,
-): Conflict["reason"] | null {
-  if (keepsFolder(op)) return current.mode === expected.mode ? null : "changed";
-  if (op.a === null) return null;
-  const root = rootOf(plan, op);
-  const since = BigInt(stands?.stamp ?? plan.stamp);
-  const isOurs = (entry: Touched) => own.isOurs(entry, since);
-  const isNoisy = BigInt(current.ctime) >= since;
-  if (isNoisy && !(isOurs(current) && current.ino === expected.ino && current.mode === expected.mode))
-    return "changed";
-  const who = inFolder(root, op.path, (self) => whoTouchedSince(self, since, isOurs));
-  if (who === "somebody") return "changed";
-  return (isNoisy || who === "we") && own.leftOther(join(root, op.path)) ? "changed" : null;
-}
-
-/** The findings about the last folder: neighbours in a plan mostly share it. */
-interface KnownParents {
-  /** Whether nothing stands where the folder of a path would be, and so not at the path. */
-  lacks(root: string, path: string): boolean;
-  /** The folder of which it is known that all above it are folders. */
-  folder: { readonly root: number; readonly path: string } | null;
-  forget(): void;
-}
-
-function createKnownParents(): KnownParents {
-  let last: { readonly folder: string; readonly isMissing: boolean } | null = null;
-  return {
-    folder: null,
-    lacks(root, path) {
-      const slash = path.lastIndexOf("/");
-      if (slash < 0) return false;
-      const folder = `${root}/${path.slice(0, slash)}`;
-      if (last?.folder !== folder) last = { folder, isMissing: isMissing(folder) };
-      return last.isMissing;
-    },
-    forget() {
-      last = null;
-      this.folder = null;
-    },
-  };
-}
-
-function isMissing(path: string): boolean {
-  try {
-    return lstatEntry(path) === undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */
-function parentsAreFolders(request: CheckRequest, { root, path }: Op, known: KnownParents): boolean {
-  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
-  if (known.folder?.root === root && known.folder.path === folder) return true;
-  if (!areFolders(request, root, path)) return false;
-  known.folder = { root, path: folder };
-  return true;
-}
-
-function areFolders({ plan, direction }: CheckRequest, root: number, path: string): boolean {
-  const parts = path.split("/");
-  for (let i = 1; i < parts.length; i++) {
-    const prefix = parts.slice(0, i).join("/");
-    try {
-      const found = inParent(plan.roots[root] as string, prefix, (parent, name) =>
-        identifyAt(`${parent}/${name}`),
-      );
-      if (found === null) return true;
-      if (found.kind !== "directory") return becomesFolder(plan, root, prefix, direction);
-    } catch (error) {
-      return !isAbsence(error);
-    }
-  }
-  return true;
-}
-
-function becomesFolder(plan: Plan, root: number, path: string, direction: Direction): boolean {
-  const op = plan.ops.find((each) => each.root === root && each.path === path);
-  return (direction === "forward" ? op?.b : op?.a)?.kind === "directory";
-}
 
 /** A swap that was cut off, as its intent and the record of the job tell it. */
 function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
