@@ -157,17 +157,17 @@ export const workTexts: typeof englishWorkTexts = {
   previewsHint: (count) =>
     `プレビュー ${count} 件が未適用です。適用するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
   undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
-  parentNoFolder: (path) => `${path}（上のフォルダーがないか、リンクやファイルになっています）`,
+  parentNoFolder: (path) => `${path}（上のフォルダがないか、リンクやファイルになっています）`,
   recordDamaged: (jobId, file) =>
     `${jobId} の記録が壊れているため、取り消しも再適用もできません: ${file}\nほかのジョブには影響ありません。復元できるものを復元するには: picoclaw doctor --repair`,
   recordLost: (jobId, file) =>
-    `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダーに残っています。ほかのジョブには影響ありません。`,
+    `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダに残っています。ほかのジョブには影響ありません。`,
   recordMended: (jobId, file) =>
     `${jobId} の壊れた記録を復元しました。壊れたファイルは残してあります: ${file}.damaged`,
   undoDataGone: (action, jobId, list) =>
     `${jobId} の次のファイルの${action === "undo" ? "取り消しデータ" : "データ"}がもうないため、何も変更しませんでした:${paths(list)}`,
   repairImpossible: (jobId, file) =>
-    `${jobId} は途中で中断していて、記録が壊れているため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダーにあります。ほかのジョブは再び適用や取り消しができます。`,
+    `${jobId} は途中で中断していて、記録が壊れているため完了できません: ${file}\nファイルは今のまま残り、移動したものはその記録の隣の \`slots\` フォルダにあります。ほかのジョブは再び適用や取り消しができます。`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
   notAPreview: (jobId) => `${jobId} はプレビューではないため、適用や破棄はできません。`,
   stillAPreview: (jobId, at) =>
@@ -212,8 +212,8 @@ export const workTexts: typeof englishWorkTexts = {
   jobInterrupted: (jobId, direction) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断しています。次に変更を行うコマンドが修復します。すぐに修復するには: picoclaw doctor --repair`,
   keptAside: (jobId, { folder, paths: list }) =>
-    `ジョブ ${jobId} を元に戻しましたが、フォルダーがなくなったか別のものがあるため、次のものは元の場所に戻せませんでした:${paths(list)}\n` +
-    `戻せなかったものは次の場所に保管してあり、PicoClaw が削除することはありません: ${folder}\nフォルダーを移動した場合、移動先にはジョブが書き込んだ内容が残っています。`,
+    `ジョブ ${jobId} を元に戻しましたが、フォルダがなくなったか別のものがあるため、次のものは元の場所に戻せませんでした:${paths(list)}\n` +
+    `戻せなかったものは次の場所に保管してあり、PicoClaw が削除することはありません: ${folder}\nフォルダを移動した場合、移動先にはジョブが書き込んだ内容が残っています。`,
   jobRepaired: ({ jobId, direction, outcome, paths: left, aside }) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断し、その後${outcome === "finished" ? "完了しました" : "元の状態に戻しました"}。` +
     (left.length === 0 ? "" : `中断の後に変更されたため、次のファイルはそのまま残しました:${paths(left)}`) +
