@@ -4,6 +4,7 @@ import {
   endOf,
   isAlias,
   type LineRange,
+  linesOf,
   termsIn,
 } from "../../domain/coder/file-excerpts.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
@@ -97,7 +98,7 @@ interface Source {
 }
 
 function readSource({ path, text }: SourceText): Source {
-  const lines = text.split("\n");
+  const lines = linesOf(text);
   return { path, lines, definitions: definitionsOf(lines, path) };
 }
 

@@ -268,10 +268,12 @@ function createExcerptBudget(lines: readonly string[], limit: number) {
   };
   return {
     has: (line: number) => shown.has(line),
-    /** Takes the range, or what fits of it around `line`. False when not even that fits. */
-    take(range: LineRange, line: number = range.from): boolean {
+    /** Takes the range, or what fits of it around `line`. False when not even that fits. A range may go past the last line. */
+    take(asked: LineRange, line: number = asked.from): boolean {
+      const range = { from: Math.max(1, asked.from), to: Math.min(asked.to, lines.length) };
       if (cost(range) <= left) return mark(range);
-      let near: LineRange = { from: line, to: line };
+      const within = Math.min(Math.max(line, range.from), range.to);
+      let near: LineRange = { from: within, to: within };
       if (cost(near) > left) return false;
       for (;;) {
         const wider: LineRange = {
@@ -372,7 +374,8 @@ function showRanges(path: string, lines: readonly string[], ranges: readonly Lin
   return rest === "" ? element : `${element}\n${rest}`;
 }
 
-function linesOf(text: string): string[] {
+/** Without the empty one after the last newline. */
+export function linesOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines;

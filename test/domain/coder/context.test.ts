@@ -13,6 +13,22 @@ import {
 import { type FileKind, fileKind } from "../../../src/domain/coder/rank-files.ts";
 import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
 
+test("ranges and lines beyond the end of a file are cut, whatever asks for them", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 60 }),
+      fc.array(fc.tuple(fc.integer({ min: -3, max: 80 }), fc.nat(30)), { maxLength: 5 }),
+      fc.array(fc.integer({ min: 1, max: 80 }), { maxLength: 5 }),
+      fc.integer({ min: 0, max: 3_000 }),
+      (lines, asked, focus, limit) => {
+        const also = asked.map(([from, length]) => ({ from, to: from + length }));
+        const shown = chooseExcerpts("a.ts", lines, { terms: [], limit, also, focus });
+        for (const { from, to } of shown) expect([from >= 1, to <= lines.length]).toEqual([true, true]);
+      },
+    ),
+  );
+});
+
 test("a long function whose description holds the name is shown with its code", () => {
   const lines = [
     "def update(a):",
