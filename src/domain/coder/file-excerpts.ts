@@ -55,9 +55,12 @@ export function definitionsOf(lines: readonly string[], path: string): Definitio
   return found;
 }
 
-/** `export const copy = _copy.copy`: the name is only handed on, what it does stands elsewhere. */
+/** `export const copy = _copy.copy`, `const copy = require("./copy")`: the name is only handed on, what it does stands elsewhere. */
 export function isAlias(line: string): boolean {
-  return /=\s*[\w$.]+\s*;?\s*$/.test(line) && !/=>|\bfunction\b/.test(line);
+  return (
+    /=\s*(?:(?:require|await\s+import)\s*\([^()]*\)\s*(?:\.[\w$.]+)?|[\w$.]+)\s*;?\s*$/.test(line) &&
+    !/=>|\bfunction\b/.test(line)
+  );
 }
 
 /** Columns before the first character; a blank line is deeper than any. */

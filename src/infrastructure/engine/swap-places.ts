@@ -138,9 +138,9 @@ export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
     if (ino === undefined) return openFolder(root, folder);
     const there = openIf(root, folder, ino);
     if (there !== null) return there;
-    if (!seeks) throw new SwapFailure(path);
     // A folder of the job that lies in its slot is nowhere else.
     const isInSlot = made !== undefined && lies(request.folder, made);
+    if (!seeks && !isInSlot) throw new SwapFailure(path);
     const found = isInSlot ? null : seek(ino);
     if (found === null) throw Object.assign(new Error(`ENOENT: the folder is gone: ${path}`), GONE);
     return found;

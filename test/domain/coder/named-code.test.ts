@@ -61,6 +61,23 @@ const ONE = BEFORE.replace("base + input", "join(base, input)");
 
 describe("a change that leaves named code alone", () => {
   test("is told by its name", () => expect(untouched(ONE)).toEqual(["withoutBase"]));
+  test.each([
+    'const withoutBase = require("./url").withoutBase',
+    "const withoutBase = require('./url');",
+    'const withoutBase = await import("./url.js");',
+    "export const withoutBase = url.withoutBase",
+  ])("although others hand it on: %s", (line) => {
+    const touched = readTouchedCode([{ path: "src/url.js", before: BEFORE, after: ONE }]);
+    const sources = [
+      { path: "src/url.js", text: ONE },
+      {
+        path: "src/other.js",
+        text: `${line}
+`,
+      },
+    ];
+    expect(findUntouchedNames(named, touched, { paths: [], sources })).toEqual(["withoutBase"]);
+  });
   test("not where it changes its body as well", () =>
     expect(untouched(ONE.replace("trim(input, base)", "trim(input, base, true)"))).toEqual([]));
   test("not where it changes what that calls", () =>
