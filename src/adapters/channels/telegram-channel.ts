@@ -588,7 +588,7 @@ export async function pollTelegram(
       return updates;
     } catch (error) {
       if (signal.aborted) return null;
-      // Somebody may have set one since.
+      // Another program may have set a webhook since.
       if (error instanceof GrammyError && error.error_code === 409) webhookGone = false;
       const trouble = toPollTrouble(error, texts());
       onPolled(trouble);

@@ -138,7 +138,7 @@ interface LoopState {
   readonly answers: string[];
   /** Code of the message that it left alone. */
   untouched: readonly string[];
-  /** It was asked about that. */
+  /** The coder was asked about the untouched code. */
   hasAskedUntouched: boolean;
   /** Its words that it changed something, without a patch, which it was asked about; null where there are none. */
   doubted: string | null;

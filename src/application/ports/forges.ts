@@ -378,7 +378,7 @@ export interface IntakeEvent {
 
 export type IntakeOutcome =
   | { readonly did: "nothing"; readonly why: string }
-  /** It is stored, and acted on soon. */
+  /** The delivery is stored, and acted on soon. */
   | { readonly did: "kept" }
   /** The forge did not answer; the same event may be delivered again. */
   | { readonly did: "failed"; readonly why: string }

@@ -2,7 +2,7 @@ import { isTestPath } from "./find-checks.ts";
 import type { NewTests } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 
-/** What becomes of these tests over the old code; null where it does not say. */
+/** The results of new tests over the old code; null where its run does not name them. */
 export function countProofs(names: readonly string[], old: readonly CheckResult[]): NewTests | null {
   if (old.some(({ kind, state, results }) => kind === "test" && state === "green" && results === null))
     return null;

@@ -12,7 +12,7 @@ export interface StoreTrouble {
   readonly older: boolean;
   /** The server is there, and does not show the certificate that was asked for. */
   readonly distrusted: boolean;
-  /** It is there, and takes no writes: a standby, or kept from being written. */
+  /** The store is there, and takes no writes: a standby, or kept from being written. */
   readonly readOnly: boolean;
 }
 

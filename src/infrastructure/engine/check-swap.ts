@@ -119,7 +119,7 @@ function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): 
   return sameUntouched(found, recorded.comes) ? recorded.comes : found;
 }
 
-/** What the job put there went with a folder of the user's when an earlier commit was taken back. */
+/** The job's own entry went with a folder of the user's when an earlier commit was taken back. */
 function hasLostSide({ op, comes }: SwapStep): boolean {
   return op.b !== null && comes === null && op.area !== "object" && !staysInPlace(op);
 }
@@ -159,7 +159,7 @@ function lookAtOp(
   try {
     return { current, reason: differenceReason(request, op, current, expected) };
   } catch (error) {
-    // It went, or its folder was exchanged, while it was being looked at.
+    // The entry went, or its folder was exchanged, while it was being looked at.
     if (typeof (error as { code?: unknown }).code !== "string") throw error;
     return { current, reason: "changed" };
   }

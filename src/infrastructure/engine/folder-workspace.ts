@@ -215,7 +215,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     running.end(jobId);
   }
 
-  /** What a job holds whose state cannot be read may be the only copy of somebody's file. */
+  /** A job whose state cannot be read is kept: it may hold the only copy of a file. */
   function stateOrDamage(folder: JobFolder): JobState | "damaged" | undefined {
     const read = ifSound(() => ({ state: readState(folder)?.state }));
     return read === null ? "damaged" : read.state;

@@ -63,7 +63,7 @@ export function createGitWatch(root: string): () => readonly string[] {
   return () => {
     const fresh = findGitPlaces(root).filter(({ identity }) => !known.has(identity));
     const paths = fresh.flatMap((place) => judgedPaths(root, place));
-    return fresh.length === 0 ? [] : judgeNewGitFiles(liveSides(root), paths).slice(0, MOST_TOLD);
+    return fresh.length === 0 ? [] : judgeNewGitFiles(sidesOfNew((path) => absolute(root, path)), paths).slice(0, MOST_TOLD);
   };
 }
 
@@ -85,7 +85,7 @@ export interface ComingEntries {
 }
 
 /**
- * What a swap would make live in a git directory although no job may: an undo, a redo or a preview brings files together
+ * Files that a swap would make live in a git directory although no job may: an undo, a redo or a preview brings files together
  * that were judged apart from each other. Folders with git's own name are always judged as git's, and need no second look.
  */
 export function findUnjudgedTogether({ root, coming, going, begin }: ComingEntries): string[] {
@@ -101,18 +101,7 @@ export function findUnjudgedTogether({ root, coming, going, begin }: ComingEntri
     if (above !== undefined) return `${arriving.get(above)?.lies}${path.slice(above.length)}`;
     return gone.has(path) ? null : absolute(root, path);
   };
-  const sides: BeforeAndAfter = {
-    repository: null,
-    original: () => null,
-    look(path, when) {
-      const lies = when === "before" ? null : place(path);
-      return lies === null ? null : lookAt(lies);
-    },
-    current(path) {
-      const lies = place(path);
-      return lies === null ? null : readPlain(lies);
-    },
-  };
+  const sides = sidesOfNew(place);
   const marks = (folder: string) => GIT_MARKS.map((name) => below(folder, name));
   const isNew = (path: string) => arriving.get(path)?.isNew === true;
   const found = new Set<string>();
@@ -123,7 +112,7 @@ export function findUnjudgedTogether({ root, coming, going, begin }: ComingEntri
   const state = (folder: string): "judge" | "known" => {
     const names = new Set(GIT_MARKS.filter((name) => sides.look(below(folder, name), "after") !== null));
     if (!isGitDirectory(names)) return "known";
-    // It comes with all that it holds, which stood in it before or was judged with it.
+    // Such a folder comes with all that it holds, which stood in it before or was judged with it.
     if (foldersAbove(`${folder}/x`).some((one) => one !== "" && isNew(one))) return "known";
     if (marks(folder).some(isNew)) {
       const standing = judgedPaths(root, { path: folder, kind: "directory", identity: "" });
@@ -180,13 +169,19 @@ function entriesBelow(folder: string): string[] {
   return found;
 }
 
-/** A folder of which nothing was there before. */
-function liveSides(root: string): BeforeAndAfter {
+/** Files of which none was there before; `place` tells where the one of a path lies, null where there is none. */
+function sidesOfNew(place: (path: string) => string | null): BeforeAndAfter {
   return {
     repository: null,
     original: () => null,
-    look: (path, when) => (when === "before" ? null : lookAt(absolute(root, path))),
-    current: (path) => readPlain(absolute(root, path)),
+    look(path, when) {
+      const lies = when === "before" ? null : place(path);
+      return lies === null ? null : lookAt(lies);
+    },
+    current(path) {
+      const lies = place(path);
+      return lies === null ? null : readPlain(lies);
+    },
   };
 }
 

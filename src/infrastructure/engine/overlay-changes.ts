@@ -46,7 +46,7 @@ export interface SeenFile {
   readonly attributes?: readonly string[] | null;
 }
 
-/** What stood at a path: a folder, a file that had not been touched since the view was opened, something else or nothing. */
+/** The entry that stood at a path: a folder, a file that had not been touched since the view was opened, another one or none. */
 interface SeenEntry {
   readonly existed: boolean;
   readonly folder: FolderBase | undefined;

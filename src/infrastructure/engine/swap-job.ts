@@ -348,7 +348,7 @@ async function rollBackSwap(
   }
 }
 
-/** What somebody changes while a swap is taken back is looked at again so often. */
+/** Paths that the user changes while a swap is taken back are looked at again so often. */
 const TAKE_BACK_ATTEMPTS = 3;
 
 /**
@@ -540,7 +540,7 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     conflicts: [conflict],
     left: [],
   });
-  // Nobody can tell any more which slot belongs where: they stay as they are, and other jobs go on.
+  // Without the plan no slot has a path: the slots stay as they are, and other jobs go on.
   const setAside = (file: string) => {
     renameSync(intentFile(storage), join(folder.path, "intent.json"));
     return stuck({ path: file, reason: "damaged" });

@@ -90,7 +90,7 @@ function createTurns(): { take(): Promise<void>; pass(): void } {
   };
 }
 
-/** They do not change the store by themselves. */
+/** Statements that do not change the store by themselves. */
 const CHANGES_NOTHING = /^\s*(?:select|pragma|commit|rollback|savepoint|release)\b/i;
 
 /**
