@@ -412,7 +412,7 @@ export function openApi(version: string): Json {
               "channel",
               "path",
               { type: "string" },
-              ["web", ...CHANNEL_NAMES].map((name) => `\`${name}\``).join(", ") + ".",
+              `${["web", ...CHANNEL_NAMES].map((name) => `\`${name}\``).join(", ")}.`,
             ),
             parameter("chat", "path", { type: "string" }, "The chat's id."),
           ],

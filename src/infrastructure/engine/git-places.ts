@@ -63,7 +63,12 @@ export function createGitWatch(root: string): () => readonly string[] {
   return () => {
     const fresh = findGitPlaces(root).filter(({ identity }) => !known.has(identity));
     const paths = fresh.flatMap((place) => judgedPaths(root, place));
-    return fresh.length === 0 ? [] : judgeNewGitFiles(sidesOfNew((path) => absolute(root, path)), paths).slice(0, MOST_TOLD);
+    return fresh.length === 0
+      ? []
+      : judgeNewGitFiles(
+          sidesOfNew((path) => absolute(root, path)),
+          paths,
+        ).slice(0, MOST_TOLD);
   };
 }
 
