@@ -7,13 +7,17 @@ interface Entry {
   readonly pattern: string;
   readonly route: string;
   readonly confidence: number;
+  readonly yields?: boolean;
+  readonly order?: boolean;
 }
 
 export function renderRules(yaml: string): string {
   const { rules } = parse(yaml) as { rules: readonly Entry[] };
   const lines = rules.map(
-    ({ pattern, route, confidence }) =>
-      `  {\n    pattern:\n      ${JSON.stringify(pattern)},\n    route: ${JSON.stringify(route)},\n    confidence: ${confidence},\n  },`,
+    ({ pattern, route, confidence, yields, order }) =>
+      `  {\n    pattern:\n      ${JSON.stringify(pattern)},\n    route: ${JSON.stringify(route)},\n    confidence: ${confidence},\n${
+        yields === true ? "    yields: true,\n" : ""
+      }${order === true ? "    order: true,\n" : ""}  },`,
   );
   return [
     "// Made of rules.yaml by scripts/gen-routing-rules.ts.",

@@ -58,7 +58,7 @@ function splitClauses(message: string): Clause[] {
     .replace(QUOTED_LINE, "")
     .normalize("NFKC")
     .replace(INLINE_CODE, " ⟦code⟧ ")
-    .replace(URL, " ⟦url⟧ ")
+    .replace(URL, (url) => ` ⟦url⟧${/[.,;:!?]$/u.exec(url)?.[0] ?? ""} `)
     .replace(/[‘’]/gu, "'")
     .replace(/[\p{Cc}\p{Cf}]/gu, (one) => (one === "\n" ? "\n" : one === "\t" ? " " : ""))
     .slice(0, LOOKED_AT)
@@ -117,7 +117,7 @@ function compileRule(
   origin: RuleOrigin,
   clockMs: (() => number) | undefined,
 ): CompiledRule | RuleProblem {
-  const { pattern, route, confidence } = rule;
+  const { pattern } = rule;
   const trouble = findCatastrophe(pattern, clockMs);
   if (trouble !== null) return { kind: trouble.kind, pattern, detail: trouble.detail };
   const compiled = compileTrustedRule(rule, origin);
@@ -128,20 +128,34 @@ function compileRule(
     for (const example of examples)
       if ((matchRules([compiled], example) !== null) !== expected)
         return { kind: "example", pattern, example, expected };
-  return { pattern, route, confidence, origin, regex: compiled.regex };
+  return compiled;
 }
 
 /** Without any check: for rules that a test has checked. */
-export function compileTrustedRule({ pattern, route, confidence }: Rule, origin: RuleOrigin): CompiledRule {
-  return { pattern, route, confidence, origin, regex: new RegExp(normalPattern(pattern), "iu") };
+export function compileTrustedRule(rule: Rule, origin: RuleOrigin): CompiledRule {
+  const { pattern, route, confidence, yields, order } = rule;
+  const isShipped = origin === "shipped";
+  return {
+    pattern,
+    route,
+    confidence,
+    origin,
+    regex: new RegExp(normalPattern(pattern), "iu"),
+    yields: isShipped && yields === true,
+    order: isShipped && order === true,
+  };
 }
 
 /**
- * The first rule that matches a clause. A negated clause matches none; one that only asks how matches none
- * that acts.
+ * The first rule that matches a clause; one that yields leaves the message to a clear order to change code. A negated clause
+ * matches none; one that only asks how matches none that acts.
  */
 export function matchRules(rules: readonly CompiledRule[], message: string): RuleMatch | null {
-  return matchClauses(rules, splitClauses(message));
+  const clauses = splitClauses(message);
+  const first = matchClauses(rules, clauses);
+  if (first?.rule.yields !== true) return first;
+  const orders = rules.filter(({ order }) => order);
+  return matchClauses(orders, clauses) ?? first;
 }
 
 function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]): RuleMatch | null {

@@ -9,6 +9,10 @@ export interface Rule {
   /** Messages that the rule must match, and must not; checked when it is loaded. */
   readonly match?: readonly string[] | undefined;
   readonly not_match?: readonly string[] | undefined;
+  /** Of a shipped rule: the words may be no more than cited, so that an order anywhere in the message goes before it. */
+  readonly yields?: boolean | undefined;
+  /** Of a shipped rule: the clause is a clear order to change code. */
+  readonly order?: boolean | undefined;
 }
 
 export type RuleOrigin = "config" | "learned" | "shipped";
@@ -19,6 +23,8 @@ export interface CompiledRule {
   readonly confidence: number;
   readonly origin: RuleOrigin;
   readonly regex: RegExp;
+  readonly yields: boolean;
+  readonly order: boolean;
 }
 
 /** Why a rule is not used. */

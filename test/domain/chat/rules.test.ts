@@ -12,6 +12,7 @@ import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 import { HELD_OUT } from "./held-out-messages.ts";
 import { MESSAGES } from "./messages.ts";
+import { NO_ORDERS, ORDERS_AMONG_OTHER_WORDS } from "./mixed-messages.ts";
 
 const folder = join(import.meta.dir, "../../../src/domain/chat");
 const yaml = readFileSync(join(folder, "rules.yaml"), "utf8");
@@ -44,6 +45,14 @@ test.each([
   ["write a spec file for the parser", "CODE"],
 ])("%s needs no classifier: %s", (message, route) => {
   expect(matchRules(rules, message)?.rule.route).toBe(route as "CODE");
+});
+
+test.each([...ORDERS_AMONG_OTHER_WORDS])("a clear order to change code goes to a coder: %s", (message) => {
+  expect(matchRules(rules, message)?.rule.route).toBe("CODE");
+});
+
+test.each([...NO_ORDERS])("without such an order it goes to %s: %s", (route, message) => {
+  expect(matchRules(rules, message)?.rule.route ?? null).toBe(route);
 });
 
 test.each([...ROUTES.map((route) => [route, null] as const), ["CHAT", "CODE"] as const])(
