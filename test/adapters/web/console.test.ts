@@ -179,6 +179,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.keyboard.press("Tab");
       expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
       await page.keyboard.press("Enter");
+      await page.waitForFunction(`location.hash === "#content"`);
       for (let n = 0; n < 12 && !(await page.evaluate(`document.activeElement.matches("a.row")`)); n += 1)
         await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");

@@ -113,7 +113,12 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
     const [port] = process.ports;
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe("hello hunter2");
     expect(readFileSync(join(root, "made"), "utf8")).toBe("made\n");
-    expect(await processes.log("web", 10)).toMatchObject({ text: "keptup ***", cut: false });
+    // The server answers before it says so.
+    const log = await until(async () => {
+      const read = await processes.log("web", 10);
+      return read?.text.includes("up") ? read : false;
+    });
+    expect(log).toMatchObject({ text: "keptup ***", cut: false });
     const keeper = keeperOf("web");
     expect(await processes.stop("web")).toMatchObject({ status: "stopped" });
     expect(isRunning(keeper)).toBe(false);
