@@ -28,6 +28,7 @@ import {
   readSpokenTurns,
 } from "../infrastructure/chat/session-store.ts";
 import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
+import { createWordIndex } from "../infrastructure/coder/word-index.ts";
 import { toStorage } from "../infrastructure/engine/job-storage.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
@@ -119,8 +120,9 @@ export async function openChat(
   });
   const images = createImageStore({ ...inStore, now, newId: () => crypto.randomUUID() });
   const background = createBackground(log);
+  const words = createWordIndex({ home, root, timers });
   const projectOf: ChatDeps["projectOf"] = (files) =>
-    createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
+    createProjectFiles({ ...workspace, files }, workspaceParts.planOptions, words);
   const pool = createMcpPool({ setTimer: (run, ms) => timers.after(ms, run) });
   const ownCommands = createOwnCommands({
     home,

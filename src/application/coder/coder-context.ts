@@ -7,6 +7,7 @@ import {
   termsIn,
 } from "../../domain/coder/file-excerpts.ts";
 import {
+  type FileKind,
   fileKind,
   type NamedFile,
   namedFiles,
@@ -172,7 +173,9 @@ function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRe
     : goesOn(guess)
       ? Math.min(guess.budget, REFERS.test(guess.request) ? LOOKED_UP : BESIDE_CHANGED)
       : guess.budget;
-  const picked = terms.length === 0 ? [] : pick(rankByTerms(project, guess, { terms, textOf }), budget);
+  const files = guess.paths.map((path) => ({ path, kind: fileKind(path) }));
+  const picked =
+    terms.length === 0 ? [] : pick(rankByTerms(project, guess, { files, terms, textOf }), budget);
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const related = relatedCode(project, {
     terms: guess.terms,
@@ -184,7 +187,7 @@ function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRe
         .slice(0, MOST_FOLLOWED)
         .map(({ path }) => ({ path, text: textOf(path) ?? "" })),
     ],
-    paths: guess.paths,
+    sources: files.filter(({ kind }) => kind === "source").map(({ path }) => path),
     textOf,
     budget: Math.min(RELATED, budget / 4),
   });
@@ -199,12 +202,12 @@ const MOST_HOLDERS = 24;
 
 function rankByTerms(
   project: Pick<ProjectFiles, "find">,
-  { request, called, changed, paths }: GuessRequest,
-  { terms, textOf }: Pick<Showing, "terms" | "textOf">,
+  { request, called, changed }: GuessRequest,
+  { files, terms, textOf }: Pick<Showing, "terms" | "textOf"> & { readonly files: readonly ListedFile[] },
 ): RankedFile[] {
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const { hits, searched } = project.find(
-    byPlausibility(paths, terms).filter((path) => !known.has(path)),
+    byPlausibility(files, terms).filter((path) => !known.has(path)),
     terms.map(({ kind, spellings }) => ({ spellings, anyCase: kind === "word" })),
     SEARCH_MS,
   );
@@ -237,22 +240,33 @@ function termsLeft({ terms, called, changed }: GuessRequest): readonly Term[] {
   return terms.filter(({ kind }, at) => kind === "identifier" && !held.has(at));
 }
 
+interface ListedFile {
+  readonly path: string;
+  readonly kind: FileKind;
+}
+
 /**
  * The reading order, should the time not suffice for all: paths that share words, then sources, then the
  * rest.
  */
-function byPlausibility(paths: readonly string[], terms: readonly Term[]): string[] {
-  const rank = (path: string): number => {
-    const kind = fileKind(path);
-    if (kind === "generated") return -1;
-    const shared = termsIn(path, terms).length;
-    return shared * 2 + (kind === "source" ? 3 : kind === "test" || kind === "docs" ? 1 : 0);
-  };
-  return paths
-    .map((path) => ({ path, rank: rank(path) }))
-    .filter((one) => one.rank >= 0)
-    .sort((a, b) => b.rank - a.rank)
-    .map(({ path }) => path);
+function byPlausibility(files: readonly ListedFile[], terms: readonly Term[]): string[] {
+  return inOrderOf(
+    files.filter(({ kind }) => kind !== "generated"),
+    ({ path, kind }) =>
+      termsIn(path, terms).length * 2 + (kind === "source" ? 3 : kind === "test" || kind === "docs" ? 1 : 0),
+  ).map(({ path }) => path);
+}
+
+/** The highest rank first, those of one rank as they came. There are few ranks and many items, which need not be sorted. */
+function inOrderOf<Item>(items: readonly Item[], rankOf: (item: Item) => number): Item[] {
+  const byRank = new Map<number, Item[]>();
+  for (const item of items) {
+    const rank = rankOf(item);
+    const alike = byRank.get(rank);
+    if (alike === undefined) byRank.set(rank, [item]);
+    else alike.push(item);
+  }
+  return [...byRank].sort(([a], [b]) => b - a).flatMap(([, alike]) => alike);
 }
 
 interface Showing {
@@ -442,14 +456,11 @@ function repositoryMap(
   { request, shown, limit }: MapRequest,
 ): string {
   const words = new Set((request.toLowerCase().match(/[a-z0-9]{3,}/g) ?? []).slice(0, 200));
-  const rankOf = createPathRank(words);
-  const ranked = paths
-    .map((path, at) => ({ path, at, rank: rankOf(path) }))
-    .sort((a, b) => b.rank - a.rank || a.at - b.at);
+  const ranked = inOrderOf(paths, createPathRank(words));
   const lines: string[] = [];
   let left = limit;
   let read = 0;
-  for (const { path } of ranked) {
+  for (const path of ranked) {
     let line = path;
     if (!shown.has(path) && read < MOST_READ && SOURCE.test(path) && left > 400) {
       read++;
@@ -684,8 +695,12 @@ function testsBeside(paths: readonly string[], shown: readonly string[]): string
   if (shown.some((path) => fileKind(path) === "test")) return [];
   const sources = shown.filter((path) => fileKind(path) === "source").slice(0, 2);
   const wanted = new Set(sources.map(stemOf));
+  // Most names are not even alike, which is seen sooner than their stem.
+  const mayBe = (path: string) => [...wanted].some((stem) => path.includes(stem));
   return paths
-    .filter((path) => wanted.has(stemOf(path)) && fileKind(path) === "test" && SOURCE.test(path))
+    .filter(
+      (path) => mayBe(path) && wanted.has(stemOf(path)) && fileKind(path) === "test" && SOURCE.test(path),
+    )
     .slice(0, MOST_TESTS_BESIDE);
 }
 

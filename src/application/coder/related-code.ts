@@ -20,7 +20,8 @@ export interface RelatedRequest {
   readonly terms: readonly Term[];
   /** Sources that are shown, at least in part. */
   readonly shown: readonly SourceText[];
-  readonly paths: readonly string[];
+  /** All of the project. */
+  readonly sources: readonly string[];
   readonly textOf: (path: string) => string | null;
   /** Characters of all of it. */
   readonly budget: number;
@@ -188,10 +189,10 @@ function enclosing(
 function findHolders(
   project: Pick<ProjectFiles, "find">,
   names: readonly string[],
-  { paths, textOf }: RelatedRequest,
+  { sources, textOf }: RelatedRequest,
 ): Map<string, readonly Source[]> {
   const { hits } = project.find(
-    paths.filter((path) => fileKind(path) === "source"),
+    sources,
     names.map((name) => ({ spellings: [name], anyCase: false })),
     SEARCH_MS,
   );

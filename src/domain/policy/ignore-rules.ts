@@ -2,7 +2,9 @@
 interface IgnoreRule {
   readonly negated: boolean;
   readonly foldersOnly: boolean;
-  readonly matches: (path: string) => boolean;
+  /** It is about the whole path; without a slash it is about names, wherever they stand. */
+  readonly anchored: boolean;
+  readonly matches: (subject: string) => boolean;
 }
 
 function parseIgnoreRules(text: string): readonly IgnoreRule[] {
@@ -21,11 +23,8 @@ function parseRule(line: string): IgnoreRule[] {
   const body = foldersOnly ? written.slice(0, -1) : written;
   if (body === "" || body === "/") return [];
   const anchored = body.includes("/");
-  const test = matcherOf(body.startsWith("/") ? body.slice(1) : body);
-  if (test === null) return [];
-  // Without a slash it is about names, wherever they stand.
-  const subject = (path: string) => (anchored ? path : path.slice(path.lastIndexOf("/") + 1));
-  return [{ negated, foldersOnly, matches: (path) => test(subject(path)) }];
+  const matches = matcherOf(body.startsWith("/") ? body.slice(1) : body);
+  return matches === null ? [] : [{ negated, foldersOnly, anchored, matches }];
 }
 
 /** Most rules are a name or an ending, and need no regular expression. */
@@ -101,11 +100,13 @@ interface IgnorePlace {
 const NO_PLACE: IgnorePlace = { ignored: false, ruling: [] };
 
 /** The last rule that matches decides; a deeper file speaks after a higher one. */
-function isRuledOut(path: string, isFolder: boolean, ruling: IgnorePlace["ruling"]): boolean {
+function isRuledOut(path: string, name: string, isFolder: boolean, ruling: IgnorePlace["ruling"]): boolean {
   for (const { rules, from } of ruling) {
     const below = from === 0 ? path : path.slice(from);
-    const rule = rules.findLast(({ foldersOnly, matches }) => (isFolder || !foldersOnly) && matches(below));
-    if (rule !== undefined) return !rule.negated;
+    for (let at = rules.length - 1; at >= 0; at--) {
+      const { negated, foldersOnly, anchored, matches } = rules[at] as IgnoreRule;
+      if ((isFolder || !foldersOnly) && matches(anchored ? below : name)) return !negated;
+    }
   }
   return false;
 }
@@ -146,11 +147,18 @@ export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatche
     return place;
   };
   const isLeftOut = (path: string, isFolder: boolean, { ignored, ruling }: IgnorePlace): boolean => {
-    if (ignored || NEVER_IGNORED.test(path.slice(path.lastIndexOf("/") + 1))) return true;
-    return !options.includeIgnored && isRuledOut(path, isFolder, ruling);
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (ignored || (name.startsWith(".") && NEVER_IGNORED.test(name))) return true;
+    return !options.includeIgnored && isRuledOut(path, name, isFolder, ruling);
   };
-  const has = (path: string, isFolder: boolean): boolean =>
-    path !== "" && isLeftOut(path, isFolder, placeOf(parentOf(path)));
+  // Listings ask folder by folder.
+  let last: { readonly folder: string; readonly place: IgnorePlace } | null = null;
+  const has = (path: string, isFolder: boolean): boolean => {
+    if (path === "") return false;
+    const folder = parentOf(path);
+    if (last?.folder !== folder) last = { folder, place: placeOf(folder) };
+    return isLeftOut(path, isFolder, last.place);
+  };
   return { has };
 }
 

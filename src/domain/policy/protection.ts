@@ -60,6 +60,7 @@ export function createProtection({
     matches: compile(pattern, { caseInsensitive }),
     // No path with a folder in it matches such a pattern, and without one the path is the name.
     ofNames: isPlainGlob(pattern),
+    sparesTemplates: FOR_ENVIRONMENT_FILES.test(pattern),
   }));
   // The paths of a large change come folder by folder.
   let last: { readonly folder: string; readonly protecting: number } | null = null;
@@ -76,12 +77,12 @@ export function createProtection({
       const slash = path.lastIndexOf("/");
       const name = path.slice(slash + 1);
       const byFolder = slash < 0 ? -1 : protectingFolder(path.slice(0, slash));
-      const isTemplate = TEMPLATE.test(name);
-      const found = compiled.find(({ pattern, matches, ofNames }, index) => {
-        const spared = isTemplate && FOR_ENVIRONMENT_FILES.test(pattern);
-        return (!spared && (matches(name) || (!ofNames && matches(path)))) || index === byFolder;
-      });
-      return found?.pattern ?? null;
+      const isTemplate = name.startsWith(".") && TEMPLATE.test(name);
+      for (const [index, { pattern, matches, ofNames, sparesTemplates }] of compiled.entries()) {
+        const spared = isTemplate && sparesTemplates;
+        if (index === byFolder || (!spared && (matches(name) || (!ofNames && matches(path))))) return pattern;
+      }
+      return null;
     },
     forbids(path) {
       if (holdsGitName(path)) return "git";

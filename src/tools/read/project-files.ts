@@ -1,6 +1,15 @@
-import { closeSync, constants, existsSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  type Dirent,
+  existsSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+} from "node:fs";
 import { join } from "node:path";
-import type { FoundWords, ProjectFiles, SoughtWord } from "../../application/ports/coder.ts";
+import type { FoundWords, ProjectFiles, SoughtWord, WordIndex } from "../../application/ports/coder.ts";
 import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
@@ -19,21 +28,23 @@ export function findWords(
   paths: readonly string[],
   words: readonly SoughtWord[],
   limitMs: number,
+  index?: WordIndex,
 ): FoundWords {
   const needles = words.map(needlesOf);
   const buffer = Buffer.allocUnsafe(LOOKED_AT);
-  const look =
-    typeof place === "string"
-      ? (path: string) => beginningOf(`${place}/${path}`, buffer)
-      : (path: string) => asBuffer(place(path));
+  const look = (path: string): Buffer | null => {
+    const bytes = typeof place === "string" ? beginningOf(`${place}/${path}`, buffer) : asBuffer(place(path));
+    return bytes !== null && isBinary(bytes) ? bytes.subarray(0, 0) : bytes;
+  };
+  const mayHold = index?.openSearch(paths, needles.flat(), look) ?? (() => true);
   const hits: { path: string; terms: number[] }[] = [];
   const until = performance.now() + limitMs;
   let searched = 0;
   for (const path of paths) {
     if (searched % STEP === 0 && performance.now() > until) break;
     searched++;
-    const bytes = look(path);
-    if (bytes === null || isBinary(bytes)) continue;
+    const bytes = mayHold(path) ? look(path) : null;
+    if (bytes === null) continue;
     let terms: number[] | null = null;
     for (let at = 0; at < needles.length; at++) {
       for (const one of needles[at] as readonly Buffer[]) {
@@ -88,13 +99,20 @@ const LONGEST_IGNORE_FILE = 1024 ** 2;
 /** The paths that listings and searches of a workspace leave out. */
 export function readIgnoredPaths(
   files: WorkspaceFiles,
-  options: { readonly includeIgnored: boolean },
+  {
+    includeIgnored,
+    mayHold = () => true,
+  }: {
+    readonly includeIgnored: boolean;
+    /** Whether a file of rules may be there, for one who has listed its folder. */
+    readonly mayHold?: (path: string) => boolean;
+  },
 ): IgnoreMatcher {
   return createIgnoreMatcher({
-    ...options,
+    includeIgnored,
     read(path) {
       try {
-        if (files.look(path).kind !== "file") return null;
+        if (!mayHold(path) || files.look(path).kind !== "file") return null;
         return Buffer.from(files.readPart(path, 0, LONGEST_IGNORE_FILE)).toString("utf8");
       } catch {
         return null;
@@ -110,6 +128,7 @@ const MOST_ENTRIES = 40_000;
 export function createProjectFiles(
   { root, files, protection, mask }: Pick<Workspace, "root" | "files" | "protection" | "mask">,
   planOptions: PlanOptions,
+  index?: WordIndex,
 ): ProjectFiles {
   const hidden = (path: string) => protection.protects(path) !== null || protection.forbids(path) !== null;
   const isInside = (path: string) =>
@@ -118,7 +137,12 @@ export function createProjectFiles(
   return {
     planOptions,
     list: (limit) =>
-      listSources(files, { limit, hidden, entriesOf: (folder) => hostEntries(join(root, folder)) }),
+      listSources(files, {
+        limit,
+        hidden,
+        entriesOf: (folder) => hostEntries(join(root, folder)),
+        kindOf: (entry) => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
+      }),
     read(path, limitChars) {
       if (!isInside(path) || hidden(path)) return null;
       try {
@@ -134,7 +158,7 @@ export function createProjectFiles(
       }
     },
     has: (path) => isInside(path) && existsSync(join(root, path)),
-    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
+    find: (paths, words, limitMs) => findWords(root, paths, words, limitMs, index),
     source: {
       judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
       look(path) {
@@ -180,11 +204,8 @@ export function createFarProjectFiles(
       listSources(files, {
         limit,
         hidden,
-        entriesOf: (folder) =>
-          [...files.list(folder)].sort().map((name) => ({
-            name,
-            kind: () => kindOf(folder === "" ? name : `${folder}/${name}`),
-          })),
+        entriesOf: (folder) => [...files.list(folder)].sort().map((name) => ({ name })),
+        kindOf: (_entry, path) => kindOf(path),
       }),
     read(path, limitChars) {
       const bytes = isShown(path) ? beginning(path, limitChars * 4) : null;
@@ -208,35 +229,42 @@ export function createFarProjectFiles(
   };
 }
 
-interface ListedEntry {
-  readonly name: string;
-  /** Asked for when the entry's turn comes: where the project is far, it costs a call. */
-  kind(): string;
-}
+const IGNORE_FILE = ".gitignore";
 
 /** The files that hold sources, folder by folder: nothing ignored, nothing hidden. */
-function listSources(
+function listSources<Entry extends { readonly name: string }>(
   files: WorkspaceFiles,
   {
     limit,
     hidden,
     entriesOf,
+    kindOf,
   }: {
     readonly limit: number;
     readonly hidden: (path: string) => boolean;
-    readonly entriesOf: (folder: string) => readonly ListedEntry[];
+    /** In the order of their names. */
+    readonly entriesOf: (folder: string) => readonly Entry[];
+    /** Asked for when the entry's turn comes: where the project is far, it costs a call. */
+    readonly kindOf: (entry: Entry, path: string) => string;
   },
 ): string[] {
-  const ignored = readIgnoredPaths(files, { includeIgnored: false });
+  const ruling = new Set<string>();
+  const ignored = readIgnoredPaths(files, {
+    includeIgnored: false,
+    mayHold: (path) => !path.endsWith(IGNORE_FILE) || ruling.has(path),
+  });
   const paths: string[] = [];
   const folders = [""];
   let seen = 0;
   for (let at = 0; at < folders.length && at < MOST_FOLDERS; at++) {
-    const folder = folders[at] as string;
-    for (const { name, kind } of entriesOf(folder)) {
+    const prefix = folders[at] === "" ? "" : `${folders[at]}/`;
+    const entries = entriesOf(folders[at] as string);
+    if (entries.some(({ name }) => name === IGNORE_FILE)) ruling.add(`${prefix}${IGNORE_FILE}`);
+    for (const entry of entries) {
       if (++seen > MOST_ENTRIES || paths.length >= limit) return paths;
-      const path = folder === "" ? name : `${folder}/${name}`;
-      const is = kind();
+      const { name } = entry;
+      const path = `${prefix}${name}`;
+      const is = kindOf(entry, path);
       if (is === "directory") {
         if (name !== ".git" && !holdsNoSources(name) && !ignored.has(path, true)) folders.push(path);
       } else if (is === "file" && !hidden(path) && !ignored.has(path, false)) paths.push(path);
@@ -245,14 +273,9 @@ function listSources(
   return paths;
 }
 
-function hostEntries(folder: string): ListedEntry[] {
+function hostEntries(folder: string): Dirent[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .map((entry) => ({
-        name: entry.name,
-        kind: () => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
-      }));
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch {
     return [];
   }
