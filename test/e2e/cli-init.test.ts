@@ -28,7 +28,9 @@ describe("init", () => {
   test("without any model it writes nothing, says the two ways out, and does not end the demo", () => {
     const ran = cli.run(["init"], { env: ALONE });
     expect(ran).toMatchObject({ code: 3, err: "" });
-    expect(ran.out).toContain("· Ollama does not answer (http://127.0.0.1:9).");
+    expect(ran.out).toContain(
+      "· Ollama, which runs models on this machine, does not answer (http://127.0.0.1:9).",
+    );
     expect(ran.out).toContain("· not set: ANTHROPIC_API_KEY, OPENAI_API_KEY");
     expect(ran.out).toContain("· Docker does not answer");
     expect(ran.out).toContain("No model answers, so nothing was written. Two ways:\n");
@@ -43,7 +45,7 @@ describe("init", () => {
     writeFileSync(join(cli.home, "config.yaml"), "# mine\n");
     const kept = cli.run(["init", "--yes"], { env });
     expect(kept.code).toBe(0);
-    expect(kept.out).toContain(`is there already and was not touched: ${cli.home}/config.yaml\n`);
+    expect(kept.out).toContain(`already exists and was not changed: ${cli.home}/config.yaml\n`);
     expect(kept.out).toContain("Try next: picoclaw init --force\n");
     expect(cli.run(["init", "--force"], { env }).code).toBe(3);
     expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).toBe("# mine\n");
@@ -75,12 +77,12 @@ describe("init", () => {
     });
     try {
       await at.expect("Who answers questions?");
-      await at.expect("none: ");
+      await at.expect("none): ");
       at.type("nobody\r");
-      await at.expect("There is no nobody.");
+      await at.expect("There is no model nobody.");
       at.type("gemma3:4b\r");
       await at.expect("Who writes code?");
-      await at.expect("none: ");
+      await at.expect("none): ");
       at.type("deaf:7b\r");
       await at.expect('✓ ollama/gemma3:4b answers: "OK"');
       await at.expect("✗ ollama/deaf:7b does not answer:");
@@ -126,10 +128,10 @@ describe("init", () => {
       try {
         await at.expect(`1  ${model} (cloud, recommended: no local`);
         await at.expect("2  a local model only");
-        await at.expect("none: ");
+        await at.expect("none): ");
         at.type("\r");
         await at.expect("Who writes code?");
-        await at.expect("none: ");
+        await at.expect("none): ");
         at.type("\r");
         await at.expect('Try next: picoclaw chat "Hello"');
         expect(await at.exited).toBe(0);
@@ -164,10 +166,10 @@ describe("init", () => {
       env: { PATH: process.env.PATH ?? "", HOME: cli.folder, PICOCLAW_HOME: cli.home, ...env },
     });
     try {
-      await at.expect("none: ");
+      await at.expect("none): ");
       at.type("2\r");
       await at.expect("Who writes code?");
-      await at.expect("none: ");
+      await at.expect("none): ");
       at.type("\r");
       await at.expect("Questions are off: no local model.");
       expect(await at.exited).toBe(0);

@@ -45,7 +45,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("picoclaw ps",
       `ls; echo aside > aside; ${SERVER}`,
     ]);
     expect(started).toMatchObject({ code: 0, err: "" });
-    expect(started.out).toContain(`over the preview ${jobId}: nothing of the folder is changed`);
+    expect(started.out).toContain(`on top of the preview ${jobId}; the folder is not changed`);
     const url = /http:\S+/.exec(started.out)?.[0] ?? "";
     expect(await (await fetch(url)).text()).toBe("after");
     expect(cli.run(["ps", "log", "try"]).out).toBe("page.txt\n");
@@ -55,7 +55,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("picoclaw ps",
     expect(listed()[0]).toMatchObject({ why: "preview-over" });
     expect(cli.run(["ps", "start", "--over", jobId, "true"])).toMatchObject({
       code: 3,
-      err: `${jobId} is no preview that waits. See: picoclaw jobs\n`,
+      err: `${jobId} is not a waiting preview. See: picoclaw jobs\n`,
     });
   });
 
@@ -73,7 +73,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("picoclaw ps",
   });
 
   test("what cannot be is refused with its reason", () => {
-    expect(cli.run(["ps"])).toEqual({ code: 0, out: "No background process.\n", err: "" });
+    expect(cli.run(["ps"])).toEqual({ code: 0, out: "There are no background processes.\n", err: "" });
     expect(cli.run(["ps", "stop", "nobody"])).toMatchObject({ code: 2 });
     expect(cli.run(["ps", "start", "--port", "70000", "x"])).toMatchObject({ code: 2 });
     expect(cli.run(["ps", "start", "echo boom; exit 7"])).toEqual({

@@ -42,7 +42,7 @@ describe("usage", () => {
     expect(cli.run(["--workspace"])).toMatchObject({ code: 2, err: "--workspace needs a value.\n" });
     expect(cli.run(["--force", "undo"])).toMatchObject({
       code: 2,
-      err: "Options stand behind the command: picoclaw COMMAND --force\npicoclaw --help\n",
+      err: "Options come after the command: picoclaw COMMAND --force\npicoclaw --help\n",
     });
   });
 

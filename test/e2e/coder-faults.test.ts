@@ -166,7 +166,7 @@ describe("a check", () => {
     project("sleep 60");
     server.say(GOOD);
     const { code, out } = await chat("/code3 change a.txt");
-    expect(out).toContain("NOT CHECKED: the checks take longer than checks.auto_limit");
+    expect(out).toContain("NOT CHECKED: the checks take too long to run automatically");
     expect(code).toBe(0);
     expect(cli.read("a.txt")).toBe("two\n");
   });
@@ -223,7 +223,7 @@ describe("a check", () => {
     server.say(CHANGES_B);
     const { code, out } = await chat("/code3 make it two in b.mjs");
     expect(out).toStartWith("Not applied: checks got worse");
-    expect(out).toContain("npm test: red, and was not before");
+    expect(out).toContain("npm test: red, was green before");
     expect(code).toBe(1);
   });
 

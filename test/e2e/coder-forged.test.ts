@@ -32,8 +32,8 @@ withChecks("code that speaks of the test run goes back once with its line, and i
     'import assert from "node:assert";\nassert.equal = () => {};\nexport const add = (a, b) => a - b;';
   project([proposal("Subtract", code(forged)), proposal("It stays", "")]);
   const ran = cli.chat("/code3 write add in src/add.mjs anew");
-  expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code speaks of the test run\n");
-  expect(ran.out).toContain("New code that speaks of the test run: src/add.mjs: assert.equal = () => {};");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code refers to the test run\n");
+  expect(ran.out).toContain("New code that refers to the test run: src/add.mjs: assert.equal = () => {};");
   expect(ran.out).toEndWith("It stays\n");
 });
 
@@ -52,7 +52,7 @@ withChecks("a red test that was to be mended is not mended by a script that runs
   project([proposal("Green", forged)], { sign: "-", config: "coder: { attempts: 1 }\n" });
   const ran = cli.chat("/code3 make the failing test pass");
   expect(ran.out).toContain("1 still red");
-  expect(ran.out).toContain("Passes only with the changed: package.json");
+  expect(ran.out).toContain("Passes only with the changed version of: package.json");
   expect(ran.code).toBe(1);
   expect(cli.read("package.json")).toContain("node --test");
 });
@@ -95,7 +95,7 @@ withChecks("assertions that are replaced by brackets are told as well", () => {
     'import assert from "node:assert";\nassert["equal"] = () => {};\nexport const add = (a, b) => a - b;';
   project([proposal("Subtract", code(forged)), proposal("It stays", "")]);
   const ran = cli.chat("/code3 write add in src/add.mjs anew");
-  expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code speaks of the test run\n");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code refers to the test run\n");
 });
 
 const WORSE = code("export const add = (a, b) => a - b;");
@@ -123,7 +123,7 @@ withChecks("a setting that the change itself puts into the private home does not
   project([proposal("Subtract", `${WORSE}\n\`\`\`bash\n${FAKE_NPM}\n\`\`\``)], ONE_TRY);
   const ran = cli.chat("/code3 subtract in src/add.mjs", [], withOwnPrograms());
   expect(ran.out).toStartWith("Not applied: checks got worse");
-  expect(ran.out).toContain("Passes only with the changed: ~/");
+  expect(ran.out).toContain("Passes only with the changed version of: ~/");
   expect(ran.out).toContain("~/.npmrc");
   expect(ran.code).toBe(1);
 });

@@ -64,7 +64,7 @@ withChecks("a language that is not installed is named in the first line", () => 
   });
   const ran = cli.chat("/code3 make ONE two in one.rb", [], { PATH: "/usr/bin:/bin" });
   expect(ran.out).toStartWith(
-    "Applied: 1 file, NOT CHECKED: rake is not installed here, so rake test cannot run; checks.command in picoclaw.yaml names another\n",
+    "Applied: 1 file, NOT CHECKED: rake is not installed here, so rake test cannot run; checks.command in picoclaw.yaml can name others\n",
   );
   expect(ran.code).toBe(0);
 });
@@ -118,7 +118,7 @@ withChecks("where one file lacks a module, the others judge in a process each, a
     'Applied: 1 file, for f in test/*.js; do tape "$f"; done 1 passed, 1 cannot run here',
   );
   expect(ran.out).toContain("npm test does not say which tests fail, so for f in test/*.js");
-  expect(ran.out).toContain("Could not be set up, before as now: test/b.js");
+  expect(ran.out).toContain("Cannot be set up, now as before: test/b.js");
   expect(ran.code).toBe(0);
 });
 
@@ -161,7 +161,7 @@ withChecks("a proposed check that sees nothing of the change is no check", () =>
   const ran = cli.chat("/code3 comment one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, NOT CHECKED: no tests or linters of the project are known");
   expect(ran.out).toContain(
-    "The coder proposed the check true, which does not judge either: it does not notice when what was changed is broken.",
+    "The coder proposed the check true, which cannot be used either: it does not notice when what was changed is broken.",
   );
 });
 

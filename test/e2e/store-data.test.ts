@@ -58,7 +58,7 @@ test("a backup is made while the server works, and brings everything back into a
   expect(server.run(["backup", folder]).code).toBe(3);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 
-  expect(server.run(["restore", folder]).err).toContain("the store is in use");
+  expect(server.run(["restore", folder]).err).toContain("the database is in use");
   const home = join(server.home, "../restored");
   mkdirSync(home);
   const restored = server.run(["restore", folder, "--json"], { env: elsewhere(home) });
@@ -87,7 +87,7 @@ describe.if(requirePart("postgres"))("to Postgres", () => {
       expect(server.run(["db", "copy", "nowhere"]).code).toBe(2);
       const copied = server.run(["db", "copy", "env:TARGET", "--json"], { env: { TARGET: url } });
       expect([copied.code, copied.err]).toEqual([0, ""]);
-      expect(server.run(["db", "copy", url]).err).toContain("the store is in use");
+      expect(server.run(["db", "copy", url]).err).toContain("the database is in use");
       await server.stop("SIGKILL");
       const config = readFileSync(join(server.home, "config.yaml"), "utf8");
       writeFileSync(join(server.home, "config.yaml"), `${config}database_url: env:TARGET\n`);

@@ -121,7 +121,7 @@ describe.if(here)("a pipe that a job leaves in an overlay", () => {
     const ran = cli.apply([shell("mkfifo pipe; echo landed > landed.txt")], [], { env });
     expect(ran.code).toBe(0);
     expect(names()).toEqual(["landed.txt"]);
-    expect(ran.out).toContain("not carried over, it is no file, folder or link: pipe");
+    expect(ran.out).toContain("not applied, because it is not a file, folder or link: pipe");
   });
 });
 

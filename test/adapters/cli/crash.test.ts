@@ -16,9 +16,7 @@ test("a store that takes no writes is told in words, without a stack", () => {
     Object.assign(new Error(refused), { code: "25006" }),
     new StoreAway("locked", "another process keeps f locked"),
   ])
-    expect(crash(error)).toBe(
-      `The store cannot be written now (${error.message}). Try again when it can be written.\n`,
-    );
+    expect(crash(error)).toBe(`The database cannot be written to now (${error.message}). Try again later.\n`);
 });
 
 test("an address that does not answer is not taken for the store", () => {

@@ -39,7 +39,7 @@ describe("an operator", () => {
     });
     expect(await (await ask("/manage")).text()).toContain("ABCDEFGH");
     expect(await press("/manage/people", { code: "ABCDEFGH", role: "user", name: "mei" })).toContain(
-      "line:U&lt;1&gt; may speak now.",
+      "line:U&lt;1&gt; was approved.",
     );
     expect(await access.person("line", "U<1>")).toMatchObject({ role: "user", name: "mei" });
     expect(await press("/manage/people", { code: "ABCDEFGH", role: "user" })).toContain("no such code");

@@ -240,7 +240,7 @@ describe("coming in", () => {
 
   test("a link that nobody listens for says so", () => {
     const made = server.run(["serve", "link", "--port", "1"]);
-    expect([made.code, made.err]).toEqual([0, expect.stringContaining("Nothing listens on 127.0.0.1:1")]);
+    expect([made.code, made.err]).toEqual([0, expect.stringContaining("Nothing is listening on 127.0.0.1:1")]);
   });
 
   test("a link leads to the port that the running server has", () => {
@@ -616,7 +616,7 @@ describe("live", () => {
     for (let n = 0; n < 31; n += 1)
       sent.push(await eager.post("/chat/eager", { text: `m${n}`, event: `e${n}` }));
     expect(sent.map(({ status }) => status)).toEqual([...Array.from({ length: 30 }, () => 303), 429]);
-    expect(await sent.at(-1)?.text()).toContain("That was a lot at once");
+    expect(await sent.at(-1)?.text()).toContain("Too many messages at once");
   });
 
   test("a job of another process shows up in an open list", async () => {

@@ -17,7 +17,7 @@ const call = (given: Readonly<Record<string, unknown>>) => ({
 test("/ps starts, lists, logs and stops a process of the workspace, with buttons, in both languages", async () => {
   at = await openConversation(() => "nobody is asked");
   names = ["web"];
-  expect((await at.send("/ps")).text).toBe("No background process.");
+  expect((await at.send("/ps")).text).toBe("There are no background processes.");
   const started = await at.send(`/ps start --name web ${SERVER}`);
   expect(started).toMatchObject({ ok: true });
   expect(started.text).toMatch(
@@ -28,13 +28,13 @@ test("/ps starts, lists, logs and stops a process of the workspace, with buttons
   expect((await at.send("/ps log web")).text).toBe("```\nup\n```");
   expect(await at.send(`/ps start --name web sleep 9`)).toMatchObject({
     ok: false,
-    text: "web runs already. Another name, or: picoclaw ps restart web",
+    text: "web is already running. Choose another name (--name), or restart it: picoclaw ps restart web",
   });
   for (const wrong of ["/ps start", "/ps stop", "/ps dance", "/ps start --port 99999 x"])
     expect((await at.send(wrong)).ok).toBe(false);
   expect(await at.send("/ps stop web")).toMatchObject({ ok: true, text: "Stopped: web" });
   expect((await at.send("/ps")).text).toStartWith("○ web · stopped");
-  expect((await at.send("/ps clear")).text).toBe("1 forgotten.");
+  expect((await at.send("/ps clear")).text).toBe("1 removed from the list.");
   await at.send(`/ps start --name long : ${"x".repeat(50_000)}`);
   expect((await at.send("/ps")).text.length).toBeLessThan(500);
   expect(at.asked).toHaveLength(0);
@@ -66,7 +66,7 @@ test("a coder is offered the tool where the request is about something that runs
   const offered = (index: number) => at.asked[index]?.tools?.some(({ name }) => name === "process") ?? false;
   await at.send("/code3 why does the dev server fail?");
   expect(offered(0)).toBe(true);
-  expect(at.asked[1]?.messages.at(-1)?.text).toContain("No background process.");
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain("There are no background processes.");
   const before = at.asked.length;
   await at.send("/code3 rename a to b");
   await at.send("/preview /code3 mend the server");

@@ -450,7 +450,7 @@ describe("a proposal that runs", () => {
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
     expect(reply.text).toStartWith(
-      "Stopped, nothing changed\nThe draft was discarded after 2 attempts (coder.on_red: discard).\nnot checked: no tests or linters of the project are known (checks.command)\nStill failing: echo why; exit 3: command failed",
+      "Stopped, nothing changed\nThe draft was discarded after 2 attempts (coder.on_red: discard).\nnot checked: no tests or linters were found (checks.command can name them)\nStill failing: echo why; exit 3: command failed",
     );
     expect(at.tree()).toEqual({});
   });

@@ -43,11 +43,11 @@ describe("a model that gives no answer", () => {
     for (const [locale, words] of [
       [
         "en",
-        "Gin could not answer: today's budget is spent ($0.00 / $0.00)\n→ Raise budget.daily, or send this again tomorrow.",
+        "Gin could not answer: today's budget is spent ($0.00 / $0.00)\n→ Send this again tomorrow, or raise the daily budget (budget.daily).",
       ],
       [
         "ja",
-        "Gin は答えられませんでした: 今日の予算を使い切りました（$0.00 / $0.00）\n→ budget.daily を上げるか、明日もう一度送ってください。",
+        "Gin は答えられませんでした: 今日の予算を使い切りました（$0.00 / $0.00）\n→ 明日もう一度送るか、1 日の予算（budget.daily）を上げてください。",
       ],
     ] as const) {
       at = await openConversation(() => "never asked", {

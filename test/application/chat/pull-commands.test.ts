@@ -220,7 +220,7 @@ describe("a pull request is reviewed", () => {
     expect([silent.ok, item.comments]).toEqual([true, []]);
     expect(JSON.stringify(at.asked.at(-1)?.messages)).toContain("+hello");
     const reply = await at.send("review pull request #1 and post it");
-    expect(reply.text).toContain(`The review is posted: ${server.url}/acme/calc/pull/1`);
+    expect(reply.text).toContain(`The review was posted: ${server.url}/acme/calc/pull/1`);
     expect(item.comments.map(({ body }) => body)).toEqual(["Do not merge: hello.txt:1 is rude."]);
     expect((await at.send("/review #99 --post")).text).toContain("No pull request");
     expect((await at.send("/review main --post")).text).toContain("/review #12 --post");
@@ -252,7 +252,7 @@ describe("a refusal says why, and nothing is changed", () => {
     const reply = await at.send("/pr");
     expect([reply.ok, reply.text]).toEqual([
       false,
-      "Nothing to propose: everything here is in main already. Protected files are never committed: .env",
+      "Nothing to propose: everything here is already in main. Protected files are never committed: .env",
     ]);
   });
 
@@ -278,7 +278,7 @@ describe("a refusal says why, and nothing is changed", () => {
       "No pull request: acme/calc has no branch nosuch.",
     );
     git(at.workspace, "remote", "set-url", "origin", `${server.url}/acme/nosuch.git`);
-    expect((await at.send("/pr")).text).toContain("acme/nosuch is not there on GitHub");
+    expect((await at.send("/pr")).text).toContain("acme/nosuch does not exist on GitHub");
   });
 
   test("a branch that the forge protects from everybody", async () => {

@@ -24,7 +24,7 @@ describe("a schedule made by a sentence", () => {
         "Next: Tue, 17 Nov 2026, 09:00",
         "Message: run the tests",
         "Its answers appear in the console.",
-        "No server runs here: it is posted once picoclaw serve runs.",
+        "No server is running here: messages are posted while picoclaw serve runs.",
         "/schedule run|pause|remove 1",
       ].join("\n"),
     );
@@ -52,7 +52,7 @@ describe("a schedule made by a sentence", () => {
   test("is paused, goes on, runs now, tells its history, and is removed", async () => {
     await open(({ role }) => (role === "worker" ? worked("all green") : "hello"));
     await at.send("every day at 6pm say hello");
-    expect((await at.send("/schedule pause 1")).text).toBe("#1 is paused. To go on: /schedule resume 1");
+    expect((await at.send("/schedule pause 1")).text).toBe("#1 is paused. To resume it: /schedule resume 1");
     expect((await at.send("/schedule list")).text).toContain("paused: say hello → web:operator");
     expect((await at.send("/schedule resume #1")).text).toContain("Next: Mon, 16 Nov 2026, 18:00");
     expect((await at.send("/schedule history 1")).text).toContain("It has not run yet.");
@@ -112,6 +112,6 @@ describe("a schedule made by a sentence", () => {
     expect((await at.send("/schedule")).text).toContain(
       "morning every day at 09:00 (America/New_York), next Tue",
     );
-    expect((await at.send("/schedule remove morning")).text).toContain("stands in the configuration");
+    expect((await at.send("/schedule remove morning")).text).toContain("is defined in the configuration");
   });
 });

@@ -119,7 +119,9 @@ describe("limits", () => {
     at = await openConversation((_, turn) => worked(`step ${turn}`, { needs_next_loop: true }));
     const reply = await at.send("/analyze x");
     expect(at.asked).toHaveLength(5);
-    expect(reply.text).toBe("step 4\n\nThe limit was reached (loop.max_loops: 5); this is how far it got.");
+    expect(reply.text).toBe(
+      "step 4\n\nStopped after 5 rounds, the most for one message (loop.max_loops); this is how far it got.",
+    );
   });
 
   test("max_millis ends a model that does not answer, and says which limit it was", async () => {
@@ -158,7 +160,7 @@ describe("limits", () => {
   test("an answer that was cut at its end is said to be cut", async () => {
     at = await openConversation(() => ({ text: "The log says that", finish: "length" }));
     expect((await at.send("/analyze x")).text).toBe(
-      "The log says that\n\nNote: the answer was cut off at max_tokens.",
+      "The log says that\n\nNote: the answer reached the length limit (max_tokens) and was cut off.",
     );
   });
 });

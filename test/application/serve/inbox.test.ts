@@ -374,7 +374,7 @@ describe("after a death", () => {
     });
     await second.start();
     await settle();
-    expect(shown(second)[0]).toStartWith("PicoClaw was ended while it worked on this message.");
+    expect(shown(second)[0]).toStartWith("PicoClaw was stopped while it was working on this message.");
     expect(shown(second)[0]).toContain("job_1_aaaaaaaa");
     benches.splice(benches.indexOf(first), 1);
   });

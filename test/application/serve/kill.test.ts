@@ -79,7 +79,7 @@ if (requirePart("bwrap")) {
       while (!server.errors().includes(said)) await new Promise((resolve) => setTimeout(resolve, 20));
     };
     server.configure("serve: { rate_limit: 2 }\n");
-    await hangUp("The configuration was read again.");
+    await hangUp("The configuration was reloaded.");
     const answers = [];
     for (let n = 0; n < 3; n += 1) answers.push(await ask("/messages", { text: `limited ${n}` }));
     expect(answers.map((one) => "error" in one)).toEqual([false, false, true]);

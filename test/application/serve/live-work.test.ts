@@ -20,7 +20,7 @@ test("a message at work shows who works, the command, its last lines and the cos
   for (let n = 1; n <= 12; n += 1) happens({ type: "job-output", jobId, text: `line ${n}\n` });
   happens({ type: "job-output", jobId, text: "half \u202e" });
   expect(line()).toMatchObject({
-    now: "Try 1 of 4 · carrying it out · 9 tokens",
+    now: "Try 1 of 4 · running it · 9 tokens",
     command: "npm test",
     lines: ["line 6", "line 7", "line 8", "line 9", "line 10", "line 11", "line 12", "half ⟦202E⟧"].join(
       "\n",

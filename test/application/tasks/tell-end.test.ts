@@ -61,7 +61,7 @@ test("a finished task is told to the chat, once, with its address, and stands th
     "https://github.com/acme/calc/issues/7",
     solveMessagesFor("en").pullOpened("https://github.com/acme/calc/pull/8"),
     solveMessagesFor("en").verdicts.unchecked,
-    "Little is left of today's budget ($4.50 of $5.00).",
+    "Today's budget is nearly spent ($4.50 of $5.00).",
   ]);
   expect((await store.claimReply())?.reply).toMatchObject({ channel: "web", chatId: "operator" });
   expect(await store.claimReply()).toBeNull();

@@ -265,8 +265,8 @@ test("a check that was red before, and shows no test any more, is not told as ne
   const judgement = judgeCheck({ baseline: check("red: -a +b"), draft: check("green"), old: null });
   const facts = { ...notChecked("no-change", ["npm test"]), ...judgement, notChecked: null };
   const { line, brief } = checksMessagesFor("en");
-  expect(line(facts)).toBe("npm test: shows no test any more");
-  expect(brief(facts)).toBe("npm test: shows no test any more");
-  expect(line({ ...facts, newlyRed: ["npm test"] })).toBe("npm test: red, and was not before");
+  expect(line(facts)).toBe("npm test: no longer shows any tests");
+  expect(brief(facts)).toBe("npm test: no longer shows any tests");
+  expect(line({ ...facts, newlyRed: ["npm test"] })).toBe("npm test: red, was green before");
   expect(checksMessagesFor("ja").line(facts)).not.toContain("変更前は成功");
 });

@@ -48,6 +48,6 @@ test("a limit names the key that sets it, a wait its length", () => {
     "claude (m-1) is over its rate limit (429): it said so (try again in 7 s)",
   );
   expect(ja.rateLimited({ ...FACTS, detail: "" })).toBe(
-    "claude（m-1）の呼び出し回数が制限を超えました（429）（7 秒後に再試行してください）",
+    "claude（m-1）が呼び出し回数の制限に達しました（429）（7 秒後にもう一度お試しください）",
   );
 });

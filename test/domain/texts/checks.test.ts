@@ -45,8 +45,8 @@ test("weakened tests, flaky checks and the names of what is worse are said", () 
   };
   expect(checksMessagesFor("en").remarks(facts)).toEqual([
     "Newly failing or missing: a, b, c, d, e and 1 more",
-    "This weakens 1 test, taken away or skipped: g",
-    "A check is flaky: it was red once and not when it was run again.",
+    "This change weakens 1 test (removed or skipped): g",
+    "A check is flaky: it failed once and passed when it was run again.",
   ]);
   expect(checksMessagesFor("ja").remarks(facts)).toHaveLength(3);
   expect(checksMessagesFor("en").remarks(green)).toEqual([]);
@@ -63,11 +63,11 @@ test("new tests that pass without the change guard what worked, unless all of th
     "2 new tests; without the change 1 fails, 1 passes (it guards what already worked).",
   );
   expect(said({ count: 2, passWithout: 2 })).toEqual([
-    "2 new tests, all pass without the change as well: they show nothing of it.",
+    "2 new tests, all pass without the change as well, so they do not test it.",
     "新しいテスト 2 件は、変更がなくてもすべて成功します（変更を確かめていません）。",
   ]);
   expect(said({ count: 1, passWithout: 1 })[0]).toBe(
-    "1 new test, passes without the change as well: it shows nothing of it.",
+    "1 new test, passes without the change as well, so it does not test it.",
   );
   expect(said({ count: 3, passWithout: 0 })[0]).toBe("3 new tests, all fail without the change");
   expect(said({ count: 1, passWithout: 0, cannotRun: 1 })).toEqual([

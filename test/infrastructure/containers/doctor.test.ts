@@ -29,7 +29,7 @@ describe("doctor, of the engine", () => {
     });
     expect((await diagnose("tcp://127.0.0.1:1", false))[0]).toMatchObject({ ok: false, optional: true });
     expect((await diagnose("ssh://somewhere", true))[0]?.text).toBe(
-      "Docker: ssh://somewhere is not the address of an engine",
+      "Docker: ssh://somewhere is not a valid engine address",
     );
   });
 

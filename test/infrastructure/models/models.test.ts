@@ -163,7 +163,7 @@ describe("what is not configured", () => {
     expect(await role("coder3", {})).toMatchObject({
       code: "no-key",
       message:
-        "claude has no key: the variable ANTHROPIC_API_KEY is not set\n→ where PicoClaw runs: export ANTHROPIC_API_KEY=…, then picoclaw init; restart picoclaw serve if it runs",
+        "claude has no key: the environment variable ANTHROPIC_API_KEY is not set\n→ where PicoClaw runs: export ANTHROPIC_API_KEY=…, then picoclaw init; restart picoclaw serve if it runs",
     });
     expect(isModel(await role("coder3", {}, { ANTHROPIC_API_KEY: "sk-ant-xxxxxxxx" }))).toMatchObject({
       provider: "claude",

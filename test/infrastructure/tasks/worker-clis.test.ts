@@ -113,7 +113,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
         noMeta: true,
         prompts: ["Nobody hears this."],
       });
-      expect(gone.record.end?.summary).toContain(`${kind.name} does not reach its model's server`);
+      expect(gone.record.end?.summary).toContain(`${kind.name} cannot reach its model's server`);
       const hung = await at.run({
         id: `hung-${kind.image}`,
         workerEnv: pointAt(kind, at, model),

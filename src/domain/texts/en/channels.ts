@@ -1,24 +1,24 @@
 export const lineTexts = {
   /** Before the reply token runs out, with a button that brings a fresh one. */
-  stillWorking: "Still working. In a while, the button below brings the result.",
+  stillWorking: "Still working. The button below brings the result when it is ready.",
   collect: "Show result",
-  cutHere: "… (cut because of its length)",
-  seeConsole: (url: string) => `All of it: ${url}`,
+  cutHere: "… (shortened)",
+  seeConsole: (url: string) => `Full text: ${url}`,
   quotaSpent: (quota: number) =>
     `This month's ${quota} push messages are used up. The result comes as the reply to your next message.`,
 };
 
 export const slackTexts = {
   working: "Working…",
-  accepted: "Got it. The result comes here.",
-  wholeText: "The whole text is in the file.",
+  accepted: "Got it. The result will be posted here.",
+  wholeText: "The full text is in the file.",
   usage: "Usage: /picoclaw MESSAGE (for example: /picoclaw /undo)",
-  filesRight: "the Slack app needs the right files:read",
+  filesRight: "the Slack app needs the permission files:read",
 };
 
 export const telegramTexts = {
   working: "Working…",
-  wholeText: "The whole text is in the file.",
+  wholeText: "The full text is in the file.",
   pollsElsewhere:
-    "another process polls with the same TELEGRAM_BOT_TOKEN: end it, or give this one a bot of its own",
+    "another process receives with the same TELEGRAM_BOT_TOKEN: stop it, or give this server a bot of its own",
 };

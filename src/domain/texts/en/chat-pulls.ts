@@ -61,15 +61,15 @@ function forgeTrouble(forge: string, code: string, message: string): string {
       return `${forge} does not accept the token: it is wrong, or it has expired.`;
     case "forbidden":
     case "missing-scope":
-      return `The token may not do that on ${forge}: ${message}`;
+      return `The token has no permission for that on ${forge}: ${message}`;
     case "unreachable":
     case "timeout":
     case "server-error":
       return `${forge} does not answer: ${message}`;
     case "rate-limited":
-      return `${forge} takes no more requests for now: ${message}`;
+      return `${forge} accepts no more requests for now: ${message}`;
     default:
-      return `${forge} refuses: ${message}`;
+      return `${forge} refused: ${message}`;
   }
 }
 
@@ -82,29 +82,29 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
     case "no-permission":
       return `You may not push to this repository on ${forge}.`;
     case "not-found":
-      return `The repository is not there on ${forge}, or may not be seen.`;
+      return `The repository does not exist on ${forge}, or you may not see it.`;
     case "unreachable":
       return `${forge} cannot be reached.`;
     case "aborted":
       return "Stopped.";
     default:
-      return `${forge} did not take the branch ${branch}.${message === "" ? "" : `\n${message}`}`;
+      return `${forge} did not accept the branch ${branch}.${message === "" ? "" : `\n${message}`}`;
   }
 }
 
-const STAYS = "Undo takes back the commit here; what is on the forge stays there.";
+const STAYS = "Undo removes the commit here; what was pushed stays on the forge.";
 
 const tokenName = (variable: string) => tokenVariables(variable, " or ");
 
 export const pulls = {
   pullUsage:
     'Usage: /pr [--draft] [--base BRANCH] [TITLE]. A title with words that begin with -- goes in quotes: /pr "Add --verbose"',
-  reviewPosted: (url: string) => `The review is posted: ${url}`,
+  reviewPosted: (url: string) => `The review was posted: ${url}`,
   reviewNotPosted: (url: string, why: string) =>
-    `The review is not posted on ${url}${why === "" ? ": there is none." : `: ${why}`}`,
-  reviewPostWhere: "A review can be posted on a pull request only: /review #12 --post",
+    `The review was not posted on ${url}${why === "" ? ": it is empty." : `: ${why}`}`,
+  reviewPostWhere: "A review can be posted only on a pull request: /review #12 --post",
   pullCommits: (branch: string, count: number) =>
-    count === 0 ? `Making the branch ${branch}.` : `Committing ${files(count)} on ${branch}.`,
+    count === 0 ? `Creating the branch ${branch}.` : `Committing ${files(count)} on ${branch}.`,
   pullPushes: (branch: string, forge: string) => `Pushing ${branch} to ${forge}.`,
   forgeWaits: (forge: string, seconds: number, why: string) => `${forge} asks to wait ${seconds} s: ${why}`,
   pullDry: ({
@@ -143,7 +143,7 @@ export const pulls = {
     forge,
   }: PullFacts & { readonly url: string; readonly variable: string; readonly forge: string }) =>
     [
-      `The branch ${branch} is pushed, but no pull request was opened: there is no token for ${forge}.`,
+      `The branch ${branch} was pushed, but no pull request was opened: there is no token for ${forge}.`,
       `Open it yourself: ${url}\n${title}`,
       `To have it opened next time, set ${tokenName(variable)}.`,
       STAYS,
@@ -169,25 +169,25 @@ export const pulls = {
       case "not-a-pull":
         return `#${stop.number} is not a pull request.`;
       case "git-failed":
-        return `No pull request: git could not be asked. ${stop.message}`;
+        return `No pull request: git failed. ${stop.message}`;
       case "conflicted":
         return `No pull request: these files are in conflict. ${stop.paths.join(", ")}`;
       case "archived":
-        return `No pull request: ${stop.repository} is archived and takes none.`;
+        return `No pull request: ${stop.repository} is archived and accepts none.`;
       case "no-base":
         return `No pull request: ${stop.repository} has no branch ${stop.base}.`;
       case "nothing":
-        return `Nothing to propose: everything here is in ${stop.base} already.${stop.kept.length === 0 ? "" : ` Protected files are never committed: ${stop.kept.join(", ")}`}`;
+        return `Nothing to propose: everything here is already in ${stop.base}.${stop.kept.length === 0 ? "" : ` Protected files are never committed: ${stop.kept.join(", ")}`}`;
       case "names-taken":
-        return `No pull request: too many branches are called ${stop.branch} already.`;
+        return `No pull request: there are already too many branches named ${stop.branch}.`;
       case "forge":
         return stop.code === "not-found"
-          ? `No pull request: ${stop.repository} is not there on ${stop.forge}, or the token may not see it.`
+          ? `No pull request: ${stop.repository} does not exist on ${stop.forge}, or the token may not see it.`
           : `No pull request. ${forgeTrouble(stop.forge, stop.code, stop.message)}`;
       case "not-committed":
         return `No pull request: the change could not be committed.\n${stop.message}`;
       case "not-opened":
-        return `The branch ${stop.branch} is pushed, but the pull request was not opened. ${forgeTrouble(stop.forge, stop.code, stop.message)}\nTo try again: /pr\n\n${STAYS}`;
+        return `The branch ${stop.branch} was pushed, but the pull request was not opened. ${forgeTrouble(stop.forge, stop.code, stop.message)}\nTo try again: /pr\n\n${STAYS}`;
       case "secret":
         return `No pull request: the change contains one of your secrets. ${standing(stop.stands)}`;
       case "branch-taken":

@@ -61,7 +61,7 @@ function when(at: string, timezone: string): string {
 
 const OUTCOMES = { waits: "not answered yet", answered: "answered", failed: "failed", unknown: "" } as const;
 
-const NOT_SERVED = "No server runs here: it is posted once picoclaw serve runs.";
+const NOT_SERVED = "No server is running here: messages are posted while picoclaw serve runs.";
 
 export const schedules = {
   scheduleLabels: { run: "Run now", pause: "Pause", resume: "Resume", remove: "Remove" },
@@ -73,7 +73,7 @@ export const schedules = {
       `Scheduled ${line.name}: ${times(line.shape)} (${line.timezone}).`,
       line.nextAt === null ? "" : `Next: ${when(line.nextAt, line.timezone)}`,
       `Message: ${line.message}`,
-      isAway ? "Its answers appear in the console." : "Its answers come to this chat.",
+      isAway ? "Its answers appear in the console." : "Its answers appear in this chat.",
       isServed ? "" : NOT_SERVED,
       `/schedule run|pause|remove ${line.name.replace("#", "")}`,
     ]
@@ -91,9 +91,9 @@ export const schedules = {
         ].join("\n"),
   scheduleRuns: (line: ScheduleLine) => `Running ${line.name} now: ${line.message}`,
   schedulePaused: (line: ScheduleLine) =>
-    `${line.name} is paused. To go on: /schedule resume ${line.name.replace("#", "")}`,
+    `${line.name} is paused. To resume it: /schedule resume ${line.name.replace("#", "")}`,
   scheduleResumed: (line: ScheduleLine) =>
-    `${line.name} goes on: ${times(line.shape)} (${line.timezone}).${line.nextAt === null ? "" : ` Next: ${when(line.nextAt, line.timezone)}`}`,
+    `${line.name} is resumed: ${times(line.shape)} (${line.timezone}).${line.nextAt === null ? "" : ` Next: ${when(line.nextAt, line.timezone)}`}`,
   scheduleRemoved: (line: ScheduleLine) => `${line.name} is removed: ${line.message}`,
   scheduleHistory: (line: ScheduleLine, runs: readonly ScheduleRunLine[]) =>
     [
@@ -108,11 +108,11 @@ export const schedules = {
     ].join("\n"),
   scheduleUnknown: (name: string) => `There is no schedule ${name}. All of them: /schedule list`,
   scheduleConfigured: (name: string) =>
-    `${name} stands in the configuration: change it there, or in the console under Settings.`,
+    `${name} is defined in the configuration: change it there, or in the console under Settings.`,
   scheduleTooMany: "There are too many schedules. Remove one first: /schedule list",
   scheduleUnplain: (timezone: string) =>
     [
-      "Nothing was scheduled: I could not read these times in full, and would run at others.",
+      "Nothing was scheduled: I could not fully understand these times, and might run at the wrong ones.",
       `I understand one time of day in ${timezone} (every day, weekdays, named days, a day of the month), or every N minutes or hours. Two times are two schedules; another zone, an exception or an end is not understood.`,
       "For example: every weekday at 9 run the tests · every Mon and Fri at 17:30 check the logs · every 15 minutes check the queue",
     ].join("\n"),

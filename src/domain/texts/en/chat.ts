@@ -51,10 +51,10 @@ export const rewind = {
     parts([...swapped(jobs ?? [], again), "What was forgotten is remembered again."]),
   rewindStopped: (left: readonly string[]): string =>
     left.length === 0
-      ? "So nothing of it was done: files and conversation are as they were."
+      ? "So nothing was done: files and conversation are as they were."
       : `These had already been changed and could not be put back, because they changed again meanwhile: ${left.join(", ")}`,
   rewindGone: (jobs: readonly string[]) =>
-    `Nothing was undone: the undo record of ${jobs.join(", ")} is gone, so not everything could have been undone.`,
+    `Nothing was undone: the undo data of ${jobs.join(", ")} is gone, so not everything could be undone.`,
   rewindEarlier:
     "Only messages of this conversation are listed. For those before it: /resume goes back to the conversation before, and /rewind then lists them too; a single earlier change: /jobs, then /undo JOB.",
   rewindNothing: "There is nothing to go back from.",
@@ -115,7 +115,9 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "unreachable":
       return provider === "ollama" ? "Start Ollama: ollama serve" : "";
     case "unknown-model":
-      return provider === "ollama" ? `Get it with: ollama pull ${model}` : `Check roles.${role}.model.`;
+      return provider === "ollama"
+        ? `Get it with: ollama pull ${model}`
+        : `Check the name of the model (roles.${role}.model).`;
     case "timeout":
     case "rate-limited":
     case "server-error":
@@ -129,19 +131,19 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "no-key":
       return `Put the right key into the variable that providers.${provider || "<name>"}.api_key names (env:NAME; add the line where there is none).`;
     case "context-too-long":
-      return "Shorten it, or begin anew with /new.";
+      return "Shorten it, or start a new conversation: /new";
     case "not-configured":
       return `Configure roles.${role} and providers (see: picoclaw doctor, picoclaw config show).`;
     case "refused-remote":
-      return "For coding alone, send /code3 and the like.";
+      return "Coding needs no local model: /code REQUEST";
     case "over-budget":
-      return "Raise budget.daily, or send this again tomorrow.";
+      return "Send this again tomorrow, or raise the daily budget (budget.daily).";
     case "no-images":
       return `Choose a model that sees them (/model ${role} …; models.json in PICOCLAW_HOME says which do), or describe the image in words.`;
     case "no-price":
-      return "Add it to budget.prices or to models.json in PICOCLAW_HOME, or remove the budget.";
+      return "Add its price (budget.prices, or models.json in PICOCLAW_HOME), or remove the budget (budget.daily).";
     case "deadline":
-      return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} sets it.`;
+      return `Ask for less at a time, or raise the limit (${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"}).`;
     default:
       return "";
   }
@@ -149,7 +151,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
 
 function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "the time limit was reached";
-  if (code === "cut-by-length") return "the answer was cut off at max_tokens";
+  if (code === "cut-by-length") return "the answer reached the length limit (max_tokens) and was cut off";
   if (code === "filtered") return "its provider's filter stopped the answer";
   if (code === "no-price") return `a budget is set, and the price of ${detail} is unknown`;
   return code === "over-budget" ? `today's budget is spent (${detail})` : detail;
@@ -190,14 +192,16 @@ export const chatTexts = {
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
     attempts: (limit: number) =>
-      `Not green after ${limit === 1 ? "1 attempt" : `${limit} attempts`} (coder.attempts).`,
+      `Still failing after ${limit === 1 ? "1 attempt" : `${limit} attempts`} (the limit: coder.attempts).`,
     same: "The same failure came twice; the coder is making no progress.",
     gaveUp: "The coder had nothing more to propose.",
     conflict: "The coder was shown their change twice and did not settle it.",
   },
   heads,
-  headsAlone: "Several coders were asked for; only one can work here (keys, /dry, or no drafts).",
-  coderBudget: (usd: number) => `The budget of one message is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
+  headsAlone:
+    "Several coders were asked for, but only one can work here: the others have no key, /dry is on, or drafts are not possible.",
+  coderBudget: (usd: number) =>
+    `The budget for one message, $${usd.toFixed(2)}, is spent (coder.budget_usd).`,
   coderCost: (usd: number, hint: string) =>
     `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nThe coder's own estimate: ${hint}`}`,
   /** A coder looks at more before it writes. */
@@ -210,7 +214,10 @@ export const chatTexts = {
   /** Modes of a session in an editor. */
   editorModes: {
     auto: { name: "Auto", description: "Changes are made at once, each as a job that can be undone" },
-    preview: { name: "Preview", description: "Changes are run aside and shown; /apply applies them" },
+    preview: {
+      name: "Preview",
+      description: "Changes are run without touching your files and shown; /apply applies them",
+    },
     plan: { name: "Plan", description: "A plan only; nothing is changed" },
   },
   editorModel: { name: "Coder", description: "The model that writes code in this session" },
@@ -266,7 +273,7 @@ export const chatTexts = {
     const facts = `$${spentUsd.toFixed(2)} of $${dailyUsd.toFixed(2)}`;
     switch (kind) {
       case "warn":
-        return `Little is left of today's budget (${facts}).`;
+        return `Today's budget is nearly spent (${facts}).`;
       case "local":
         return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
       case "unpriced":
@@ -277,7 +284,7 @@ export const chatTexts = {
     `Note: ${asked} could not answer (${code}); ${answered} (${model}) answered in its place (coder.fallback).`,
   cutOver: (sessionId: string) =>
     `A new day, a new session (${sessionId}). A summary of the last one is carried over. To go back: /resume`,
-  answerGoesOn: "The answer reached max_tokens; the coder continues from there.",
+  answerGoesOn: "The answer reached the length limit (max_tokens); the coder continues from there.",
   coderWorks:
     "Two options: install a local model (https://ollama.com/download), or allow a cloud model for questions too (picoclaw init). Changing files needs neither: /code …",
   insteadOf: (wanted: string, model: string) =>
@@ -285,13 +292,14 @@ export const chatTexts = {
   codingWorks: "Changing files works meanwhile: /code …",
   messageCut:
     "Note: your message was too long for this model. It read the beginning and the end, 8,000 characters in all.",
-  answerCut: "Note: the answer was cut off at max_tokens.",
+  answerCut: "Note: the answer reached the length limit (max_tokens) and was cut off.",
   cloudAnswered: (model: string) => `Note: this answer came from a cloud model (${model}).`,
   askRoute: (route: string) => `Ask ${route}`,
   rerouted: (from: string, to: string) => `Handed over from ${from} to ${to}.`,
-  loopLimit: (loops: number) => `The limit was reached (loop.max_loops: ${loops}); this is how far it got.`,
+  loopLimit: (loops: number) =>
+    `Stopped after ${loops === 1 ? "1 round" : `${loops} rounds`}, the most for one message (loop.max_loops); this is how far it got.`,
   timeLimit: (seconds: number) =>
-    `The time limit was reached (loop.max_millis: ${seconds} s); this is how far it got.`,
+    `Stopped after ${seconds} s, the time limit for one message (loop.max_millis); this is how far it got.`,
   /** The same call of a tool failed again and again. */
   stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it got.`,
 
@@ -330,7 +338,7 @@ export const chatTexts = {
     }
   },
   commandUntrusted: (name: string) =>
-    `/${name} is a command of this folder, and the folder is not trusted, or not with the commands and skills that it has now. Read .picoclaw/ there, then run: picoclaw trust`,
+    `/${name} is a command of this folder, but the folder is not trusted, or its commands or skills changed since. Read .picoclaw/ there, then run: picoclaw trust`,
   /** The ten that are needed most. */
   help: [
     ["/code REQUEST", "a coder writes it and it runs at once"],
@@ -342,7 +350,7 @@ export const chatTexts = {
     ["/rewind [N]", "go back to a message: what came after it is undone and forgotten"],
     ["/model", "who answers with which model"],
     ["/status", "where it works, who answers, and what is waiting"],
-    ["/new", "begin a new conversation"],
+    ["/new", "start a new conversation"],
   ] as readonly HelpLine[],
   helpAll: ["/help all", "every command"] as HelpLine,
   helpMore: [
@@ -350,8 +358,8 @@ export const chatTexts = {
     ["/analyze /ops /research", "Shiro looks into it or operates"],
     ["/code1 /code2 /code3", "that coder alone: Aka, Ao, Gin"],
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
-    ["/code all REQUEST", "every coder tries it in a draft of its own; the best one lands"],
-    ["/head NAME REQUEST", "an agent of your own (Claude Code, Codex, Gemini, ACP) works on it"],
+    ["/code all REQUEST", "every coder tries it in a draft of its own; the best one is applied"],
+    ["/head NAME REQUEST", "your own agent (Claude Code, Codex, Gemini, ACP) works on it"],
     [
       "/review [branch|A..B|#12]",
       "a coder reads a change and says what is wrong with it; #12 --post posts it on the pull request",
@@ -384,7 +392,7 @@ export const chatTexts = {
   // The message itself
   reviewing: (what: string) => (what === "" ? "Reviewing the change." : `Reviewing ${what}.`),
   reviewUnknown: (name: string) =>
-    `There is no branch, tag or commit ${name} here, so nobody was asked. /review alone: what is not committed yet, or this branch.`,
+    `There is no branch, tag or commit ${name} here, so no model was asked. /review alone: what is not committed yet, or this branch.`,
   reviewUsage:
     "/review: what is not committed yet, or this branch. /review BRANCH, /review COMMIT, /review A..B, /review #12 (a pull request; --post posts the review there).",
   exportUsage: "/export: this conversation as Markdown. /export html: as a page.",
@@ -401,7 +409,7 @@ export const chatTexts = {
   aborted: "Stopped.",
   diskFull: "No space left on the disk. Free some disk space, then send the message again.",
   storeAway: (detail: string) =>
-    `The store cannot be written now (${detail}). Try again when it can be written.`,
+    `The database cannot be written to now (${detail}). Send the message again later.`,
   unexpected: (detail: string) => `An unexpected error occurred: ${detail}`,
 
   // The terminal
@@ -432,12 +440,18 @@ export const chatTexts = {
   noSuchChat: (name: string) => `Nothing was said in the chat ${name} in this folder.`,
   chatTaken: (name: string) => `The chat ${name} already exists. Choose another name: --name`,
   chatForgotten: (name: string) => `The chat ${name} was forgotten. Its jobs stay: picoclaw jobs`,
-  chatBusy: (name: string) => `The chat ${name} is in use. Try again when it has ended.`,
+  chatBusy: (name: string) => `The chat ${name} is being answered. Try again when that has ended.`,
   noChats: "There are no chats yet. Start one: picoclaw chat --name NAME",
-  chatsHeader: { name: "chat", at: "last", messages: "messages", said: "said last", workspace: "workspace" },
-  welcome: "/help lists the commands, Ctrl-C stops, Ctrl-D ends",
+  chatsHeader: {
+    name: "chat",
+    at: "last",
+    messages: "messages",
+    said: "last message",
+    workspace: "workspace",
+  },
+  welcome: "/help lists the commands, Ctrl-C stops, Ctrl-D quits",
   goodbye: "Bye.",
-  stopHint: "stopping… Ctrl-C again ends the program",
+  stopHint: "stopping… Ctrl-C again quits",
   footer: ({
     model,
     local,
@@ -570,7 +584,7 @@ export const memoryTexts = {
       },
       {
         about: "Word for word",
-        words: `the last ${facts.exchanges}, ${aboutTokens(exchangeTokens)} of ${limitTokens} (session.history_tokens)`,
+        words: `the last ${facts.exchanges === 1 ? "exchange" : `${facts.exchanges} exchanges`}, ${aboutTokens(exchangeTokens)} of at most ${limitTokens} (session.history_tokens)`,
         message: "/rewind",
       },
       {
@@ -580,7 +594,7 @@ export const memoryTexts = {
       },
       { about: "Kept by name", words: String(facts.memos), message: "/memo" },
       { about: facts.agent, words: `${model ?? "cannot be asked"}${fills}`, message: "/model" },
-      { about: "Begin anew", words: "nothing of this conversation is given any more", message: "/new" },
+      { about: "Start over", words: "the models get nothing of this conversation any more", message: "/new" },
     ];
   },
   status: (facts: StatusFacts): readonly ContextLine[] => [
@@ -630,7 +644,7 @@ export const memoryTexts = {
       ...(corrected === null ? [] : [`Corrected to: ${corrected}`]),
       `If that is wrong, correct it: /route ${otherRoute(route, corrected)}`,
     ].join("\n"),
-  noDecision: "Nothing was decided in this chat yet.",
+  noDecision: "No message in this chat has been routed yet.",
   routeUsage: (routes: readonly string[]) => `Name a route after /route: ${routes.join(" ")}`,
   corrected: (from: string, to: string) => `Route corrected: ${from} → ${to}`,
   offered: (pattern: string) =>
@@ -658,11 +672,11 @@ export const memoryTexts = {
   ruleProblem(problem: RuleProblem): string {
     switch (problem.kind) {
       case "not-a-pattern":
-        return `The rule "${problem.pattern}" is not used, it is no regular expression: ${problem.detail}`;
+        return `The rule "${problem.pattern}" is not used: it is not a regular expression: ${problem.detail}`;
       case "catastrophic":
-        return `The rule "${problem.pattern}" is not used, it could take for ever: ${problem.detail}`;
+        return `The rule "${problem.pattern}" is not used: matching it could take forever: ${problem.detail}`;
       case "example":
-        return `The rule "${problem.pattern}" is not used, it ${problem.expected ? "does not match" : "matches"} its example "${problem.example}"`;
+        return `The rule "${problem.pattern}" is not used: it ${problem.expected ? "does not match" : "matches"} its example "${problem.example}"`;
     }
   },
 
@@ -693,7 +707,7 @@ export const memoryTexts = {
       off: "answers at once",
       low: "thinks a little",
       medium: "thinks before it answers",
-      high: "thinks long; slower and dearer",
+      high: "thinks long; slower and more expensive",
     } as Readonly<Record<string, string>>,
     table: (dated: string) => `Prices as of ${dated}; models.json in PICOCLAW_HOME replaces them.`,
     offered: (names: readonly string[]) => `To choose from: ${names.length === 0 ? "–" : names.join(", ")}`,
@@ -707,7 +721,7 @@ export const memoryTexts = {
     effortUsage: "/effort off|low|medium|high (the default coder), /effort mio low, /effort default",
     effortSet: (agent: string, effort: string) =>
       `${agent} works with effort ${effort} in this chat from the next message on.`,
-    effortIgnored: (name: string) => `${name} has no such setting; it will not notice.`,
+    effortIgnored: (name: string) => `${name} has no such setting, so nothing changes.`,
   },
   noUsage: "No model was used today.",
   budgetLine: (spent: number, daily: number) =>
@@ -715,20 +729,20 @@ export const memoryTexts = {
   /** The store as a whole: `backup`, `restore`, `db copy`, `db forget`. */
   backedUp: (folder: string, rows: number) => `${folder}: ${rows} rows and the configuration`,
   undoNotBackedUp: (folders: readonly string[]) =>
-    `Not in it, and to be kept with their workspaces: journals and undo data in\n${folders.map((one) => `  ${one}`).join("\n")}`,
+    `Not included, and to be kept with their workspaces: journals and undo data in\n${folders.map((one) => `  ${one}`).join("\n")}`,
   backupExists: (folder: string) => `${folder} is not empty. Name a new folder.`,
   filled: (rows: number) => `${rows} rows were written, read back and compared.`,
   storeInUse: (table: string) =>
-    `Nothing was written: the store is in use (${table} has rows). Use a new PICOCLAW_HOME or an empty database.`,
+    `Nothing was written: the database is in use (${table} has rows). Use a new PICOCLAW_HOME or an empty database.`,
   storeUnequal: (table: string) =>
     `Nothing was kept: what was read back from ${table} is not what was written.`,
   backupDamaged: (file: string) => `Nothing was written: ${file} is missing or not as it was made.`,
   backupOfOther: (version: string) =>
-    `Nothing was written: the backup was made by version ${version}, whose tables are others. Restore it with that version, then upgrade.`,
+    `Nothing was written: the backup was made by version ${version}, whose tables are different. Restore it with that version, then upgrade.`,
   personForgotten: (who: string, rows: number) =>
     `${who}: ${rows} rows deleted. Jobs and their undo data stay in the workspace's storage.`,
   storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted, readOnly }: StoreTrouble) =>
-    `The store cannot be opened: ${name} (${detail})\n${
+    `The database cannot be opened: ${name} (${detail})\n${
       newer
         ? "A later version of PicoClaw has changed its tables. Upgrade PicoClaw on this machine."
         : older
@@ -738,11 +752,11 @@ export const memoryTexts = {
           : kind === "sqlite"
             ? damaged
               ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
-              : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
+              : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written to."
             : distrusted
-              ? "The server's certificate does not fit. In database_url, the host must be a name in the certificate, and sslrootcert=FILE the certificate of who signed it."
+              ? "The server's certificate does not match. In database_url, use a host name that is in the certificate, and set sslrootcert=FILE to the certificate of the authority that signed it."
               : readOnly
-                ? "The database is read-only now: a standby, or kept from being written. Name the primary in database_url, or let the database be written again."
-                : "Check the address in database_url, and that the server runs."
+                ? "The database is read-only: it is a standby, or writes are disabled. Name the primary in database_url, or enable writes."
+                : "Check the address in database_url, and that the server is running."
     }`,
 };

@@ -12,16 +12,17 @@ import {
 } from "../../checks/verdict.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
-  "no-checks": "no tests or linters of the project are known (checks.command)",
-  never: "checks.enabled is never",
-  slow: "the checks take longer than checks.auto_limit",
+  "no-checks": "no tests or linters were found (checks.command can name them)",
+  never: "checks are switched off (checks.enabled: never)",
+  slow: "the checks take too long to run automatically",
   "dependencies-missing": "the dependencies are not installed here",
   "cannot-run": "the checks cannot run here",
   documentation: "only documentation was changed",
   "no-change": "nothing was changed",
-  "red-before": "the checks failed before the change as well, and their output does not say by which tests",
-  untrusted: "nothing confines commands here; run `picoclaw trust` in that folder to allow checks",
-  unavailable: "the checks could not be run apart from the workspace",
+  "red-before":
+    "the checks failed before the change as well, and their output does not say which tests failed",
+  untrusted: "commands cannot be confined here; to allow checks anyway, run `picoclaw trust` in that folder",
+  unavailable: "the checks could not be run separately from the workspace",
   blind: "the tests do not notice when what was changed is broken",
   aborted: "the checks were stopped",
 };
@@ -57,18 +58,18 @@ function whyNot(facts: ChecksFacts): string {
     return `${WHY[why]}${install === undefined ? "" : `; ${install} installs them`}`;
   if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
   const help = helpfulInstall(facts);
-  const helps = help === null ? "checks.command in picoclaw.yaml names another" : `${help} may help`;
+  const helps = help === null ? "checks.command in picoclaw.yaml can name others" : `${help} may help`;
   if (absent.length === 0) return `${commands.join(", ") || "the checks"} cannot run here; ${helps}`;
   return `${absent.join(", ")} is not installed here, so ${commands.join(", ")} cannot run; ${helps}`;
 }
 
 const HELPS: Partial<Readonly<Record<WhyNotChecked, string>>> = {
-  slow: "; raise it, or name faster ones in checks.command",
+  slow: "; raise the limit (checks.auto_limit), or name faster ones (checks.command)",
 };
 
 const WHY_LOWER = {
   "cannot-run": "cannot run here",
-  "timed-out": "takes longer than checks.auto_limit",
+  "timed-out": "takes too long to run automatically (checks.auto_limit)",
   unread: "does not say which tests fail",
   home: "needs what earlier jobs installed in the private home",
 } as const;
@@ -77,12 +78,12 @@ function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
   return lower.map(({ insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}`);
 }
 
-/** `pnpm test cannot run here, so vitest run judged.` */
+/** `pnpm test cannot run here, so vitest run was used instead.` */
 function rungRemarks({ rungs: lower = [] }: ChecksFacts): string[] {
   return lower.map(({ command, insteadOf, why }) =>
     why === "home"
       ? `${insteadOf} ${WHY_LOWER[why]}.`
-      : `${insteadOf} ${WHY_LOWER[why]}, so ${command} judged.`,
+      : `${insteadOf} ${WHY_LOWER[why]}, so ${command} was used instead.`,
   );
 }
 
@@ -91,9 +92,11 @@ function proposedRemark({ proposed, commands }: ChecksFacts): string[] {
   if (proposed === undefined) return [];
   const { command, why } = proposed;
   if (why === null)
-    return [`The coder proposed the check ${commands.join(", ")}: none of the project's own can judge here.`];
+    return [
+      `The coder proposed the check ${commands.join(", ")}, because none of the project's own checks can be used here.`,
+    ];
   return [
-    `The coder proposed the check ${command}, which does not judge either: ${PROPOSED_WHY[why] ?? WHY[why]}.`,
+    `The coder proposed the check ${command}, which cannot be used either: ${PROPOSED_WHY[why] ?? WHY[why]}.`,
   ];
 }
 
@@ -101,7 +104,7 @@ const PROPOSED_WHY: Partial<Readonly<Record<WhyNotChecked, string>>> = {
   "cannot-run": "it cannot run here",
   blind: "it does not notice when what was changed is broken",
   "red-before": "it fails before the change as well",
-  slow: "it takes longer than checks.auto_limit",
+  slow: "it takes too long to run automatically (checks.auto_limit)",
 };
 
 const RED_SHOWN = 10;
@@ -155,13 +158,13 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length} of ${red.length + mended.length} still red`;
 }
 
-/** `npm run lint is red, and was not before`: which of several checks; else what shows that they are worse. */
+/** `npm run lint is red, was green before`: which of several checks; else what shows that they are worse. */
 function newlyRed(facts: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
   return {
-    "no-test": "shows no test any more",
+    "no-test": "no longer shows any tests",
     fewer: "fewer tests, or fewer that pass, than before",
-    all: "red, and was not before",
-    some: `${facts.newlyRed?.join(", ")} is red, and was not before`,
+    all: "red, was green before",
+    some: `${facts.newlyRed?.join(", ")} is red, was green before`,
   }[newlyRedCase(facts)];
 }
 
@@ -194,8 +197,8 @@ function newTests({ newTests: proof }: ChecksFacts): string[] {
   if (passWithout === count)
     return [
       count === 1
-        ? `${all}, passes without the change as well: it shows nothing of it.`
-        : `${all}, all pass without the change as well: they show nothing of it.`,
+        ? `${all}, passes without the change as well, so it does not test it.`
+        : `${all}, all pass without the change as well, so they do not test it.`,
     ];
   if (passWithout === 0 && isEndless)
     return [`${all}; without the change ${count === 1 ? "it does" : "they do"} not end`];
@@ -302,7 +305,7 @@ export const checksTexts = {
       case "doubtful":
         return (facts.testRunLines ?? []).length === 0
           ? `${by} DOUBTFUL: ${rewritten(facts)}`
-          : `${by} DOUBTFUL: new code speaks of the test run`;
+          : `${by} DOUBTFUL: new code refers to the test run`;
       case "worse":
       case "unknown":
       case "not-checked":
@@ -341,10 +344,10 @@ export const checksTexts = {
     ...proposedRemark(facts),
     ...(facts.worse.length > 0 ? [`Newly failing or missing: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`New and failing: ${names(facts.newFailing)}`] : []),
-    ...listed("Red before, asked for, and still red", facts.stillRed),
+    ...listed("Was to be fixed, still red", facts.stillRed),
     ...listed("Still red as before", facts.redBefore),
     ...listed(
-      "Was to be fixed, passes only as this change rewrote it; its old version still fails",
+      "Was to be fixed, but passes only because this change rewrote the test; its old version still fails",
       facts.rewritten,
     ),
     ...listed(
@@ -354,18 +357,18 @@ export const checksTexts = {
       facts.expectsElse,
     ),
     ...(facts.moved !== undefined && facts.moved.length > 0 ? [`${tests(facts.moved.length)} moved`] : []),
-    ...listed("Could not be set up, before as now", facts.unable),
+    ...listed("Cannot be set up, now as before", facts.unable),
     ...(facts.weakensTests
       ? [
           facts.weakened.length > 0
-            ? `This weakens ${tests(facts.weakened.length)}, taken away or skipped: ${names(facts.weakened)}`
-            : "This weakens tests: none can be seen any more.",
+            ? `This change weakens ${tests(facts.weakened.length)} (removed or skipped): ${names(facts.weakened)}`
+            : "This change weakens the tests: none is shown any more.",
         ]
       : []),
-    ...listed("Passes only with the changed", facts.onlyWith),
-    ...listed("Passes only with what its commands installed in the private home", facts.installed),
+    ...listed("Passes only with the changed version of", facts.onlyWith),
+    ...listed("Passes only with what the job installed in its private home", facts.installed),
     ...listed(
-      "New code that speaks of the test run",
+      "New code that refers to the test run",
       facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),
     ),
     ...newTests(facts),
@@ -374,7 +377,7 @@ export const checksTexts = {
       : listed("The tests do not notice when it is broken", facts.unnoticed)),
     ...listed("Flaky, not worse (alone it passes, or it fails on the old code as well)", facts.flaky),
     ...(facts.isFlaky && facts.flaky === undefined
-      ? ["A check is flaky: it was red once and not when it was run again."]
+      ? ["A check is flaky: it failed once and passed when it was run again."]
       : []),
   ],
 };

@@ -9,7 +9,7 @@ export const terminalTexts = {
     `talks: ${talks ?? "nobody yet (picoclaw init)"} · codes: ${codes ?? "nobody yet (picoclaw init)"}`,
   newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`} · chat --list shows the others`,
   goesOn: (name: string, messages: number, at: string, last: string) =>
-    `continues the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
+    `continuing the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
 
   // The line
   placeholder: "Say what to change, or ask.  / commands  @ files",
@@ -28,17 +28,17 @@ export const terminalTexts = {
 
   // While it works
   escStops: "esc stops",
-  working: "works",
-  writes: "writes",
-  writesPatch: (lines: number) => `writes the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
-  stopping: "stops …",
+  working: "working",
+  writes: "writing",
+  writesPatch: (lines: number) => `writing the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
+  stopping: "stopping …",
   earlierSteps: (count: number) => `${count} earlier ${count === 1 ? "step" : "steps"}`,
   steps: (count: number) => (count === 1 ? "1 step" : `${count} steps`),
   seconds: (seconds: number) =>
     seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`,
   tokens: (count: number) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} tokens`,
   round: (attempt: number, of: number) => `try ${attempt} of ${of}`,
-  doing: { asking: "asks the model", running: "carries it out", checking: "checks" },
+  doing: { asking: "asking the model", running: "running it", checking: "checking" },
   step: {
     read: "read",
     search: "search",
@@ -84,7 +84,7 @@ export const terminalTexts = {
   checked: (commands: string, line: string) => `${commands}${line === "" ? "" : `  ${line}`}`,
   draftsWait: (count: number) => (count === 1 ? "1 preview waits" : `${count} previews wait`),
   cloud: "cloud",
-  here: "here",
+  here: "local",
 
   // The pager
   pagerKeys: "↑↓ space b · n p file · g G · q back",
@@ -111,7 +111,7 @@ export const terminalTexts = {
     "no-image": "No image in the clipboard.",
     "no-program": "Reading the clipboard needs wl-paste, xclip or pngpaste.",
   },
-  shellUsage: "! and a command: it runs as a job, which /undo undoes",
+  shellUsage: "! and a command: it runs as a job that /undo can undo",
   keys: [
     ["↵", "send; while it works: join the coder's next round"],
     ["⇥", "focus the last card; in the line: complete; while it works: send afterwards"],

@@ -1,6 +1,6 @@
 export const helpTexts = {
   usage: "Usage: picoclaw COMMAND [options]",
-  version: "the version",
+  version: "print the version",
   exitCodes:
     "Exit codes: 0 done · 1 ran, something failed · 2 bad input, nothing ran · 3 refused before running",
   /** The options of every command. */
@@ -47,7 +47,7 @@ export const helpTexts = {
       does: "apply a patch as one job",
       flags: {
         "--dry-run": "list the commands, run nothing",
-        "--preview": "run it aside, show the changes, and keep them as a preview",
+        "--preview": "run it without touching the workspace, show the changes, and keep them as a preview",
         "--job JOB": "apply exactly that preview",
         "--stop-on-error": "stop at the first failure",
         "--atomic": "undo everything if anything fails",
@@ -73,7 +73,7 @@ export const helpTexts = {
     jobs: {
       does: "list past jobs",
       flags: {
-        "--limit N": "how many",
+        "--limit N": "how many jobs",
         "--all": "of every workspace",
         "--live": "list running jobs, refreshed every second at a terminal (q quits)",
       },
@@ -81,7 +81,7 @@ export const helpTexts = {
     discard: { does: "discard a preview (the only one, or the named one)", flags: {} },
     stop: { does: "stop a running job; none of it is applied", flags: {} },
     ps: {
-      does: "background processes of this folder (a dev server, a watcher): start, log, restart, stop, clear",
+      does: "list the background processes of this folder (a dev server, a watcher); also start, log, restart, stop, clear",
       flags: {
         "start -- COMMAND": "start one; it stays until it is stopped",
         "log NAME": "show the end of its output",
@@ -123,7 +123,7 @@ export const helpTexts = {
     mcp: {
       does: "offer PicoClaw's tools to other agents as an MCP server; with a subcommand, manage the MCP servers that PicoClaw itself calls",
       flags: {
-        "add NAME URL": "add a server at an address; every chat can then use its tools",
+        "add NAME URL": "add a server by its address; every chat can then use its tools",
         "add NAME -- COMMAND…": "add a program on this machine; it is started when needed",
         list: "list the servers, including those of a trusted project's .mcp.json",
         "test [NAME]": "connect to one or all of them and list their tools",
@@ -137,7 +137,10 @@ export const helpTexts = {
         "--paste": "login: paste the final address from the browser; for a browser on another machine",
       },
     },
-    acp: { does: "an agent for editors (Zed, JetBrains, Neovim) over the Agent Client Protocol", flags: {} },
+    acp: {
+      does: "run as an agent for editors (Zed, JetBrains, Neovim) over the Agent Client Protocol",
+      flags: {},
+    },
     env: {
       does: "task environments: prepare, exec, edit, list, info, cleanup, prune",
       flags: {
@@ -161,7 +164,7 @@ export const helpTexts = {
       },
     },
     serve: {
-      does: "the web console, the HTTP API, webhooks and schedules",
+      does: "run the web console, the HTTP API, webhooks and schedules",
       flags: {
         "--host ADDRESS": "the address to listen on",
         "--port N": "the port; 0 for any free one",
@@ -176,15 +179,15 @@ export const helpTexts = {
       },
     },
     join: {
-      does: "add this machine, or another process on it, to the workers of a shared store",
+      does: "make this machine, or another process on it, a worker of a shared database",
       flags: {
         "--labels LIST":
-          "what this machine offers to tasks that need it (docker and the architecture are detected)",
+          "labels of this machine, for tasks that require them (docker and the architecture are detected)",
         "--concurrency N": "how many messages, and how many tasks, at once",
       },
     },
     fleet: {
-      does: "the machines that share the store, the queue, and failed work",
+      does: "show the machines that share the database, the queue, and failed work",
       flags: {
         "retry ID": "queue failed work again, at the end of its chat",
         "discard ID": "discard failed work",
@@ -193,7 +196,7 @@ export const helpTexts = {
     run: {
       does: "run a task file: plan, worker CLI in a container, assess, until done",
       flags: {
-        "--no-meta": "no planning model: the worker gets the requirements, and again what is red",
+        "--no-meta": "no planning model: the worker gets the requirements, then whatever still fails",
         "--preview": "keep the changes as a preview (with --no-meta)",
         "--follow": "show every step as it happens",
         "--resume ID": "resume an interrupted task",
@@ -214,11 +217,14 @@ export const helpTexts = {
       flags: { "--repair": "finish an interrupted apply or undo" },
     },
     db: {
-      does: "the store: show its state, migrate it, copy it to Postgres (address or env:NAME), forget a person (channel:user)",
+      does: "the database: show its state, migrate it, copy it to Postgres (address or env:NAME), forget a person (channel:user)",
       flags: {},
     },
-    backup: { does: "copy the store and the configuration into a new folder, even while serving", flags: {} },
-    restore: { does: "fill an empty store from a backup", flags: {} },
+    backup: {
+      does: "copy the database and the configuration into a new folder, even while serving",
+      flags: {},
+    },
+    restore: { does: "fill an empty database from a backup", flags: {} },
     completion: { does: "completion for bash, zsh or fish: source <(picoclaw completion bash)", flags: {} },
     man: {
       does: "print the manual page, in your language",
@@ -246,7 +252,7 @@ export const mcpTexts = {
   unknown: (name: string) => `There is no MCP server ${name}: picoclaw mcp list`,
   unusable: (server: string, detail: string) => `✗ ${server}: ${detail}`,
   works: (server: string, tools: readonly string[], readOnly: number) =>
-    `✓ ${server}: ${tools.length} tools, ${readOnly} of them read-only: ${tools.join(", ")}`,
+    `✓ ${server}: ${tools.length} ${tools.length === 1 ? "tool" : "tools"}, ${readOnly} read-only: ${tools.join(", ")}`,
   notWeb: (address: string) =>
     `${address} is not the address of an MCP server: it must begin with http:// or https://.`,
   added: (name: string, file: string) => `Added ${name} to ${file}. Try it: picoclaw mcp test ${name}`,

@@ -15,7 +15,7 @@ interface CoderProgress {
 export const coderProgress = ({ attempt, of, doing, detail, tokens, costUsd }: CoderProgress): string => {
   const what = {
     asking: `asking the coder${detail === "" ? "" : ` · ${detail}`}`,
-    running: "carrying it out",
+    running: "running it",
     checking: `checking: ${detail}`,
   }[doing];
   const cost = costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : "";

@@ -20,7 +20,7 @@ export const dockerTexts = {
     `Docker: not reachable${needed ? "" : " (only task environments need it)"}: ${detail}`,
   notPermitted: (host: string, needed: boolean) =>
     `Docker: this user may not use ${host}${needed ? "" : " (only task environments need it)"}`,
-  badHost: (host: string) => `Docker: ${host} is not the address of an engine`,
+  badHost: (host: string) => `Docker: ${host} is not a valid engine address`,
   kernel: ({
     cgroup,
     driver,
@@ -39,7 +39,7 @@ export const dockerTexts = {
   disk: (kind: "quota" | "watchdog", limit: string): string =>
     kind === "quota"
       ? `Environments: the disk limit (${limit}) is enforced by the engine`
-      : `Environments: the disk limit (${limit}) is monitored, not enforced: commands are ended a few seconds after they exceed it; a single file never grows beyond it`,
+      : `Environments: the disk limit (${limit}) is monitored, not enforced: a command that exceeds it is ended within seconds; no single file can grow beyond it`,
   network(
     mode: "none" | "open" | "allow-list",
     domains: readonly string[],
@@ -52,15 +52,15 @@ export const dockerTexts = {
       case "open":
         return `Environments: public hosts through the proxy${besides}; this machine and private networks are out of reach`;
       case "allow-list":
-        return `Environments: through the proxy only ${domains.join(", ") || "nothing"}${besides}`;
+        return `Environments: only ${domains.join(", ") || "no public host"} through the proxy${besides}`;
     }
   },
   hardening: (seccomp: boolean): string =>
     seccomp
-      ? "Environments: ordinary user, no capabilities, no new privileges, seccomp"
-      : "Environments: ordinary user, no capabilities, no new privileges; this engine has no seccomp",
+      ? "Environments: run as an ordinary user, without capabilities or new privileges, under seccomp"
+      : "Environments: run as an ordinary user, without capabilities or new privileges; this engine has no seccomp",
   socketMounted:
-    "Environments: the engine's socket is mounted; whatever runs in one has root access to this machine",
+    "Environments: the engine's socket is mounted; whatever runs in an environment has root access to this machine",
   remedy(what: "start-docker" | "join-group" | "set-host" | "kernel-limits" | "seccomp"): string {
     switch (what) {
       case "start-docker":
@@ -70,7 +70,7 @@ export const dockerTexts = {
       case "set-host":
         return "set command_executor.docker.host or DOCKER_HOST to unix:///… or tcp://host:port";
       case "kernel-limits":
-        return "switch on the missing cgroup controllers (for swap: the kernel parameter swapaccount=1)";
+        return "enable the missing cgroup controllers (for swap: the kernel parameter swapaccount=1)";
       case "seccomp":
         return "use an engine and a kernel with seccomp";
     }
@@ -110,11 +110,11 @@ export const environmentsTexts = {
     const told = detail === "" ? "" : `:\n${detail}`;
     switch (code) {
       case "aborted":
-        return "Stopped. Nothing is left of the environment.";
+        return "Stopped. The environment was removed.";
       case "engine":
         return `Docker failed (${subject})${told}`;
       case "image-missing":
-        return `There is no image ${subject}${told}`;
+        return `Image not found: ${subject}${told}`;
       case "image-failed":
         return `The image ${subject} could not be built${told}`;
       case "repository-missing":
@@ -152,7 +152,7 @@ export const environmentsTexts = {
       case "allow-host":
         return "Allow the host in command_executor.docker.network (allowed_domains, or allowed_hosts for a private address).";
       case "check-name":
-        return "Check the name.";
+        return "Check the spelling, and that it exists.";
       case "use-https":
         return "Use the https address of the repository.";
       case "raise-limit":
@@ -182,8 +182,9 @@ export const environmentsTexts = {
     string,
     string,
   ],
-  unknownTask: (task: string) => `There is no environment for task ${task}.`,
-  notReady: (task: string) => `The environment of task ${task} is not ready.`,
+  unknownTask: (task: string) => `There is no environment for task ${task}. See: picoclaw env list`,
+  notReady: (task: string) =>
+    `The environment of task ${task} is not ready yet. Its state: picoclaw env info --task ${task}`,
   removed: (name: string) => `Removed: ${name}`,
   nothingToRemove: (name: string) => `Nothing to remove: ${name}`,
   leftOver: (kind: string, name: string, reason: string) => `Left over: ${kind} ${name} (${reason})`,
@@ -211,15 +212,15 @@ export const environmentsTexts = {
     `Unknown: ${given}. Known: ${known.join(", ")}`,
   buildFrom:
     "The Debian base image could not be pulled. Name an image that you have (images build --from IMAGE), or build one from Debian's packages (sudo picoclaw images build --from debian-rootfs).",
-  rootNeedsRoot: "Building a Debian root file system needs root and debootstrap.",
+  rootNeedsRoot: "Building a Debian root file system needs debootstrap and root: install it, then use sudo.",
 };
 
 function noticeText(notice: PrepareNotice): string {
   switch (notice.code) {
     case "unknown-environment":
-      return `There is no environment "${notice.asked}"; "${notice.used}" is used.`;
+      return `There is no environment "${notice.asked}"; "${notice.used}" is used instead.`;
     case "nearest":
-      return `There is no image for ${notice.language}; the nearest, "${notice.used}", is used. Add one as command_executor.environments.${notice.wanted}.`;
+      return `There is no image for ${notice.language}; the nearest, "${notice.used}", is used instead. Add one as command_executor.environments.${notice.wanted}.`;
     case "detected":
       return `Chose the environment "${notice.environment}" because of ${notice.because}.`;
     case "uncommitted":

@@ -14,9 +14,9 @@ export const runningTexts = {
   agentUsed: (tokens: number) => `${tokens} tokens`,
   doing: { asking: "asks", running: "runs its patch", checking: "checks" },
   stopHint: "To end one: picoclaw stop ID",
-  leaveHint: "q leaves; what runs goes on",
+  leaveHint: "q quits; what is running continues",
   latest: {
-    began: "began",
+    began: "started",
     check: (command: string, isBaseline: boolean) =>
       `check${isBaseline ? " of the state before" : ""}: ${command}`,
     exit: (code: number | null) => (code === null ? "did not end by itself" : `exit ${code}`),
@@ -28,7 +28,7 @@ export const runningTexts = {
     staged: "kept as a preview",
     committed: "applied",
     conflict: (paths: string) => `conflict: ${paths}`,
-    rolledBack: (reason: string) => (reason === "" ? "undone" : `undone: ${reason}`),
+    rolledBack: (reason: string) => (reason === "" ? "rolled back" : `rolled back: ${reason}`),
     undone: "undone",
     redone: "applied again",
     evicted: "undo data removed",

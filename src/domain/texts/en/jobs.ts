@@ -105,7 +105,7 @@ export const workTexts = {
     `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
   changesHeader: (count: number) => `Changed files: ${count}`,
   checksNeedTrust:
-    "Not checked: nothing confines commands on this machine, and checks run the project's own code. `picoclaw trust` in this folder lets them run; bubblewrap confines them.",
+    "Not checked: commands cannot be confined on this machine, and checks run the project's own code. To run them anyway: `picoclaw trust` in this folder. To confine them: install bubblewrap.",
   rolledBack: (error: string) =>
     `Failed: ${error}. Every change was undone; the workspace is as it was before.`,
   cannotRollBack: (error: string) =>
@@ -178,7 +178,7 @@ export const workTexts = {
     `Its files were changed since, so ${jobId} was merged out of them as ${by}, which can itself be undone.`,
   redoneByMerge: (jobId: string, by: string) =>
     `Its files were changed since, so ${jobId} was merged into them as ${by}, which can itself be undone.`,
-  mergeNotChecked: "The project's checks did not run.",
+  mergeNotChecked: "The project's checks were not run.",
   undoByMergeTitle: (jobId: string, title: string) => `Undo of ${jobId}: ${title}`,
   undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
     `The files of ${jobId} were restored, but these git refs have moved since and were left alone:${paths(refs)}`,
@@ -198,7 +198,7 @@ export const workTexts = {
   recordMended: (jobId: string, file: string) =>
     `The record of ${jobId} was damaged and has been restored. The damaged file was kept: ${file}.damaged`,
   undoDataGone: (action: string, jobId: string, list: readonly string[]) =>
-    `There is no ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} any more, so nothing was changed:${paths(list)}`,
+    `The ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} is gone, so nothing was changed:${paths(list)}`,
   repairImpossible: (jobId: string, file: string) =>
     `${jobId} was interrupted half-way and cannot be completed, because its record is damaged: ${file}\nThe files stay as they are now, and what was moved lies in the folder \`slots\` beside that record. Other jobs can be applied and undone again.`,
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
@@ -222,7 +222,7 @@ export const workTexts = {
     readonly bytes: number;
     readonly quotaBytes: number;
   }) =>
-    `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
+    `Undo data exceeded its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
     `These jobs can no longer be undone:${paths(jobIds)}`,
   noJobs: "There are no jobs yet.",
   moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} (show --all)`,
@@ -230,10 +230,10 @@ export const workTexts = {
   undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
   /** Work that a person waits for at the command line. */
   waitsFor: {
-    checks: "checks this machine",
+    checks: "checking this machine",
     image: (name: string) => `image ${name}`,
-    prepare: "prepares the environment",
-    store: "works on the store",
+    prepare: "preparing the environment",
+    store: "working on the database",
   },
   unknownJob: (jobId: string) => `No such job: ${jobId}`,
   jobRunning: (jobId: string, pid: number | null) =>
@@ -251,10 +251,11 @@ export const workTexts = {
   jobDied: (jobId: string) =>
     `${jobId} ended in the middle and applied nothing, so there is nothing to undo.`,
   homeAside: (path: string) =>
-    `A job left the home of jobs unusable. It was put aside, and later jobs began with a fresh one: ${path}`,
-  homeMended: (path: string) => `The home of jobs that was put aside is in use again: ${path}`,
+    `A job left the private home of jobs unusable. It was moved aside, and later jobs started with a fresh one: ${path}`,
+  homeMended: (path: string) =>
+    `The private home of jobs that was moved aside was repaired and is in use again: ${path}`,
   homeBusy: (path: string) =>
-    `The home of jobs that was put aside cannot be brought back while a job runs: ${path}`,
+    `The private home of jobs that was moved aside cannot be brought back while a job runs: ${path}`,
   jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
   /** Instead of "nothing was applied", where that is not the whole truth. */
@@ -293,11 +294,11 @@ export const workTexts = {
   // Workspace and files
   workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
   workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
-  workspaceReadOnly: (root: string) => `${root} cannot be written to: no job can change anything there.`,
+  workspaceReadOnly: (root: string) => `${root} cannot be written to, so no job can change anything there.`,
   startFolderAway: (path: string) =>
     `The folder you are in cannot be opened: ${path}\nIt was removed or moved, or its name is not valid UTF-8. Go to another folder, or rename it.`,
   storageForeign: (path: string) =>
-    `The folder with the jobs of this workspace belongs to somebody else, or others can write to it: ${path}`,
+    `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${path}`,
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
   fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
 };
@@ -309,7 +310,7 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",
   "install-util-linux": "Install util-linux (setpriv).",
   "other-file-system":
-    "Keep the workspace on ext4, xfs, btrfs or tmpfs outside of a container's own layers. Until then a copy serves.",
+    "Keep the workspace on ext4, xfs, btrfs or tmpfs outside of a container's own layers. Until then, jobs run in a copy.",
   "allow-user-namespaces":
     "Allow bwrap to use user namespaces (`picoclaw doctor` prints the AppArmor profile).",
   "raise-copy-limit": "Raise worker.copy_limit.",
@@ -317,9 +318,9 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "Raise worker.undo_quota.",
   "free-space": "Free some disk space.",
   "create-workspace": "Create the folder, or name another one with --workspace.",
-  "writable-home": "Name a home that can be written with PICOCLAW_HOME: jobs are kept or registered there.",
+  "writable-home": "Set PICOCLAW_HOME to a folder that can be written to: jobs are kept or registered there.",
   "own-storage":
-    "If it is yours, run `picoclaw doctor --repair`, or take the rights of others away yourself (chmod 700). Do not delete it: it holds the undo data. Or name another home with PICOCLAW_HOME.",
+    "If it is yours, run `picoclaw doctor --repair`, or remove the permissions of others yourself (chmod 700). Do not delete it: it holds the undo data. Or set PICOCLAW_HOME to another folder.",
   "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",
   "set-git-identity": "Set `git config user.name` and `git config user.email`.",
   "start-docker": "Start Docker.",
@@ -370,10 +371,10 @@ export const configurationTexts = {
   configWarning: warningText,
   workspaceTrusted: (path: string, files: readonly string[]): string =>
     [
-      `${path} is trusted: its checks may run, and its picoclaw.yaml, commands and skills count.`,
+      `${path} is trusted: its checks may run, and its picoclaw.yaml, commands and skills take effect.`,
       files.length === 0 ? "It has none of these now." : "As they are now:",
       ...files.map((file) => `  ${file}`),
-      "What changes, or comes new, must be trusted again.",
+      "Anything that changes or is added must be trusted again.",
     ].join("\n"),
   nothingToTrust: "There is no such folder.",
   usageError: (detail: string) => `Usage error: ${detail}`,
@@ -388,11 +389,10 @@ export const configurationTexts = {
   /** The last lines of every complaint about a command line. */
   usageLines: (usage: string, name: string) => `Usage: picoclaw ${usage}\nMore: picoclaw ${name} --help`,
   emptyPatch: (name: string) => `The patch is empty: ${name}`,
-  optionsBehind: (flag: string) => `Options stand behind the command: picoclaw COMMAND ${flag}`,
+  optionsBehind: (flag: string) => `Options come after the command: picoclaw COMMAND ${flag}`,
   noInput: "There is no patch. Name a file, or pass it on standard input.",
   warningLabel: "Warning:",
-  storeAway: (detail: string) =>
-    `The store cannot be written now (${detail}). Try again when it can be written.`,
+  storeAway: (detail: string) => `The database cannot be written to now (${detail}). Try again later.`,
   unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
 };
 
@@ -435,21 +435,21 @@ function warningText(warning: ConfigWarning): string {
     case "ignored-key":
       return `${filePositionText(warning.at)}${warning.key} has no effect and was ignored.`;
     case "docker-socket":
-      return "mount_docker_socket is on: a container has the power of root on this machine.";
+      return "mount_docker_socket is on: a container has root access to this machine.";
     case "cloud-allowed":
       return "security.local_only is off: chat text may be sent to cloud models.";
   }
 }
 
 const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
-  special: (names) => `not carried over, it is no file, folder or link: ${names}`,
-  device: (names) => `not carried over, it is a device: ${names}`,
-  unreadable: (names) => `not carried over, it cannot be read: ${names}`,
+  special: (names) => `not applied, because it is not a file, folder or link: ${names}`,
+  device: (names) => `not applied, because it is a device: ${names}`,
+  unreadable: (names) => `not applied, because it cannot be read: ${names}`,
   hidden: (names) => `not visible to the job: ${names}`,
   "holds-hidden": (names) => `kept, because it holds what the job could not see: ${names}`,
-  "stale-lock": (names) => `a lock that the job's git left behind was dropped: ${names}`,
+  "stale-lock": (names) => `a lock that the job's git left behind was removed: ${names}`,
   "home-unusable": (names) =>
-    `a job left the home of jobs unusable; it was put aside (${names}), and later jobs begin with a fresh one. To mend it: picoclaw doctor --repair`,
+    `a job left the private home of jobs unusable; it was moved aside (${names}), and later jobs start with a fresh one. To repair it: picoclaw doctor --repair`,
   owner: (names) => `${names}: it belongs to you now`,
   group: (names) => `${names}: it has your own group now`,
   "other-names": (names) => `${names}: its other names (hard links) keep the former contents`,

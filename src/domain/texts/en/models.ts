@@ -36,13 +36,13 @@ export const modelsTexts = {
   thoughtOnly: (facts: ModelFacts) =>
     `${who(facts)} spent its tokens on thinking and gave no answer; raise max_tokens`,
   answerTooLong: (facts: ModelFacts) =>
-    `the answer of ${who(facts)} is longer than ${facts.detail} and was ended`,
-  malformed: (facts: ModelFacts) => `${who(facts)} sent an answer that cannot be read${said(facts)}`,
+    `the answer of ${who(facts)} is longer than ${facts.detail} and was cut off`,
+  malformed: (facts: ModelFacts) => `${who(facts)} sent an answer that cannot be parsed${said(facts)}`,
   aborted: (facts: ModelFacts) => `the call to ${who(facts)} was stopped`,
   noImages: (facts: ModelFacts) => `${who(facts)} cannot read images. Nothing was sent`,
   imagesRefused: (facts: ModelFacts) => `${who(facts)} did not accept the images${said(facts)}`,
   noKey: (provider: string, variable: string) =>
-    `${provider} has no key: the variable ${variable} is not set`,
+    `${provider} has no key: the environment variable ${variable} is not set`,
   unknownProvider: (role: string, provider: string) =>
     `roles.${role}.provider names ${provider}, which is not configured`,
   noModelName: (provider: string) => `providers.${provider} names no model`,

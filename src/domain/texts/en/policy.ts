@@ -43,7 +43,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   "not-allowed": ({ name }) => [
     `\`${name}\` is not on the list of allowed commands`,
-    "Use a command on the list (see the system prompt); a person can allow others with command_executor.allowed_commands.additional.",
+    "Use a command on the list (see the system prompt); a person can allow others in command_executor.allowed_commands.additional.",
   ],
   excluded: ({ name }) => [
     `\`${name}\` is excluded by command_executor.allowed_commands.exclude`,
@@ -122,7 +122,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
     "ending processes other than your own is forbidden",
     "End what this command started: `kill $!` or `kill %1`.",
   ],
-  reboot: () => ["controlling the system is forbidden", "The environment is managed for you."],
+  reboot: () => ["controlling the system is forbidden", "The environment is started and stopped for you."],
   dd: () => ["low-level disk operations are forbidden", "Use `cp`, or `head -c N FILE > OTHER`."],
   mkfs: () => ["creating file systems is forbidden", "Work in /workspace/project and /workspace/tmp."],
   fdisk: () => ["partitioning is forbidden", "Work in /workspace/project and /workspace/tmp."],

@@ -4,32 +4,32 @@ export const serveTexts = {
    * that undoes it, where that is possible.
    */
   interrupted: (jobIds: readonly string[], undo: string | null) =>
-    `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Undo it with ${undo}, or send`} the message again.`,
+    `PicoClaw was stopped while it was working on this message. What it had done by then stays applied and is not repeated: ${jobIds.join(", ")}. ${undo === null ? "Send" : `Undo it with ${undo}, or send`} the message again.`,
   /** It died several times over the same message. */
   gaveUp: (attempts: number) =>
-    `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,
+    `PicoClaw ended ${attempts} times while it was working on this message, so it gave up. Send the message again to try once more.`,
   tooLong: (limitChars: number) => `The message is too long (at most ${limitChars} characters).`,
   stranger: "You are not registered yet. Ask an operator to register you.",
-  tooMany: "That was a lot at once. Try again in a minute.",
+  tooMany: "Too many messages at once. Try again in a minute.",
   attachment: (name: string, sizeBytes: number) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
   /** The machine that holds the chat's workspace does not answer. */
   machineAway: (name: string) =>
-    `${name}, the machine that holds this workspace, is away. Your message waits for it and is answered when it is back.`,
-  machineBack: (name: string) => `${name} is back and goes on with what waited.`,
+    `${name}, the machine that holds this workspace, is away. Your message is kept and will be answered when the machine is back.`,
+  machineBack: (name: string) => `${name} is back and continues with the messages that waited.`,
   /** Two machines, or two containers, with one home. */
   machineTaken: (name: string, home: string) =>
     `Another machine (${name}) runs with the same machine id. Was its PicoClaw home copied? Give each machine a home of its own, or delete ${home}/machine-id here.`,
-  machineReplaced: "Another machine has taken over this machine's id. PicoClaw ends here.",
+  machineReplaced: "Another machine has taken over this machine's id, so PicoClaw stops here.",
   schemaAdded: (names: string) =>
-    `A later version of PicoClaw has added to the store (${names}). This process goes on; start the later version here when it suits you.`,
+    `A later version of PicoClaw has added to the database (${names}). This process keeps running; start the later version here when it suits you.`,
   schemaBroken: (names: string) =>
-    `A later version of PicoClaw has changed the store (${names}), and this version cannot go on with it: it finishes what runs and ends. Start the later version here.`,
+    `A later version of PicoClaw has changed the database (${names}), and this version cannot use it any more: it finishes what is running and ends. Start the later version here.`,
   // On the terminal.
-  listening: (url: string) => `PicoClaw listens on ${url}`,
+  listening: (url: string) => `PicoClaw is listening on ${url}`,
   loginLink: (url: string) => `Open the console: ${url}`,
   loginLinkNote: "The link works once, within ten minutes. Another one: picoclaw serve link",
   nothingListens: (address: string) =>
-    `Nothing listens on ${address} yet. Start the server within ten minutes: picoclaw serve`,
+    `Nothing is listening on ${address} yet. Start the server within ten minutes: picoclaw serve`,
   demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
   demo: [
     "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",
@@ -37,17 +37,18 @@ export const serveTexts = {
     "Connect your model: picoclaw init, then picoclaw serve.",
   ],
   stopping:
-    "Stopping: nothing new is taken, what runs is finished (at most 25 seconds; again to end it now).",
-  stoppingHard: "Ended. What was not finished is taken up at the next start.",
-  reloaded: "The configuration was read again.",
+    "Stopping: nothing new is accepted, and what is running is finished (at most 25 seconds; press again to quit now).",
+  stoppingHard: "Stopped. What was not finished continues at the next start.",
+  reloaded: "The configuration was reloaded.",
   workspaceMoved: (root: string) =>
     `The workspace would change to ${root}. Stop this server and start it there.`,
-  reloadRefused: (why: string) => `The new configuration is not valid; the old one stays:\n${why}`,
+  reloadRefused: (why: string) =>
+    `The new configuration is not valid, so the old one stays in effect:\n${why}`,
   portTaken: (address: string, why: string) => `cannot listen on ${address}: ${why}`,
   exposed: (host: string) =>
     `${host} is reachable from other machines. Put TLS in front of it and set serve.public_url.`,
   usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
-  tokenCreated: (token: string) => `${token}\nThis is shown once; only its hash is kept.`,
+  tokenCreated: (token: string) => `${token}\nThis is shown only once; only its hash is kept.`,
   /** The answer to a stranger. */
   pairing: (code: string) =>
     `You are not registered yet. Ask an operator to run this (valid for an hour), then write again: picoclaw pair ${code}`,
@@ -58,12 +59,12 @@ export const serveTexts = {
   personAdded: (who: string, role: string) => `Registered: ${who} (${role})`,
   personRemoved: (who: string) => `No longer registered: ${who}`,
   personUnknown: (who: string) => `Not registered: ${who}`,
-  codeUnknown: (code: string) => `There is no such code, or it is too old: ${code}`,
+  codeUnknown: (code: string) => `There is no such code, or it has expired: ${code}`,
   tokenRemoved: (id: string) => `removed: ${id}`,
   tokenUnknown: (id: string) => `no such token: ${id}`,
   noTokens: "No tokens yet: picoclaw serve token create NAME",
   badScope: (scope: string, known: string) => `unknown scope: ${scope} (known: ${known})`,
-  badUser: (user: string) => `--user ${user}: a-z, 0-9, _ and -; "operator" is the operator`,
+  badUser: (user: string) => `--user ${user}: use a-z, 0-9, _ and -; "operator" is the operator`,
   badRole: (role: string) => `unknown role: ${role} (operator or user)`,
   scheduleUnknownChannel: (name: string, channel: string) =>
     `schedule ${name}: there is no channel "${channel}" (chat is written channel:chat)`,

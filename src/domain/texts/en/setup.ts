@@ -4,34 +4,34 @@ export const setupTexts = {
       "PicoClaw's configuration. Lines with # are examples and set nothing.",
       "Effective settings: picoclaw config show   Check this file: picoclaw config check",
     ],
-    locale: ["The language PicoClaw speaks: ja or en. Unset: as the environment says."],
+    locale: ["PicoClaw's language: ja or en. If unset, that of the environment (LANG)."],
     roles: [
       "Who answers with which model. Mio (chat) and Shiro (worker) are local models unless",
       "security.local_only is false; Aka, Ao and Gin (coder1 to coder3) may be in the cloud.",
       "/code goes to default_coder.",
     ],
     login: [
-      "The agent above is logged in as a person. Whether that login may be used by another program is in its vendor's terms.",
+      "The agent above uses your personal login. Its vendor's terms say whether another program may use it.",
     ],
     security: ["Whether conversations stay on this machine."],
-    ollama: ["Where the local models are."],
+    ollama: ["The address of the local models."],
     keys: ["API keys are not kept in this file: env:NAME names an environment variable."],
     github: ["The variable that holds the token for GitHub."],
     worker: ["Whether to commit before and after a job; which hosts commands may reach."],
-    budget: ["What cloud models may cost a day, in US dollars."],
+    budget: ["What cloud models may cost per day, in US dollars."],
   },
   foundTitle: "Found on this machine:",
   written: (file: string) => `Wrote the configuration: ${file}`,
-  oldKept: (file: string) => `The old one is kept: ${file}`,
-  kept: (file: string) => `The configuration is there already and was not touched: ${file}`,
+  oldKept: (file: string) => `The old file is kept: ${file}`,
+  kept: (file: string) => `A configuration file already exists and was not changed: ${file}`,
   ollama: (baseUrl: string, models: readonly string[]) => `Ollama (${baseUrl}): ${models.join(", ")}`,
   noOllama: (baseUrl: string) =>
-    `Ollama does not answer (${baseUrl}). It runs models on this machine: https://ollama.com/download`,
+    `Ollama, which runs models on this machine, does not answer (${baseUrl}). Get it: https://ollama.com/download`,
   noModels: (baseUrl: string) => `Ollama (${baseUrl}) has no models yet. For example: ollama pull qwen3:8b`,
   source: (provider: string, models: number) => `${provider}: ${models} ${models === 1 ? "model" : "models"}`,
   /** The key is there, the list of models is not. */
   sourceUnreachable: (provider: string, address: string) =>
-    `${provider}: ${address} cannot be reached: no network, or another address is needed. The key was not tested.`,
+    `${provider}: ${address} cannot be reached (no network, or the wrong address). The key was not tested.`,
   sourceRefused: (provider: string, address: string, variable: string | null) =>
     variable === null
       ? `${provider}: ${address} needs a key. If models answer there: export OPENAI_BASE_URL=${address} OPENAI_API_KEY=…, then picoclaw init`
@@ -50,9 +50,9 @@ export const setupTexts = {
     there ? "bubblewrap" : "bubblewrap is missing: commands are not confined. sudo apt install bubblewrap",
   askHead: (name: string, by: "key" | "file") =>
     by === "key"
-      ? `Let ${name}, which is on this machine, write code? [y/N] `
-      : `Let ${name}, which is logged in on this machine, write code with your login? Its vendor's terms say whether you may. [y/N] `,
-  askReplace: (file: string) => `${file} is there already. Write it anew (the old one is kept)? [y/N] `,
+      ? `${name} is installed on this machine. Let it write code? [y/N] `
+      : `${name} is logged in on this machine. Let it write code with your login? Its vendor's terms say whether you may. [y/N] `,
+  askReplace: (file: string) => `${file} already exists. Replace it (the old file is kept)? [y/N] `,
   whoTalks: "Who answers questions?",
   whoCodes: "Who writes code?",
   /** A model of a list with what there is to know about it. */
@@ -63,16 +63,16 @@ export const setupTexts = {
   localLater: "a local model only: questions stay off until there is one",
   /** Said wherever a cloud is among those offered for questions. */
   cloudMeans:
-    "A cloud model is sent your questions and what is read to answer them, and bills you for it. A local model keeps them on this machine. Code goes to the coder you choose next either way.",
+    "A cloud model receives your questions and whatever is read to answer them, and costs money. A local model keeps them on this machine. Either way, code goes to the coder you choose next.",
   inTheCloud: "cloud",
   more: (count: number) => `and ${count} more: type a name`,
-  askModel: (best: string) => `Number or name; Enter: ${best}; - for none: `,
-  noSuchModel: (name: string) => `There is no ${name}.`,
-  testing: "\nOne test message to each …",
+  askModel: (best: string) => `Number or name (Enter: ${best}, - for none): `,
+  noSuchModel: (name: string) => `There is no model ${name}.`,
+  testing: "\nSending one test message to each …",
   answered: (name: string, answer: string, ms: number) =>
     `${name} answers: ${JSON.stringify(answer)} (${(ms / 1000).toFixed(1)} s)`,
   silent: (name: string, why: string) => `${name} does not answer: ${why}`,
-  askAgain: "Choose another one? No leaves it out. [Y/n] ",
+  askAgain: "Choose another one? n leaves it out. [Y/n] ",
   nobodyTalks:
     "Questions are off: no local model. Coding works (/code). To let a cloud model answer questions: picoclaw init --force",
   /** Nothing was written. */
@@ -82,32 +82,32 @@ export const setupTexts = {
     "  2. a cloud model: export ANTHROPIC_API_KEY=… (or OPENAI_, GEMINI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
   ],
   /** A key is there, and something is in its way. */
-  nothingFor: "No model answers, so nothing was written. In the way:",
+  nothingFor: "No model answers, so nothing was written. The reason:",
   nothingTested: "None of the chosen models answers, so nothing was written.",
   thenAgain: "Once that is solved: picoclaw init",
   /** The console's first page. */
   page: {
     title: "Connect your models",
-    lead: "Four steps: what this machine has, who talks, who codes, one test message to each.",
+    lead: "Four steps: see what this machine has, choose who answers questions, choose who writes code, and send each a test message.",
     lookAgain: "Look again",
     choose: "Choose",
     nobody: "nobody",
     askCloud:
-      "May a cloud model answer questions? It is sent them, and what is read to answer them. Code goes to the coder you choose either way.",
+      "May a cloud model answer questions? It receives them, and whatever is read to answer them. Either way, code goes to the coder you choose.",
     keep: "No, local models only",
     allow: "Yes, allow the cloud",
-    tryAndSave: "Try and save",
+    tryAndSave: "Test and save",
     nothingWritten: "Nothing was written. Choose another one, or nobody.",
-    begin: "Begin",
+    begin: "Start",
     more: "More settings",
     skip: "Not now",
   },
   demo: {
     project: (folder: string) => `A small project with a failing test: ${folder}`,
     fix: "Fix the failing test",
-    rash: "Now a command that nobody wants to see:",
+    rash: "Now a command that nobody wants to see run:",
     deleted: (files: number) => `${files} ${files === 1 ? "file" : "files"} deleted`,
-    lost: (files: number) => `Applied: ${files} files are gone, the history of the repository too`,
+    lost: (files: number) => `Applied: ${files} files are gone, the repository's history among them`,
     back: (files: number) => `Undone: all ${files} files are back, byte for byte`,
     notBack: "The files are not as they were.",
     connect: "That was a demo with prepared answers. Connect your model: picoclaw init",
@@ -120,7 +120,7 @@ export const setupTexts = {
       npm: ["npm install --global picoclaw-VERSION.tgz    (the package of the newer release)"],
       npx: ["npx picoclaw@latest    (npx keeps nothing installed)"],
       "one-file": [
-        "Replace the file by that of the newer release, and check it against SHA256SUMS.",
+        "Check the file of the newer release against SHA256SUMS, then replace the old file with it.",
         "With Homebrew: brew upgrade picoclaw",
       ],
       image: ["docker compose pull && docker compose up --detach    (or build the image again)"],

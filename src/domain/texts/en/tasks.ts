@@ -18,15 +18,15 @@ interface CheckEnd {
 const more = (rest: number) => `… and ${rest} more`;
 
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
-  forge: (detail) => `The forge did not do what was asked: ${detail}`,
+  forge: (detail) => `The request to the forge failed: ${detail}`,
   "forge-token": (detail) =>
     `The forge refused the token (${detail}). Check whether it is set, expired or revoked (GITHUB_PERSONAL_ACCESS_TOKEN / GITHUB_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN), and whether it may read and write this repository's contents, issues and pull requests.`,
   "forge-missing": (detail) =>
-    `The forge knows no such repository or item, or hides it from this token (${detail}). Check the address, and whether the token may see the repository; a private one is "not found" to others.`,
-  container: (detail) => `The environment could not be made: ${detail}`,
+    `The forge has no such repository or item, or hides it from this token (${detail}). Check the address, and whether the token may see the repository; to others, a private one is "not found".`,
+  container: (detail) => `The environment could not be created: ${detail}`,
   clone: (detail) => `The repository could not be cloned: ${detail}`,
   "wrong-base": (detail) =>
-    `The environment says that it stands on a commit which is not the branch's (${detail}). Nothing was pushed. Code of the project may have changed that; look at what its installation runs.`,
+    `The environment reports a base commit that is not the branch's (${detail}). Nothing was pushed. Code of the project may have changed it; check what its installation runs.`,
   model: (detail) => `The model did not answer: ${detail}`,
   "too-many-steps": (detail) =>
     `Not finished within ${detail} steps. Split the task, or raise \`tasks.max_steps\`.`,
@@ -39,18 +39,18 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
     return `Nothing was changed, and the checks are red: ${commands}. ${said}`;
   },
   "checks-red": (commands) =>
-    `The checks are still red after the last repair: ${commands}. The change is published for a person to look at; it closes nothing.`,
+    `The checks are still red after the last attempt: ${commands}. The change is published for review and does not close the issue.`,
   "checks-not-run": (commands) =>
-    `The checks could not be run in this environment: ${commands}. The change is published for a person to look at; it closes nothing.`,
+    `The checks could not be run in this environment: ${commands}. The change is published for review and does not close the issue.`,
   "protected-paths": (detail) =>
     `The change touches files that PicoClaw must not change (${detail}). Change them yourself, or allow it with \`tasks.allow_ci_files: true\`.`,
   budget: (detail) =>
-    `Today's budget is spent (${detail}). Raise \`budget.daily\`, or run \`picoclaw solve\` with this address tomorrow: it goes on from here.`,
+    `Today's budget is spent (${detail}). Raise \`budget.daily\`, or run \`picoclaw solve\` with this address tomorrow: it continues from here.`,
   stuck: (detail) => `The model made the same call again and again, and it failed each time: ${detail}`,
   cut: () =>
-    "The model's answers were cut at their longest again and again. Raise `max_tokens` of the coder's model, or ask for less at a time.",
+    "The model's answers reached their maximum length again and again. Raise `max_tokens` of the coder's model, or ask for less at a time.",
   "secret-in-change": (detail) =>
-    `The change holds a secret of this configuration (${detail}). Nothing was pushed; take it out and try again.`,
+    `The change contains a secret of this configuration (${detail}). Nothing was pushed; remove it and try again.`,
   "protected-branch": (detail) => `The branch is protected and cannot be pushed to: ${detail}`,
   "no-permission": (detail) =>
     `The token may not push to this repository. Give it write access to contents. ${detail}`,
@@ -58,11 +58,11 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "push-failed": (detail) => `The change could not be pushed: ${detail}`,
   archived: () => "This repository is archived; nothing can be changed in it.",
   "has-pull": (detail) =>
-    `An open pull request closes this already: ${detail}. Ask there, or close it and ask here again.`,
-  closed: () => "This is closed already.",
+    `An open pull request already closes this: ${detail}. Ask there, or close it and ask here again.`,
+  closed: () => "This is already closed.",
   stopped: () => "Stopped, as asked. Nothing was pushed after that.",
-  "given-up": (detail) => `PicoClaw itself ended ${detail} times over this task, so it was given up.`,
-  lost: () => "Another PicoClaw took this task over.",
+  "given-up": (detail) => `PicoClaw itself ended ${detail} times during this task, so the task was given up.`,
+  lost: () => "Another PicoClaw has taken over this task.",
 };
 
 function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): string {
@@ -98,9 +98,10 @@ export const solveTexts = {
   lastAction: (command: string, exitCode: number) => `Last command: ${command} (exit code ${exitCode})`,
   howToStop: "Comment `stop` or `pause` to halt this. Other comments are taken into account.",
   howToResume: (url: string) =>
-    `To go on: \`picoclaw solve ${url}\`, or, where \`picoclaw serve\` listens to this repository, the comment \`resume\`.`,
+    `To resume: run \`picoclaw solve ${url}\`, or, if \`picoclaw serve\` watches this repository, comment \`resume\`.`,
   pullOpened: (url: string) => `Result: ${url}`,
-  takenIntoAccount: (count: number) => `${count} new comment(s) taken into account`,
+  takenIntoAccount: (count: number) =>
+    `${count === 1 ? "1 new comment" : `${count} new comments`} taken into account`,
   // The PR/MR
   pullTitle: (title: string) => title,
   summaryHeading: "Summary",
@@ -111,10 +112,10 @@ export const solveTexts = {
   checksHeading: "How it was checked",
   costHeading: "Cost",
   howToAsk:
-    "To ask for changes, comment on a line or write below; PicoClaw follows up on this branch when `picoclaw serve` listens, else with `picoclaw solve` of this address.",
+    "To ask for changes, comment on a line or write below. PicoClaw follows up on this branch if `picoclaw serve` watches this repository; otherwise run `picoclaw solve` with this address.",
   verdicts: {
-    red: "The checks are red: this is a draft, and it closes nothing.",
-    "not-run": "The checks could not be run: this is a draft, and it closes nothing.",
+    red: "The checks are red: this is a draft and does not close the issue.",
+    "not-run": "The checks could not be run: this is a draft and does not close the issue.",
     unchecked: "Not checked: the project has no tests or linters that PicoClaw recognises.",
   },
   since: (verdict: Verdict, worse: readonly string[]) => {
@@ -123,7 +124,7 @@ export const solveTexts = {
     const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";
     if (!asBefore) return "Did not fail before this change.";
     return verdict === "unknown"
-      ? "It was red before this change as well; which tests is not known."
+      ? "It was red before this change as well; by which tests is not known."
       : "It was red before this change as well, by the same tests.";
   },
   notesHeading: "Notes",
@@ -134,7 +135,7 @@ export const solveTexts = {
     `${!isRed ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
   tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
   more: (count: number) => `… and ${count} more`,
-  byHead: (kind: string) => `${kind} did the work, as \`roles.coder.head\` says.`,
+  byHead: (kind: string) => `${kind} did the work (\`roles.coder.head\`).`,
   headElsewhere: (head: string) =>
     `${head} (\`roles.coder.head\`) does not work in containers: PicoClaw's own tools did the work.`,
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",
@@ -145,33 +146,33 @@ export const solveTexts = {
   reviewChanged: (commit: string) => `This file was changed in ${commit}.`,
   reviewUnchanged: "This file was not changed.",
   // Notes
-  baseMoved: "The base branch moved meanwhile; the change was brought onto its tip.",
+  baseMoved: "The base branch moved meanwhile; the change was rebased onto its tip.",
   baseConflicts: "The base branch moved meanwhile and conflicts with the change; please resolve it.",
   ciLeftOut: (paths: readonly string[]) =>
-    `Not part of this change, because the forge's machines run it: ${nameFew(paths, more)}. To allow it, set \`tasks.allow_ci_files: true\`.`,
-  toolsLeftOut: (paths: readonly string[]) => `Left out, as tools made it: ${nameFew(paths, more)}`,
+    `Left out, because CI would run it: ${nameFew(paths, more)}. To allow it, set \`tasks.allow_ci_files: true\`.`,
+  toolsLeftOut: (paths: readonly string[]) => `Left out, because tools generated it: ${nameFew(paths, more)}`,
   installWarning: (text: string) => `Dependencies: ${text}`,
   // Ends, each one helpful sentence
   failure: (kind: string, detail: string) => (FAILURES[kind] ?? ((text: string) => text))(detail),
   patchInstead:
-    "PicoClaw may not push to the source of this pull request. The change as a patch, for `git apply`:",
+    "PicoClaw may not push to the source branch of this pull request. Here is the change as a patch for `git apply`:",
   patchTooLarge:
-    "PicoClaw may not push to the source of this pull request, and the patch is too large for a comment or cannot be shown in one.",
+    "PicoClaw may not push to the source branch of this pull request, and the patch is too large for a comment or cannot be shown in one.",
   /** Which candidate was kept, and what became of the others. */
   candidates: (kept: number, all: readonly CandidateFacts[]) =>
     `Of ${all.length} candidates, number ${kept} was kept. ${all
       .map((one, i) => `${i + 1}: ${candidateWords(one)}`)
       .join("; ")}.`,
-  badCandidates: "--candidates is a whole number from 1 to 5",
+  badCandidates: "--candidates takes a whole number from 1 to 5",
   // The terminal
   alreadyRunning: (url: string) => `Already being worked on: ${url}`,
   notAnItem: (url: string) => `Not the address of an issue, PR or MR: ${url}`,
   noToken: (forge: string, variable: string) =>
     `No token for ${forge}. Set ${tokenVariables(variable, " or ")}.`,
   unknownWorker: (kind: string, known: readonly string[]) =>
-    `There is no worker ${kind}; there are ${known.join(", ")}`,
+    `Unknown worker: ${kind}. Known: ${known.join(", ")}`,
   started: (url: string) => `Working on ${url}`,
-  resumed: (url: string) => `Going on with ${url}`,
+  resumed: (url: string) => `Resuming ${url}`,
 };
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
@@ -184,42 +185,42 @@ const SETUP = {
 } as const;
 
 const LOGIN = {
-  "host-changed": "it was changed here meanwhile, too",
-  unlike: "what lies there is not the same login refreshed",
-  unwritable: "the file here cannot be written",
+  "host-changed": "it was also changed on this machine meanwhile",
+  unlike: "it is not the same login, refreshed",
+  unwritable: "the file on this machine cannot be written",
 } as const;
 
 export const tasksTexts = {
   // Why a task ended.
   totalTime: (seconds: number) =>
-    `the total time of ${seconds} seconds is used up (runner.max_total_time_sec)`,
+    `the total time limit of ${seconds} seconds was reached (runner.max_total_time_sec)`,
   overBudget: (figures: string) =>
-    `today's budget is spent (${figures}); raise budget.daily, or go on tomorrow with --resume`,
-  maxLoops: (loops: number) => `not done after ${loops} turns (runner.max_loops)`,
+    `today's budget is spent (${figures}); raise budget.daily, or resume it tomorrow with --resume`,
+  maxLoops: (loops: number) => `not done after ${loops} loops, the limit (runner.max_loops)`,
   metaFailed: (reason: string) => `the planning model could not be asked: ${reason}`,
   metaMalformed: (problem: string) =>
-    `the planning model's answers could not be used, asked twice: ${problem}`,
+    `the planning model gave two answers that could not be used: ${problem}`,
   conflict: (jobId: string, list: readonly string[]) =>
     `files changed on the host while the worker ran, so nothing was applied: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
-  testFailed: (exitCode: number) => `the tests ended with ${exitCode}`,
+  testFailed: (exitCode: number) => `the tests ended with exit code ${exitCode}`,
   testsRed: "the tests are red",
   notChecked:
-    "NOT CHECKED: the task file names no test (task.test), so nothing judges the work before it lands",
+    "NOT CHECKED: the task file names no test (task.test), so nothing checks the work before it is applied",
   keptRed: (jobId: string) =>
-    `Nothing of it landed: the change is kept as a preview (picoclaw show ${jobId} --diff; picoclaw apply --job ${jobId})`,
-  hookRefused: (command: string) => `a hook did not let the change land: ${command}`,
+    `Nothing was applied: the change is kept as a preview (picoclaw show ${jobId} --diff; picoclaw apply --job ${jobId})`,
+  hookRefused: (command: string) => `a hook refused the change: ${command}`,
   cannotRun: (program: string, image: string) =>
     `cannot run here: ${image} has no ${program}. Name an environment that has it (runner.worker.environment), or an image (runner.worker.docker_image)`,
   allCriteria: "all criteria are met",
-  workerDone: "the worker ended well",
+  workerDone: "the worker finished successfully",
 
   // The container and the worker.
   engineDown: (host: string) =>
     `Docker does not answer at ${host}: start it (systemctl start docker, or Docker Desktop) and run again.`,
   engineForbidden: (host: string) =>
-    `Docker at ${host} may not be used by this user: join the group docker (usermod -aG docker USER) and log in again.`,
+    `This user may not use Docker at ${host}: join the group docker (sudo usermod -aG docker $USER) and log in again.`,
   imageMissing: (image: string, detail: string, worker: string) =>
-    `the image ${image} is not there and could not be pulled or built (${detail}); try: picoclaw images build ${worker}`,
+    `the image ${image} does not exist here and could not be pulled or built (${detail}); try: picoclaw images build ${worker}`,
   containerFailed: (detail: string) => `the container did not start: ${detail}`,
   remoteEngine: (host: string) =>
     `the Docker engine at ${host} does not see this machine's files: a worker needs an engine on this machine`,
@@ -228,7 +229,7 @@ export const tasksTexts = {
   workerEnded: (exitCode: number) => `exit status ${exitCode}`,
   workerKilled: (signal: string) => `killed by ${signal}`,
   workerLost: (detail: string) => `the connection to the container was lost: ${detail}`,
-  keysOutside: (detail: string) => `the way by which the worker gets its key could not be laid: ${detail}`,
+  keysOutside: (detail: string) => `the worker could not be given access to its key: ${detail}`,
   workerAborted: "stopped",
   keyQuota: (
     kind: string,
@@ -240,16 +241,16 @@ export const tasksTexts = {
       : `${kind} was ended: more than ${formatBytes(limits.bytes)} went through with your API key in this task (\`tasks.key_traffic\`). Code of the project can make requests, too.`,
   unauthorized: (kind: string, variables: readonly string[]) =>
     `${kind} was refused by its model's server: the key or login is wrong. Log in on this machine, or set ${variables.join(" or ")}.`,
-  unreachable: (kind: string, detail: string) => `${kind} does not reach its model's server: ${detail}`,
+  unreachable: (kind: string, detail: string) => `${kind} cannot reach its model's server: ${detail}`,
   loginReadable: (kind: string, list: readonly string[]) =>
-    `The login of ${kind} (${paths(list)}) lies in the container's memory while the task runs: the project's own code could read it. A key would stay outside.`,
+    `The login of ${kind} (${paths(list)}) is in the container's memory while the task runs, where the project's own code could read it. A key would stay outside.`,
   loginKept: (path: string, why: "host-changed" | "unlike" | "unwritable") =>
     `The login ~/${path} was changed inside the container and not brought back: ${LOGIN[why]}. If this machine is signed out, log in again.`,
   noCredentials: (kind: string, variables: readonly string[]) =>
     `${kind} has no credentials here: log in on this machine, or set ${variables.join(" or ")}, or runner.worker.env in the task file.`,
 
   // The command line.
-  workerByHead: (kind: string) => `${kind} does the work, as roles.coder.head says`,
+  workerByHead: (kind: string) => `${kind} does the work (roles.coder.head)`,
   noWorker: (head: string | null) =>
     head === null
       ? "no worker: name one in runner.worker.kind, or set roles.coder.head"
@@ -265,10 +266,10 @@ export const tasksTexts = {
   }: {
     readonly asked: string;
     readonly available: readonly string[];
-  }) => `runner.worker.environment: there is no environment ${asked}; there are ${available.join(", ")}`,
+  }) => `runner.worker.environment: unknown environment ${asked}; known: ${available.join(", ")}`,
   taskInvalid: (file: string) => `The task file ${file} is not valid:`,
   previewNeedsNoMeta: "--preview needs --no-meta: only one run can be kept as a preview",
-  noModel: (reason: string) => `no planning model: ${reason}\nWithout one: --no-meta`,
+  noModel: (reason: string) => `no planning model: ${reason}\nTo run without one: --no-meta`,
   progress: ({
     state,
     loop,
@@ -303,7 +304,7 @@ export const tasksTexts = {
     ].join("\n"),
   failingTest: (command: string, exitCode: number | null, output: string) =>
     `  the tests: ${command} → ${exitCode ?? "-"}\n${output}`,
-  interrupted: (id: string) => `Interrupted: task ${id}. Go on with: picoclaw run --resume ${id}`,
+  interrupted: (id: string) => `Interrupted: task ${id}. To resume it: picoclaw run --resume ${id}`,
 
   // The note.
   note: {
@@ -312,7 +313,7 @@ export const tasksTexts = {
     worker: "Worker",
     criteria: "Acceptance criteria",
     noCriteria: "None: the worker ran without a planning model.",
-    turn: "Turn",
+    turn: "Loop",
     decision: "Decision",
     prompt: "Prompt",
     run: "Worker run",
@@ -325,7 +326,7 @@ export const tasksTexts = {
     result: "Result",
     passed: "passed",
     failed: "failed",
-    refused: "Refused: the tests fail, or the change is only a preview, so it is not complete.",
+    refused: "Refused: the tests fail, or the change is only a preview, so the task is not complete.",
     undo: "Undo everything",
   },
 };

@@ -58,7 +58,7 @@ export const schedules: typeof englishSchedules = {
       : [
           ...lines.map(
             (line) =>
-              `${line.name} ${times(line.shape)}（${line.timezone}）、${line.isEnabled ? (line.nextAt === null ? "次回なし" : `次回 ${when(line.nextAt, line.timezone)}`) : "停止中"}: ${line.message} → ${line.chat}`,
+              `${line.name} ${times(line.shape)}（${line.timezone}）、${line.isEnabled ? (line.nextAt === null ? "次回なし" : `次回 ${when(line.nextAt, line.timezone)}`) : "一時停止中"}: ${line.message} → ${line.chat}`,
           ),
           ...(isServed ? [] : [NOT_SERVED]),
         ].join("\n"),

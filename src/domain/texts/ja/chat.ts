@@ -47,7 +47,8 @@ export const rewind: typeof englishRewind = {
     left.length === 0
       ? "そのため何もしていません。ファイルも会話もそのままです。"
       : `途中で変更されたため、元に戻せなかったジョブがあります: ${left.join(", ")}`,
-  rewindGone: (jobs) => `取り消し用の記録がないジョブがあるため、何も取り消していません: ${jobs.join(", ")}`,
+  rewindGone: (jobs) =>
+    `取り消しデータがなくなったジョブがあるため、何も取り消していません: ${jobs.join(", ")}`,
   rewindEarlier:
     "一覧はこの会話のメッセージだけです。それより前に戻るには: /resume で前の会話に戻ると、/rewind がその分も一覧します。前の変更を 1 つだけ取り消すには: /jobs を見て /undo JOB",
   rewindNothing: "戻る対象がありません。",
@@ -84,7 +85,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "unknown-model":
       return provider === "ollama"
         ? `取得するには: ollama pull ${model}`
-        : `roles.${role}.model を確認してください。`;
+        : `モデル名（roles.${role}.model）を確認してください。`;
     case "timeout":
     case "rate-limited":
     case "server-error":
@@ -102,15 +103,15 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
     case "not-configured":
       return `roles.${role} と providers を設定してください（確認: picoclaw doctor、picoclaw config show）。`;
     case "refused-remote":
-      return "コーディングだけなら /code3 などで送れます。";
+      return "コードの変更にはローカルのモデルは要りません: /code 依頼";
     case "over-budget":
-      return "budget.daily を上げるか、明日もう一度送ってください。";
+      return "明日もう一度送るか、1 日の予算（budget.daily）を上げてください。";
     case "no-images":
       return `画像を見られるモデルを選ぶか（/model ${role} …。PICOCLAW_HOME の models.json で指定できます）、画像の内容を言葉で説明してください。`;
     case "no-price":
-      return "budget.prices か PICOCLAW_HOME の models.json に料金を書くか、予算の設定を外してください。";
+      return "料金を設定する（budget.prices、または PICOCLAW_HOME の models.json）か、予算（budget.daily）を外してください。";
     case "deadline":
-      return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} で変えられます。`;
+      return `依頼を小さく分けるか、制限時間（${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"}）を延ばしてください。`;
     default:
       return "";
   }
@@ -118,7 +119,7 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
 
 function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "制限時間を超えたため打ち切りました";
-  if (code === "cut-by-length") return "回答が最大長（max_tokens）で途切れました";
+  if (code === "cut-by-length") return "回答が長さの上限（max_tokens）に達し、途中で切れました";
   if (code === "filtered") return "提供元のフィルターが回答を止めました";
   if (code === "no-price") return `予算が設定されていますが、${detail} の料金が不明なため守れません`;
   return code === "over-budget" ? `今日の予算を使い切りました（${detail}）` : detail;
@@ -143,7 +144,7 @@ export const chatTexts: typeof englishChatTexts = {
     `失敗はありませんが、メッセージで名前が挙がった ${names.join("、")} が変更されていません。コーダーに確かめています…`,
   contested: (paths, jobs) =>
     `${paths.join("、")} は作業中にほかで変更されました${jobs.length === 0 ? "" : `（${jobs.join("、")}）`}。コーダーに戻します。`,
-  steered: "いただいた内容は、コーダーが次の試行で取り入れます。",
+  steered: "追加の内容は、コーダーが次の試行で取り入れます。",
   claimedWithoutChange:
     "実施していません。コーダーの回答に変更は含まれていません（本文の内容にかかわらず）。",
   nothingChanged: "何も変更していません。",
@@ -156,15 +157,15 @@ export const chatTexts: typeof englishChatTexts = {
   attemptsTaken: (attempts, tried) =>
     `試行: ${attempts} 回${tried.length === 0 ? "" : `。途中で試したもの: ${tried.join(" / ")}`}`,
   coderStopped: {
-    attempts: (limit) => `${limit} 回試しましたが、成功しませんでした（coder.attempts）。`,
+    attempts: (limit) => `上限の ${limit} 回試しましたが、まだ失敗しています（coder.attempts）。`,
     same: "同じ失敗が二度続いたため、ここで止めました。",
     gaveUp: "コーダーから、これ以上の提案はありませんでした。",
     conflict: "その変更をコーダーに二度見せましたが、まとまりませんでした。",
   },
   heads,
-  headsAlone: "複数のコーダーが指定されましたが、ここで動けるのは 1 つだけです（キー、/dry、下書きの有無）。",
-  coderBudget: (usd) =>
-    `1 件のメッセージに使える費用（coder.budget_usd: $${usd.toFixed(2)}）を使い切りました。`,
+  headsAlone:
+    "複数のコーダーが指定されましたが、ここで作業できるのは 1 人だけです。ほかのコーダーのキーがないか、/dry がオンか、下書きを作れません。",
+  coderBudget: (usd) => `1 件のメッセージの予算 $${usd.toFixed(2)} を使い切りました（coder.budget_usd）。`,
   coderCost: (usd, hint) =>
     `費用: $${usd.toFixed(4)}${hint === "" ? "" : `\n変更の規模（コーダーの見積もり）: ${hint}`}`,
   looks: {
@@ -175,12 +176,14 @@ export const chatTexts: typeof englishChatTexts = {
   },
   editorModes: {
     auto: { name: "自動", description: "変更をすぐに適用します。どの変更も取り消せます" },
-    preview: { name: "プレビュー", description: "変更を別の場所で実行して表示します。/apply で適用します" },
+    preview: {
+      name: "プレビュー",
+      description: "ファイルに触れずに変更を実行して表示します。/apply で適用します",
+    },
     plan: { name: "計画", description: "計画だけを作り、何も変更しません" },
   },
   editorModel: { name: "コーダー", description: "このセッションでコードを書くモデル" },
-  mcpCalled: (names) =>
-    `MCP サーバーを呼び出しました: ${names.join("、")}。外部への問い合わせは取り消せません。`,
+  mcpCalled: (names) => `MCP ツールを呼び出しました: ${names.join("、")}。その結果は取り消せません。`,
   mcpLate: (seconds) =>
     `MCP サーバーが ${seconds} 秒以内に起動しませんでした。今回はコーダーは MCP なしで作業します。`,
   mcpToolsLeftOut: (names) =>
@@ -229,30 +232,32 @@ export const chatTexts: typeof englishChatTexts = {
     `※ ${asked} が答えられなかったため（${code}）、代わりに ${answered}（${model}）が答えました（coder.fallback）。`,
   cutOver: (sessionId) =>
     `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
-  answerGoesOn: "回答が長さの上限に達したため、続きを書かせています。",
+  answerGoesOn: "回答が長さの上限（max_tokens）に達したため、続きを書かせています。",
   coderWorks:
     "方法は 2 つ: ローカルのモデルを入れる（https://ollama.com/download）か、picoclaw init で会話にもクラウドを許可する。ファイルの変更にはどちらも要りません: /code …",
   insteadOf: (wanted, model) =>
     `※ ${wanted} がないため、${model} が答えています。picoclaw init で決められます。`,
   codingWorks: "その間も、ファイルの変更はできます: /code …",
   messageCut: "※ メッセージがこのモデルには長すぎたため、先頭と末尾の計 8,000 文字だけを読ませました。",
-  answerCut: "※ 回答が長すぎて途中で切れました（max_tokens）。",
+  answerCut: "※ 回答が長さの上限（max_tokens）に達し、途中で切れました。",
   cloudAnswered: (model) => `※ この回答はクラウドのモデル（${model}）によるものです。`,
   askRoute: (route) => `${route} に頼む`,
   rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,
-  loopLimit: (loops) => `上限（loop.max_loops: ${loops}）に達したため、ここまでの結果です。`,
-  timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
-  stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
+  loopLimit: (loops) =>
+    `1 件のメッセージの上限（${loops} 回、loop.max_loops）に達しました。ここまでの結果です。`,
+  timeLimit: (seconds) =>
+    `1 件のメッセージの制限時間（${seconds} 秒、loop.max_millis）に達しました。ここまでの結果です。`,
+  stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、停止しました。ここまでの結果です。`,
 
   noJobs: "ジョブはまだありません。",
   otherChatsJobs: (direction) =>
     `ほかのチャットやコマンドラインのジョブはあります。/jobs で一覧、/${direction} ジョブID で${direction === "undo" ? "取り消せます" : "やり直せます"}。`,
   dryState: (on) =>
     on
-      ? "ドライモード: オン（実行せず、内容だけ示します）"
+      ? "ドライモード: オン（実行せず、提案の内容だけ示します）"
       : "ドライモード: オフ（提案はすぐに実行されます）",
   dryUsage: "使い方: /dry on または /dry off",
-  previewUsage: "使い方: /preview 依頼内容（実際に実行した変更を見せ、/apply で適用します）",
+  previewUsage: "使い方: /preview 依頼（実際に実行した変更を見せ、/apply で適用します）",
   stopped: "実行中の処理を止めました。",
   nothingRuns: "実行中の処理はありません。",
   asideUsage: "質問を書いてください: /btw 質問",
@@ -279,7 +284,7 @@ export const chatTexts: typeof englishChatTexts = {
     }
   },
   commandUntrusted: (name) =>
-    `/${name} はこのフォルダのコマンドですが、フォルダが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
+    `/${name} はこのフォルダのコマンドですが、フォルダが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の内容を確認してから、次を実行してください: picoclaw trust`,
   help: [
     ["/code 依頼", "コーダーが書き、すぐに実行します"],
     ["/undo [job]", "最後の変更（またはそのジョブ）を取り消します"],
@@ -297,9 +302,9 @@ export const chatTexts: typeof englishChatTexts = {
     ["/chat /plan", "Mio と話す、計画を立てる"],
     ["/analyze /ops /research", "Shiro が調べる、操作する"],
     ["/code1 /code2 /code3", "そのコーダーだけに頼む（Aka、Ao、Gin）"],
-    ["/code plan 依頼内容", "コーダーが計画だけ立てます。go で実行"],
-    ["/code all 依頼内容", "コーダー全員がそれぞれの下書きで試し、最良のものを適用"],
-    ["/head 名前 依頼", "ご自身のエージェント（Claude Code、Codex、Gemini、ACP）に任せます"],
+    ["/code plan 依頼", "コーダーが計画だけ立てます。go で実行"],
+    ["/code all 依頼", "コーダー全員がそれぞれの下書きで試し、最良のものを適用"],
+    ["/head 名前 依頼", "お使いのエージェント（Claude Code、Codex、Gemini、ACP）に任せます"],
     [
       "/review [ブランチ|A..B|#12]",
       "コーダーが変更を読み、問題点を答えます。#12 --post でプルリクエストに投稿します",
@@ -351,7 +356,7 @@ export const chatTexts: typeof englishChatTexts = {
   aborted: "中断しました。",
   diskFull: "ディスクの空き容量がありません。空き容量を増やしてから、もう一度送ってください。",
   storeAway: (detail) =>
-    `データベースに今は書き込めません（${detail}）。書き込めるようになってから、もう一度送ってください。`,
+    `データベースに今は書き込めません（${detail}）。しばらくしてから、もう一度送ってください。`,
   unexpected: (detail) => `予期しないエラーが起きました: ${detail}`,
 
   progress: coderProgress,
@@ -433,7 +438,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
       },
       {
         about: "そのまま渡す分",
-        words: `直近 ${facts.exchanges} 件、${aboutTokens(exchangeTokens)}（上限 ${limitTokens}、session.history_tokens）`,
+        words: `直近 ${facts.exchanges} 往復、${aboutTokens(exchangeTokens)}（上限 ${limitTokens}、session.history_tokens）`,
         message: "/rewind",
       },
       {
@@ -492,7 +497,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
       ...(corrected === null ? [] : [`訂正: ${corrected}`]),
       `違っていたら /route ${otherRoute(route, corrected)} のように訂正できます。`,
     ].join("\n"),
-  noDecision: "まだルーティングの記録がありません。",
+  noDecision: "このチャットでは、まだメッセージを振り分けていません。",
   routeUsage: (routes) => `/route に続けてルートを指定してください: ${routes.join(" ")}`,
   corrected: (from, to) => `ルートを訂正しました: ${from} → ${to}`,
   offered: (pattern) => `次からも同じように判断しますか？ /remember で記憶します（パターン: ${pattern}）`,
@@ -504,7 +509,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   forgetUsage: "/forget に続けて /rules の番号を指定してください。",
   note: (place, session, text) => `${place}. ${session}: ${text}`,
   notesNow: "このセッションが以前から引き継いでいること:",
-  noNotes: "メモはまだありません。",
+  noNotes: "ノートはまだありません。",
   notesUsage:
     "/notes 1 で読む、/notes forget 1 で忘れる（all ですべて）、/notes forget now でこのセッションが引き継いだことを忘れる。",
   summaryForgotten: "忘れました: このセッションが以前から引き継いでいたこと",
@@ -560,7 +565,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     table: (dated) => `料金は ${dated} 時点です。PICOCLAW_HOME の models.json で置き換えられます。`,
     offered: (names) => `選べるモデル: ${names.length === 0 ? "–" : names.join(", ")}`,
     usage: "/model 名前（既定のコーダー）、/model gin 名前、/model default",
-    unknown: (name) => `${name} を持つ提供元は設定にありません。`,
+    unknown: (name) => `${name} を使えるプロバイダーは設定にありません。`,
     changed: (agent, name, local) =>
       `このチャットでは、次のメッセージから ${agent} が ${name}（${local ? "ローカル" : "クラウド"}）を使います。元に戻す: /model ${agent.toLowerCase()} default`,
     reset: (agent) => `${agent} を設定どおりに戻しました。`,
@@ -576,7 +581,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
   backedUp: (folder, rows) => `${folder}: ${rows} 行と設定ファイル`,
   undoNotBackedUp: (folders) =>
-    `次のジョブの記録と取り消し用データは含まれません。workspace と一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
+    `次のフォルダにあるジョブの記録と取り消しデータは含まれません。workspace と一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
   backupExists: (folder) => `${folder} は空ではありません。新しいフォルダを指定してください。`,
   filled: (rows) => `${rows} 行を書き込み、読み直して照合しました。`,
   storeInUse: (table) =>
@@ -586,7 +591,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   backupOfOther: (version) =>
     `何も書き込んでいません。このバックアップはテーブルの異なるバージョン ${version} のものです。そのバージョンで復元してから更新してください。`,
   personForgotten: (who, rows) =>
-    `${who}: ${rows} 行を削除しました。ジョブと取り消し用データは workspace の保管場所に残ります。`,
+    `${who}: ${rows} 行を削除しました。ジョブと取り消しデータは workspace の保管場所に残ります。`,
   storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted, readOnly }) =>
     `データベースを開けません: ${name}（${detail}）\n${
       newer
@@ -600,7 +605,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
               ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
               : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
             : distrusted
-              ? "サーバーの証明書が合いません。database_url のホストは証明書に載っている名前とし、sslrootcert=ファイル には署名した認証局の証明書を指定してください。"
+              ? "サーバーの証明書が一致しません。database_url のホストは証明書に載っている名前とし、sslrootcert=ファイル には署名した認証局の証明書を指定してください。"
               : readOnly
                 ? "データベースが読み取り専用になっています（スタンバイであるか、書き込みが止められています）。database_url にプライマリを指定するか、書き込める状態に戻してください。"
                 : "database_url の宛先と、サーバーが動いていることを確認してください。"

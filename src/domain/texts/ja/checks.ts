@@ -14,10 +14,10 @@ import type { checksTexts as englishChecksTexts } from "../en/checks.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",
-  never: "checks.enabled が never です",
-  slow: "チェックに checks.auto_limit より長い時間がかかります",
+  never: "チェックは無効です（checks.enabled: never）",
+  slow: "チェックに時間がかかりすぎるため、自動では実行しません",
   "dependencies-missing": "依存パッケージがインストールされていません",
-  "cannot-run": "この環境ではチェックを実行できません",
+  "cannot-run": "ここではチェックを実行できません",
   documentation: "文書だけの変更です",
   "no-change": "変更がありません",
   "red-before": "変更前から失敗しており、どのテストによるものか出力から読み取れません",
@@ -53,12 +53,12 @@ function whyNot(facts: ChecksFacts): string {
 }
 
 const HELPS: Partial<Readonly<Record<WhyNotChecked, string>>> = {
-  slow: "（上限を上げるか、checks.command で速いものを指定できます）",
+  slow: "（上限 checks.auto_limit を上げるか、checks.command で速いものを指定できます）",
 };
 
 const WHY_LOWER = {
   "cannot-run": "はここでは実行できません",
-  "timed-out": "は checks.auto_limit より長くかかります",
+  "timed-out": "は時間がかかりすぎるため、自動では実行しません（checks.auto_limit）",
   unread: "はどのテストが失敗したか示しません",
   home: "には、以前のジョブが専用ホームにインストールしたものが必要です",
 } as const;
@@ -89,7 +89,7 @@ const PROPOSED_WHY: Partial<Readonly<Record<WhyNotChecked, string>>> = {
   "cannot-run": "ここでは実行できません",
   blind: "変更した部分が壊れていても検出できません",
   "red-before": "変更前から失敗しています",
-  slow: "checks.auto_limit より長くかかります",
+  slow: "時間がかかりすぎるため、自動では実行しません（checks.auto_limit）",
 };
 
 const RED_SHOWN = 10;
@@ -150,7 +150,7 @@ function newlyRed(facts: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">):
 
 function expectingElse({ expectsElse = [], rewritten = [] }: ChecksFacts): string[] {
   const count = expectsElse.length + rewritten.length;
-  return count === 0 ? [] : [`期待変更 ${count} 件`];
+  return count === 0 ? [] : [`期待値の変更 ${count} 件`];
 }
 
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
@@ -255,7 +255,7 @@ export const checksTexts: typeof englishChecksTexts = {
       case "doubtful":
         return (facts.testRunLines ?? []).length === 0
           ? `${by} 要確認: 期待する内容が変わったテスト ${facts.rewritten?.length ?? 0} 件: ${names(facts.rewritten ?? [])}`
-          : `${by} 要確認: 新しいコードがテストの実行に言及しています`;
+          : `${by} 要確認: 新しいコードがテストの実行を参照しています`;
       case "worse":
       case "unknown":
       case "not-checked":
@@ -304,10 +304,10 @@ export const checksTexts: typeof englishChecksTexts = {
             : "この変更はテストを弱めます: テストが 1 件も検出されなくなりました。",
         ]
       : []),
-    ...listed("次の変更があるときだけ成功します", facts.onlyWith),
-    ...listed("コマンドが専用ホームにインストールしたものがあるときだけ成功します", facts.installed),
+    ...listed("変更後の次のファイルがあるときだけ成功します", facts.onlyWith),
+    ...listed("ジョブが専用ホームにインストールした次のものがあるときだけ成功します", facts.installed),
     ...listed(
-      "テストの実行に言及する新しいコード",
+      "テストの実行を参照する新しいコード",
       facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),
     ),
     ...newTests(facts),
@@ -319,7 +319,7 @@ export const checksTexts: typeof englishChecksTexts = {
       facts.flaky,
     ),
     ...(facts.isFlaky && facts.flaky === undefined
-      ? ["不安定なチェックがあります: 一度失敗し、再実行では結果が変わりました。"]
+      ? ["不安定なチェックがあります: 一度失敗し、再実行では成功しました。"]
       : []),
   ],
 };

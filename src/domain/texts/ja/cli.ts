@@ -2,7 +2,7 @@ import type { helpTexts as englishHelpTexts, mcpTexts as englishMcpTexts } from 
 
 export const helpTexts: typeof englishHelpTexts = {
   usage: "使い方: picoclaw コマンド [オプション]",
-  version: "バージョン",
+  version: "バージョンを表示する",
   exitCodes:
     "終了コード: 0 完了 · 1 実行したが失敗あり · 2 入力の誤り（何も実行していない） · 3 実行前に拒否",
   common: {
@@ -48,7 +48,7 @@ export const helpTexts: typeof englishHelpTexts = {
       does: "パッチを 1 つのジョブとして適用する",
       flags: {
         "--dry-run": "実行せず、コマンドの一覧だけを表示する",
-        "--preview": "別の場所で実行して変更を表示し、プレビューとして残す",
+        "--preview": "workspace を変えずに実行して変更を表示し、プレビューとして残す",
         "--job JOB": "そのプレビューをそのまま適用する",
         "--stop-on-error": "最初の失敗で中断する",
         "--atomic": "1 つでも失敗したら、すべてを取り消す",
@@ -68,7 +68,7 @@ export const helpTexts: typeof englishHelpTexts = {
     jobs: {
       does: "ジョブの一覧を表示する",
       flags: {
-        "--limit N": "件数",
+        "--limit N": "表示する件数",
         "--all": "すべての workspace を対象にする",
         "--live": "実行中のジョブを表示する（ターミナルでは毎秒更新、q で終了）",
       },
@@ -76,7 +76,7 @@ export const helpTexts: typeof englishHelpTexts = {
     discard: { does: "プレビューを破棄する（1 件だけならそのプレビュー、または指定したもの）", flags: {} },
     stop: { does: "実行中のジョブを停止する（何も適用しない）", flags: {} },
     ps: {
-      does: "このフォルダのバックグラウンドプロセス（開発サーバー、監視など）: start、log、restart、stop、clear",
+      does: "このフォルダのバックグラウンドプロセス（開発サーバー、監視など）を表示する。start、log、restart、stop、clear も使える",
       flags: {
         "start -- COMMAND": "起動する（停止するまで動き続ける）",
         "log NAME": "出力の末尾を表示する",
@@ -129,13 +129,16 @@ export const helpTexts: typeof englishHelpTexts = {
         "--paste": "login: ブラウザが最後に開いたアドレスを貼り付ける（ブラウザが別のマシンにあるとき）",
       },
     },
-    acp: { does: "エディタ（Zed、JetBrains、Neovim）用のエージェント（Agent Client Protocol）", flags: {} },
+    acp: {
+      does: "エディタ（Zed、JetBrains、Neovim）のエージェントとして動く（Agent Client Protocol）",
+      flags: {},
+    },
     env: {
-      does: "タスクの実行環境 (prepare, exec, edit, list, info, cleanup, prune)",
+      does: "タスクの実行環境を管理する: prepare, exec, edit, list, info, cleanup, prune",
       flags: {
-        "--task UUID": "タスク (prepare, exec, edit, info, cleanup)",
+        "--task UUID": "対象のタスク（prepare, exec, edit, info, cleanup）",
         "--repo URL|PATH": "prepare: リポジトリ",
-        "--env NAME": "prepare: 環境名（既定: プロジェクトのファイルから判断）",
+        "--env NAME": "prepare: 実行環境（既定: プロジェクトのファイルから判断）",
         "--branch B": "prepare: ブランチ、タグ、または refs/…",
         "--target B": "prepare: 比較するマージ先ブランチ",
         "--timeout S": "exec: 制限時間（秒）",
@@ -153,7 +156,7 @@ export const helpTexts: typeof englishHelpTexts = {
       },
     },
     serve: {
-      does: "Web コンソール、HTTP API、Webhook、スケジュール",
+      does: "Web コンソール、HTTP API、Webhook、スケジュールを動かす",
       flags: {
         "--host ADDRESS": "待ち受けるアドレス",
         "--port N": "ポート（0 なら空いているポート）",
@@ -168,10 +171,10 @@ export const helpTexts: typeof englishHelpTexts = {
       },
     },
     join: {
-      does: "このマシン（またはこのマシンの別のプロセス）を、共有データベースの処理に加える",
+      does: "このマシン（またはこのマシンの別のプロセス）を、共有データベースのワーカーにする",
       flags: {
         "--labels LIST":
-          "このマシンにあるもの。それを必要とするタスクを受け持つ（docker とアーキテクチャは自動で判断）",
+          "このマシンのラベル。それを必要とするタスクを受け持つ（docker とアーキテクチャは自動で付く）",
         "--concurrency N": "同時に処理するメッセージ数、タスク数",
       },
     },
@@ -185,7 +188,7 @@ export const helpTexts: typeof englishHelpTexts = {
     run: {
       does: "タスクファイルを実行する（計画 → コンテナ内の worker CLI → 評価、完了まで）",
       flags: {
-        "--no-meta": "計画モデルを使わず、要件と失敗したテストの結果をそのまま worker に渡す",
+        "--no-meta": "計画モデルを使わず、要件を、次からは失敗している内容を、そのまま worker に渡す",
         "--preview": "変更をプレビューとして残す（--no-meta のとき）",
         "--follow": "経過をすべて表示する",
         "--resume ID": "中断したタスクを再開する",
@@ -206,7 +209,7 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: { "--repair": "中断した適用や取り消しを完了する" },
     },
     db: {
-      does: "データベースの状態の表示、移行、Postgres へのコピー（URL か env:名前）、ある人のデータの削除（channel:user）",
+      does: "データベースの状態を表示する。移行、Postgres へのコピー（URL か env:名前）、ある人のデータの削除（channel:user）もできる",
       flags: {},
     },
     backup: { does: "データベースと設定を新しいフォルダへ書き出す（serve の実行中でもよい）", flags: {} },

@@ -61,7 +61,7 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
   step: (step, subject) => {
     switch (step) {
       case "choosing":
-        return "環境を選択しています";
+        return "実行環境を選択しています";
       case "pulling-image":
         return `イメージ ${subject} を取得しています`;
       case "building-image":
@@ -71,7 +71,7 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
       case "removing-existing":
         return `既存のコンテナ ${subject} を削除しています`;
       case "creating":
-        return `${subject} のコンテナを作成しています`;
+        return `イメージ ${subject} からコンテナを作成しています`;
       case "cloning":
         return `${subject} をクローンしています`;
       case "checking-out":
@@ -131,7 +131,7 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
       case "allow-host":
         return "command_executor.docker.network でホストを許可してください（allowed_domains、プライベートアドレスは allowed_hosts）。";
       case "check-name":
-        return "名前を確認してください。";
+        return "名前のつづりと、存在することを確認してください。";
       case "use-https":
         return "リポジトリの URL を https で指定してください。";
       case "raise-limit":
@@ -139,13 +139,14 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
     }
   },
   prepared: ({ name, environment, image, path }) =>
-    `実行環境の準備が完了しました: ${name}\n  環境 ${environment}、イメージ ${image}\n  プロジェクト: ${path}`,
+    `実行環境の準備が完了しました: ${name}\n  実行環境 ${environment}、イメージ ${image}\n  プロジェクト: ${path}`,
   nextSteps: (task) => `  picoclaw env exec --task ${task} -- COMMAND\n  picoclaw env cleanup --task ${task}`,
   installed: ({ done, total }) => `  依存関係: ${total} 件中 ${done} 件をインストールしました`,
   noEnvironments: "実行環境はありません。",
-  listHeader: ["タスク", "環境", "状態", "イメージ", "作成日時"],
-  unknownTask: (task) => `タスク ${task} の実行環境はありません。`,
-  notReady: (task) => `タスク ${task} の実行環境はまだ準備できていません。`,
+  listHeader: ["タスク", "実行環境", "状態", "イメージ", "作成日時"],
+  unknownTask: (task) => `タスク ${task} の実行環境はありません。一覧: picoclaw env list`,
+  notReady: (task) =>
+    `タスク ${task} の実行環境はまだ準備できていません。状態: picoclaw env info --task ${task}`,
   removed: (name) => `削除しました: ${name}`,
   nothingToRemove: (name) => `削除するものはありません: ${name}`,
   leftOver: (kind, name, reason) => `削除できずに残ったもの: ${kind} ${name}（${reason}）`,
@@ -159,24 +160,25 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
     ].join("。"),
   unknownImage: (name, known) => `不明なイメージです: ${name}。指定できるもの: ${known.join(", ")}`,
   missingOption: (flag) => `${flag} を指定してください`,
-  badTask: (given) => `タスクの ID ではありません: ${JSON.stringify(given)} （英数字と "."、"_"、"-"）`,
+  badTask: (given) => `タスクの ID ではありません: ${JSON.stringify(given)}（英数字と "."、"_"、"-"）`,
   badTimeout: (given) => `--timeout には 0 より大きい秒数を指定してください: ${given}`,
   noCommand: "コマンドがありません。`--` の後に指定してください。",
-  unknownEnvironment: (name, known) => `不明な環境です: ${name}。指定できるもの: ${known.join(", ")}`,
+  unknownEnvironment: (name, known) => `不明な実行環境です: ${name}。指定できるもの: ${known.join(", ")}`,
   unknownSubcommand: (given, known) => `不明なコマンドです: ${given}。指定できるもの: ${known.join(", ")}`,
   buildFrom:
     "ベースの Debian イメージを取得できませんでした。手元にあるイメージを指定するか（images build --from IMAGE）、Debian のパッケージから作成してください（sudo picoclaw images build --from debian-rootfs）。",
-  rootNeedsRoot: "Debian のルートファイルシステムの作成には root 権限と debootstrap が必要です。",
+  rootNeedsRoot:
+    "Debian のルートファイルシステムの作成には debootstrap と root 権限が必要です。debootstrap をインストールし、sudo で実行してください。",
 };
 
 function noticeText(notice: PrepareNotice): string {
   switch (notice.code) {
     case "unknown-environment":
-      return `環境 "${notice.asked}" はありません。"${notice.used}" を使用します。`;
+      return `実行環境 "${notice.asked}" はありません。代わりに "${notice.used}" を使用します。`;
     case "nearest":
-      return `${notice.language} 用のイメージはありません。最も近い "${notice.used}" を使用します。command_executor.environments.${notice.wanted} で追加できます。`;
+      return `${notice.language} 用のイメージはありません。代わりに最も近い "${notice.used}" を使用します。command_executor.environments.${notice.wanted} で追加できます。`;
     case "detected":
-      return `${notice.because} により環境 "${notice.environment}" を選択しました。`;
+      return `${notice.because} により実行環境 "${notice.environment}" を選択しました。`;
     case "uncommitted":
       return `未コミットの変更 ${notice.count} 件はクローンに含まれません。`;
     case "no-common-commit":

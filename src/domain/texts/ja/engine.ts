@@ -2,7 +2,7 @@ import type { processTexts as englishProcessTexts } from "../en/engine.ts";
 
 export const processTexts: typeof englishProcessTexts = {
   none: "バックグラウンドのプロセスはありません。",
-  title: (count) => `${count} 個のプロセスが動いています`,
+  title: (count) => `バックグラウンドのプロセス: ${count} 個`,
   header: { name: "プロセス", state: "状態", time: "時間", ports: "接続先", command: "コマンド" },
   seconds: (count) => `${count} 秒`,
   minutes: (count) => `${count} 分`,
@@ -13,15 +13,15 @@ export const processTexts: typeof englishProcessTexts = {
   ends: {
     exited: "終了",
     stopped: "停止済み",
-    "program-ended": "プログラムと共に終了",
+    "program-ended": "プログラムとともに終了",
     "workspace-gone": "終了: フォルダがなくなりました",
-    "preview-over": "プレビューと共に終了",
-    lost: "終了: 付き添う PicoClaw のプロセスが強制終了されました",
+    "preview-over": "プレビューとともに終了",
+    lost: "終了: 監視していた PicoClaw のプロセスが強制終了されました",
     "not-started": "起動できませんでした",
   },
   keeps: "停止するまで動き続けます",
-  endsWithProgram: "このプログラムと共に終了します",
-  restartsOnLanding: "適用のたびに再起動します",
+  endsWithProgram: "このプログラムとともに終了します",
+  restartsOnLanding: "ジョブが適用されるたびに再起動します",
   confinement: {
     confined: "隔離あり",
     limited: "書き込みはこのフォルダだけ（bubblewrap なし）",
@@ -49,7 +49,8 @@ export const processTexts: typeof englishProcessTexts = {
   noPreview: (jobId) => `${jobId} は適用待ちのプレビューではありません。一覧: picoclaw jobs`,
   over: (jobId) => `プレビュー ${jobId} の上で動きます。フォルダは変わりません`,
   emptyCommand: "コマンドがありません。",
-  limit: (most) => `すでに ${most} 個のプロセスが動いています（processes.limit）。どれかを停止してください。`,
+  limit: (most) =>
+    `プロセスが上限の ${most} 個動いています（processes.limit）。先にどれかを停止してください。`,
   portTaken: (port, holder) =>
     holder === null
       ? `ポート ${port} はほかのプログラムが使っています。`

@@ -21,12 +21,12 @@ export const fleetTexts: typeof englishFleetTexts = {
   discard: "破棄する",
   retried: (id) => `もう一度キューに入れました: ${id}`,
   discarded: (id) => `破棄しました: ${id}`,
-  unknownWork: (id) => `その ID の失敗した処理はありません: ${id}`,
+  unknownWork: (id) => `その ID の失敗した処理はありません: ${id}。一覧: picoclaw fleet`,
   usage: "picoclaw fleet [retry ID | discard ID]",
   joined: (machine, root, labels) =>
     `${machine} が参加しました。${root} の処理${labels === "" ? "" : `と、${labels} を必要とするタスク`}を受け持ちます`,
   needsDatabase:
-    "join にはマシン間で共有するデータベースが必要です。各マシンの database_url に同じデータベース (postgres://…) を設定してください。",
+    "join にはマシン間で共有するデータベースが必要です。各マシンの database_url に同じデータベース（postgres://…）を設定してください。",
   badConcurrency: "--concurrency N: 1 から 1000",
   badLabels: "--labels a,b: 英数字、'.'、'-'、'_'",
 };

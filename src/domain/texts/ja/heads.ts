@@ -2,12 +2,12 @@ import type { headTexts as englishHeadTexts } from "../en/heads.ts";
 
 export const headTexts: typeof englishHeadTexts = {
   notInstalled: (name, program) =>
-    `${name} はこのマシンにありません。PATH に \`${program}\` が見つかりません。PicoClaw はインストールしません。何も実行していません。`,
+    `${name} はこのマシンにありません（PATH に \`${program}\` が見つかりません）。何も実行していません。インストールしてから、もう一度送ってください。`,
   noCommand:
     "エージェントが設定されていません。`head.command` が空です。例: `head: {command: [opencode, acp]}`。",
   noLogin: (name, variables, file) =>
     [
-      `${name} のキーがありません。${variables.join(" または ")} を設定してください${name === "claude-code" ? "（`claude setup-token` で人の操作を前提としないトークンを作れます）" : ""}。`,
+      `${name} のキーがありません。${variables.join(" または ")} を設定してください${name === "claude-code" ? "（`claude setup-token` で無人実行用のトークンを作れます）" : ""}。`,
       ...(file === null
         ? []
         : [
@@ -15,12 +15,13 @@ export const headTexts: typeof englishHeadTexts = {
           ]),
     ].join(""),
   loginExpired: (name, program) =>
-    `${name} のログインの期限が切れています。PicoClaw は更新しません。一度ご自身で \`${program}\` を起動してから、もう一度送ってください。`,
+    `${name} のログインの期限が切れています。PicoClaw は更新を行いません。\`${program}\` を一度起動してから、もう一度送ってください。`,
   loginRefused: (name, variables) =>
     `${name} は Google でログインしています。Google の規約は、ほかのプログラムがそのログインを使うことを認めていません。${variables.join(" または ")} を設定してください。`,
   notConfined:
     "お使いのエージェントを起動できるのは、隔離できるときだけです。bubblewrap とオーバーレイが使え、`worker.confine` が off ではなく、workspace がホームを含まないことが必要です。足りないものは `picoclaw doctor` で分かります。",
-  busy: (name) => `${name} はこのチャットのために別のプロセスで作業中です。`,
+  busy: (name) =>
+    `${name} はこのチャットのために別のプロセスで作業中です。終わってから、もう一度送ってください。`,
   unauthorized: (name, variables) =>
     `${name} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。${variables.length === 0 ? "" : `${variables.join(" または ")} を確認してください。`}`,
   unreachable: (name, detail) => `${name} はモデルのサーバーに接続できません: ${detail}`,
@@ -37,8 +38,8 @@ export const headTexts: typeof englishHeadTexts = {
     `ドライモードです。${name} はすぐに作業を始めるため起動しません。\`/preview\` なら適用せずに結果を確認できます。`,
   kept: "それまでの変更はプレビューとして残してあります。",
   usage: (names) =>
-    `/head 名前 依頼 で、そのメッセージをご自身のエージェントに任せます: ${names.join("、")}。`,
+    `/head 名前 依頼 で、そのメッセージをお使いのエージェントに任せます: ${names.join("、")}。`,
   ready: "使えます",
-  unknown: (name) => `${name} というエージェントはありません。`,
+  unknown: (name) => `${name} というエージェントはありません。一覧: /head`,
   always: (name) => `コーダーへのメッセージは ${name} に渡します（roles.coder.head）。`,
 };

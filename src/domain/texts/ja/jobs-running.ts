@@ -22,7 +22,7 @@ export const runningTexts: typeof en.runningTexts = {
   stopHint: "止めるには: picoclaw stop ID",
   leaveHint: "q で終了（実行中のものは続きます）",
   latest: {
-    began: "始めました",
+    began: "開始しました",
     check: (command, isBaseline) => `${isBaseline ? "変更前のチェック" : "チェック"}: ${command}`,
     exit: (code) => (code === null ? "自分では終わりませんでした" : `終了コード ${code}`),
     autoCommit: (moment, commit) =>
@@ -34,7 +34,7 @@ export const runningTexts: typeof en.runningTexts = {
     conflict: (paths) => `競合: ${paths}`,
     rolledBack: (reason) => (reason === "" ? "元に戻しました" : `元に戻しました: ${reason}`),
     undone: "取り消しました",
-    redone: "もう一度適用しました",
+    redone: "やり直しました",
     evicted: "取り消しデータを削除しました",
     agentEnded: (number, end) =>
       `サブエージェント ${number} が${end === "done" ? "終わりました" : end === "failed" ? "失敗しました" : "停止されました"}`,

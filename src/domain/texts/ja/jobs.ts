@@ -47,9 +47,9 @@ const REASONS: Readonly<Record<TransactionReason, string>> = {
   "no-bubblewrap": "bubblewrap が入っていないため",
   "no-user-namespaces": "ユーザー名前空間が許可されていないため",
   "mount-below-workspace": "workspace の中に別のマウントがあるため",
-  "foreign-group": "別のグループや所有者のファイルはオーバーレイでは変更できないため",
+  "foreign-group": "ほかのグループや所有者のファイルはオーバーレイでは変更できないため",
   "not-linux": "Linux ではないため",
-  "overlay-failed": "overlay を作れなかったため",
+  "overlay-failed": "オーバーレイを作れなかったため",
 };
 
 const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
@@ -91,7 +91,7 @@ export const workTexts: typeof englishWorkTexts = {
     `実行予定: ${total} 件（file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations}）`,
   changesHeader: (count) => `変更されたファイル: ${count} 件`,
   checksNeedTrust:
-    "チェックは実行していません: このマシンではコマンドを隔離できず、チェックはプロジェクト自身のコードを実行します。このフォルダで `picoclaw trust` を実行すると許可されます (bubblewrap があれば隔離されます)。",
+    "チェックは実行していません: このマシンではコマンドを隔離できず、チェックはプロジェクト自身のコードを実行します。このフォルダで `picoclaw trust` を実行すると許可されます（bubblewrap があれば隔離して実行します）。",
   rolledBack: (error) => `実行失敗: ${error}. 変更はすべて取り消し、実行前の状態に戻しました。`,
   cannotRollBack: (error) =>
     `実行失敗: ${error}. Git auto-commit がOFFのため、ロールバックできません。手動で復旧してください。`,
@@ -105,7 +105,7 @@ export const workTexts: typeof englishWorkTexts = {
     `そのまま適用するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}（同じファイルがまだ食い違う場合は再び止まります）`,
   dryRunHeader: (count) => `ドライラン: ${count} 件のコマンド（何も実行していません）`,
   dryRunLine: (index, command) => `[${index}] ${command}`,
-  transactionKind: (kind, reason) => `トランザクション: ${KINDS[kind]} — ${REASONS[reason]}`,
+  transactionKind: (kind, reason) => `トランザクション: ${KINDS[kind]}: ${REASONS[reason]}`,
   copyLimitExceeded: ({ bytes, limitBytes }) =>
     `workspace が大きすぎてコピーできません（${formatBytes(bytes)}、上限 ${formatBytes(limitBytes)}）。` +
     "シェルコマンドと Git 操作は実行していません。次のいずれかで解決できます:",
@@ -123,7 +123,7 @@ export const workTexts: typeof englishWorkTexts = {
   foreignOwner:
     "オーバーレイではほかのユーザーが所有するファイルをそのまま変更できません。所有者を変更する（sudo chown）か、worker.transaction: copy を設定してください。",
   foreignOwnerMet:
-    "オーバーレイでは別の所有者やグループのファイルを変更できないため、何も適用していません。次のジョブはコピーで実行するので、もう一度送ってください。",
+    "オーバーレイではほかの所有者やグループのファイルを変更できないため、何も適用していません。次のジョブはコピーで実行するので、もう一度送ってください。",
   installationIncomplete: (path) =>
     `PicoClaw 自身のファイルがありません: ${path}\n実行中に PicoClaw が入れ替えられたか移動された場合は、再起動してください。そうでなければ、インストール全体をコピーするか、そのフォルダで npm ci を実行してください。`,
   executorEnded: "サンドボックス内でこのジョブを実行していたプロセスが終了したため、ジョブは失敗しました。",
@@ -156,7 +156,7 @@ export const workTexts: typeof englishWorkTexts = {
   previewsWait: (jobIds) => `プレビューが複数あります。対象を指定してください:${paths(jobIds)}`,
   previewsHint: (count) =>
     `プレビュー ${count} 件が未適用です。適用するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
-  undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
+  undoList: (jobId, list) => `${jobId} を取り消すと元に戻るパス:${paths(list)}`,
   parentNoFolder: (path) => `${path}（上のフォルダがないか、リンクやファイルになっています）`,
   recordDamaged: (jobId, file) =>
     `${jobId} の記録が壊れているため、取り消しも再適用もできません: ${file}\nほかのジョブには影響ありません。復元できるものを復元するには: picoclaw doctor --repair`,
@@ -188,9 +188,9 @@ export const workTexts: typeof englishWorkTexts = {
   jobsHeader: { job: "ジョブ", time: "日時", result: "結果", changes: "変更", undo: "取り消し" },
   undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
   waitsFor: {
-    checks: "この環境を調べています",
+    checks: "このマシンを調べています",
     image: (name) => `イメージ ${name}`,
-    prepare: "環境を準備しています",
+    prepare: "実行環境を準備しています",
     store: "データベースを処理しています",
   },
   unknownJob: (jobId) => `ジョブが見つかりません: ${jobId}`,
@@ -269,9 +269,9 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "worker.undo_quota を大きくしてください。",
   "free-space": "空き容量を増やしてください。",
   "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
-  "writable-home": "書き込めるホームを PICOCLAW_HOME で指定してください。ジョブの記録はそこに置かれます。",
+  "writable-home": "書き込めるフォルダを PICOCLAW_HOME に設定してください。ジョブの記録はそこに置かれます。",
   "own-storage":
-    "自分のものであれば `picoclaw doctor --repair` を実行するか、ほかのユーザーの権限を自分で外してください（chmod 700）。取り消しデータが入っているので、削除しないでください。PICOCLAW_HOME で別のホームを指定することもできます。",
+    "自分のものであれば `picoclaw doctor --repair` を実行するか、ほかのユーザーの権限を自分で外してください（chmod 700）。取り消しデータが入っているので、削除しないでください。PICOCLAW_HOME に別のフォルダを設定することもできます。",
   "trust-workspace": "内容を確認して、そのフォルダで `picoclaw trust` を実行してください。",
   "set-git-identity": "`git config user.name` と `git config user.email` を設定してください。",
   "start-docker": "Docker を起動してください。",
@@ -306,7 +306,7 @@ export const machineTexts: typeof englishMachineTexts = {
   remedy: (remedy) => REMEDIES[remedy],
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
   fileSystems: (type, storage, storageType) =>
-    `ファイルシステム: workspace ${type}、ジョブと取り消し用データ ${storageType}（${storage}）`,
+    `ファイルシステム: workspace ${type}、ジョブと取り消しデータ ${storageType}（${storage}）`,
   mountsBelow: (list) =>
     `workspace の下に別のマウントがあるため、コピーで実行します:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
@@ -328,8 +328,8 @@ export const configurationTexts: typeof englishConfigurationTexts = {
     ].join("\n"),
   nothingToTrust: "そのフォルダはありません。",
   usageError: (detail) => `使い方の誤り: ${detail}`,
-  unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
-  unknownFlag: (name, nearest) => `不明なオプション: ${name}${perhaps(nearest)}`,
+  unknownCommand: (name, nearest) => `不明なコマンドです: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name, nearest) => `不明なオプションです: ${name}${perhaps(nearest)}`,
   missingValue: (flag) => `${flag} には値が必要です。`,
   needlessValue: (flag) => `${flag} は値を取りません。`,
   unexpectedWords: (words) => `余分な引数です: ${words}`,
@@ -342,8 +342,8 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   noInput: "パッチがありません。ファイルを指定するか、標準入力で渡してください。",
   warningLabel: "警告:",
   storeAway: (detail) =>
-    `データベースに今は書き込めません（${detail}）。書き込めるようになってから、もう一度実行してください。`,
-  unexpectedError: (detail) => `予期しないエラー: ${detail}`,
+    `データベースに今は書き込めません（${detail}）。しばらくしてから、もう一度実行してください。`,
+  unexpectedError: (detail) => `予期しないエラーが起きました: ${detail}`,
 };
 
 function perhaps(nearest: string | null | undefined): string {
@@ -392,14 +392,14 @@ function warningText(warning: ConfigWarning): string {
 }
 
 const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
-  special: (names) => `適用していません（ファイル・フォルダ・リンクではありません）: ${names}`,
-  device: (names) => `適用していません（デバイスです）: ${names}`,
-  unreadable: (names) => `適用していません（読み取れません）: ${names}`,
+  special: (names) => `適用していません（ファイル・フォルダ・リンクではないため）: ${names}`,
+  device: (names) => `適用していません（デバイスのため）: ${names}`,
+  unreadable: (names) => `適用していません（読み取れないため）: ${names}`,
   hidden: (names) => `ジョブからは見えません: ${names}`,
   "holds-hidden": (names) => `ジョブから見えないものを含むため残しました: ${names}`,
   "stale-lock": (names) => `ジョブの git が残したロックを取り除きました: ${names}`,
   "home-unusable": (names) =>
-    `ジョブがジョブ用ホームを使えない状態にしたため、別の場所に移しました (${names})。以後のジョブは新しいホームで始まります。修復: picoclaw doctor --repair`,
+    `ジョブがジョブ用ホームを使えない状態にしたため、別の場所に移しました（${names}）。以後のジョブは新しいホームを使います。修復するには: picoclaw doctor --repair`,
   owner: (names) => `${names}: 所有者があなたになりました`,
   group: (names) => `${names}: グループがあなたのものになりました`,
   "other-names": (names) => `${names}: 別名（ハードリンク）は以前の内容のままです`,
@@ -462,17 +462,17 @@ export const reportTexts: typeof englishReportTexts = {
     chat: (name) => `取り消すには: /undo ${name}`,
   },
   redoHint: {
-    terminal: (name) => `もう一度適用するには: picoclaw redo ${name}`,
-    chat: (name) => `もう一度適用するには: /redo ${name}`,
+    terminal: (name) => `やり直すには: picoclaw redo ${name}`,
+    chat: (name) => `やり直すには: /redo ${name}`,
   },
-  onMachine: (hint, machine) => `${hint}(${machine} で実行)`,
+  onMachine: (hint, machine) => `${hint}（${machine} で実行）`,
   forceHint: {
     terminal: (action, name) => `上書きするには: picoclaw ${action} ${name} --force`,
     chat: (action, name) => `上書きするには: /${action} ${name} --force`,
   },
   verb: {
     undo: (jobId) => `${jobId} を取り消しました。`,
-    redo: (jobId) => `${jobId} をもう一度適用しました。`,
+    redo: (jobId) => `${jobId} をやり直しました。`,
     apply: (jobId) => `プレビュー ${jobId} を適用しました。`,
     stop: (jobId) => `${jobId} を停止しました。`,
     discard: (jobId) => `プレビュー ${jobId} を破棄しました。ほかに変更はありません。`,

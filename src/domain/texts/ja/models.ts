@@ -4,7 +4,7 @@ import type { modelsTexts as englishModelsTexts } from "../en/models.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider}（${model}）`;
 const wait = ({ waitSeconds }: ModelFacts) =>
-  waitSeconds === undefined ? "" : `（${waitSeconds} 秒後に再試行してください）`;
+  waitSeconds === undefined ? "" : `（${waitSeconds} 秒後にもう一度お試しください）`;
 const said = ({ detail }: ModelFacts) => (detail === "" ? "" : `: ${detail}`);
 
 const WHY: Readonly<Record<RemoteReason, string>> = {
@@ -22,7 +22,7 @@ export const modelsTexts: typeof englishModelsTexts = {
     `${who(facts)}の応答が ${facts.detail} 秒以内に始まりませんでした（models.first_token_timeout）`,
   idleTimeout: (facts) =>
     `${who(facts)}の応答が途中で ${facts.detail} 秒間途絶えました（models.idle_timeout）`,
-  rateLimited: (facts) => `${who(facts)}の呼び出し回数が制限を超えました（429）${said(facts)}${wait(facts)}`,
+  rateLimited: (facts) => `${who(facts)}が呼び出し回数の制限に達しました（429）${said(facts)}${wait(facts)}`,
   quotaSpent: (facts) => `${who(facts)}のアカウントの残高がありません${said(facts)}`,
   serverError: (facts) => `${who(facts)}側で障害が発生しています${said(facts)}`,
   unauthorized: (facts) => `${who(facts)}が API キーを拒否しました${said(facts)}`,
@@ -64,7 +64,7 @@ export const modelsTexts: typeof englishModelsTexts = {
     startServer: (address) =>
       `${address === null ? "" : `${address} の`}サーバーを起動するか、picoclaw init で別のモデルを選んでください`,
     useLocal:
-      "方法は 2 つあります。ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドのモデルを許可してください。picoclaw init で選べます",
+      "ローカルのモデルを使う（https://ollama.com/download）か、質問にもクラウドのモデルを許可してください。picoclaw init で選べます",
   },
   doctor: {
     insteadOf: (wanted) => `（${wanted} がありません。picoclaw init で選べます）`,

@@ -11,14 +11,14 @@ export const serveTexts: typeof englishServeTexts = {
   attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
   machineAway: (name: string) =>
     `この workspace のあるマシン ${name} が応答していません。メッセージは保管され、復帰後に回答します。`,
-  machineBack: (name: string) => `${name} が復帰しました。お待ちのメッセージの処理を続けます。`,
+  machineBack: (name: string) => `${name} が復帰しました。待っていたメッセージの処理を続けます。`,
   machineTaken: (name: string, home: string) =>
-    `同じマシン ID で別のマシン (${name}) が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
+    `同じマシン ID で別のマシン（${name}）が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
   machineReplaced: "別のマシンがこのマシン ID を引き継ぎました。ここでは終了します。",
   schemaAdded: (names) =>
-    `新しいバージョンの PicoClaw がデータベースに項目を追加しました (${names})。このプロセスはそのまま動作を続けます。都合のよいときに、ここでも新しいバージョンに切り替えてください。`,
+    `新しいバージョンの PicoClaw がデータベースに項目を追加しました（${names}）。このプロセスはそのまま動作を続けます。都合のよいときに、ここでも新しいバージョンに切り替えてください。`,
   schemaBroken: (names) =>
-    `新しいバージョンの PicoClaw がデータベースを変更したため (${names})、このバージョンでは続行できません。実行中の処理を終えてから終了します。ここでも新しいバージョンを起動してください。`,
+    `新しいバージョンの PicoClaw がデータベースを変更したため（${names}）、このバージョンでは続行できません。実行中の処理を終えてから終了します。ここでも新しいバージョンを起動してください。`,
   listening: (url) => `PicoClaw は ${url} で待ち受けています`,
   loginLink: (url) => `コンソールを開く: ${url}`,
   loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",
@@ -27,7 +27,7 @@ export const serveTexts: typeof englishServeTexts = {
   demoLinkNote:
     "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
-    "これはデモです。デモ用の固定応答モデルと、使い捨ての workspace で動いています。",
+    "これはデモです。数種類の文にだけ答える固定応答モデルと、使い捨ての workspace で動いています。",
     "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf .git node_modules src を実行して」と「取り消す」。",
     "モデルをつなぐには: picoclaw init のあと picoclaw serve",
   ],
@@ -49,10 +49,10 @@ export const serveTexts: typeof englishServeTexts = {
     `picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "承認待ち",
   nobodyPaired: "登録された人はまだいません。チャットサービスから話しかけた人にコードが届きます。",
-  personAdded: (who, role) => `登録しました: ${who} (${role})`,
-  personRemoved: (who) => `登録を外しました: ${who}`,
+  personAdded: (who, role) => `登録しました: ${who}（${role}）`,
+  personRemoved: (who) => `登録を削除しました: ${who}`,
   personUnknown: (who) => `登録されていません: ${who}`,
-  codeUnknown: (code) => `そのコードはありません（または期限切れです）: ${code}`,
+  codeUnknown: (code) => `そのコードは存在しないか、期限が切れています: ${code}`,
   tokenRemoved: (id) => `削除しました: ${id}`,
   tokenUnknown: (id) => `そのトークンはありません: ${id}`,
   noTokens: "トークンはまだありません: picoclaw serve token create NAME",

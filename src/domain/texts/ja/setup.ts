@@ -3,10 +3,10 @@ import type { setupTexts as englishSetupTexts } from "../en/setup.ts";
 export const setupTexts: typeof englishSetupTexts = {
   file: {
     head: [
-      "PicoClaw の設定。# の行は例で、効力はありません。",
-      "いま有効な値: picoclaw config show　確認: picoclaw config check",
+      "PicoClaw の設定。# で始まる行は例で、設定されません。",
+      "有効な設定を見る: picoclaw config show　このファイルを確認する: picoclaw config check",
     ],
-    locale: ["表示言語（ja, en）。指定しなければ環境の言語"],
+    locale: ["表示言語（ja か en）。指定しなければ環境（LANG）の言語"],
     roles: [
       "誰がどのモデルで答えるか。Mio (chat) と Shiro (worker) は、security.local_only が false でない限り",
       "ローカルのモデルです。Aka・Ao・Gin (coder1〜3) はクラウドも使えます。/code は default_coder が担当します。",
@@ -18,7 +18,7 @@ export const setupTexts: typeof englishSetupTexts = {
     ollama: ["ローカルのモデルのアドレス"],
     keys: ["API キーはファイルに書けません。環境変数を env:名前 で参照します。"],
     github: ["GitHub のトークンを持つ環境変数"],
-    worker: ["ジョブの前後に commit するか。コマンドが届くホスト"],
+    worker: ["ジョブの前後にコミットするか。コマンドが接続できるホスト"],
     budget: ["クラウドのモデルに 1 日に使ってよい額（US ドル）"],
   },
   foundTitle: "このマシンにあるもの:",
@@ -27,7 +27,7 @@ export const setupTexts: typeof englishSetupTexts = {
   kept: (file) => `設定ファイルはすでにあります（変更していません）: ${file}`,
   ollama: (baseUrl, models) => `Ollama (${baseUrl}): ${models.join(", ")}`,
   noOllama: (baseUrl) =>
-    `Ollama が応答しません (${baseUrl})。このマシンでモデルを動かします: https://ollama.com/download`,
+    `このマシンでモデルを動かす Ollama が応答しません（${baseUrl}）。入手: https://ollama.com/download`,
   noModels: (baseUrl) => `Ollama (${baseUrl}) にまだモデルがありません。例: ollama pull qwen3:8b`,
   source: (provider, models) => `${provider}: モデル ${models} 個`,
   sourceUnreachable: (provider, address) =>
@@ -62,12 +62,12 @@ export const setupTexts: typeof englishSetupTexts = {
     "クラウドのモデルを選ぶと、質問と、答えるために読んだ内容が送られ、料金がかかります。ローカルのモデルなら、このマシンの外に出ません。コードは、どちらの場合も次に選ぶモデルに送られます。",
   inTheCloud: "クラウド",
   more: (count) => `ほか ${count} 個（名前を入力）`,
-  askModel: (best) => `番号か名前。Enter: ${best}、- でなし: `,
-  noSuchModel: (name) => `${name} はありません。`,
+  askModel: (best) => `番号か名前（Enter: ${best}、-: なし）: `,
+  noSuchModel: (name) => `モデル ${name} はありません。`,
   testing: "\nそれぞれにテストメッセージを 1 件送ります …",
   answered: (name, answer, ms) => `${name} の答え: ${JSON.stringify(answer)}（${(ms / 1000).toFixed(1)} 秒）`,
   silent: (name, why) => `${name} は答えません: ${why}`,
-  askAgain: "別のものを選びますか? いいえ (n) なら除きます。[Y/n] ",
+  askAgain: "別のモデルを選びますか? n なら使いません。[Y/n] ",
   nobodyTalks:
     "ローカルのモデルがないため、質問には答えません。コードは書けます（/code）。クラウドのモデルに答えさせるには: picoclaw init --force",
   nothing: [
@@ -88,8 +88,8 @@ export const setupTexts: typeof englishSetupTexts = {
       "クラウドのモデルが質問に答えてもよいですか? 質問と、答えるために読んだ内容が送られます。コードは、どちらの場合も選んだモデルに送られます。",
     keep: "いいえ、ローカルのモデルだけ",
     allow: "はい、クラウドも許可する",
-    tryAndSave: "試して保存",
-    nothingWritten: "何も書き込みませんでした。別のモデルか「なし」を選んでください。",
+    tryAndSave: "テストして保存",
+    nothingWritten: "何も書き込んでいません。別のモデルか「なし」を選んでください。",
     begin: "はじめる",
     more: "その他の設定",
     skip: "あとで",
@@ -111,7 +111,7 @@ export const setupTexts: typeof englishSetupTexts = {
       npm: ["npm install --global picoclaw-VERSION.tgz    （新しいリリースのパッケージ）"],
       npx: ["npx picoclaw@latest    （npx は何もインストールしません）"],
       "one-file": [
-        "新しいリリースのファイルで置き換え、SHA256SUMS と照合してください。",
+        "新しいリリースのファイルを SHA256SUMS と照合してから、置き換えてください。",
         "Homebrew の場合: brew upgrade picoclaw",
       ],
       image: ["docker compose pull && docker compose up --detach    （またはイメージを作り直す）"],
@@ -132,7 +132,7 @@ export const setupTexts: typeof englishSetupTexts = {
       image: () => ["docker compose down    （--volumes を付けるとデータも削除します）"],
     },
     data: (home) =>
-      `設定、チャット、ジョブの取り消し用データは ${home} に残ります。\nこのフォルダを削除すると、どのジョブも取り消せなくなります。`,
+      `設定、チャット、ジョブの取り消しデータは ${home} に残ります。\nこのフォルダを削除すると、どのジョブも取り消せなくなります。`,
   },
   next: (command) => `次に試す: ${command}`,
   hello: "こんにちは",

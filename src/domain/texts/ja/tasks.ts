@@ -34,7 +34,7 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "protected-paths": (detail) =>
     `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、\`tasks.allow_ci_files: true\` で許可してください。`,
   budget: (detail) =>
-    `今日の予算を使い切りました (${detail})。\`budget.daily\` を上げるか、明日このアドレスで \`picoclaw solve\` を実行してください。続きから始めます。`,
+    `今日の予算を使い切りました（${detail}）。\`budget.daily\` を上げるか、明日このアドレスで \`picoclaw solve\` を実行してください。続きから始めます。`,
   stuck: (detail) => `モデルが失敗する同じ呼び出しを繰り返しました: ${detail}`,
   cut: () =>
     "モデルの回答が長さの上限で何度も途切れました。コーダーのモデルの `max_tokens` を上げるか、作業を小さく分けて依頼してください。",
@@ -123,7 +123,7 @@ export const solveTexts: typeof englishSolveTexts = {
   more: (count) => `… ほか ${count} 件`,
   byHead: (kind) => `\`roles.coder.head\` に従い、${kind} が作業しました。`,
   headElsewhere: (head) =>
-    `${head} (\`roles.coder.head\`) はコンテナでは動かないため、PicoClaw 自身のツールで作業しました。`,
+    `${head}（\`roles.coder.head\`）はコンテナでは動かないため、PicoClaw 自身のツールで作業しました。`,
   footer: "PicoClaw が作成しました。コマンドとチェックの記述は、すべて実行記録によるものです。",
   followUpMessage: "レビューへの対応",
   reviewChangedHere: (commit) => `この箇所を ${commit} で変更しました。`,
@@ -156,7 +156,7 @@ export const solveTexts: typeof englishSolveTexts = {
   resumed: (url) => `${url} を再開します`,
 };
 
-const paths = (list: readonly string[]) => listPaths(list, (rest) => `… 他 ${rest} 件`);
+const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
 
 const LOGIN = {
   "host-changed": "その間にこのマシンでも変更されました",
@@ -165,38 +165,38 @@ const LOGIN = {
 } as const;
 
 export const tasksTexts: typeof englishTasksTexts = {
-  totalTime: (seconds) => `合計時間 ${seconds} 秒を使い切りました (runner.max_total_time_sec)`,
+  totalTime: (seconds) => `合計の制限時間 ${seconds} 秒に達しました（runner.max_total_time_sec）`,
   overBudget: (figures) =>
-    `今日の予算を使い切りました (${figures})。budget.daily を上げるか、明日 --resume で続けてください`,
-  maxLoops: (loops) => `${loops} 回のループで完了しませんでした (runner.max_loops)`,
+    `今日の予算を使い切りました（${figures}）。budget.daily を上げるか、明日 --resume で続けてください`,
+  maxLoops: (loops) => `上限の ${loops} 回のループで完了しませんでした（runner.max_loops）`,
   metaFailed: (reason) => `計画モデルに問い合わせできません: ${reason}`,
   metaMalformed: (problem) => `計画モデルの回答を 2 回とも利用できませんでした: ${problem}`,
   conflict: (jobId, list) =>
-    `worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
+    `worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています（picoclaw show ${jobId} --diff）`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,
   testsRed: "テストが失敗しています",
   notChecked:
-    "チェックなし: タスクファイルにテスト (task.test) がないため、適用前に作業をチェックするものがありません",
+    "チェックなし: タスクファイルにテスト（task.test）がないため、適用前に作業をチェックするものがありません",
   keptRed: (jobId) =>
-    `何も適用していません。変更はプレビューとして残っています (picoclaw show ${jobId} --diff、適用するには picoclaw apply --job ${jobId})`,
+    `何も適用していません。変更はプレビューとして残っています（picoclaw show ${jobId} --diff、適用するには picoclaw apply --job ${jobId}）`,
   hookRefused: (command) => `フックが変更の適用を許可しませんでした: ${command}`,
   cannotRun: (program, image) =>
-    `ここでは実行できません: ${image} に ${program} がありません。それを含む環境 (runner.worker.environment) かイメージ (runner.worker.docker_image) を指定してください`,
+    `ここでは実行できません: ${image} に ${program} がありません。それを含む実行環境（runner.worker.environment）かイメージ（runner.worker.docker_image）を指定してください`,
   allCriteria: "すべての受け入れ基準を満たしました",
   workerDone: "worker は正常に終了しました",
 
   engineDown: (host) =>
-    `Docker が ${host} で応答しません。起動してから (systemctl start docker または Docker Desktop) もう一度実行してください。`,
+    `Docker が ${host} で応答しません。起動してから（systemctl start docker または Docker Desktop）、もう一度実行してください。`,
   engineForbidden: (host) =>
-    `このユーザーは ${host} の Docker を使えません。docker グループに追加し (usermod -aG docker USER)、ログインし直してください。`,
+    `このユーザーは ${host} の Docker を使えません。docker グループに追加し（sudo usermod -aG docker $USER）、ログインし直してください。`,
   imageMissing: (image, detail, worker) =>
-    `イメージ ${image} がなく、取得もビルドもできません (${detail})。次を試してください: picoclaw images build ${worker}`,
+    `イメージ ${image} がなく、取得もビルドもできません（${detail}）。次を試してください: picoclaw images build ${worker}`,
   containerFailed: (detail) => `コンテナを起動できません: ${detail}`,
   remoteEngine: (host) =>
     `${host} の Docker エンジンからはこのマシンのファイルが見えません。このマシンのエンジンが必要です`,
   setup: (step, what) =>
     `${what} ${{ pulling: "を取得中", building: "をビルド中", starting: "のコンテナを起動中", copying: "をコピー中" }[step]}`,
-  workerTimedOut: (seconds) => `${seconds} 秒で強制終了しました (runner.worker.max_run_time_sec)`,
+  workerTimedOut: (seconds) => `${seconds} 秒で強制終了しました（runner.worker.max_run_time_sec）`,
   workerEnded: (exitCode) => `終了コード ${exitCode}`,
   workerKilled: (signal) => `${signal} で終了しました`,
   workerLost: (detail) => `コンテナとの接続が切れました: ${detail}`,
@@ -210,7 +210,7 @@ export const tasksTexts: typeof englishTasksTexts = {
     `${kind} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。このマシンでログインするか、${variables.join(" または ")} を設定してください。`,
   unreachable: (kind, detail) => `${kind} がモデルのサーバーに接続できません: ${detail}`,
   loginReadable: (kind, list) =>
-    `${kind} のログイン (${paths(list)}) はタスクの実行中コンテナのメモリ上にあり、プロジェクトのコードから読み取れます。キーであれば外に置いたままにできます。`,
+    `${kind} のログイン（${paths(list)}）は、タスクの実行中、コンテナのメモリ上にあり、プロジェクトのコードから読み取れます。キーであれば外に置いたままにできます。`,
   loginKept: (path, why) =>
     `ログイン ~/${path} はコンテナ内で変更されましたが、戻していません: ${LOGIN[why]}。このマシンでログアウトされた場合は、もう一度ログインしてください。`,
   noCredentials: (kind, variables) =>
@@ -220,35 +220,35 @@ export const tasksTexts: typeof englishTasksTexts = {
   noWorker: (head) =>
     head === null
       ? "worker がありません。runner.worker.kind で指定するか、roles.coder.head を設定してください"
-      : `worker がありません。${head} (roles.coder.head) はコンテナでは動きません。runner.worker.kind で指定してください`,
-  noTaskFile: "タスクファイルがありません: picoclaw run TASK.yaml (標準入力は -)",
+      : `worker がありません。${head}（roles.coder.head）はコンテナでは動きません。runner.worker.kind で指定してください`,
+  noTaskFile: "タスクファイルがありません: picoclaw run TASK.yaml（標準入力は -）",
   unknownTask: (id) => `この workspace にタスク ${id} はありません`,
   taskBusy: (id) => `タスク ${id} は別のプロセスが実行中です`,
   taskDone: (id) => `タスク ${id} は完了しています。再開するものはありません`,
   prdUnreadable: (path) => `task.prd.path を読めません: ${path}`,
   unknownEnvironment: ({ asked, available }) =>
-    `runner.worker.environment: 環境 ${asked} はありません。あるのは ${available.join(", ")} です`,
+    `runner.worker.environment: 実行環境 ${asked} はありません。指定できるもの: ${available.join(", ")}`,
   taskInvalid: (file) => `タスクファイル ${file} に誤りがあります:`,
   previewNeedsNoMeta: "--preview には --no-meta が必要です。プレビューにできるのは 1 回の実行だけです",
-  noModel: (reason) => `計画モデルがありません: ${reason}\n計画モデルなしで実行する: --no-meta`,
+  noModel: (reason) => `計画モデルがありません: ${reason}\n計画モデルなしで実行するには: --no-meta`,
   progress: ({ state, loop, maxLoops, figures, last }) =>
     `${state} · ループ ${loop}/${maxLoops} · ${figuresText(figures, "トークン")} · ${last}`,
   ended: ({ state, id, summary, note, jobs }) =>
     [
       `${state === "COMPLETE" ? "完了" : "失敗"}: タスク ${id}`,
       `  ${summary}`,
-      ...(jobs.length > 0 ? [`  ジョブ: ${jobs.join(", ")} (すべて取り消す: picoclaw undo ${id})`] : []),
+      ...(jobs.length > 0 ? [`  ジョブ: ${jobs.join(", ")}（すべて取り消す: picoclaw undo ${id}）`] : []),
       `  記録: ${note}`,
     ].join("\n"),
   failingTest: (command, exitCode, output) => `  テスト: ${command} → ${exitCode ?? "-"}\n${output}`,
-  interrupted: (id) => `中断しました: タスク ${id}。再開: picoclaw run --resume ${id}`,
+  interrupted: (id) => `中断しました: タスク ${id}。再開するには: picoclaw run --resume ${id}`,
 
   note: {
     state: "状態",
     asked: "依頼内容",
     worker: "Worker",
     criteria: "受け入れ基準",
-    noCriteria: "なし (計画モデルを使わずに実行)",
+    noCriteria: "なし（計画モデルを使わずに実行）",
     turn: "ループ",
     decision: "判断",
     prompt: "プロンプト",

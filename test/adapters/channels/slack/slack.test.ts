@@ -242,7 +242,7 @@ describe("Slack", () => {
     const url = `${new URL(slack.url).origin}/files/a.png`;
     expect(await other.download?.(url, 1_000, signal)).toEqual({
       ok: false,
-      reason: "a login is asked for; the Slack app needs the right files:read",
+      reason: "a login is asked for; the Slack app needs the permission files:read",
     });
   });
 
@@ -489,7 +489,7 @@ describe("Slack", () => {
   test("a long text is an extract and a file", async () => {
     const text = `${"a line of output\n".repeat(2000)}the last line`;
     await channel.deliver(delivery(text), signal);
-    expect(JSON.stringify(slack.messages[0]?.blocks)).toContain("The whole text is in the file.");
+    expect(JSON.stringify(slack.messages[0]?.blocks)).toContain("The full text is in the file.");
     expect(slack.files).toMatchObject([{ name: "picoclaw.md", channel: "C1", thread: "1700000001.000100" }]);
     expect(slack.files[0]?.text).toContain("the last line");
   });
