@@ -50,7 +50,7 @@ test("chats are listed with what was said last, and forgotten by their names", (
   cli.chat("/chat hello\nthere", ["--name", "a"]);
   cli.chat("/chat bye", ["--name", "b"]);
   expect(cli.run(["chat", "--list"]).out).toMatch(
-    /^chat +last +messages +said last +workspace\nb .* 1 +bye .*\na .* 1 +hello … +\S+\n$/,
+    /^chat +last +messages +last message +workspace\nb .* 1 +bye .*\na .* 1 +hello … +\S+\n$/,
   );
   const forgotten = cli.run(["chat", "--forget", "b"]);
   expect(forgotten).toMatchObject({ code: 0, out: expect.stringContaining("b was forgotten") });

@@ -166,7 +166,10 @@ test("--live goes with neither --all nor --limit, and needs no job", () => {
     "実行中のものはありません。\n",
   );
   expect(cli.run(["jobs", "--live", "--json"]).out).toBe('{"jobs":[],"agents":[],"processes":[]}\n');
-  expect(cli.run(["jobs", "--live", "--all"])).toMatchObject({ code: 2, err: "Usage error: --live --all\n" });
+  expect(cli.run(["jobs", "--live", "--all"])).toMatchObject({
+    code: 2,
+    err: "These cannot be used together: --live, --all\n",
+  });
   expect(cli.run(["jobs", "--live", "--limit", "3", "--json"]).code).toBe(2);
   expect(cli.run(["jobs", "--help"]).out).toContain("--live");
   expect(cli.run(["completion", "bash"]).out).toMatch(/jobs\) known=".*--live/);

@@ -76,7 +76,7 @@ describe("a preview", () => {
     [
       "a job and a file",
       ["apply", "--job", "job_1_aaaaaaaa", "p.json"],
-      "Usage error: --job job_1_aaaaaaaa p.json\n",
+      "These cannot be used together: --job, p.json\n",
     ],
     [
       "no name",

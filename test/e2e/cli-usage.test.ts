@@ -42,7 +42,7 @@ describe("usage", () => {
     expect(cli.run(["--workspace"])).toMatchObject({ code: 2, err: "--workspace needs a value.\n" });
     expect(cli.run(["--force", "undo"])).toMatchObject({
       code: 2,
-      err: "Options come after the command: picoclaw COMMAND --force\npicoclaw --help\n",
+      err: "Options come after the command: picoclaw COMMAND --force\nAll commands: picoclaw --help\n",
     });
   });
 
@@ -86,8 +86,12 @@ describe("usage", () => {
   });
 
   test.each([
-    ["an unknown command", ["aply"], "Unknown command: aply (did you mean apply?)\npicoclaw --help\n"],
-    ["a command of Object", ["constructor"], "Unknown command: constructor\npicoclaw --help\n"],
+    [
+      "an unknown command",
+      ["aply"],
+      "Unknown command: aply (did you mean apply?)\nAll commands: picoclaw --help\n",
+    ],
+    ["a command of Object", ["constructor"], "Unknown command: constructor\nAll commands: picoclaw --help\n"],
     [
       "an unknown flag",
       ["apply", "--dryrun"],
@@ -109,7 +113,11 @@ describe("usage", () => {
       ["chat", "--route", "X", "hi"],
       expect.stringMatching(/^--route takes one of CHAT, /),
     ],
-    ["a bad verb", ["config", "foo"], expect.stringMatching(/^Usage error: config foo\n/)],
+    [
+      "a bad verb",
+      ["config", "foo"],
+      expect.stringMatching(/^Not expected here: foo\nUsage: picoclaw config show\|check\n/),
+    ],
   ])("%s is exit code 2", (_name, args, err) => {
     expect(cli.run(args)).toEqual({ code: 2, out: "", err });
   });

@@ -115,7 +115,7 @@ describe("picoclaw tools", () => {
     expect(cli.run(["tools", "--format", "xml"])).toEqual({
       code: 2,
       out: "",
-      err: "--format: openai, anthropic, mcp\n",
+      err: "--format takes one of openai, anthropic, mcp, not xml.\n",
     });
   });
 });

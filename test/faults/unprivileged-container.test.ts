@@ -68,7 +68,7 @@ describe.if(process.platform === "linux" && requirePart("docker"))("in an unpriv
       expect(said).toContain("two\nx\n");
       expect(said).toContain("was undone");
       expect(said).toMatch(/\none\na\n/);
-      expect(said).toContain("! User namespaces: does not work");
+      expect(said).toContain("! User namespaces: not available");
       expect(said).toMatch(/! Commands are (NOT|limited, not) confined/);
       expect(said.match(/status 3/g)?.length).toBe(2);
     },

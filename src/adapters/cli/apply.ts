@@ -116,7 +116,7 @@ async function apply(program: CliProgram, args: readonly string[]): Promise<numb
   const dryRun = values["dry-run"] === true || settings.dry_run;
   if (typeof values.job === "string") {
     if (words.length > 0 || values.preview === true) {
-      const text = opened.messages.usageError(`--job ${values.job} ${words[0] ?? "--preview"}`);
+      const text = opened.messages.notTogether(["--job", words[0] ?? "--preview"]);
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
     }
     await repairFirst(program, opened);

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { fail, type Subcommand } from "./command.ts";
-import { readFlags } from "./flags.ts";
+import { readFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { withStoreData } from "./store-data.ts";
 
@@ -18,7 +18,7 @@ async function backup(program: CliProgram, args: readonly string[]): Promise<num
   const json = flags.values.json === true;
   const [given] = flags.words;
   if (given === undefined)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: `picoclaw ${command.usage}` });
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });
   const folder = resolve(program.cwd, given);
   return withStoreData(program, flags, async ({ data, words }) => {
     const made = await data.backup(folder);

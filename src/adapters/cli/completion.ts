@@ -1,5 +1,5 @@
 import { type CommandLine, fail, type Subcommand } from "./command.ts";
-import { COMMON, readFlags } from "./flags.ts";
+import { COMMON, readFlags, usageText } from "./flags.ts";
 import { EXIT } from "./program.ts";
 
 /** An entry for shell completion: a command with its flags and first words. */
@@ -22,7 +22,7 @@ export const commandWith = (all: () => Promise<readonly CommandLine[]>): Subcomm
       const { values, words } = await readFlags(program, command, args);
       const [shell = ""] = words;
       if (!Object.hasOwn(SHELLS, shell)) {
-        const text = "picoclaw completion bash|zsh|fish";
+        const text = usageText(program, { name: "completion", usage: "completion bash|zsh|fish" });
         return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
       }
       const script = SHELLS[shell as keyof typeof SHELLS]((await all()).map(completed));

@@ -20,7 +20,7 @@ async function config(program: CliProgram, args: readonly string[]): Promise<num
   const messages = messagesFor(resolveLocale({ env: program.env }));
   if (verb === "check") return check(program, flags);
   if (verb === "show") return show(program, flags);
-  program.err(`${messages.usageError(`config ${verb}`)}\npicoclaw config show|check\n`);
+  program.err(`${messages.unexpectedWords(verb)}\n${messages.usageLines(command.usage, command.name)}\n`);
   return EXIT.usage;
 }
 

@@ -1,5 +1,5 @@
 import { type Flags, fail, type Subcommand } from "./command.ts";
-import { openIndexFromFlags, readFlags } from "./flags.ts";
+import { openIndexFromFlags, readFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportFilled, withStoreData } from "./store-data.ts";
 
@@ -62,6 +62,7 @@ async function whole(program: CliProgram, flags: Flags, verb: "copy" | "forget")
 }
 
 function usage(program: CliProgram, { values }: Flags): number {
-  const text = "picoclaw db [status|migrate|copy postgres://…|copy env:NAME|forget CHANNEL:USER]";
+  const words = "db [status|migrate|copy postgres://…|copy env:NAME|forget CHANNEL:USER]";
+  const text = usageText(program, { name: "db", usage: words });
   return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
 }

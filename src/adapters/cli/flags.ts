@@ -116,6 +116,11 @@ export function notOpened(
   return new Stop(fail(program, values.json === true, { exitCode, code, text, facts }));
 }
 
+/** `Usage: picoclaw …`, and where to read more. */
+export function usageText(program: CliProgram, { name, usage }: { name: string; usage: string }): string {
+  return messagesFor(resolveLocale({ env: program.env })).usageLines(usage, name);
+}
+
 type Dispatch = (name: string | undefined, args: readonly string[], program: CliProgram) => Promise<number>;
 
 /** `picoclaw --workspace DIR jobs`: flags that every command takes may stand before its name; others are told where they go. */
@@ -132,7 +137,7 @@ export async function flagsFirst(
     const [flag = "", value] = (args[at] as string).split("=", 2);
     const name = flag.slice(2);
     if (!flag.startsWith("--") || !Object.hasOwn(COMMON, name))
-      return usage(`${messages.optionsBehind(flag)}\npicoclaw --help`);
+      return usage(`${messages.optionsBehind(flag)}\n${messages.allCommands}`);
     const takesNext = COMMON[name as keyof typeof COMMON] === "string" && value === undefined;
     if (takesNext && args[at + 1] === undefined) return usage(messages.missingValue(flag));
     at += takesNext ? 2 : 1;

@@ -57,7 +57,7 @@ export function commandHelp(env: Environment, { name, usage }: Described, column
 
 export function unknownCommand(env: Environment, name: string, known: readonly string[]): string {
   const messages = messagesFor(resolveLocale({ env }));
-  return `${messages.unknownCommand(name, nearestName(name, known) ?? null)}\npicoclaw --help`;
+  return `${messages.unknownCommand(name, nearestName(name, known) ?? null)}\n${messages.allCommands}`;
 }
 
 function flagRows(flags: Readonly<Record<string, string>>, columns: number): string[] {
@@ -65,6 +65,7 @@ function flagRows(flags: Readonly<Record<string, string>>, columns: number): str
 }
 
 function row(left: string, right: string, columns: number): string {
-  const gap = left.length < LEFT ? left.padEnd(LEFT) : `${left}  `;
-  return wrapWords(`  ${gap}${right}`, columns, " ".repeat(LEFT + 2));
+  const indent = " ".repeat(LEFT + 2);
+  if (left.length < LEFT) return wrapWords(`  ${left.padEnd(LEFT)}${right}`, columns, indent);
+  return `  ${left}\n${wrapWords(`${indent}${right}`, columns, indent)}`;
 }

@@ -2,7 +2,7 @@ import { EngineUnavailable } from "../../application/ports/containers.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/containers/image-recipes.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { abortable, environmentTexts, failedEngine, openEnvironments, usageStop } from "./environments.ts";
-import { readFlags } from "./flags.ts";
+import { readFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
 
@@ -23,7 +23,9 @@ async function images(program: CliProgram, args: readonly string[]): Promise<num
     throw usageStop(
       program,
       values,
-      environmentTexts(program).unknownSubcommand(`images ${action ?? ""}`.trim(), ["build"]),
+      action === undefined
+        ? usageText(program, command)
+        : environmentTexts(program).unknownSubcommand(`images ${action}`, ["build"]),
     );
   const named = name === undefined ? undefined : recipeNamed(name);
   if (name !== undefined && named === undefined)

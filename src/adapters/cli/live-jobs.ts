@@ -29,7 +29,7 @@ export async function showLiveJobs(
   const json = values.json === true;
   const other = (["all", "limit"] as const).find((name) => values[name] !== undefined);
   if (other !== undefined) {
-    const text = messages.usageError(`--live --${other}`);
+    const text = messages.notTogether(["--live", `--${other}`]);
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
   const listProcesses = async () => toRunningProcesses(await opened.processes.list(), new Date());

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { fail, type Subcommand } from "./command.ts";
-import { readFlags } from "./flags.ts";
+import { readFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportFilled, withStoreData } from "./store-data.ts";
 
@@ -18,7 +18,7 @@ async function restore(program: CliProgram, args: readonly string[]): Promise<nu
   const json = flags.values.json === true;
   const [given] = flags.words;
   if (given === undefined)
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: `picoclaw ${command.usage}` });
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });
   return withStoreData(program, flags, async ({ data, words }) =>
     reportFilled(program, { json, words, filled: await data.restore(resolve(program.cwd, given)) }),
   );

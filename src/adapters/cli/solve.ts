@@ -5,7 +5,7 @@ import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import { fail, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openedOrStop, readFlags, usageText } from "./flags.ts";
 import { createSolveProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -27,7 +27,7 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
   const [url] = flags.words;
   if (url === undefined) {
     await opened.close();
-    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "picoclaw solve URL" });
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: usageText(program, command) });
   }
   const candidates = Number(flags.values.candidates ?? 1);
   if (!Number.isInteger(candidates) || candidates < 1 || candidates > MOST_CANDIDATES) {

@@ -22,7 +22,7 @@ async function stop(program: CliProgram, args: readonly string[]): Promise<numbe
   const { messages } = opened;
   const [jobId] = flags.words;
   if (jobId === undefined) {
-    const text = messages.usageError("picoclaw stop JOB");
+    const text = messages.usageLines(command.usage, command.name);
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
   const facts = stopFacts(opened.workspace, jobId, await opened.workspace.stop(jobId));

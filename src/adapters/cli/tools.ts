@@ -1,4 +1,6 @@
 import type { ToolForm } from "../../application/ports/tools.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -19,7 +21,8 @@ async function tools(program: CliProgram, args: readonly string[]): Promise<numb
   const { format } = values;
   const json = values.json === true;
   if (typeof format === "string" && !FORMS.includes(format)) {
-    const text = `--format: ${FORMS.join(", ")}`;
+    const messages = messagesFor(resolveLocale({ env: program.env }));
+    const text = messages.badChoice("--format", format, FORMS);
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
   const form = (format ?? "plain") as ToolForm;

@@ -177,7 +177,7 @@ test("an answer that breaks the form is asked for again once, with what is wrong
   const stubborn = await runTask(partsWith({ meta: fakeModel(["no", "no", PLAN]) }), facts);
   expect(stubborn.record.end).toMatchObject({
     code: "meta",
-    summary: expect.stringContaining("asked twice"),
+    summary: expect.stringContaining("two answers that could not be used"),
   });
 });
 

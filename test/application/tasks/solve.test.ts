@@ -295,7 +295,7 @@ describe("solving an issue", () => {
     expect(await store.steps(task.id)).toContainEqual(
       expect.objectContaining({ kind: "taken-up", head: "codex-cli" }),
     );
-    expect(pulls()[0]?.body).toContain("codex-cli did the work, as `roles.coder.head` says.");
+    expect(pulls()[0]?.body).toContain("codex-cli did the work (`roles.coder.head`).");
     const other = await solve([PLAN, shell(FIX), DONE], { head: "acp" });
     expect(other.task.worker).toBeNull();
     expect(other.task.notes.join()).toContain("does not work in containers");

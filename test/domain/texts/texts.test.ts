@@ -204,7 +204,7 @@ const SAMPLES: Samples = {
   configProblem: (say) => PROBLEMS.map((problem) => say(problem)),
   configWarning: (say) => WARNINGS.map((warning) => say(warning)),
   workspaceTrusted: (say) => [say("/ws", []), say("/ws", ["picoclaw.yaml"])],
-  usageError: (say) => [say("d")],
+  notTogether: (say) => [say(["--live", "--all"])],
   unknownCommand: (say) => [say("aply", "apply"), say("zzz", null)],
   unknownFlag: (say) => [say("--jsn", "--json"), say("--z", null)],
   emptyPatch: (say) => [say("p.md")],

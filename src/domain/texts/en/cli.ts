@@ -12,7 +12,7 @@ export const helpTexts = {
   },
   /** The purposes of commands. */
   groups: {
-    begin: "Begin",
+    begin: "Get started",
     ask: "Ask for work",
     changes: "Changes, and how to undo them",
     serve: "Channels and the console",
@@ -247,7 +247,7 @@ export const helpTexts = {
 /** `mcp add|list|test|login|logout|remove`. */
 export const mcpTexts = {
   usage:
-    "picoclaw mcp add NAME URL [--header 'NAME: TEXT'] · mcp add NAME [--env NAME=TEXT] -- COMMAND ARGS… · mcp list · mcp test [NAME] · mcp login NAME [--paste] · mcp logout NAME · mcp remove NAME",
+    "Usage: picoclaw mcp add NAME URL [--header 'NAME: TEXT'] · mcp add NAME [--env NAME=TEXT] -- COMMAND ARGS… · mcp list · mcp test [NAME] · mcp login NAME [--paste] · mcp logout NAME · mcp remove NAME",
   none: "No MCP servers: picoclaw mcp add NAME URL, or a trusted .mcp.json in the project.",
   unknown: (name: string) => `There is no MCP server ${name}: picoclaw mcp list`,
   unusable: (server: string, detail: string) => `✗ ${server}: ${detail}`,

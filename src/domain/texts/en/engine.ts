@@ -60,9 +60,9 @@ export const processTexts = {
   cut: "(the beginning is left out)",
   forgotten: (count: number) => `${count} removed from the list.`,
   usage:
-    "picoclaw ps · ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
+    "Usage: picoclaw ps · ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
   chatUsage:
-    "/ps · /ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
+    "Usage: /ps · /ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
   stopLabel: (name: string) => `Stop ${name}`,
   logLabel: (name: string) => `Output of ${name}`,
 };

@@ -21,7 +21,7 @@ export const fleetTexts = {
   retried: (id: string) => `queued again: ${id}`,
   discarded: (id: string) => `discarded: ${id}`,
   unknownWork: (id: string) => `no failed work has this id: ${id}. See: picoclaw fleet`,
-  usage: "picoclaw fleet [retry ID | discard ID]",
+  usage: "Usage: picoclaw fleet [retry ID | discard ID]",
   joined: (machine: string, root: string, labels: string) =>
     `${machine} has joined: it works for ${root}${labels === "" ? "" : ` and takes tasks that need ${labels}`}`,
   needsDatabase:

@@ -353,7 +353,7 @@ const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: strin
 /** Texts about what this machine lets jobs do, and the remedies. */
 export const machineTexts = {
   remedy: (remedy: Remedy) => REMEDIES[remedy],
-  sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
+  sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "OK" : "not available"}`,
   fileSystems: (type: string, storage: string, storageType: string) =>
     `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
   mountsBelow: (list: readonly string[]) =>
@@ -377,7 +377,7 @@ export const configurationTexts = {
       "Anything that changes or is added must be trusted again.",
     ].join("\n"),
   nothingToTrust: "There is no such folder.",
-  usageError: (detail: string) => `Usage error: ${detail}`,
+  notTogether: (options: readonly string[]) => `These cannot be used together: ${options.join(", ")}`,
   unknownCommand: (name: string, nearest: string | null) => `Unknown command: ${name}${perhaps(nearest)}`,
   unknownFlag: (name: string, nearest: string | null) => `Unknown option: ${name}${perhaps(nearest)}`,
   missingValue: (flag: string) => `${flag} needs a value.`,
@@ -386,6 +386,7 @@ export const configurationTexts = {
   badCount: (flag: string, value: string) => `${flag} takes a whole number from 1, not ${value}.`,
   badChoice: (flag: string, value: string, choices: readonly string[]) =>
     `${flag} takes one of ${choices.join(", ")}, not ${value}.`,
+  allCommands: "All commands: picoclaw --help",
   /** The last lines of every complaint about a command line. */
   usageLines: (usage: string, name: string) => `Usage: picoclaw ${usage}\nMore: picoclaw ${name} --help`,
   emptyPatch: (name: string) => `The patch is empty: ${name}`,

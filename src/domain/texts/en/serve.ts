@@ -47,13 +47,13 @@ export const serveTexts = {
   portTaken: (address: string, why: string) => `cannot listen on ${address}: ${why}`,
   exposed: (host: string) =>
     `${host} is reachable from other machines. Put TLS in front of it and set serve.public_url.`,
-  usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
+  usage: "Usage: picoclaw serve [link | token create NAME | token list | token remove ID]",
   tokenCreated: (token: string) => `${token}\nThis is shown only once; only its hash is kept.`,
   /** The answer to a stranger. */
   pairing: (code: string) =>
     `You are not registered yet. Ask an operator to run this (valid for an hour), then write again: picoclaw pair ${code}`,
   pairUsage: (channels: readonly string[]) =>
-    `picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
+    `Usage: picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "waiting",
   nobodyPaired: "No one is registered yet. Anyone who writes from a chat service is given a code.",
   personAdded: (who: string, role: string) => `Registered: ${who} (${role})`,

@@ -17,7 +17,7 @@ export const helpTexts: typeof englishHelpTexts = {
     changes: "変更と、その取り消し",
     serve: "チャンネルとコンソール",
     tools: "ツールと実行環境",
-    rest: "設定ほか",
+    rest: "設定とその他",
   },
   man: {
     name: "名前",
@@ -36,8 +36,7 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: {
         "--route ROUTE": "担当を指定する（CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3）",
         "--name NAME": "別のチャットにする。同じ名前なら続きから始める",
-        "--fork NAME":
-          "--name のチャットを、このチャットの内容を引き継いで始める（名前のないチャットは default）",
+        "--fork NAME": "--name のチャットを、このチャットの写しとして始める（既定: 名前のないチャット）",
         "--list": "チャットの一覧を、最後の発言と workspace とともに表示する",
         "--forget NAME": "このフォルダのチャットを削除する（ジョブは残る）",
         "--plain": "行だけを表示する（スクリーンリーダー用。色とカーソル移動なし。PICOCLAW_PLAIN=1 も同じ）",
@@ -62,7 +61,7 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: { "--list": "元に戻るパスだけを表示する", "--force": "その後の変更を上書きする" },
     },
     redo: {
-      does: "取り消したジョブをもう一度適用する",
+      does: "取り消したジョブをやり直す",
       flags: { "--list": "変わるパスだけを表示する", "--force": "その後の変更を上書きする" },
     },
     jobs: {
@@ -233,7 +232,7 @@ export const helpTexts: typeof englishHelpTexts = {
 
 export const mcpTexts: typeof englishMcpTexts = {
   usage:
-    "picoclaw mcp add 名前 URL [--header '名前: 値'] · mcp add 名前 [--env 名前=値] -- コマンド 引数… · mcp list · mcp test [名前] · mcp login 名前 [--paste] · mcp logout 名前 · mcp remove 名前",
+    "使い方: picoclaw mcp add 名前 URL [--header '名前: 値'] · mcp add 名前 [--env 名前=値] -- コマンド 引数… · mcp list · mcp test [名前] · mcp login 名前 [--paste] · mcp logout 名前 · mcp remove 名前",
   none: "MCP サーバーはありません。picoclaw mcp add 名前 URL で追加するか、信頼したプロジェクトの .mcp.json を使ってください。",
   unknown: (name) => `MCP サーバー ${name} はありません: picoclaw mcp list`,
   unusable: (server, detail) => `✗ ${server}: ${detail}`,

@@ -61,9 +61,9 @@ export const processTexts: typeof englishProcessTexts = {
   cut: "（先頭は省略しました）",
   forgotten: (count) => `${count} 個を一覧から消しました。`,
   usage:
-    "picoclaw ps · ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
+    "使い方: picoclaw ps · ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
   chatUsage:
-    "/ps · /ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
+    "使い方: /ps · /ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
   stopLabel: (name) => `${name} を停止`,
   logLabel: (name) => `${name} の出力`,
 };

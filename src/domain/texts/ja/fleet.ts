@@ -22,7 +22,7 @@ export const fleetTexts: typeof englishFleetTexts = {
   retried: (id) => `もう一度キューに入れました: ${id}`,
   discarded: (id) => `破棄しました: ${id}`,
   unknownWork: (id) => `その ID の失敗した処理はありません: ${id}。一覧: picoclaw fleet`,
-  usage: "picoclaw fleet [retry ID | discard ID]",
+  usage: "使い方: picoclaw fleet [retry ID | discard ID]",
   joined: (machine, root, labels) =>
     `${machine} が参加しました。${root} の処理${labels === "" ? "" : `と、${labels} を必要とするタスク`}を受け持ちます`,
   needsDatabase:

@@ -327,7 +327,7 @@ export const configurationTexts: typeof englishConfigurationTexts = {
       "変更や追加があったときは、もう一度信頼してください。",
     ].join("\n"),
   nothingToTrust: "そのフォルダはありません。",
-  usageError: (detail) => `使い方の誤り: ${detail}`,
+  notTogether: (options) => `同時には指定できません: ${options.join("、")}`,
   unknownCommand: (name, nearest) => `不明なコマンドです: ${name}${perhaps(nearest)}`,
   unknownFlag: (name, nearest) => `不明なオプションです: ${name}${perhaps(nearest)}`,
   missingValue: (flag) => `${flag} には値が必要です。`,
@@ -336,6 +336,7 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   badCount: (flag, value) => `${flag} には 1 以上の整数を指定してください（指定された値: ${value}）。`,
   badChoice: (flag, value, choices) =>
     `${flag} に指定できるのは ${choices.join(", ")} のいずれかです（指定された値: ${value}）。`,
+  allCommands: "コマンドの一覧: picoclaw --help",
   usageLines: (usage, name) => `使い方: picoclaw ${usage}\n詳細: picoclaw ${name} --help`,
   emptyPatch: (name) => `パッチが空です: ${name}`,
   optionsBehind: (flag) => `オプションはコマンドの後ろに書いてください: picoclaw COMMAND ${flag}`,

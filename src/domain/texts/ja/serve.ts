@@ -41,12 +41,12 @@ export const serveTexts: typeof englishServeTexts = {
   portTaken: (address, why) => `${address} で待ち受けできません: ${why}`,
   exposed: (host) =>
     `${host} にはほかのマシンからも接続できます。手前に TLS プロキシを置き、serve.public_url を設定してください。`,
-  usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
+  usage: "使い方: picoclaw serve [link | token create NAME | token list | token remove ID]",
   tokenCreated: (token) => `${token}\n表示はこの 1 回だけです。保存されるのはハッシュのみです。`,
   pairing: (code) =>
     `まだ登録されていません。管理者に次のコマンドの実行を依頼し、登録されたらもう一度送ってください（1 時間有効）: picoclaw pair ${code}`,
   pairUsage: (channels) =>
-    `picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
+    `使い方: picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "承認待ち",
   nobodyPaired: "登録された人はまだいません。チャットサービスから話しかけた人にコードが届きます。",
   personAdded: (who, role) => `登録しました: ${who}（${role}）`,
