@@ -102,10 +102,10 @@ describe("an operator", () => {
     await press("/manage/tokens/end", { token: token?.id ?? "" });
     expect((await ask("/api/v1/jobs", { headers })).status).toBe(401);
     expect(await press("/manage/tokens", { name: "x", user: "operator", role: "user" })).toContain(
-      "A name is made of",
+      "Use a-z, 0-9",
     );
     expect(await press("/manage/tokens", { name: "x", user: "ci", role: "user" })).toContain(
-      "needs a name and something",
+      "needs a name and at least one permission",
     );
     const link =
       /\/login\/[\w-]+/.exec(await press("/manage/links", { user: "mei", role: "user" }))?.[0] ?? "";

@@ -35,7 +35,7 @@ describe("settings in the console", () => {
     );
     expect(await press("/manage/budget", { daily: "", on_exceed: "local" })).toContain("Saved");
     expect(file()).toBe(`${before}\nbudget:\n  daily: null\n  on_exceed: local\n`);
-    expect(await press("/manage/notify", { chat: "nowhere" })).toContain("Nothing was written");
+    expect(await press("/manage/notify", { chat: "nowhere" })).toContain("Nothing was saved");
     expect(await press("/manage/notify", { chat: "slack:C1" })).toContain("Saved");
     expect(file().endsWith("\nnotify:\n  chat: slack:C1\n")).toBe(true);
     writeFileSync(join(server.home, "config.yaml"), before);
@@ -50,7 +50,7 @@ describe("settings in the console", () => {
     expect((await operator.text("/system")).includes("demo/other: answers")).toBe(true);
     const now = file();
     expect(await press("/manage/roles/coder2", { provider: "nobody", model: "x" })).toContain(
-      "Nothing was written",
+      "Nothing was saved",
     );
     expect(await press("/manage/roles/worker", { provider: "demo", model: "x" })).toContain(
       "set by PICOCLAW_ROLES_WORKER_MODEL",
@@ -75,9 +75,7 @@ describe("settings in the console", () => {
     expect(await press("/manage/schedules", { ...schedule, cron: "61 * * * *" })).toContain(
       "Example: 0 9 * * *",
     );
-    expect(await press("/manage/schedules", { ...schedule, chat: "nowhere" })).toContain(
-      "Nothing was written",
-    );
+    expect(await press("/manage/schedules", { ...schedule, chat: "nowhere" })).toContain("Nothing was saved");
     expect(await press("/manage/schedules", { ...schedule, timezone: "Mars/Base" })).toContain(
       "is not a time zone. Example: Europe/Berlin",
     );
@@ -100,7 +98,7 @@ describe("settings in the console", () => {
     expect(address).toEndWith("#role-chat");
     const page = await operator.text(address);
     const [, row = ""] = /<li id="role-chat">([\s\S]*?)<\/li>/.exec(page) ?? [];
-    expect(row).toContain("Nothing was written");
+    expect(row).toContain("Nothing was saved");
     expect(row).toContain("local model");
     expect(row).toContain('<option value="far" selected>');
     expect(row).toContain('value="far-1"');
@@ -108,7 +106,7 @@ describe("settings in the console", () => {
     expect(file()).toBe(before);
     expect(await press("/manage/local-only", { local_only: "false" })).toContain("Saved");
     expect(await press("/manage/roles/chat", { provider: "far", model: "far-1" })).toContain("Saved");
-    expect(await press("/manage/local-only", { local_only: "true" })).toContain("Nothing was written");
+    expect(await press("/manage/local-only", { local_only: "true" })).toContain("Nothing was saved");
     expect(file()).toContain("local_only: false");
     await press("/manage/roles/chat", { provider: "demo", model: "demo" });
     expect(await press("/manage/local-only", { local_only: "true" })).toContain("Saved");
@@ -142,10 +140,10 @@ describe("settings in the console", () => {
     expect(page).toContain("Say &lt;i&gt;hello&lt;/i&gt;");
     const seen = /name="seen" value="([^"]+)"/.exec(page)?.[1] ?? "";
     writeFileSync(own, `${text}# more\n`);
-    expect(await press("/manage/trust", { seen })).toContain("has changed since you read it");
+    expect(await press("/manage/trust", { seen })).toContain("Something changed after you read it");
     writeFileSync(own, text);
     writeFileSync(command, "Say something else");
-    expect(await press("/manage/trust", { seen })).toContain("has changed since you read it");
+    expect(await press("/manage/trust", { seen })).toContain("Something changed after you read it");
     writeFileSync(command, "Say <i>hello</i>");
     expect(await press("/manage/trust", { seen })).toContain("Saved");
     const config = JSON.parse(server.run(["config", "show", "--json"]).out) as { config?: unknown };

@@ -48,7 +48,7 @@ async function serve(env: Readonly<Record<string, string>>): Promise<string> {
 async function tried(visitor: Visitor): Promise<string> {
   for (;;) {
     const page = await visitor.text("/setup");
-    if (!page.includes("One test message")) return page;
+    if (!page.includes("Sending one test message")) return page;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -219,7 +219,7 @@ describe("coming in", () => {
     const again = await fetch(server.login, { method: "POST", redirect: "manual" });
     expect(again.status).toBe(403);
     const page = await again.text();
-    expect(page).toContain("This link was used already");
+    expect(page).toContain("This link was already used");
     expect(page).toContain("picoclaw serve link");
   });
 
@@ -240,7 +240,10 @@ describe("coming in", () => {
 
   test("a link that nobody listens for says so", () => {
     const made = server.run(["serve", "link", "--port", "1"]);
-    expect([made.code, made.err]).toEqual([0, expect.stringContaining("Nothing is listening on 127.0.0.1:1")]);
+    expect([made.code, made.err]).toEqual([
+      0,
+      expect.stringContaining("Nothing is listening on 127.0.0.1:1"),
+    ]);
   });
 
   test("a link leads to the port that the running server has", () => {
@@ -489,7 +492,7 @@ describe("one and the other", () => {
     expect(await rows("chat=web:operator.found&status=applied&path=findme")).toEqual(["findme"]);
     expect(await rows("chat=web:operator.found&status=taken-back")).toEqual([]);
     expect(await rows("q=findme&day=1999-01-01")).toEqual([]);
-    expect(await operator.text("/jobs?q=<b>&status=nonsense&page=x")).toContain("No job fits");
+    expect(await operator.text("/jobs?q=<b>&status=nonsense&page=x")).toContain("No job matches");
     const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs?q=findme")) ?? [];
     const page = await operator.text(`/jobs/${jobId}`);
     expect(page).toMatch(/<blockquote[^>]*>findme<\/blockquote>/);
@@ -521,7 +524,7 @@ describe("one and the other", () => {
     const job = `/jobs/${staged.job_id}`;
     await operator.post(`${job}/apply`);
     const page = await operator.text(job);
-    expect(page).toContain("In the way");
+    expect(page).toContain("Conflicts");
     expect(page).toContain("Changed meanwhile");
     for (const line of ["one", "theirs", "draft"]) expect(page).toContain(`<td class="t">${line}</td>`);
     expect((await alice.post(`${job}/rest`)).status).toBe(404);
@@ -532,7 +535,7 @@ describe("one and the other", () => {
       "x\n",
       "theirs\n",
     ]);
-    expect(await operator.text(job)).not.toContain("In the way");
+    expect(await operator.text(job)).not.toContain("Conflicts");
     const again = await operator.text((await operator.post(`${job}/discard`)).headers.get("location") ?? "");
     expect(again).toContain('class="notice bad"');
   });

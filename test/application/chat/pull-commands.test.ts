@@ -130,7 +130,7 @@ describe("without a token", () => {
     const before = pushed("rev-parse", branch);
     await openByHand(branch, isFetched);
     const reply = await at.send("/pr Say hello");
-    expect(reply.text).toContain("The branch picoclaw/say-hello is pushed");
+    expect(reply.text).toContain("The branch picoclaw/say-hello was pushed");
     expect(reply.text).toContain("what is on the forge stays there");
     expect(pushed("rev-parse", branch)).toBe(before);
     expect(pushed("log", "-1", "--format=%s", "picoclaw/say-hello")).toBe("Say hello");
@@ -138,7 +138,7 @@ describe("without a token", () => {
     pushed("update-ref", "--no-deref", "HEAD", before);
     at.write("more.txt", "more\n");
     expect((await at.send(`/pr --base ${branch} More`)).text).toContain(
-      "The branch picoclaw/say-hello is pushed",
+      "The branch picoclaw/say-hello was pushed",
     );
     const undone = await at.send("/undo");
     expect([undone.ok, undone.text]).toEqual([
@@ -153,7 +153,7 @@ describe("without a token", () => {
     pushed("update-ref", "--no-deref", "HEAD", pushed("rev-parse", "stable"));
     await openByHand("stable", true);
     const before = pushed("rev-parse", "stable");
-    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello is pushed");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello was pushed");
     expect(pushed("rev-parse", "stable")).toBe(before);
   });
 
@@ -164,7 +164,7 @@ describe("without a token", () => {
     pushed("symbolic-ref", "HEAD", "refs/heads/next");
     git(at.workspace, "checkout", "--quiet", "-b", "next");
     const before = pushed("rev-parse", "next");
-    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello is pushed");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello was pushed");
     expect(pushed("rev-parse", "next")).toBe(before);
   });
 
@@ -172,13 +172,13 @@ describe("without a token", () => {
     await openByHand("main", true);
     pushed("branch", "picoclaw/say-hello", "main");
     pushCommit(repository.folder ?? "", "picoclaw/say-hello", { "theirs.txt": "theirs\n" });
-    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello-2 is pushed");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello-2 was pushed");
   });
 
   test("a branch of one's own is pushed as it is", async () => {
     await openByHand("main", true);
     git(at.workspace, "checkout", "--quiet", "-b", "feature");
-    expect((await at.send("/pr Say hello")).text).toContain("The branch feature is pushed");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch feature was pushed");
   });
 
   test("commits beyond a base that was never fetched are work to propose", async () => {
@@ -186,7 +186,7 @@ describe("without a token", () => {
     await openByHand("master", false);
     expect(git(at.workspace, "for-each-ref", "refs/remotes")).toBe("");
     git(at.workspace, "commit", "--quiet", "--all", "--message", "polite");
-    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello is pushed");
+    expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello was pushed");
   });
 
   test("wrong usage and a base that is not there are told, and nothing is done", async () => {
