@@ -224,7 +224,7 @@ describe("a bad place", () => {
     const { code, err } = cli.apply([create("x", "1")], [], { env });
     expect([code, err.split("\n")[0]]).toEqual([3, "Refused"]);
     expect(err).toContain("/proc/none/home");
-    expect(err).toContain("Name a home that can be written with PICOCLAW_HOME");
+    expect(err).toContain("Set PICOCLAW_HOME to a folder that can be written to");
     expect(cli.tree()).toEqual({ "a.txt": "one\n" });
   });
 });

@@ -34,7 +34,7 @@ test("a program is added below the comments that were there, listed, tried and r
   const tried = cli.run(["mcp", "test", "sums"]);
   expect([tried.code, tried.out]).toEqual([
     0,
-    "✓ sums: 5 tools, 2 of them read-only: sums_add, sums_fail, sums_where, sums_a_b_c, sums_long\n",
+    "✓ sums: 5 tools, 2 read-only: sums_add, sums_fail, sums_where, sums_a_b_c, sums_long\n",
   ]);
   expect(cli.run(["mcp", "remove", "sums"]).code).toBe(0);
   expect(cli.run(["mcp", "list", "--json"]).out).toBe('{"success":true,"servers":[],"unavailable":[]}\n');
@@ -94,7 +94,7 @@ test("a server behind OAuth says that it needs a login, takes it from the browse
     const tried = await cli.runAsync(["mcp", "test"]);
     expect([tried.code, tried.out]).toEqual([
       0,
-      "✓ tickets: 2 tools, 1 of them read-only: tickets_read, tickets_close\n",
+      "✓ tickets: 2 tools, 1 read-only: tickets_read, tickets_close\n",
     ]);
     expect((await cli.runAsync(["mcp", "logout", "tickets"])).out).toBe("Logged out of tickets.\n");
     expect((await cli.runAsync(["mcp", "test"])).out).toBe(

@@ -215,7 +215,7 @@ describe("a head that cannot work says why, before any draft", () => {
       expect([readFileSync(file, "utf8"), statSync(file).mtimeMs]).toEqual(before);
       write(Date.now() - 1);
       const ran = await cli.send("/head claude-code x", none);
-      expect(ran.out).toContain("start `claude` once by yourself");
+      expect(ran.out).toContain("start `claude` once yourself");
       expect(cli.asked).toHaveLength(1);
     },
   );
@@ -321,7 +321,7 @@ describe("a head that does not behave", () => {
     const config = join(cli.home, "config.yaml");
     writeFileSync(config, readFileSync(config, "utf8").replace("silence: 2,", "silence: 250,"));
     cli.plays([{ floods: 300 * 1024 ** 2 }]);
-    expect((await cli.send("/head claude-code x")).out).toContain("it printed without end");
+    expect((await cli.send("/head claude-code x")).out).toContain("its output did not stop");
     cli.plays([{ asks: 100_000 }]);
     expect((await cli.send("/head acp x")).out).toContain("it asked for permission 500 times");
     expect([processesLeft(), mountsLeft()]).toEqual([[], false]);

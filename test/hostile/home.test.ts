@@ -235,7 +235,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     const fresh = createTarget();
     try {
       const left = fresh.apply([shell(`mkdir -p ~/.npm; echo kept > ~/.npm/kept; ${line}`)], [], { env });
-      expect([left.code, left.out]).toEqual([0, expect.stringContaining("put aside")]);
+      expect([left.code, left.out]).toEqual([0, expect.stringContaining("moved aside")]);
       const [next] = fresh.attempt(
         ["mkdir -p ~/.npm ~/.config && touch ~/.npm/x ~/.config/y && cat ~/.npm/kept; echo usable"],
         { env },
@@ -243,9 +243,9 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
       expect(next?.said).toContain("usable");
       expect(next?.said).not.toContain("kept\n");
       const seen = fresh.run(["doctor"]);
-      expect(seen.out).toContain("put aside");
+      expect(seen.out).toContain("moved aside");
       expect(fresh.run(["doctor", "--repair"]).out).toContain("in use again");
-      expect(fresh.run(["doctor"]).out).not.toContain("put aside");
+      expect(fresh.run(["doctor"]).out).not.toContain("moved aside");
       expect(fresh.try("cat ~/.npm/kept && ls ~/.npm/x && ls -d ~/.config/", { env })).toMatchObject({
         success: true,
       });
@@ -256,7 +256,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
 
   test("says so when it is taken back, too", () => {
     const said = target.apply([shell("chmod 0 ~; false")], ["--atomic"]);
-    expect(said.out).toContain("put aside");
+    expect(said.out).toContain("moved aside");
     expect(target.try("touch ~/y").success).toBe(true);
   });
 

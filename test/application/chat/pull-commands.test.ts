@@ -131,7 +131,7 @@ describe("without a token", () => {
     await openByHand(branch, isFetched);
     const reply = await at.send("/pr Say hello");
     expect(reply.text).toContain("The branch picoclaw/say-hello was pushed");
-    expect(reply.text).toContain("what is on the forge stays there");
+    expect(reply.text).toContain("what was pushed stays on the forge");
     expect(pushed("rev-parse", branch)).toBe(before);
     expect(pushed("log", "-1", "--format=%s", "picoclaw/say-hello")).toBe("Say hello");
     // The same branch again, also where the forge does not say which is its default.

@@ -414,7 +414,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       prompts: [write(login("new-token", "thief"))],
     });
     expect(readFileSync(file, "utf8")).toBe(login("new-token"));
-    expect(record.notes.at(-1)).toContain("not the same login refreshed");
+    expect(record.notes.at(-1)).toContain("not the same login, refreshed");
   }, 300_000);
 });
 
