@@ -1,5 +1,6 @@
 import { importsOf } from "../../domain/checks/affected-tests.ts";
 import {
+  definitionsOf,
   type LineRange,
   showFile,
   showParts,
@@ -16,8 +17,9 @@ import {
   refineRanking,
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
-import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
+import { literalTerms, requestTerms, type Term } from "../../domain/coder/request-terms.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
+import { showExtendedFiles, stemOf } from "./extended-files.ts";
 import type { RecentFile } from "./job-history.ts";
 import { relatedCode } from "./related-code.ts";
 
@@ -133,7 +135,7 @@ const REFINED = 24;
 const MOST = {
   likely: { files: 3, chars: 17_000 },
   source: { files: 3, chars: 3_500 },
-  test: { files: 1, chars: 3_500 },
+  test: { files: 0, chars: 0 },
   docs: { files: 1, chars: 2_500 },
   settings: { files: 1, chars: 1_500 },
   history: { files: 0, chars: 0 },
@@ -632,7 +634,13 @@ function chosenFiles(
     .flatMap(read);
   const shown = new Map([
     ...showShared(changed, { terms, budget: Math.min(RECENT, budget.files / 2), fill: false }),
-    ...showShared(called, { terms, budget: budget.files, fill: true }),
+    ...showShared(
+      called.filter((file) => !isLongData(file, request)),
+      { terms, budget: budget.files, fill: true },
+    ),
+    ...called
+      .filter((file) => isLongData(file, request))
+      .map((file): [string, string] => [file.path, showData(file, request, terms, budget)]),
   ]);
   const tested = namesCode(named) ? [] : called.flatMap((test) => testedSources(paths, test));
   const sources = [...new Set(tested)]
@@ -641,36 +649,33 @@ function chosenFiles(
     .flatMap((path) => read({ path, lines: [] }));
   for (const [path, element] of showShared(sources, { terms, budget: budget.guessed / 2, fill: true }))
     shown.set(path, element);
+  const besides = Math.min(BESIDE, budget.guessed / 4);
   const guessed = guessFiles(project, {
     request,
     terms,
     paths,
     called: [...called, ...sources],
     changed,
-    budget: budget.guessed,
+    budget: budget.guessed - besides,
   });
   for (const [path, element] of guessed) shown.set(path, element);
-  const beside = [
-    ...testsBeside(paths, [...called.map(({ path }) => path), ...guessed.keys()]),
-    ...(ASKS_CHANGELOG.test(request) ? paths.filter((path) => CHANGELOG.test(path)).slice(0, 1) : []),
-  ].filter((path) => !shown.has(path));
-  const more = beside.flatMap((path) => read({ path, lines: [] }));
-  const share = Math.min(BESIDE, budget.guessed / 4);
-  for (const { path, text } of more) {
-    // A line is added to a changelog at its head, as the others there are written.
-    const where = CHANGELOG.test(path) ? { terms: [], also: [CHANGELOG_HEAD] } : { terms, ends: true };
-    shown.set(path, showFile(path, text, { ...where, limit: share }));
-  }
+  const isTestNamed = called.some(({ path }) => fileKind(path) === "test");
+  const code = [...called.map(({ path }) => path), ...guessed.keys(), ...changed.map(({ path }) => path)];
+  const extended = showExtendedFiles(project, {
+    request,
+    terms,
+    paths,
+    sources: isTestNamed ? [] : code.filter((path) => fileKind(path) === "source" && SOURCE.test(path)),
+    shown: new Set(shown.keys()),
+    textOf: (path) => project.read(path, LONGEST_FILE)?.text ?? null,
+    budget: besides,
+  });
+  for (const [path, element] of extended) shown.set(path, element);
   return shown;
 }
 
-const CHANGELOG_HEAD = { from: 1, to: 40 };
-
-const ASKS_CHANGELOG = /\bchange-?log|\brelease notes|変更履歴/i;
-const CHANGELOG = /^(?:change-?log|changes|history|news)(?:\.\w+)?$/i;
 /** Characters of a test or a changelog that stands beside what is shown. */
 const BESIDE = 3_500;
-const MOST_TESTS_BESIDE = 1;
 
 /** Sources that named tests bring with them. */
 const MOST_TESTED = 4;
@@ -685,27 +690,42 @@ function testedSources(paths: readonly string[], { path: test, text }: ShownText
   ];
 }
 
-/** A file's name without what makes it a test of that name. */
-function stemOf(path: string): string {
-  return lastName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
+/** Characters from which a file of data, of prose, and a source without functions is shown in parts. */
+const LONG_DATA = { data: 8_000, docs: 16_000, source: 16_000 };
+const DATA_CHARS = 4_000;
+/** A source with fewer definitions than one in so many characters is a table. */
+const TABLE = 4_000;
+/** A file of long lines cannot be edited by parts. */
+const LONG_LINES = 400;
+/** The request is about all of a file. */
+const ABOUT_ALL =
+  /\b(?:translat|sort|reformat|rewrit|convert|regenerat|alphabeti|deduplicat)|\b(?:every|all|each|whole|entire)\b|翻訳|並べ替え|ソート|整形|全(?:部|体|て)|すべて|統一|書き直/i;
+
+/** A long changelog, table or document that the message names: one place of it is meant, and it is longer than all the rest. */
+function isLongData({ path, text }: ShownText, request: string): boolean {
+  const kind = fileKind(path);
+  if (kind === "test" || ABOUT_ALL.test(request)) return false;
+  if (text.length <= LONG_DATA[kind === "docs" || kind === "source" ? kind : "data"]) return false;
+  const lines = text.split("\n");
+  if (text.length / lines.length > LONG_LINES) return false;
+  return kind !== "source" || definitionsOf(lines, path).length * TABLE < text.length;
 }
 
-/** The tests of the first sources that are shown, by their names: a fix brings a test. */
-function testsBeside(paths: readonly string[], shown: readonly string[]): string[] {
-  if (shown.some((path) => fileKind(path) === "test")) return [];
-  const sources = shown.filter((path) => fileKind(path) === "source").slice(0, 2);
-  const wanted = new Set(sources.map(stemOf));
-  // Most names are not even alike, which is seen sooner than their stem.
-  const mayBe = (path: string) => [...wanted].some((stem) => path.includes(stem));
-  return paths
-    .filter(
-      (path) => mayBe(path) && wanted.has(stemOf(path)) && fileKind(path) === "test" && SOURCE.test(path),
-    )
-    .slice(0, MOST_TESTS_BESIDE);
-}
-
-function lastName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
+/** The head, the end, and the places of the request's literals; the rest is there to be asked for. */
+function showData(
+  { path, text, lines }: ShownText & { readonly lines: readonly number[] },
+  request: string,
+  terms: readonly Term[],
+  budget: ContextBudget,
+): string {
+  const literals = literalTerms(request);
+  const held = termsIn(text, literals).map((at) => literals[at] as Term);
+  return showFile(path, text, {
+    terms: held.length > 0 ? held : terms,
+    limit: Math.min(DATA_CHARS, budget.files),
+    focus: lines,
+    ends: true,
+  });
 }
 
 /** Texts that share a budget: whole where they are short, else around the lines and terms that matter. */

@@ -248,11 +248,19 @@ function codeBehind(
   return { from: close + 2, to: Math.min(to, close + 1 + LONGEST_BLOCK) };
 }
 
-/** A definition's own comment stands above it. */
+/** Lines of a decorator that are shown above a definition: of the rows of a table of cases the last. */
+const LONGEST_DECORATOR = 25;
+
+/** A definition's own comment stands above it, and its decorators, which may be a table of cases. */
 function withComment(lines: readonly string[], from: number): number {
   let at = from;
   while (at > 1 && from - at < 12 && /^\s*(?:\/\/|\/?\*|#(?!#* )|@|""")/.test(lines[at - 2] as string)) at--;
-  return at;
+  const closing = /^(\s*)\)\s*$/.exec(lines[at - 2] ?? "")?.[1];
+  if (closing === undefined) return at;
+  const opening = lines.slice(0, at - 2).findLastIndex((line) => line.startsWith(`${closing}@`));
+  const between = opening === -1 ? [] : lines.slice(opening + 1, at - 2);
+  const isDecorator = opening !== -1 && between.every((line) => indentOf(line) > closing.length);
+  return isDecorator ? Math.max(opening + 1, at - LONGEST_DECORATOR) : at;
 }
 
 function createExcerptBudget(lines: readonly string[], limit: number) {

@@ -214,6 +214,24 @@ function quotesIn(text: string): string[] {
     .filter((quote) => /^[\p{L}\p{N}].*(?:\s|[^\x20-\x7e])/u.test(quote) && quote.length >= 3);
 }
 
+const MOST_LITERALS = 12;
+
+/**
+ * What a request gives word by word, however short: in quotation marks, in backticks, numbers. In a file of data such a literal
+ * is the place that is meant; in code it would be everywhere.
+ */
+export function literalTerms(request: string): Term[] {
+  const found = request
+    .slice(0, READ_CHARS)
+    .matchAll(
+      /'([^'\n]{2,100})'|"([^"\n]{2,100})"|`([^`\n]{2,100})`|「([^」\n]{2,60})」|\b(\d[\d.]{2,20})\b/g,
+    );
+  const literals = [...found].map((match) => match.slice(1).find((one) => one !== undefined) ?? "");
+  return [...new Set(literals.map((one) => one.trim()).filter((one) => one !== ""))]
+    .slice(0, MOST_LITERALS)
+    .map((one) => ({ kind: "quote", spellings: [one], weight: WEIGHTS.quote * 2 }));
+}
+
 /** Names as programmers write them: camelCase, snake_case, PascalCase of two words. */
 function identifiersIn(text: string): string[] {
   return [...new Set(text.match(/[A-Za-z_$][\w$]*/g) ?? [])].filter(isIdentifier);

@@ -381,3 +381,87 @@ describe("what the first request shows of a larger project", () => {
     expect(shown.filter((path) => path?.startsWith("lib/"))).toEqual([]);
   });
 });
+
+describe("files that a change extends", () => {
+  const filler = (name: string) =>
+    Array.from(
+      { length: 120 },
+      (_, at) => `export function ${name}Part${at}() {\n  return ${at} * 2;\n}`,
+    ).join("\n");
+  const cases = (module: string, name: string) =>
+    [
+      `import { ${name} } from "../src/${module}.js";`,
+      ...Array.from({ length: 200 }, (_, at) => `test("${module} case ${at}", () => check(${at}));`),
+      `test("the last of ${module}", () => ${name}());`,
+    ].join("\n");
+  const OPEN = `# Changelog\n\n## Unreleased\n\n- ${"An entry of many words. ".repeat(4)}\n\n## 1.0.0\n${"- old\n".repeat(900)}`;
+  const files = {
+    "package.json": "{}",
+    "src/spans.js": `export function parseSpan(text) {\n  return text;\n}\n${filler("span")}`,
+    "src/other.js": filler("other"),
+    "test/other.test.js": cases("other", "otherPart1"),
+    "test/spans-and-ranges.js": cases("spans", "parseSpan"),
+    "test/unrelated.js": cases("unrelated", "nothing"),
+  };
+  const context = (request: string, more: Readonly<Record<string, string>> = {}) =>
+    coderContext(project({ ...files, ...more }), {
+      request,
+      budget: contextBudget({ local: false }, "full"),
+    });
+
+  test("the test nearest to the code is there with its head and its end, and no other", () => {
+    const told = context("parseSpan() drops the last character");
+    expect(told).toContain('<file path="test/spans-and-ranges.js"');
+    expect(told).toContain('import { parseSpan } from "../src/spans.js";');
+    expect(told).toContain("the last of spans");
+    expect(told).not.toContain('<file path="test/other.test.js"');
+    expect(told).not.toContain('<file path="test/unrelated.js"');
+  });
+
+  test("it is there where the message names the source, too", () => {
+    const told = context("In src/spans.js an empty text should give null");
+    expect(told).toContain('<file path="test/spans-and-ranges.js"');
+  });
+
+  test("the head of a changelog with an open section is there, one that is written at releases is not", () => {
+    const told = context("parseSpan() drops the last character", { "CHANGELOG.md": OPEN });
+    const head = /<file path="CHANGELOG.md"[^>]*>([\s\S]*?)<\/file>/.exec(told)?.[1] ?? "";
+    expect(head).toContain("## Unreleased");
+    expect(head.length).toBeLessThan(1_100);
+    const closed = OPEN.replace("## Unreleased", "## 1.0.1");
+    expect(context("parseSpan() drops the last character", { "CHANGELOG.md": closed })).not.toContain(
+      '<file path="CHANGELOG.md"',
+    );
+  });
+
+  test("of a long file of data that the message names, the places of its literals are shown", () => {
+    const rows = Array.from(
+      { length: 900 },
+      (_, at) => `  "unit${at}": { "name": "U${at}", "factor": ${at} },`,
+    );
+    rows[700] = '  "kibi": { "name": "KiB", "factor": 1000 },';
+    const table = `{\n${rows.join("\n")}\n  "end": {}\n}\n`;
+    const request = 'In data/units.json the factor of "KiB" should be 1024';
+    const told = context(request, { "data/units.json": table });
+    const shown = /<file path="data\/units.json"[^>]*>([\s\S]*?)<\/file>/.exec(told)?.[1] ?? "";
+    expect(shown).toContain('"KiB"');
+    expect(shown).toContain("lines");
+    expect(shown.length).toBeLessThan(4_500);
+    // Whoever asks for all of it gets all of it.
+    expect(context("Sort data/units.json by factor", { "data/units.json": table })).toContain(table);
+  });
+
+  test("of a changelog that the message names, its head and the entry are shown", () => {
+    const log = `${OPEN}- Fixed the parsing of spans with commas\n${"- older\n".repeat(3_000)}`;
+    const told = context(
+      "The entry 'Fixed the parsing of spans with commas' in CHANGELOG.md should say colons",
+      {
+        "CHANGELOG.md": log,
+      },
+    );
+    const shown = /<file path="CHANGELOG.md"[^>]*>([\s\S]*?)<\/file>/.exec(told)?.[1] ?? "";
+    expect(shown).toContain("## Unreleased");
+    expect(shown).toContain("Fixed the parsing of spans with commas");
+    expect(shown.length).toBeLessThan(4_500);
+  });
+});

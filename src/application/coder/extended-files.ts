@@ -1,0 +1,181 @@
+import { showFile, termsIn } from "../../domain/coder/file-excerpts.ts";
+import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
+import { stem, type Term } from "../../domain/coder/request-terms.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
+
+/** What a change is likely to touch, and where it is looked for. */
+export interface ExtendedRequest {
+  readonly request: string;
+  readonly terms: readonly Term[];
+  readonly paths: readonly string[];
+  /** The code that the request is about, the likeliest first. */
+  readonly sources: readonly string[];
+  /** Paths that the coder sees already. */
+  readonly shown: ReadonlySet<string>;
+  readonly textOf: (path: string) => string | null;
+  /** Characters at most. */
+  readonly budget: number;
+}
+
+/** Characters of the nearest test, of a second one, and of the head of a changelog. */
+const NEAREST = 3_000;
+const SECOND = 1_500;
+const CHANGELOG_CHARS = 900;
+const ASKED_CHANGELOG_CHARS = 3_500;
+
+/**
+ * The files that a change extends without being about them, as elements by their paths: the tests nearest to the code, by name,
+ * by what they import and by the request's names, and the head of a changelog. A coder that does not see them asks for them, and
+ * that is a request more.
+ */
+export function showExtendedFiles(
+  project: Pick<ProjectFiles, "find">,
+  request: ExtendedRequest,
+): Map<string, string> {
+  const { terms, textOf, budget } = request;
+  const shown = new Map<string, string>();
+  const limits = [Math.min(NEAREST, budget), Math.min(SECOND, budget / 2)];
+  for (const [at, path] of nearestTests(project, request).entries()) {
+    const text = textOf(path);
+    const limit = limits[at] ?? 0;
+    if (text !== null) shown.set(path, showFile(path, text, { terms, ends: true, limit }));
+  }
+  const changelog = findChangelog(request);
+  if (changelog !== null) shown.set(changelog.path, showHead(changelog));
+  return shown;
+}
+
+const CHANGELOG = /^(?:change-?log|changes|history|news)(?:\.\w+)?$/i;
+const ASKS_CHANGELOG = /\bchange-?log|\brelease notes|変更履歴/i;
+/** A section for what is not released yet: whoever changes something writes a line there. */
+const OPEN_SECTION =
+  /^(?:#+|=+|\*+|v?\d)?.{0,30}(?:\bunreleased\b|\bunpublished\b|\b(?:in progress|not yet released|tbd|wip)\b|未リリース|^#+\s*\[?(?:main|master|head|next)\b)/imu;
+const CHANGELOG_HEAD = 1_500;
+
+interface ChangelogHead {
+  readonly path: string;
+  readonly text: string;
+  readonly limit: number;
+}
+
+/** The changelog that somebody asks for, or that has an open section; one that is written at releases is left alone. */
+function findChangelog({ request, paths, shown, textOf, budget }: ExtendedRequest): ChangelogHead | null {
+  const path = paths.find((one) => CHANGELOG.test(one));
+  if (path === undefined || shown.has(path)) return null;
+  const isAsked = ASKS_CHANGELOG.test(request);
+  const text = textOf(path);
+  if (text === null || (!isAsked && !OPEN_SECTION.test(text.slice(0, CHANGELOG_HEAD)))) return null;
+  const limit = Math.min(isAsked ? ASKED_CHANGELOG_CHARS : CHANGELOG_CHARS, budget);
+  return { path, text, limit };
+}
+
+/** A line is added to a changelog at its head, as the others there are written. */
+function showHead({ path, text, limit }: ChangelogHead): string {
+  const lines = text.split("\n");
+  let [to, left] = [0, limit];
+  while (to < Math.min(lines.length, 40) && left > (lines[to] as string).length) {
+    left -= (lines[to] as string).length + 1;
+    to++;
+  }
+  return showFile(path, text, { terms: [], also: [{ from: 1, to: Math.max(1, to) }], limit });
+}
+
+/** The search in tests ends then: there are fewer of them than of all files. */
+const SEARCH_MS = 100;
+const MOST_SEARCHED = 2_000;
+const MAY_BE_TEST = /test|spec|e2e/i;
+const MOST_SOURCES = 3;
+const MOST_NEAREST = 2;
+/** The second test is shown where as much speaks for it. */
+const NEARLY = 0.75;
+/** Less than this speaks for a test that shares nothing but a word. */
+const LEAST = 2;
+
+const WORTH = {
+  /** By the place of the source among those that are likely to change. */
+  sameName: [7, 3, 1.5],
+  partOfName: [4, 2, 1],
+  mentioned: [2, 1, 0.5],
+  sameFolder: 0.5,
+  /** A word of the request in the name of the test, and as its whole name. */
+  called: 1.5,
+  calledSo: 3,
+} as const;
+/** Names that say nothing of what a file is about. */
+const NAMELESS = /^(?:__init__|index|main|mod|lib|setup|conftest)$/;
+
+function nearestTests(project: Pick<ProjectFiles, "find">, request: ExtendedRequest): string[] {
+  const { terms, paths, shown } = request;
+  // Most paths hold neither word, which is seen sooner than their kind.
+  const tests = paths
+    .filter((path) => MAY_BE_TEST.test(path) && fileKind(path) === "test" && SOURCE.test(path))
+    .slice(0, MOST_SEARCHED);
+  const sources = request.sources
+    .map((path) => ({ path, name: stemOf(path) }))
+    .filter(({ name }) => !NAMELESS.test(name))
+    .slice(0, MOST_SOURCES);
+  if (tests.length === 0 || sources.length === 0) return [];
+  const names = terms.filter(({ kind }) => kind !== "word");
+  const { hits } = project.find(
+    tests,
+    [
+      ...names.map(({ spellings }) => ({ spellings, anyCase: false })),
+      ...sources.map(({ name }) => ({ spellings: [name], anyCase: false })),
+    ],
+    SEARCH_MS,
+  );
+  const held = new Map(hits.map((hit) => [hit.path, hit.terms]));
+  const rarity = (word: number) =>
+    Math.log(1 + tests.length / (0.5 + hits.filter((hit) => hit.terms.includes(word)).length));
+  const worth = [...names, ...sources].map((_, at) => rarity(at));
+  const score = (path: string): number => {
+    const own = stemOf(path);
+    const parts = partsOf(own);
+    const found = held.get(path) ?? [];
+    let sum = 0;
+    for (const [at, { path: source, name }] of sources.entries()) {
+      if (own === name) sum += WORTH.sameName[at] ?? 0;
+      else if (parts.includes(name.toLowerCase()) || partsOf(name).every((part) => parts.includes(part)))
+        sum += WORTH.partOfName[at] ?? 0;
+      if (found.includes(names.length + at)) sum += WORTH.mentioned[at] ?? 0;
+      if (folderOf(source) === folderOf(path)) sum += WORTH.sameFolder;
+    }
+    for (const word of found)
+      if (word < names.length) sum += Math.min(3, ((names[word]?.weight ?? 0) / 3) * (worth[word] ?? 0));
+    const called = termsIn(own.toLowerCase(), terms);
+    const isSo = called.some((at) =>
+      terms[at]?.spellings.some((one) => stem(one.toLowerCase()) === stem(own)),
+    );
+    return sum + (isSo ? WORTH.calledSo : called.length > 0 ? WORTH.called : 0);
+  };
+  const ranked = tests
+    .map((path) => ({ path, score: score(path) }))
+    .filter((one) => one.score >= LEAST)
+    .sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
+  const best = ranked[0]?.score ?? 0;
+  return ranked
+    .slice(0, MOST_NEAREST)
+    .filter((one) => one.score >= best * NEARLY && !shown.has(one.path))
+    .map(({ path }) => path);
+}
+
+/** A file's name without what makes it a test of that name. */
+export function stemOf(path: string): string {
+  return lastName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
+}
+
+function partsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((part) => part.length > 1);
+}
+
+function lastName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
