@@ -168,8 +168,9 @@ async function fetchOnce(
 ): Promise<Response | ForgeFailure> {
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await fetch(request.clone() as Request, { signal: AbortSignal.any([signal, timeout]) });
-    // 304 and the like are not asked for; a redirect was followed.
+    const response = await fetchOnSite(fetch, request, AbortSignal.any([signal, timeout]));
+    if (!(response instanceof Response)) return response;
+    // 304 and the like are not asked for; a redirect on the forge's own site was followed.
     const { text, isWhole } = await readBody(response, response.ok ? MOST_ANSWER_BYTES : MOST_REFUSAL_BYTES);
     if (!response.ok) return responseFailure(response, text, now());
     return isWhole ? checkAnswer(request, response, text) : tooLarge(request, response);
@@ -184,6 +185,44 @@ async function fetchOnce(
       cause,
     };
   }
+}
+
+const MOST_REDIRECTS = 5;
+
+/**
+ * Follows a redirect (a repository that was renamed) on the forge's own site only. The runtime would follow it
+ * anywhere and take no header off but `Authorization`; GitLab's token is in another one.
+ */
+async function fetchOnSite(
+  fetch: typeof globalThis.fetch,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Response | ForgeFailure> {
+  let asked = request.clone() as Request;
+  for (let hops = 0; ; hops++) {
+    // A fetch uses the body up, and a redirect may ask for the same one again.
+    const again = asked.clone() as Request;
+    const response = await fetch(asked, { signal, redirect: "manual" });
+    const { status } = response;
+    if (![301, 302, 303, 307, 308].includes(status)) return response;
+    const target = URL.parse(response.headers.get("location") ?? "", asked.url);
+    await response.body?.cancel();
+    const keepsMethod = status === 307 || status === 308 || asked.method === "GET" || asked.method === "HEAD";
+    if (target === null || !keepsMethod || hops === MOST_REDIRECTS || !isSameSite(new URL(asked.url), target))
+      return {
+        code: "invalid",
+        message: `${asked.url.split("?")[0]} answered ${status} and redirects to ${target?.origin ?? "nowhere"}, which is not followed; check the forge's base_url`,
+        status,
+      };
+    asked = new Request(target.href, again);
+  }
+}
+
+/** The same host and port, or the step from http to https on their usual ports. */
+function isSameSite(from: URL, to: URL): boolean {
+  if (from.origin === to.origin) return true;
+  const isUpgrade = from.protocol === "http:" && to.protocol === "https:";
+  return isUpgrade && from.hostname === to.hostname && from.port === "" && to.port === "";
 }
 
 /** A sign-in page and a wrong address answer with 200 as well: every answer must be what was asked for. */

@@ -152,3 +152,45 @@ for (const [status, code, most] of [
     if (status === 200)
       await expect(asked).rejects.toThrow("https://forge.test/user answered 200 with more than 8 MiB");
   });
+
+for (const [kind, start, path] of [
+  ["github", startGitHub, "/api/v3/repos/acme/moved"],
+  ["gitlab", startGitLab, "/api/v4/projects/acme%2Fmoved"],
+] as const)
+  test(`${kind}: a token follows a redirect on the forge's own site and no further`, async () => {
+    const there = createWorld();
+    addRepository(there, "acme/moved");
+    const forgeServer = start(there);
+    const heard: string[] = [];
+    const stranger = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request) => {
+        heard.push(JSON.stringify([...request.headers]));
+        return Response.json({});
+      },
+    });
+    try {
+      const forge = openForge(kind, { world: there, url: forgeServer.url, fetch: quickFetch().fetch });
+      const { signal } = new AbortController();
+      const redirect = (status: number, location: string) =>
+        there.faults.push({
+          path: /acme/,
+          times: 1,
+          answer: () => new Response(null, { status, headers: { location } }),
+        });
+      redirect(301, path);
+      expect(await forge.readRepository("acme/moved", signal)).toMatchObject({ ok: true });
+      for (const status of [301, 302, 303, 307, 308]) {
+        redirect(status, `http://127.0.0.1:${stranger.port}${path}`);
+        const answer = await forge.readRepository("acme/moved", signal);
+        expect(answer).toMatchObject({ ok: false, failure: { code: "invalid", status } });
+        if (!answer.ok)
+          expect(answer.failure.message).toContain(`redirects to http://127.0.0.1:${stranger.port}`);
+      }
+      expect(heard).toEqual([]);
+    } finally {
+      await stranger.stop(true);
+      forgeServer.stop();
+    }
+  });
