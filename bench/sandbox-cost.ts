@@ -112,6 +112,7 @@ function setUpOnce(workspace: string, home: string): Side {
     mustConfine: true,
     allowSshAgent: false,
     homeAllow: [],
+    homeWrites: [],
     network: DEFAULTS.worker.network,
     limits: {
       memory: limits.memory,

@@ -83,7 +83,8 @@ export function chatSettings({ loop, roles, worker, mcp_servers: servers, coder 
 
 /** How a job's processes are confined and limited. */
 export function confinementSettings({ worker }: Config) {
-  const { confine, network, limits, allow_ssh_agent: allowSshAgent, home_allow: homeAllow } = worker;
+  const { confine, network, limits, allow_ssh_agent: allowSshAgent } = worker;
+  const { home_allow: homeAllow, home_writes: homeWrites } = worker;
   const { memory, file_size: fileSize, open_files: openFiles, processes, disk } = limits;
   return {
     confined: confine !== "off",
@@ -92,6 +93,7 @@ export function confinementSettings({ worker }: Config) {
     limits: { memory, fileSize, openFiles, processes, disk },
     allowSshAgent,
     homeAllow,
+    homeWrites,
   };
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../infrastructure/engine/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
+import { readHomeRules } from "../infrastructure/engine/homes-inside.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/engine/job-storage.ts";
 import { chooseStaging, type Staging } from "../infrastructure/engine/staging.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
@@ -42,6 +43,7 @@ export async function openWorkspace(
   if (!storage.trusted) return notOpened(services, messages.storageForeign(storage.folder), "own-storage");
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const ownPaths = ownPathsInside(root, storage.inside, home);
+  const ofHome = readHomeRules(root, { env, homeWrites: config.worker.home_writes });
   const { transaction: setting } = config.worker;
   const staging = chooseStaging({ setting, workspace: root, memory: storage.folder, path: env.PATH ?? "" });
   const folder = createFolderWorkspace({
@@ -58,7 +60,7 @@ export async function openWorkspace(
     },
     staging,
     policy: {
-      protection: await protectFolder(root, { patterns, action, ownPaths }),
+      protection: await protectFolder(root, { patterns, action, ownPaths, ofHome }),
       rootNames: [...new Set([root, given])],
     },
     sandbox: () => openSandbox(services, storage, staging),

@@ -134,6 +134,7 @@ function testSandbox(storage: Storage, home: string): Sandbox {
     mustConfine: true,
     allowSshAgent: false,
     homeAllow: [],
+    homeWrites: [],
     network: { mode: "on", allowed_domains: [], denied_domains: [] },
     limits: { memory: 0, fileSize: 0, openFiles: 0, processes: 8192, disk: 0 },
     staging,

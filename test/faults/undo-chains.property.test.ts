@@ -1,9 +1,11 @@
-/** Jobs upon jobs: each undo and redo in order is carried out, exactly, where nobody but PicoClaw was at work. */
+/** Jobs upon jobs: each undo and redo in order is carried out, exactly, where nobody but PicoClaw was at work; also where some are killed. */
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
+import { jobFolder, readState } from "../../src/infrastructure/engine/job-folder.ts";
 import {
   type BenchOptions,
   createBench,
@@ -69,6 +71,25 @@ class Chain {
     const outcome = await this.bench.transactions[direction](id, { force: false });
     expect(outcome.status === "done" ? outcome.left : outcome).toEqual([]);
     this.standing += isUndo ? -1 : 1;
+    expect(this.bench.tree()).toEqual(this.trees[this.standing] as Tree);
+  }
+
+  /** A turn whose process is killed at its checkpoint number `point`, and the repair after it: what stands is one side, whole. */
+  async turnKilled(direction: "undo" | "redo", point: number): Promise<void> {
+    const isUndo = direction === "undo";
+    if (isUndo ? this.standing === 0 : this.standing === this.ids.length) return;
+    const id = this.ids[isUndo ? this.standing - 1 : this.standing] as string;
+    const child = join(import.meta.dir, "crash-child.ts");
+    const words = ["--no-env-file", child, this.bench.folder, direction, id, String(point)];
+    const killed = spawnSync(process.execPath, words, { encoding: "utf8" });
+    expect([killed.signal, killed.stderr.includes('"conflict"')]).toEqual([
+      killed.stdout.split("\n").length > point ? "SIGKILL" : null,
+      false,
+    ]);
+    const repaired = await this.bench.transactions.repair();
+    if (repaired !== null) expect(repaired.outcome).toBe("finished");
+    const state = readState(jobFolder(this.bench.storage.folder, id))?.state;
+    if (state === (isUndo ? "undone" : "committed")) this.standing += isUndo ? -1 : 1;
     expect(this.bench.tree()).toEqual(this.trees[this.standing] as Tree);
   }
 
@@ -218,6 +239,42 @@ describe("with nobody else at work", () => {
             }),
         ),
         { numRuns: NIGHTLY ? 2_000 : 30 },
+      );
+    },
+    SLOW,
+  );
+
+  const killed = fc.record({
+    direction: fc.constantFrom("undo" as const, "redo" as const),
+    point: fc.integer({ min: 1, max: 40 }),
+  });
+
+  test(
+    "any jobs on any tree, and kills at any point of an undo or redo: each repair leaves one side, and all others stay exact",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          seeds,
+          somePaths,
+          fc.array(work, { minLength: 2, maxLength: 3 }),
+          fc.array(fc.oneof(killed, fc.constantFrom("undo" as const, "redo" as const)), {
+            minLength: 3,
+            maxLength: 8,
+          }),
+          (planted, adorned, works, steps) =>
+            within("copy", async (bench) => {
+              plant(bench.workspace, planted);
+              adorn(bench.workspace, adorned);
+              const chain = new Chain(bench);
+              for (const one of works) await chain.add(one);
+              for (const one of steps)
+                await (typeof one === "string"
+                  ? chain.turn(one)
+                  : chain.turnKilled(one.direction, one.point));
+              await chain.sweep();
+            }),
+        ),
+        { numRuns: NIGHTLY ? 500 : 5 },
       );
     },
     SLOW,

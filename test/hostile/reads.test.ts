@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findHomeSecrets } from "../../src/infrastructure/engine/home-lists.ts";
-import { userHomes } from "../../src/infrastructure/engine/surroundings.ts";
+import { userHomes } from "../../src/infrastructure/engine/homes-inside.ts";
 import { create } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 import { backwards, CONFINE_OFF, createTarget, type Target } from "./hostile-kit.ts";

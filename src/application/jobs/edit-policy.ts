@@ -158,6 +158,10 @@ export class PolicyFault extends Error {
   }
 }
 
+/** Why neither an edit nor a command changes a file that belongs to the user's programs. */
+export const HOME_DENIAL =
+  "files of your home that programs run or obey cannot be changed by a job (worker.home_writes allows it)";
+
 /** Checks one path of a file edit, as written and where it really leads. */
 export function permitTarget(
   policy: EditPolicy,
@@ -174,9 +178,10 @@ export function permitTarget(
       throw new PolicyFault("git", target, `git internals cannot be modified by file_edit: ${target}`);
     if (forbidden === "picoclaw")
       throw new PolicyFault("picoclaw", target, `PicoClaw's own files cannot be modified: ${target}`);
-    const pattern = policy.protection.protects(path);
+    const isOfHome = policy.protection.ofHome(path) !== null;
+    const pattern = policy.protection.protects(path) ?? (isOfHome ? "worker.home_writes" : null);
     if (pattern === null) continue;
-    const denial = options.denial ?? "protected file cannot be modified";
+    const denial = isOfHome ? HOME_DENIAL : (options.denial ?? "protected file cannot be modified");
     switch (policy.protection.action) {
       case "error":
         throw new PolicyFault("protected", target, `${denial}: ${target}`);
@@ -207,7 +212,9 @@ export function permitBelow(
     for (const name of view.list(`${from}${folder}`)) {
       const below = `${folder}/${name}`;
       const [here, there] = [`${from}${below}`, `${to}${below}`];
-      const pattern = policy.protection.protects(here) ?? policy.protection.protects(there);
+      const { protects, ofHome } = policy.protection;
+      const isOfHome = ofHome(here) !== null || ofHome(there) !== null;
+      const pattern = protects(here) ?? protects(there) ?? (isOfHome ? "worker.home_writes" : null);
       if (pattern !== null) {
         if (policy.protection.action === "error")
           throw new PolicyFault("protected", here, `protected file cannot be modified: ${here}`);

@@ -1,4 +1,4 @@
-import type { Note } from "../../domain/jobs/note.ts";
+import { homeLeftOut, type Note } from "../../domain/jobs/note.ts";
 import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
 import { createIgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
@@ -72,22 +72,25 @@ export async function sealValidated(
 ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }> {
   let found: readonly RestoredChange[] = [];
   let ignored: ReadonlyMap<string, string> = new Map();
+  let ofHome: readonly string[] = [];
   const left = await transaction.seal((difference) => {
     const changes = withGone(difference);
-    const { restored, rewrite, same } = validateChanges({ sides: difference, protection, sha1 }, changes);
+    const verdict = validateChanges({ sides: difference, protection, sha1 }, changes);
+    const { restored, rewrite, same, leftOut } = verdict;
     found = restored;
+    ofHome = leftOut;
     // A file that was edited by name is reported by name.
     if (transaction.kind !== "direct") ignored = ignoredChanges(difference, difference.changes);
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     const caches = cachesIn(difference, difference.changes, editedPaths(results));
-    return { drop: [...drop, ...same, ...caches.keys()], rewrite };
+    return { drop: [...drop, ...same, ...leftOut, ...caches.keys()], rewrite };
   }, end);
   const sealed = {
     ...left,
     changes: ignored.size === 0 ? left.changes : left.changes.map((change) => markIgnored(change, ignored)),
   };
   const noText = [...new Set(sealed.noText ?? [])];
-  const judged = blamed(protection, results, found);
+  const judged = noteLeftOut(blamed(protection, results, found), ofHome);
   const { foreignOwner, outlived, tooDeep } = sealed;
   if (tooDeep !== undefined) return { sealed, judged: blameLastProcess(judged, unreachable(tooDeep)) };
   if (outlived !== undefined) return { sealed, judged: blameLastProcess(judged, unending(outlived)) };
@@ -114,8 +117,8 @@ export function validateSettled(
     ...seen.flatMap(({ changes }) => changes),
     ...parts.transaction.takeChanges({ processRan: true }),
   ]);
-  const { restored } = guardChanges(parts, changes);
-  const judged = blamed(parts.protection, results, restored);
+  const { restored, leftOut } = guardChanges(parts, changes);
+  const judged = noteLeftOut(blamed(parts.protection, results, restored), leftOut);
   return withoutCaches(parts.transaction, judged, changes);
 }
 
@@ -210,6 +213,15 @@ function blamed(
       notes: skipped.length === 0 || notes.some((one) => isSame(one, note)) ? notes : [...notes, note],
     };
   });
+}
+
+/** The last command that ran a process says which files of a home did not come along, unless one said so before. */
+function noteLeftOut(results: readonly CommandResult[], paths: readonly string[]): readonly CommandResult[] {
+  const note = homeLeftOut(paths);
+  if (paths.length === 0 || results.some(({ notes }) => notes.some((one) => isSame(one, note))))
+    return results;
+  const last = results.findLastIndex((one) => !isEdit(one));
+  return results.map((result, i) => (i === last ? { ...result, notes: [...result.notes, note] } : result));
 }
 
 const NAMED_AT_MOST = 10;

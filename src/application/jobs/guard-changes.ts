@@ -8,12 +8,14 @@ import {
 } from "../../domain/policy/git-files.ts";
 import {
   createToolsWork,
+  type HomeRule,
   holdsGitName,
   inDependencyFolder,
   isGitName,
   type Protection,
 } from "../../domain/policy/protection.ts";
 import type { BeforeAndAfter, Repository, Transaction } from "../ports/jobs-transaction.ts";
+import { HOME_DENIAL } from "./edit-policy.ts";
 
 type BeforeOrAfter = "before" | "after";
 
@@ -360,6 +362,8 @@ export interface ChangesValidation {
   readonly created: readonly string[];
   /** Protected files that changed under `action_on_protected_file: log`. */
   readonly logged: readonly string[];
+  /** Files that programs keep in a home which is in the workspace: they stay as they were, and nothing fails over them. */
+  readonly leftOut: readonly string[];
 }
 
 export interface ValidateChangesDeps {
@@ -378,6 +382,7 @@ export function validateChanges(
   const same: string[] = [];
   const created: string[] = [];
   const logged: string[] = [];
+  const leftOut: string[] = [];
   const isKnownToGit = createKnownToGit(sides, sha1);
   const isToolsWork = createToolsWork(
     changes.map(({ path }) => path),
@@ -390,6 +395,14 @@ export function validateChanges(
     if (found !== null) {
       restored.push({ path, why: found.why, rule: "git" });
       if (found.without !== undefined) rewrite.set(path, found.without);
+      continue;
+    }
+    const home = protection.ofHome(path);
+    if (home !== null && isHomesOwn(home, change)) {
+      if (protection.action === "log") logged.push(path);
+      else if (home === "obeyed" || kind === "deleted")
+        restored.push({ path, why: `${HOME_DENIAL}: ${path}`, rule: "protected" });
+      else leftOut.push(path);
       continue;
     }
     if (git.isInside(path)) continue;
@@ -405,7 +418,12 @@ export function validateChanges(
     else if (!isKnownToGit(change))
       restored.push({ path, why: `protected file cannot be modified: ${path}`, rule: "protected" });
   }
-  return { restored, rewrite, same, created, logged };
+  return { restored, rewrite, same, created, logged, leftOut };
+}
+
+/** A cache may be emptied. */
+function isHomesOwn(rule: HomeRule, { kind }: Change): boolean {
+  return rule !== "cache" || kind !== "deleted";
 }
 
 function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
@@ -425,6 +443,8 @@ export interface GuardedChanges {
   readonly created: readonly string[];
   /** Protected files that changed under `action_on_protected_file: log`. */
   readonly logged: readonly string[];
+  /** Files that programs keep in a home which is in the workspace, and that were put back. */
+  readonly leftOut: readonly string[];
 }
 
 export interface GuardDeps {
@@ -442,12 +462,15 @@ export function guardChanges(
   { transaction, protection, sha1 }: GuardDeps,
   changes: readonly Change[],
 ): GuardedChanges {
-  const { restored, rewrite, created, logged } = validateChanges(
+  const { restored, rewrite, created, logged, leftOut } = validateChanges(
     { sides: transaction, protection, sha1 },
     changes,
   );
-  const back = new Set(restored.map(({ path }) => path).filter((path) => !rewrite.has(path)));
+  const back = new Set([
+    ...restored.map(({ path }) => path).filter((path) => !rewrite.has(path)),
+    ...leftOut,
+  ]);
   transaction.revert([...back]);
   for (const [path, bytes] of rewrite) transaction.rewrite(path, bytes);
-  return { changes: changes.filter(({ path }) => !back.has(path)), restored, created, logged };
+  return { changes: changes.filter(({ path }) => !back.has(path)), restored, created, logged, leftOut };
 }

@@ -1,4 +1,5 @@
 import type { Note, NoteFact } from "../../domain/jobs/note.ts";
+import { homeLeftOut } from "../../domain/jobs/note.ts";
 import type { Change, FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
@@ -170,7 +171,7 @@ function guard(
   ran: CommandOutcome,
 ): { outcome: CommandOutcome; changes: readonly Change[] } {
   const { protection } = policy;
-  const { changes, restored, created, logged } = guardChanges(
+  const { changes, restored, created, logged, leftOut } = guardChanges(
     { transaction, protection, sha1: planOptions.sha1 },
     transaction.takeChanges({ processRan: true }),
   );
@@ -189,6 +190,7 @@ function guard(
   if (!ran.ok && transaction.processes !== undefined && transaction.isLimited !== true)
     warnings.push(...limitNotes(limits, `${ran.error}${ran.output}`));
   if (created.length > 0) warnings.push({ code: "protected-created", paths: created });
+  if (leftOut.length > 0) warnings.push(homeLeftOut(leftOut));
   if (logged.length > 0) warnings.push({ code: "protected-logged", paths: logged });
   const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
   if (skipped.length > 0)

@@ -65,6 +65,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return confinementMessages(messages.locale).refusedHost(note);
     case "home-hidden":
       return confinementMessages(messages.locale).homeHidden(note.paths);
+    case "home-left-out":
+      return confinementMessages(messages.locale).homeLeftOut(note.paths);
     case "network-limited":
       return confinementMessages(messages.locale).networkLimited(note.network);
     case "limit-met":

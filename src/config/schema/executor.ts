@@ -203,6 +203,10 @@ export const worker = z
       [],
       "What commands may see of the home beyond what tools need, such as `~/.config/foo`; all else of it is hidden.",
     ),
+    home_writes: texts(
+      [],
+      "Where the workspace is the home or contains it: which of its settings and programs jobs may change, such as `~/.bashrc`; all others are refused.",
+    ),
     allow_ssh_agent: flag(false, "Let commands reach the SSH agent."),
     output_limit: size(MIB, "Output kept of one command; head and tail stay."),
     limits: z

@@ -118,7 +118,8 @@ export type NoteFact =
         | "protected-created"
         | "protected-logged"
         | "filter-unknown"
-        | "home-hidden";
+        | "home-hidden"
+        | "home-left-out";
       readonly paths: readonly string[];
     }
   | {
@@ -147,6 +148,19 @@ export type NoteFact =
         | "foreign-owner"
         | "foreign-owner-met";
     };
+
+/** Thousands of files of one tool are one name: its own, or with a folder that many share. */
+export function homeLeftOut(paths: readonly string[]): NoteFact {
+  const named = paths.map((path) => {
+    const parts = path.split("/");
+    const dot = parts.findIndex((part) => part.startsWith("."));
+    const depth = dot + (SHARED_FOLDERS.has(parts[dot] ?? "") ? (parts[dot] === ".local" ? 3 : 2) : 1);
+    return dot < 0 ? path : parts.slice(0, depth).join("/");
+  });
+  return { code: "home-left-out", paths: [...new Set(named)].slice(0, KEPT) };
+}
+
+const SHARED_FOLDERS: ReadonlySet<string> = new Set([".config", ".cache", ".local"]);
 
 /** The hook that did not let a job land; undefined: none, or it has landed since. */
 export function findHookRefusal(notes: readonly Note[]) {

@@ -25,8 +25,16 @@ export interface Protection {
   protects(path: string): string | null;
   /** Why a path may never be edited, whatever the configuration says; null when it may. */
   forbids(path: string): "git" | "picoclaw" | null;
+  /** The rule of a path that belongs to a home in the workspace; null where none does, or none lies there. */
+  ofHome(path: string): HomeRule | null;
   readonly action: ProtectedAction;
 }
+
+/**
+ * `obeyed`: programs of the user run it, take settings from it or keep keys in it. `state`: some program's own, known or not.
+ * `cache`: a program makes it anew.
+ */
+export type HomeRule = "obeyed" | "state" | "cache";
 
 export interface ProtectionDeps {
   readonly patterns: readonly string[];
@@ -36,6 +44,8 @@ export interface ProtectionDeps {
   readonly caseInsensitive: boolean;
   /** PicoClaw's own folders, relative to the workspace. */
   readonly ownPaths: readonly string[];
+  /** Absent: no home lies in the workspace. */
+  readonly ofHome?: Protection["ofHome"];
 }
 
 /** `.env.example` and its like are written to be shared: they name settings and hold none. */
@@ -54,6 +64,7 @@ export function createProtection({
   compile,
   caseInsensitive,
   ownPaths,
+  ofHome = () => null,
 }: ProtectionDeps): Protection {
   const compiled = patterns.map((pattern) => ({
     pattern,
@@ -73,6 +84,7 @@ export function createProtection({
   };
   return {
     action,
+    ofHome,
     protects(path) {
       const slash = path.lastIndexOf("/");
       const name = path.slice(slash + 1);

@@ -8,12 +8,14 @@ import { isInside, rootsFor } from "./git-roots.ts";
 import {
   adoptHome,
   findHiddenHomePaths,
+  findNamedInHomes,
   listHomeTraces,
   openPrivateHome,
   openStackedHome,
   placeHomeFiles,
   type ShownHome,
 } from "./home.ts";
+import { findObeyedInHomes } from "./homes-inside.ts";
 import { HOME_LAYER } from "./job-folder.ts";
 import type { JobLimits } from "./job-limits.ts";
 import { mountPoints, workspaceId } from "./job-storage.ts";
@@ -197,7 +199,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
   async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
-    const { shown, ...found } = findSurroundings(wiring, installation);
+    const { shown, hiddenInHomes: _, ...found } = findSurroundings(wiring, installation);
     const head = typeof home === "string" ? undefined : home.head;
     if (head !== undefined && shown === null) throw new Error("a head needs a home of its own");
     const around = { ...found, readable: [...found.readable, ...(head?.readable ?? [])] };
@@ -239,8 +241,8 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
 
   /** Looked up when a command failed, and not before. */
   function hiddenHome(words: string): readonly string[] {
-    const { shown, readable } = findSurroundings(wiring, installation);
-    if (shown === null) return [];
+    const { shown, hiddenInHomes, readable } = findSurroundings(wiring, installation);
+    if (shown === null) return findNamedInHomes(words, hiddenInHomes, env.HOME);
     return findHiddenHomePaths(words, { shown, seen: [...readable, ...rootsFor(workspace)], path: env.PATH });
   }
 
@@ -301,6 +303,8 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       if (staging.reason === "configured" || staging.bubblewrap === null) return null;
       return rememberFailure(storage.folder, staging.bubblewrap, complaint);
     },
+    obeyedInHomes: () => findObeyedInHomes(workspace, wiring),
+    hiddenInHomes: () => findSurroundings(wiring, installation).hiddenInHomes,
     limit: () =>
       wiring.confined
         ? createLimitCopy(() => {

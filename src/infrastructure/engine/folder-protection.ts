@@ -18,7 +18,7 @@ export function findFolderTrouble(path: string): "workspaceMissing" | "workspace
 /** The paths in a folder that jobs may not touch, by the rules of its file system. */
 export async function protectFolder(
   root: string,
-  parts: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths">,
+  parts: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths" | "ofHome">,
 ): Promise<Protection> {
   const compile = await globCompiler(parts.patterns);
   return createProtection({ ...parts, compile, caseInsensitive: isCaseInsensitive(root) });

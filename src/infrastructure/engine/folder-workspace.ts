@@ -107,6 +107,10 @@ export interface Sandbox {
   confine(): ConfineCopy | null;
   /** Limits the processes of a copy that cannot be confined; null where the kernel cannot. */
   limit(): LimitCopy | null;
+  /** Entries of homes in the workspace that no command may see. */
+  hiddenInHomes(): readonly string[];
+  /** Entries of such homes that programs of the user run or obey. */
+  obeyedInHomes(): readonly string[];
 }
 
 /** The one commit and undo engine for every way to stage. */
@@ -174,7 +178,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
       workspace,
       folder,
       limitBytes,
-      ownFolders,
+      ownFolders: [...ownFolders, ...(sandbox?.hiddenInHomes() ?? [])],
       network,
       ownHome,
       confine,

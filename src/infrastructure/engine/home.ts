@@ -16,12 +16,13 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, isAbsolute, join, normalize, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { tryFlock } from "../platform/libc.ts";
 import { getXattr } from "../platform/xattr.ts";
 import { inParent } from "./entry-identity.ts";
 import { isInside } from "./git-roots.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, stripSecrets } from "./home-lists.ts";
+import { belowHome } from "./homes-inside.ts";
 import { removeTree, walkFolder } from "./walk-folder.ts";
 
 /** The parts of one home that a job may see; every path is below it and exists. */
@@ -56,13 +57,6 @@ export function findShownHome(home: string, more: readonly string[]): ShownHome 
     files: [...files].filter(([path]) => outermost(path)).map(([path, whole]) => ({ path, whole })),
     links: [...links].filter(([path]) => outermost(path)).map(([path, target]) => ({ path, target })),
   };
-}
-
-/** An entry of the user as a path relative to the home; nothing where it is the home itself or leads out of it. */
-function belowHome(home: string, entry: string): string[] {
-  const path = normalize(entry.replace(/^(~|\$HOME)\//, "")).replace(/\/+$/, "");
-  const below = isAbsolute(path) ? relative(home, path) : path;
-  return below === "" || below === "." || below === "~" || below.startsWith("..") ? [] : [below];
 }
 
 interface SeenHomeEntry {
@@ -438,6 +432,13 @@ export function findHiddenHomePaths(
   const named = [...namedPaths(words, home), ...missingPrograms(words, at.path)];
   const broken = named.filter((path) => isHidden(path) && existsSync(path));
   return [...new Set(broken.map((path) => `~/${entryOf(path.slice(home.length + 1))}`))];
+}
+
+/** The same for homes in the workspace: those of the hidden paths that these words name. */
+export function findNamedInHomes(words: string, hidden: readonly string[], home: string): string[] {
+  const named = namedPaths(words, "/").concat(namedPaths(words, home));
+  const found = hidden.filter((path) => named.some((one) => isInside(path, one)));
+  return found.map((path) => (isInside(home, path) ? `~/${relative(home, path)}` : path));
 }
 
 function namedPaths(words: string, home: string): string[] {

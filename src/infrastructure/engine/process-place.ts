@@ -45,7 +45,8 @@ interface PlaceRequest {
 
 /**
  * Opens the live folder for a process. In a sandbox the git directories that are there can be read and not written: a hook or
- * a setting that a server writes would run outside with the user's next git command.
+ * a setting that a server writes would run outside with the user's next git command. So would a start file of a home that
+ * lies in the folder, with the next shell.
  */
 async function openLivePlace(
   sandbox: Sandbox,
@@ -54,7 +55,11 @@ async function openLivePlace(
   const { root, run } = request;
   const copies = [
     { original: root, copy: root },
-    ...guardedPlaces(root).map((place) => ({ original: place, copy: place, readOnly: true })),
+    ...guardedPlaces(root, sandbox.obeyedInHomes()).map((place) => ({
+      original: place,
+      copy: place,
+      readOnly: true,
+    })),
   ];
   const confined = await confineAt(sandbox, request, copies);
   if (confined !== null) return confined;
@@ -78,21 +83,21 @@ async function openLivePlace(
   };
 }
 
-/** Git directories that are guarded; all of them stand in one argument, which the kernel limits. */
+/** Git directories, and entries of a home, that are guarded; all of them stand in one argument, which the kernel limits. */
 const MOST_GUARDED = 200;
 const MOST_GUARDED_BYTES = 40_000;
 
 /** Those that are mounted over themselves; over a link nothing can be mounted. */
-function guardedPlaces(root: string): string[] {
+function guardedPlaces(root: string, ofHomes: readonly string[]): string[] {
   let bytes = 0;
-  return findGitPlaces(root)
+  const ofGit = findGitPlaces(root)
     .filter(({ path, kind }) => path !== "" && kind !== "symlink")
     .map(({ path }) => join(root, path))
-    .slice(0, MOST_GUARDED)
-    .filter((path) => {
-      bytes += Buffer.byteLength(path);
-      return bytes <= MOST_GUARDED_BYTES;
-    });
+    .filter((path) => !ofHomes.some((one) => isInside(one, path)));
+  return [...ofHomes, ...ofGit].slice(0, MOST_GUARDED).filter((path) => {
+    bytes += Buffer.byteLength(path);
+    return bytes <= MOST_GUARDED_BYTES;
+  });
 }
 
 /** Null where nothing can be confined, and nothing has to be. */

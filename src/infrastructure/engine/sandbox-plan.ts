@@ -79,12 +79,14 @@ const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
  * and could be written to. A screen that the kernel cannot lay (over a file system of another kind) is done without: the
  * sockets that are known behind it are hidden one by one. As one call does not tell which mount failed, a second one then
  * mounts what else is missing; it passes over what is mounted, and the stage must show again for it. Terminals of their own
- * come last, and a kernel that has none to give is no reason to stop.
+ * come last, and a kernel that has none to give is no reason to stop. What is hidden cannot be written either: a command that
+ * tries is told so, where its words would otherwise go nowhere.
  * Arguments: whether the host's mounts are shared, the stage, the screens, the table of mounts, what to hide, "--", the command.
  */
 const SETUP = `set -e
 if [ "$1" = shared ]; then mount --make-rprivate /; fi
 shift
+stage=$1
 printf %s "$2$3" > "$1/table"
 if [ -z "$2" ]; then mount -a -T "$1/table"
 elif ! mount -a -T "$1/table" 2> /dev/null; then
@@ -93,9 +95,10 @@ elif ! mount -a -T "$1/table" 2> /dev/null; then
   mount -a -T "$1/table"
 fi
 shift 3
+if [ "$1" != -- ]; then : > "$stage/nothing"; fi
 while [ "$1" != -- ]; do
-  if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"
-  elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
+  if [ -d "$1" ]; then mount -t tmpfs -o ro,mode=0755 tmpfs "$1"
+  elif [ -e "$1" ]; then mount -o bind,ro "$stage/nothing" "$1"; fi
   shift
 done
 shift

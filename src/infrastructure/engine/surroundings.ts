@@ -1,19 +1,18 @@
-import {
-  accessSync,
-  constants,
-  type Dirent,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { accessSync, constants, type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Installation } from "../platform/installation.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
-import { findHomeSecrets } from "./home-lists.ts";
+import { ALLOWED_FILES, ALLOWED_FOLDERS, findHomeSecrets } from "./home-lists.ts";
+import {
+  findHiddenInHome,
+  findHomesInside,
+  namedInHome,
+  peoplesHomes,
+  realOrNull,
+  userHomes,
+} from "./homes-inside.ts";
 import { foreignStorages, mountPoints, mountsAreShared, type Storage } from "./job-storage.ts";
 import type { SandboxPlan } from "./sandbox-plan.ts";
 
@@ -41,45 +40,6 @@ function readTable(): string {
     return readFileSync("/proc/net/unix", "utf8");
   } catch {
     return "";
-  }
-}
-
-/** A user's home as the environment names it and as the system does; each once, as real paths, `/` left out. */
-export function userHomes(named: string | undefined, uid: number, accounts = readAccounts()): string[] {
-  const known = accounts
-    .split("\n")
-    .map((line) => line.split(":"))
-    .find((fields) => fields[2] === String(uid))?.[5];
-  const real = [named, known].map((path) => (path ? realOrNull(path) : null));
-  return [...new Set(real)].filter(
-    (path): path is string => path !== null && path !== "/" && statSync(path).isDirectory(),
-  );
-}
-
-/** Homes of people on this machine, root's among them. */
-function peoplesHomes(accounts = readAccounts()): string[] {
-  const isPerson = (uid: number) => uid === 0 || (uid >= 1000 && uid < 65534);
-  return accounts
-    .split("\n")
-    .map((line) => line.split(":"))
-    .filter((fields) => fields.length > 5 && isPerson(Number(fields[2])))
-    .flatMap((fields) => realOrNull(fields[5] ?? "") ?? [])
-    .filter((path) => path !== "/");
-}
-
-function readAccounts(): string {
-  try {
-    return readFileSync("/etc/passwd", "utf8");
-  } catch {
-    return "";
-  }
-}
-
-function realOrNull(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
   }
 }
 
@@ -172,6 +132,8 @@ export interface Surroundings
   > {
   /** The home that the job gets in private; null where there is no home, or the workspace holds it. */
   readonly shown: ShownHome | null;
+  /** Those of `hidden` that belong to homes in the workspace. */
+  readonly hiddenInHomes: readonly string[];
 }
 
 export interface SurroundingsDeps {
@@ -183,6 +145,8 @@ export interface SurroundingsDeps {
   readonly allowSshAgent: boolean;
   /** The paths of the home that commands may see beyond those that tools need. */
   readonly homeAllow: readonly string[];
+  /** The paths of a home in the workspace that jobs may change. */
+  readonly homeWrites: readonly string[];
 }
 
 /** Private in every sandbox, so that nothing of the host below them shows. */
@@ -197,6 +161,7 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
   if (!confined)
     return {
       shown: null,
+      hiddenInHomes: [],
       hidden: [],
       closed: [],
       screened: [],
@@ -215,18 +180,19 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
   const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
   const userHome = mine.find((one) => one === at && !inRoot(one)) ?? null;
   const own = [...new Set([home, storage.outer, ...foreignStorages(home)])];
-  // A workspace that holds the home is shown whole, but for what is known to be secret.
-  const secrets = mine.filter(inRoot).flatMap(findHomeSecrets);
+  const readable = [installation.folder, dirname(installation.runtime)];
+  const hiddenInHomes = hideInHomes(wiring, [...readable, ...own]).filter((path) => !holdsRoot(path));
   const homes = findMachineHomes({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" });
   const covered = [...(userHome === null ? [] : [userHome]), ...homes.map(({ path }) => path)];
   const reachable = findHostSockets([...PRIVATE_FOLDERS, ...roots, ...covered]);
   return {
+    hiddenInHomes,
     shown: userHome === null ? null : findShownHome(userHome, wiring.homeAllow),
     homes: homes.filter(({ path }) => !inRoot(path)),
     closed: uid === 0 ? systemSecrets().filter(({ path }) => !holdsRoot(path) && !inRoot(path)) : [],
     hidden: [
       ...own.filter((path) => !holdsRoot(path)),
-      ...secrets.filter((path) => !holdsRoot(path) && !own.includes(path)),
+      ...hiddenInHomes,
       ...reachable.filter((socket) => !sockets.includes(socket)),
     ],
     screened: findScreened("/", {
@@ -236,10 +202,29 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
     }),
     sharesMounts: mountsAreShared(),
     veiled: own.filter(holdsRoot),
-    readable: [installation.folder, dirname(installation.runtime)],
+    readable,
     files: resolverFile(),
     sockets,
   };
+}
+
+/**
+ * A home in the workspace cannot be given in private. Commands see of its own names what they see of any other home, and its
+ * documents; secrets that are known by name are hidden wherever they lie.
+ */
+function hideInHomes(
+  { env, storage, homeAllow, homeWrites }: SurroundingsDeps,
+  needed: readonly string[],
+): string[] {
+  const root = storage.workspace;
+  return findHomesInside(root, env).flatMap((home) => {
+    const named = namedInHome(home, [...homeAllow, ...homeWrites]);
+    const tools = [...ALLOWED_FOLDERS, ...ALLOWED_FILES].map((path) => join(home, path));
+    const hidden = findHiddenInHome({ home, root, shown: [...tools, ...named, ...needed] });
+    const secrets = findHomeSecrets(home).filter((path) => !named.includes(path));
+    const isNew = (path: string) => !hidden.some((one) => isInside(one, path));
+    return [...hidden, ...secrets.filter((path) => isNew(path) && !needed.includes(path))];
+  });
 }
 
 const KERNEL_FOLDERS = ["/proc", "/sys"];

@@ -455,6 +455,8 @@ export function stageRun({
       fallsBack: () => null,
       confine: () => null,
       limit: () => null,
+      hiddenInHomes: () => [],
+      obeyedInHomes: () => [],
     },
     result: () => result,
     goOn,

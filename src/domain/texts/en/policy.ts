@@ -181,6 +181,8 @@ export const confinementTexts = {
   limited: `${LIMITED} To confine them: picoclaw doctor`,
   limitedPromise: LIMITED,
   /** A command failed and named paths of the home that jobs do not see. */
+  homeLeftOut: (paths: readonly string[]) =>
+    `home: settings and state of your programs were left as they were: ${paths.join(", ")}; worker.home_writes lists what jobs may change`,
   homeHidden: (paths: readonly string[]) =>
     `home: ${paths.join(", ")} ${paths.length === 1 ? "is" : "are"} hidden from jobs; worker.home_allow lists what they may see`,
   /** A program could not reach the network, and this is why. */

@@ -163,6 +163,8 @@ export const confinementTexts: typeof englishConfinementTexts = {
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
   limited: `${LIMITED}隔離するには: picoclaw doctor`,
   limitedPromise: LIMITED,
+  homeLeftOut: (paths) =>
+    `ホーム: プログラムの設定や状態は変更せず、元のまま残しました: ${paths.join("、")}。ジョブに変更を許すには、worker.home_writes に追加してください`,
   homeHidden: (paths) =>
     `ホーム: ${paths.join("、")} はジョブから隠されています。見えるようにするには、worker.home_allow に追加してください`,
   networkLimited: (network) =>
