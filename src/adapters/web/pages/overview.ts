@@ -42,7 +42,7 @@ function systemPage(context: PageContext, view: SystemView): Markup {
 }
 
 function table({ t }: PageContext, lines: readonly ConfigLine[]): Markup {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${t.configTitle}"><table class="plain"><thead><tr><th scope="col">${t.columns.key}</th><th scope="col">${t.columns.value}</th><th scope="col">${t.columns.source}</th></tr></thead><tbody>${lines.map(
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${t.configTitle}"><table class="plain settings"><thead><tr><th scope="col">${t.columns.key}</th><th scope="col">${t.columns.value}</th><th scope="col">${t.columns.source}</th></tr></thead><tbody>${lines.map(
     ({ key, value, source, next }) =>
       html`<tr><td><code>${key}</code></td><td><code>${visible(value)}</code>${next !== undefined && html`<br><span class="note">${t.configNext} <code>${visible(next)}</code></span>`}</td><td class="meta">${source === null ? "" : visible(source)}</td></tr>`,
   )}</tbody></table></div>`;
