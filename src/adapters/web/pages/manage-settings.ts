@@ -109,7 +109,7 @@ function trustSection(context: PageContext, words: ManageMessages, view: Setting
 ${text === null ? html`<p class="note">${words.noFile}</p>` : html`<pre class="code" tabindex="0"><code>${visible(text)}</code></pre>`}
 ${commands.map((one) => html`<details><summary><code>${visible(one.path)}</code></summary><pre class="code" tabindex="0"><code>${visible(one.text)}</code></pre></details>`)}
 ${!trusted && actionButton(context, { action: "/manage/trust", label: words.trust, fields: { seen } })}
-${folders.length > 0 && html`<ul class="rows">${folders.map((one) => html`<li><div class="row managed"><span class="title"><code>${visible(one.workspace)}</code></span><span class="meta">${words.since} ${moment(context, one.at)}</span>${actionButton(context, { action: "/manage/distrust", label: words.distrust, style: "danger", fields: { folder: one.workspace } })}</div></li>`)}</ul>`}</section>`;
+${folders.length > 0 && html`<ul class="rows">${folders.map((one) => html`<li><div class="row managed"><span class="title"><code>${visible(one.workspace)}</code></span><span class="meta">${words.trustedSince} ${moment(context, one.at)}</span>${actionButton(context, { action: "/manage/distrust", label: words.distrust, style: "danger", fields: { folder: one.workspace } })}</div></li>`)}</ul>`}</section>`;
 }
 
 /** Of one field that is kept until the page is drawn. */

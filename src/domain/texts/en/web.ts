@@ -421,6 +421,7 @@ export const manageTexts = {
   notTrustedYet: "not trusted",
   noFile: "It has no picoclaw.yaml.",
   trust: "I have read it: trust this folder",
+  trustedSince: "since",
   distrust: "Revoke trust",
   trustChanged: "Something changed after you read it. Read it again.",
   notTrusted: (folder: string) => `${folder} is not a trusted folder.`,

@@ -288,7 +288,7 @@ export const chatTexts: typeof englishChatTexts = {
   help: [
     ["/code 依頼", "コーダーが書き、すぐに実行します"],
     ["/undo [job]", "最後の変更（またはそのジョブ）を取り消します"],
-    ["/redo [job]", "取り消した変更をもう一度適用します"],
+    ["/redo [job]", "取り消した変更をやり直します"],
     ["/diff [job]", "最後の変更（またはそのジョブ）の差分"],
     ["/jobs", "最近のジョブ"],
     ["/preview 依頼", "変更を先に見せます。/apply で適用、/discard で破棄"],
@@ -409,6 +409,14 @@ const SOURCES = {
   fallback: "フォールバック",
 } as const;
 
+/** Reasons are stored in English; the model's own are in the language of the message. */
+const reasonWords = (reason: string) =>
+  reason
+    .replace(/^shipped rule: /, "付属のルール: ")
+    .replace(/^config rule /, "設定のルール ")
+    .replace(/^learned rule /, "覚えたルール ")
+    .replace(/^forced: /, "固定: ");
+
 const modelFacts: typeof englishMemoryTexts.models.facts = ({ local, context, price, images, effort }) => {
   const cost = price == null ? "料金 –" : `100 万トークンあたり入力 $${price.input}、出力 $${price.output}`;
   return [
@@ -491,7 +499,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   why: ({ route, source, confidence, reason, message, models, corrected }) =>
     [
       `ルート: ${route}（${SOURCES[source]}、確信度 ${confidence.toFixed(2)}）`,
-      `理由: ${reason}`,
+      `理由: ${reasonWords(reason)}`,
       `メッセージ: ${message}`,
       ...(models.length > 0 ? [`モデル: ${models.join(", ")}`] : []),
       ...(corrected === null ? [] : [`訂正: ${corrected}`]),

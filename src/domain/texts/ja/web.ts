@@ -280,6 +280,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
   healthDetails: {
     answers: "正常",
     whole: "正常",
+    console: "コンソール",
     "command_executor.enabled: false": "無効（command_executor.enabled）",
   },
   queue: (waiting, working, unsent) => `待機 ${waiting}、処理中 ${working}、未送信の返信 ${unsent}`,
@@ -396,6 +397,7 @@ export const manageTexts: typeof englishManageTexts = {
   notTrustedYet: "未信頼",
   noFile: "picoclaw.yaml はありません。",
   trust: "読みました。このフォルダを信頼する",
+  trustedSince: "信頼",
   distrust: "信頼を取り消す",
   trustChanged: "読んだ後に内容が変わりました。もう一度読んでください。",
   notTrusted: (folder) => `${folder} は信頼済みのフォルダではありません。`,
