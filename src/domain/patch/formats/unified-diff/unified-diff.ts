@@ -44,7 +44,7 @@ function readGitHeader(diff: DiffText, at: number): HeaderRead {
   const header: GitHeader = { created: false, deleted: false, renamed: false, copied: false, facts: {} };
   let next = diff.after(at);
   const fail = (message: string): HeaderRead => ({ ok: false, at: Math.min(next, text.length - 1), message });
-  for (; next < text.length; next = diff.after(next)) {
+  for (; next < text.length && !isHunkHeader(diff, next); next = diff.after(next)) {
     const taken = takeLine(header, stripCr(diff.line(next)));
     if (taken === "end") break;
     if (taken !== "taken") return fail(`invalid mode: ${taken.mode}`);
@@ -60,7 +60,6 @@ type HeaderLineRead = "taken" | "end" | { readonly mode: string };
 
 /** Takes one line of an extended header. */
 function takeLine(header: GitHeader, line: string): HeaderLineRead {
-  if (line.startsWith("@@")) return "end";
   if (line.startsWith("--- ")) header.oldLine = line.slice(4);
   else if (line.startsWith("+++ ")) header.newLine = line.slice(4);
   else if (line.startsWith("index ")) return takeIndex(header, line.slice(6));
@@ -104,8 +103,23 @@ function takeIndex(header: GitHeader, rest: string): HeaderLineRead {
 
 const NO_NAME = "git diff header lacks filename information";
 
+/** Names that are written as they are, whoever writes them. */
+const PLAIN_NAME = /^(?:[\w.@+-]+\/)*[\w.@+-]+$/;
+
+/** The path of a change as git writes nearly all of them: the same plain name four times, after `a/` and `b/`. */
+function plainPath(header: GitHeader, names: string): string | null {
+  const { oldLine, newLine, created, deleted, renamed, copied } = header;
+  if (created || deleted || renamed || copied || oldLine === undefined || newLine === undefined) return null;
+  if (!oldLine.startsWith("a/") || !newLine.startsWith("b/") || names !== `${oldLine} ${newLine}`)
+    return null;
+  const path = oldLine.slice(2);
+  return newLine.endsWith(path) && newLine.length === oldLine.length && PLAIN_NAME.test(path) ? path : null;
+}
+
 /** The paths a header speaks of, or what is wrong with it. */
 function gitPaths(header: GitHeader, names: string): DiffPaths | string {
+  const plain = plainPath(header, names);
+  if (plain !== null) return { ...header.facts, oldPath: plain, newPath: plain, operation: "modify" };
   const fromTitle = gitHeaderNames(names);
   const oldNull = header.oldLine !== undefined && isDevNull(header.oldLine);
   const newNull = header.newLine !== undefined && isDevNull(header.newLine);
