@@ -2,6 +2,7 @@ import { agentOf } from "../../domain/chat/agents.ts";
 import { HEAD_NAMES, type HeadName } from "../../domain/config/worker-kind-names.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
@@ -115,7 +116,9 @@ export async function answerWithHead(
       shown: createShownFiles(),
     });
     const { attempts, explore, onRed } = parts.settings.coder;
-    const first = () => wordRequest(parts, turn, { text, planOnly, checks, resumes: head.resumes() });
+    const changed = await lastChanges(turn);
+    const first = () =>
+      wordRequest(parts, turn, { text, planOnly, checks, changed, resumes: head.resumes() });
     const end = await coderLoop({
       coder: {
         kind: "head",
@@ -260,17 +263,34 @@ interface WordedRequest {
   readonly text: string;
   readonly planOnly: boolean;
   readonly checks: readonly string[];
+  /** The last message's changes, which a head that goes on with its session may know nothing of. */
+  readonly changed: readonly string[];
   readonly resumes: boolean;
 }
+
+/** Of the last message before this one, and of what another route did for this one. */
+async function lastChanges({ history, jobs, groupId }: ChatTurn): Promise<readonly string[]> {
+  const groups = [...(history.at(-1)?.groupId != null ? [history.at(-1)?.groupId as string] : []), groupId];
+  return (await Promise.all(groups.map((group) => jobs.changes(group)))).flat();
+}
+
+const CHANGED_CHARS = 800;
 
 /** The request, and what a head that begins anew has to know about where it is. */
 function wordRequest(
   { workspace }: ChatDeps,
   { history, older, memory, models }: ChatTurn,
-  { text, planOnly, checks, resumes }: WordedRequest,
+  { text, planOnly, checks, changed, resumes }: WordedRequest,
 ): string {
   const plan = planOnly ? "Plan only: read what you need, change nothing, and answer with the plan." : "";
-  if (resumes) return [plan, text].filter((part) => part !== "").join("\n\n");
+  const before =
+    changed.length === 0
+      ? ""
+      : cutMiddle(
+          ["The last change in this conversation, yours or another's:", ...changed].join("\n"),
+          CHANGED_CHARS,
+        );
+  if (resumes) return [plan, workspace.mask(before), text].filter((part) => part !== "").join("\n\n");
   const earlier = earlierExchangesFor(createHistoryReader({ local: false }, models.models), {
     request: text,
     history,
@@ -288,7 +308,7 @@ function wordRequest(
     "Do not commit or push unless you are asked to. Secrets such as .env and hooks of git cannot be written: they are put back.",
     "End with a few sentences on what you did, in the language of the request.",
   ].join("\n");
-  return [place, workspace.mask(memory), earlier, plan, `# Request\n${text}`]
+  return [place, workspace.mask(memory), earlier, workspace.mask(before), plan, `# Request\n${text}`]
     .filter((part) => part !== "")
     .join("\n\n");
 }

@@ -14,7 +14,7 @@ import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../p
 import { type AgentRequest, askAgent, fitMessage, isMessageCut, SMALL_MESSAGE_CHARS } from "./ask-agent.ts";
 import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
-import { coderMemory, createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
+import { coderMemory, createHistoryReader, earlierExchangesFor, handedOverFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
 
 /** Skills that a coder may ask for by what they say of themselves. */
@@ -194,6 +194,8 @@ const EARLIER_LIMIT = {
 } as const;
 /** Messages whose differences are made ready. */
 const MOST_COMPARED = 3;
+/** Characters about the changes of other routes. */
+const HANDED_CHARS = 800;
 /** Characters of the memory that a coder is told. */
 const MEMORY_CHARS = 6_000;
 
@@ -277,14 +279,23 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
 interface ConversationPast {
   readonly recent: readonly RecentFile[];
   readonly differences: ReadonlyMap<string, string>;
+  /** The changed files of each of the last messages, this one among them. */
+  readonly changes: ReadonlyMap<string, readonly string[]>;
 }
 
-async function readPast({ history, jobs }: ChatTurn): Promise<ConversationPast> {
+async function readPast({ history, jobs, groupId: own }: ChatTurn): Promise<ConversationPast> {
   const groups = history.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])).slice(-MOST_COMPARED);
   const differences = await Promise.all(
     groups.map(async (groupId) => [groupId, await jobs.difference(groupId)] as const),
   );
-  return { recent: await jobs.recentFiles(), differences: new Map(differences) };
+  const changes = await Promise.all(
+    [...groups, own].map(async (groupId) => [groupId, await jobs.changes(groupId)] as const),
+  );
+  return {
+    recent: await jobs.recentFiles(),
+    differences: new Map(differences),
+    changes: new Map(changes),
+  };
 }
 
 /**
@@ -295,7 +306,7 @@ function createFirstMessage(
   parts: ChatDeps,
   turn: ChatTurn,
   { request, skills, shownFiles, seenRules }: CoderQuestion,
-  { recent, differences }: ConversationPast,
+  { recent, differences, changes }: ConversationPast,
 ): (model: Model, size: RequestSize) => string {
   const { project, workspace } = parts;
   const { history, older } = turn;
@@ -316,7 +327,9 @@ function createFirstMessage(
     });
     const asked = fitMessage(request, size);
     if (isMessageCut(request, size)) turn.emit(createNotice(parts, (chat) => chat.messageCut));
-    const earlier = earlierExchangesFor(createHistoryReader(model, turn.models.models), {
+    const reader = createHistoryReader(model, turn.models.models);
+    const handed = handedOverFor(reader, turn, changes, size === "small" ? 300 : HANDED_CHARS);
+    const earlier = earlierExchangesFor(reader, {
       request,
       history,
       older,
@@ -329,7 +342,9 @@ function createFirstMessage(
       memory === ""
         ? ""
         : `# Kept from earlier\n${cutMiddle(memory, size === "full" ? MEMORY_CHARS : 1_000)}`;
-    const before = [kept, earlier, skills.offer(request), context].filter((text) => text !== "").join("\n\n");
+    const before = [kept, earlier, handed, skills.offer(request), context]
+      .filter((text) => text !== "")
+      .join("\n\n");
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);
     return first;

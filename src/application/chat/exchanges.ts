@@ -147,6 +147,34 @@ export function earlierExchangesFor(
   ].join("\n");
 }
 
+/** Messages whose changes are told when their words are not. */
+const MOST_HANDED = 3;
+
+/**
+ * What other routes have just changed, for a coder that is not told what was said there: files and places by job, newest last.
+ * `changes` are the lines of each message's jobs; `groupId` is the message itself, part of which another may have answered.
+ */
+export function handedOverFor(
+  model: HistoryReader,
+  { history, groupId }: { readonly history: readonly Exchange[]; readonly groupId: string },
+  changes: ReadonlyMap<string, readonly string[]>,
+  chars: number,
+): string {
+  const visible = new Set(visibleExchanges(model, history));
+  const hidden = history
+    .filter((exchange) => !visible.has(exchange))
+    .flatMap((exchange) => (exchange.groupId === null ? [] : [exchange.groupId]));
+  const lines = [...hidden, groupId].slice(-MOST_HANDED - 1).flatMap((group) => changes.get(group) ?? []);
+  return lines.length === 0
+    ? ""
+    : cutExchange(
+        ["# Just changed in this conversation, by another route", ...lines.map((line) => `- ${line}`)].join(
+          "\n",
+        ),
+        chars,
+      );
+}
+
 /** Of one exchange that is about the request, and of any other. */
 const FOLDED = { about: 900, other: 260 };
 const SHORT_USER = 160;

@@ -12,6 +12,8 @@ export interface JobHistory {
    * The changes of a message's jobs, as unified diffs; empty for undone changes and for files that they made.
    */
   difference(groupId: string): Promise<string>;
+  /** The files that a message's jobs changed, a line a job with its id and the places; nothing of their contents. */
+  changes(groupId: string): Promise<readonly string[]>;
   /**
    * Files of the conversation's jobs, the last message's first: those they changed, with the lines that they changed,
    * and those that a failed edit was meant for.
@@ -76,6 +78,17 @@ export function createJobHistory(
       );
       return told.length === 0 ? "" : diffText(told);
     },
+    async changes(groupId) {
+      const jobs = (known().get(groupId) ?? []).filter(
+        ({ changes, state }) => changes.length > 0 && state !== "discarded",
+      );
+      return Promise.all(
+        jobs.map(async (job) => {
+          const lines = changedLines(await diffText(compared(job)));
+          return `${job.jobId}: ${jobStateText(job)} ${changesOf(job.changes, lines)}`;
+        }),
+      );
+    },
     async recentFiles() {
       const [last = [], ...before] = [...known().values()].reverse().slice(0, MOST_GROUPS);
       const jobs = [...last, ...before.flat().filter(({ createdAt }) => since !== "" && createdAt >= since)];
@@ -113,7 +126,8 @@ function changedLines(diff: string): Map<string, number[]> {
     }
     if (/^[ +]/.test(text)) line++;
     if (isFirst && /^[-+]/.test(text) && named === undefined && line > 0) {
-      lines.set(path, [...(lines.get(path) ?? []), line]);
+      // A removed line stood where the next one stands now.
+      lines.set(path, [...(lines.get(path) ?? []), text.startsWith("-") ? line + 1 : line]);
       isFirst = false;
     }
   }
@@ -148,9 +162,17 @@ function jobStateText({ state, outcome }: StoredJob): string {
   }
 }
 
-function changesOf(changes: readonly Change[]): string {
+const MOST_PLACES = 4;
+
+function changesOf(
+  changes: readonly Change[],
+  lines: ReadonlyMap<string, readonly number[]> = new Map(),
+): string {
   if (changes.length === 0) return "changed no file.";
-  const named = changes.slice(0, MOST_FILES).map(({ path, kind }) => `${kind} ${path}`);
+  const named = changes.slice(0, MOST_FILES).map(({ path, kind }) => {
+    const places = kind === "modified" ? (lines.get(path) ?? []).slice(0, MOST_PLACES) : [];
+    return `${kind} ${path}${places.length === 0 ? "" : ` (at line ${places.join(", ")})`}`;
+  });
   const more = changes.length - named.length;
   return `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`;
 }

@@ -5,6 +5,7 @@ import {
   type Exchange,
   earlierExchangesFor,
   foldExchanges,
+  handedOverFor,
   recalledMemory,
 } from "../../../src/application/chat/exchanges.ts";
 
@@ -79,6 +80,41 @@ describe("what a coder is given of the conversation", () => {
     const older = [exchange("my salary", "It is 100.", { agent: "Mio" })];
     const history = [exchange("secret plan", "Private.", { agent: "Shiro" })];
     expect(earlier({ older, history })).toBe("");
+  });
+});
+
+describe("what other routes have just changed", () => {
+  const history = [
+    exchange("secret plan", "Private.", { agent: "Shiro", groupId: "g1" }),
+    exchange("use a map", "Use a Map.", { groupId: "g2" }),
+  ];
+  const changes = new Map([
+    ["g1", ["job_1: Done: modified notes.md (at line 3)."]],
+    ["g2", ["job_2: Done: modified src/a.ts (at line 9)."]],
+    ["g3", ["job_3: Done: created out.txt."]],
+  ]);
+
+  test("a cloud coder is told the files of messages that it may not read, and of this message", () => {
+    const told = handedOverFor(CLOUD, { history, groupId: "g3" }, changes, 800);
+    expect(told).toBe(
+      [
+        "# Just changed in this conversation, by another route",
+        "- job_1: Done: modified notes.md (at line 3).",
+        "- job_3: Done: created out.txt.",
+      ].join("\n"),
+    );
+  });
+
+  test("a local one reads those messages, and what nobody changed is no line", () => {
+    expect(handedOverFor(LOCAL, { history, groupId: "g4" }, changes, 800)).toBe("");
+    expect(handedOverFor(CLOUD, { history: [], groupId: "g4" }, changes, 800)).toBe("");
+  });
+
+  test("it is bounded", () => {
+    const many = new Map([
+      ["g3", Array.from({ length: 200 }, (_, at) => `job_${at}: Done: created f${at}.`)],
+    ]);
+    expect(handedOverFor(CLOUD, { history, groupId: "g3" }, many, 300).length).toBeLessThan(302);
   });
 });
 

@@ -231,3 +231,20 @@ test("once the window was too small, the next calls are small from the start", a
   expect(at.asked).toHaveLength(4);
   expect(at.events.filter(({ type }) => type === "notice")).toHaveLength(1);
 });
+
+test("a coder in the cloud is told which files Shiro has just changed, and nothing of what was said", async () => {
+  const answer: Parameters<typeof openConversation>[0] = (request, turn) => {
+    if (request.tools?.some(({ name }) => name === "write_file"))
+      return turn === 0 ? write("limits.txt", "rate = 5\n") : worked("The private limit is five.");
+    return proposal("Go on.", "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b\n");
+  };
+  at = await openConversation(answer, { local: (role) => role === "chat" || role === "worker" });
+  await at.send("/ops write down the limit that my boss told me");
+  await at.send("/code3 now also write b.txt");
+  const [told = ""] = at.asked.at(-1)?.messages.map(({ text }) => text) ?? [];
+  expect(told).toMatch(
+    /# Just changed in this conversation, by another route\n- job_\w+: Done: added limits\.txt\./,
+  );
+  expect(told).not.toContain("boss");
+  expect(told).not.toContain("private limit");
+});

@@ -217,7 +217,7 @@ test("the difference of a message, with the changed lines of its files; earlier 
   // It is shown as a file already.
   expect(await jobs.difference("cli:default#0b")).toBe("");
   expect(await jobs.recentFiles()).toEqual([
-    { path: "src/a.ts", lines: [29] },
+    { path: "src/a.ts", lines: [30] },
     { path: "new.ts", lines: [1] },
   ]);
 });
@@ -235,4 +235,30 @@ test("what was taken back has no difference", async () => {
 test("the thrown-away draft of a sub-agent is no job of the message", () => {
   const draft = job({ jobId: "job_2", source: "agent:job_1/1", state: "discarded", outcome: "rolled-back" });
   expect(history([job({}), draft]).tell("cli:default#1")).toBe(history([job({})]).tell("cli:default#1"));
+});
+
+test("the changes of a message are its files and places by job, without their contents", async () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const before = bytes("a\nb\nc\nsecret\n");
+  const after = bytes("a\nb\nc\n***\n");
+  const told = history(
+    [
+      job({
+        changes: [
+          { path: "src/a.ts", kind: "modified" },
+          { path: "b.ts", kind: "added" },
+        ],
+      }),
+      job({ jobId: "job_2", state: "undone" }),
+      job({ jobId: "job_3", changes: [] }),
+      job({ jobId: "job_4", groupId: "cli:default#2" }),
+    ],
+    {},
+    { job_1: [{ path: "src/a.ts", kind: "modified", before, after } as FileDifference] },
+  );
+  expect(await told.changes("cli:default#1")).toEqual([
+    "job_1: Done: modified src/a.ts (at line 4), added b.ts.",
+    "job_2: Done, then TAKEN BACK by the user; the files are as before. It had modified src/a.ts.",
+  ]);
+  expect(await told.changes("cli:default#9")).toEqual([]);
 });
