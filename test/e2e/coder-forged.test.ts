@@ -15,12 +15,15 @@ import { add } from "../src/add.mjs";
 test("adds", () => assert.equal(add(1, 2), 3));
 `;
 
-function project(answers: readonly string[], { sign = "+", config = "coder: { attempts: 2 }\n" } = {}) {
+function project(
+  answers: readonly string[],
+  { sign = "+", config = "coder: { attempts: 2 }\n", realNode = false } = {},
+) {
   cli = createNodeProject({
     script: says(...answers),
     config,
     check: "node --test",
-    realNode: true,
+    realNode,
     files: { "src/add.mjs": `export const add = (a, b) => a ${sign} b;\n`, "test/add.test.mjs": ADD_TEST },
   });
 }
@@ -30,7 +33,7 @@ const code = (after: string) => replace("src/add.mjs", "export const add = (a, b
 withChecks("code that speaks of the test run goes back once with its line, and is told if it stays", () => {
   const forged =
     'import assert from "node:assert";\nassert.equal = () => {};\nexport const add = (a, b) => a - b;';
-  project([proposal("Subtract", code(forged)), proposal("It stays", "")]);
+  project([proposal("Subtract", code(forged)), proposal("It stays", "")], { realNode: true });
   const ran = cli.chat("/code3 write add in src/add.mjs anew");
   expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code refers to the test run\n");
   expect(ran.out).toContain("New code that refers to the test run: src/add.mjs: assert.equal = () => {};");

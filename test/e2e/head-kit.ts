@@ -24,6 +24,9 @@ export interface StubTurn {
   readonly asks?: number;
 }
 
+/** A stub is run by the runtime of this checkout: Node takes longer to start than all of its turn. */
+const BY_RUNTIME = `#!/usr/bin/env -S ${process.execPath} --no-env-file --config=/dev/null --no-install`;
+
 /** The stubs' common part: their turns lie beside them, and how many were played is kept in their home. */
 const SHARED = `
 const fs = require("node:fs"), path = require("node:path"), http = require("node:http");
@@ -51,7 +54,7 @@ function ask(base, urlPath, headers, body) {
 }
 `;
 
-const CLAUDE = `#!/usr/bin/env node
+const CLAUDE = `${BY_RUNTIME}
 ${SHARED}
 const argv = process.argv.slice(2);
 const at = (name) => (argv.includes(name) ? argv[argv.indexOf(name) + 1] : "");
@@ -85,7 +88,7 @@ const prompt = fs.readFileSync(0, "utf8");
 })();
 `;
 
-const CODEX = `#!/usr/bin/env node
+const CODEX = `${BY_RUNTIME}
 ${SHARED}
 const argv = process.argv.slice(2);
 const resume = argv.includes("resume") ? argv[argv.indexOf("resume") + 1] : "";
@@ -117,7 +120,7 @@ const settings = argv.filter((_, i) => argv[i - 1] === "-c").join(" ");
 })();
 `;
 
-const GEMINI = `#!/usr/bin/env node
+const GEMINI = `${BY_RUNTIME}
 ${SHARED}
 const argv = process.argv.slice(2);
 const session_id = argv.includes("--resume") ? argv[argv.indexOf("--resume") + 1] : "gemini-stub-" + n;
@@ -142,7 +145,7 @@ const prompt = fs.readFileSync(0, "utf8");
 })();
 `;
 
-const ACP = `#!/usr/bin/env node
+const ACP = `${BY_RUNTIME}
 ${SHARED}
 const lines = require("node:readline").createInterface({ input: process.stdin });
 const send = (message) => out({ jsonrpc: "2.0", ...message });

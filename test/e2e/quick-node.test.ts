@@ -32,5 +32,9 @@ test.if(requirePart("node"))(
     const real = tell(["--test", "--test-reporter=tap"], process.env.PATH ?? "");
     expect(real.told).toEqual(["ok adds", "not ok fails", "not ok waits", "not ok c.test.mjs"]);
     expect(tell(["--test"], QUICK_NODE_PATH)).toEqual(real);
+    const named = ["test/c.test.mjs", "test/b.test.mjs"];
+    const realOfTwo = tell(["--test", "--test-reporter=tap", ...named], process.env.PATH ?? "");
+    expect(realOfTwo.told).toEqual(["not ok fails", "not ok waits", "not ok c.test.mjs"]);
+    expect(tell(["--test", ...named], QUICK_NODE_PATH)).toEqual(realOfTwo);
   },
 );
