@@ -35,14 +35,21 @@ type GitHubApi = ReturnType<typeof createGitHubApi>;
 
 /** The official client, and how GitHub names repositories and items. */
 function createGitHubApi({ token, apiUrl, site, fetch, userAgent }: GitHubDeps) {
-  const octokit = (signal: AbortSignal) =>
-    new Octokit({
+  // To make a client takes longer than to ask with it, and a task asks many times with one signal.
+  const clients = new WeakMap<AbortSignal, Octokit>();
+  const octokit = (signal: AbortSignal) => {
+    const known = clients.get(signal);
+    if (known !== undefined) return known;
+    const made = new Octokit({
       auth: token,
       baseUrl: apiUrl,
       userAgent,
       log: { debug: ignoreLog, info: ignoreLog, warn: ignoreLog, error: ignoreLog },
       request: { fetch: (url: string, init: RequestInit) => fetch(new Request(url, init), signal) },
     });
+    clients.set(signal, made);
+    return made;
+  };
   const client = (signal: AbortSignal) => octokit(signal).rest;
   const at = (item: ItemRef) => ({ ...splitRepository(item.repository), issue_number: item.number });
   const pullAt = (item: ItemRef) => ({ ...splitRepository(item.repository), pull_number: item.number });

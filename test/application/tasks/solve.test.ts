@@ -243,7 +243,7 @@ describe("solving an issue", () => {
         await Bun.sleep(60);
         return shell("true");
       },
-      { newsEveryMs: 1e9 },
+      { newsEveryMs: 1e9, ordersEveryMs: 20 },
       task,
     );
     expect(ended.state).toBe("stopped");
