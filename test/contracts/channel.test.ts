@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messagingApi } from "@line/bot-sdk";
 import { createLineChannel, createLineWebhook } from "../../src/adapters/channels/line-channel.ts";
-import { createSlackApp, createSlackChannel } from "../../src/adapters/channels/slack-channel.ts";
+import { createSlackChannel } from "../../src/adapters/channels/slack-channel.ts";
+import { createSlackApp } from "../../src/adapters/channels/slack-events.ts";
 import {
   createTelegramChannel,
   createTelegramClient,

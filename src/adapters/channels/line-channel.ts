@@ -11,7 +11,7 @@ import type {
   PushCounter,
   Receive,
 } from "../../application/ports/serve.ts";
-import { parseEvent } from "../../domain/platform/json-members.ts";
+import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import type { LineMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import { downloadFile, type FileAddress } from "./download-file.ts";
@@ -501,7 +501,7 @@ function readContent(
   if (message.type === "text") {
     const { text, mention } = message as webhook.TextMessageContent;
     const own = mention?.mentionees?.find(
-      (each) => each.type === "user" && "isSelf" in each && each.isSelf === true,
+      (each) => readObject(each).type === "user" && "isSelf" in each && each.isSelf === true,
     );
     if (own !== undefined)
       return { text: `${text.slice(0, own.index)}${text.slice(own.index + own.length)}`.trim() };
@@ -529,14 +529,35 @@ function eventsIn(bytes: Buffer): readonly webhook.Event[] | null {
 
 /** One event of another shape than LINE describes must not keep the others of its request from being taken. */
 function isEvent(event: unknown): event is webhook.Event {
-  const text = (from: unknown, ...path: string[]) =>
-    typeof path.reduce((at, key) => (at as Record<string, unknown> | null | undefined)?.[key], from) ===
-    "string";
-  if (!text(event, "type") || !text(event, "webhookEventId")) return false;
-  const { type, message } = event as { type: string; message?: { type?: unknown } | null };
-  if (type === "postback") return text(event, "postback", "data") && text(event, "source", "userId");
-  if (type !== "message") return true;
-  if (!text(event, "source", "userId") || !text(message, "type")) return false;
-  if (message?.type === "image") return text(message, "id");
-  return message?.type !== "text" || text(message, "text");
+  const { type, webhookEventId, replyToken, timestamp, source, message, postback } = readObject(event);
+  if (typeof type !== "string" || !isServiceId(webhookEventId)) return false;
+  if (type !== "message" && type !== "postback") return true;
+  if (typeof timestamp !== "number" || !isSource(readObject(source))) return false;
+  if (replyToken !== undefined && !isServiceId(replyToken)) return false;
+  return type === "postback"
+    ? typeof readObject(postback).data === "string"
+    : isMessageContent(readObject(message));
+}
+
+function isSource({ type, userId, groupId, roomId }: JsonObject): boolean {
+  if (!isServiceId(userId)) return false;
+  return (type !== "group" || isServiceId(groupId)) && (type !== "room" || isServiceId(roomId));
+}
+
+function isMessageContent({ type, id, text, mention, fileName, fileSize }: JsonObject): boolean {
+  const mentionees = readObject(mention).mentionees ?? [];
+  const isMention = (each: unknown) => {
+    const { isSelf, index, length } = readObject(each);
+    return isSelf !== true || (typeof index === "number" && typeof length === "number");
+  };
+  switch (type) {
+    case "text":
+      return typeof text === "string" && Array.isArray(mentionees) && mentionees.every(isMention);
+    case "image":
+      return isServiceId(id);
+    case "file":
+      return typeof fileName === "string" && typeof fileSize === "number";
+    default:
+      return typeof type === "string";
+  }
 }

@@ -12,7 +12,7 @@ export const slack: ChannelEntry = {
     const appToken = secrets.resolve(settings.app_token) ?? null;
     const signingSecret = secrets.resolve(settings.signing_secret) ?? null;
     if (botToken === undefined || (appToken === null && signingSecret === null)) return null;
-    const { createSlackApp, LIMIT_BYTES } = await import("./slack-channel.ts");
+    const { createSlackApp, LIMIT_BYTES } = await import("./slack-events.ts");
     const { createSlackChannel } = await import("./slack-channel.ts");
     const { slackMessagesFor } = await import("../../domain/texts/channels.ts");
     const { chatMessagesFor } = await import("../../domain/texts/chat.ts");

@@ -15,7 +15,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import { MOST_IMAGE_BYTES } from "../../domain/models/image.ts";
-import { parseEvent } from "../../domain/platform/json-members.ts";
+import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import type { TelegramMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import {
@@ -445,7 +445,10 @@ export function createTelegramUpdates(parts: {
     );
   }
 
-  return async ({ update_id: id, message, callback_query: pressed }) => {
+  return async (update) => {
+    const { update_id: id, message, callback_query: pressed } = update;
+    // Sent again, it would have the same shape, and Telegram sends nothing else before it is taken.
+    if (!isUpdateInShape(update)) return;
     const eventId = `update:${id}`;
     if (pressed?.data !== undefined && pressed.message !== undefined) {
       const { chat, message_id: at } = pressed.message;
@@ -477,6 +480,43 @@ export function createTelegramUpdates(parts: {
       ...(attachments.length > 0 && { attachments }),
     });
   };
+}
+
+/** Whether the members that are read here are as Telegram describes them. */
+function isUpdateInShape({ message, callback_query: pressed }: Update): boolean {
+  if (pressed !== undefined) {
+    const { id, from, data, message: under } = readObject(pressed);
+    const isUnder = under === undefined || isPlace(readObject(under));
+    return isServiceId(id) && hasId(from) && isAbsentOr("string", data) && isUnder;
+  }
+  if (message === undefined) return true;
+  const { from, text, caption, document, photo = [], ...place } = readObject(message);
+  if (!isPlace(place) || (from !== undefined && !hasId(from))) return false;
+  if (!isAbsentOr("string", text) || !isAbsentOr("string", caption)) return false;
+  return (document === undefined || isFile(document)) && Array.isArray(photo) && photo.every(isFile);
+}
+
+function isAbsentOr(type: "string" | "number", value: unknown): boolean {
+  return value === undefined || typeof value === type;
+}
+
+function isFile(file: unknown): boolean {
+  if (typeof file !== "object" || file === null) return false;
+  const { file_id: id, file_size: size, file_name: name, mime_type: type } = readObject(file);
+  return isAbsentOr("number", size) && [id, name, type].every((text) => isAbsentOr("string", text));
+}
+
+function isPlace({
+  chat,
+  message_id: id,
+  is_topic_message: topic,
+  message_thread_id: thread,
+}: JsonObject): boolean {
+  return hasId(chat) && typeof id === "number" && (topic !== true || typeof thread === "number");
+}
+
+function hasId(value: unknown): boolean {
+  return Number.isSafeInteger(readObject(value).id);
 }
 
 /** The text addressed to the bot, without its name; null when it was addressed to others. */

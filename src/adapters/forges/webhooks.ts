@@ -3,6 +3,7 @@ import type { Webhook } from "../../application/ports/platform.ts";
 import type { Config, Secrets } from "../../config/config.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
 import { forgeSite } from "../../domain/forges/forge-items.ts";
+import { isServiceId } from "../../domain/platform/json-members.ts";
 
 /** An item and a comment of GitLab are a million characters each at most, those of GitHub far less. */
 const LIMIT_BYTES = 4 * 1024 ** 2;
@@ -35,13 +36,25 @@ export function createWebhooks(
       body === undefined ? null : read({ headers: request.headers, bytes, body, site: settings.site });
     if (events === null) return webhookReply(400, "not a delivery of this forge");
     const done: string[] = [];
-    for (const event of events) {
+    for (const event of events.filter(isInShape)) {
       const taken = await parts.intake(event);
       if (taken.did === "failed") return webhookReply(503, "try again later");
       done.push(taken.did);
     }
     return Response.json({ did: done }, { status: done.includes("kept") ? 202 : 200 });
   };
+}
+
+/**
+ * Whether what was read is of the port's types. A signed delivery of another shape than its forge describes is
+ * acknowledged and left alone: delivered again, it would be the same.
+ */
+function isInShape({ item, event }: IntakeEvent): boolean {
+  const { actor, assignee = "", label = "", text = "", at = "", pullAuthor = "" } = event;
+  if (!Number.isSafeInteger(item.number) || !isServiceId(item.repository) || !isServiceId(actor))
+    return false;
+  const isAuthor = typeof pullAuthor === "string" || typeof pullAuthor === "number";
+  return isAuthor && [assignee, label, text, at].every((each: unknown) => typeof each === "string");
 }
 
 /** The same for one forge, as the web server takes it in. */

@@ -54,3 +54,17 @@ export function parseEventForm(text: string): URLSearchParams | null {
   }
   return new URLSearchParams(text);
 }
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The value itself where it is an object, else one without members: its members may be asked for, whatever came. */
+export function readObject(value: unknown): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+const MOST_OF_AN_ID = 255;
+
+/** Whether a value can name something of a service: a person, a chat, an event. */
+export function isServiceId(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MOST_OF_AN_ID;
+}

@@ -24,22 +24,22 @@ interface GitHubPayloadItem {
   readonly updated_at?: string;
 }
 
-const ITEM_ACTIONS = {
-  opened: "opened",
-  assigned: "assigned",
-  unassigned: "unassigned",
-  labeled: "labeled",
-  unlabeled: "unlabeled",
-  closed: "closed",
-} as const;
+type ActionKinds = ReadonlyMap<unknown, ForgeEvent["kind"]>;
 
-const GITHUB_ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
-  issues: ITEM_ACTIONS,
-  pull_request: ITEM_ACTIONS,
-  issue_comment: { created: "commented" },
-  pull_request_review_comment: { created: "reviewed" },
-  pull_request_review: { submitted: "reviewed" },
-};
+const ITEM_ACTIONS: ActionKinds = new Map(
+  (["opened", "assigned", "unassigned", "labeled", "unlabeled", "closed"] as const).map((kind) => [
+    kind,
+    kind,
+  ]),
+);
+
+const GITHUB_ACTIONS: ReadonlyMap<string, ActionKinds> = new Map<string, ActionKinds>([
+  ["issues", ITEM_ACTIONS],
+  ["pull_request", ITEM_ACTIONS],
+  ["issue_comment", new Map([["created", "commented"]])],
+  ["pull_request_review_comment", new Map([["created", "reviewed"]])],
+  ["pull_request_review", new Map([["submitted", "reviewed"]])],
+]);
 
 /** A delivery of GitHub in the forges' common shape; null when it is about something else. */
 function readGitHubEvent(
@@ -48,7 +48,7 @@ function readGitHubEvent(
   { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
 ): IntakeEvent | null {
   const payload = (body ?? {}) as GitHubPayload;
-  const kind = GITHUB_ACTIONS[name]?.[payload.action ?? ""];
+  const kind = GITHUB_ACTIONS.get(name)?.get(payload.action);
   const item = payload.pull_request ?? payload.issue;
   const repository = payload.repository?.full_name;
   const actor = payload.sender?.login;
@@ -84,7 +84,9 @@ function readGitHubEvent(
 /** Null where polling finds no such thing: the delivery is named by what it says. */
 function githubDeliveryId(name: string, { action, comment }: GitHubPayload, ref: ItemRef): string | null {
   if (action === "opened") return openedDeliveryId(ref);
-  return name === "issue_comment" && comment?.id !== undefined ? commentDeliveryId(ref, comment.id) : null;
+  return name === "issue_comment" && typeof comment?.id === "number"
+    ? commentDeliveryId(ref, comment.id)
+    : null;
 }
 
 const githubDeliveries: DeliveryFormat = {

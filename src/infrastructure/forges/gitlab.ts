@@ -1,7 +1,7 @@
 import type { DeliveryFormat, IntakeEvent } from "../../application/ports/forges.ts";
 import { commentDeliveryId, type ItemRef, openedDeliveryId } from "../../domain/forges/forge-items.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import { parseEvent } from "../../domain/platform/json-members.ts";
+import { parseEvent, readObject } from "../../domain/platform/json-members.ts";
 import { deliveryDigest, type ForgeEntry, isSameSecret } from "./forge-entry.ts";
 
 interface GitLabPayload {
@@ -83,7 +83,7 @@ function gitlabItemOf(
     case "merge_request":
       return at("pull", object?.iid, object?.author_id);
     case "note":
-      return pull === undefined ? at("issue", issue?.iid) : at("pull", pull.iid, pull.author_id);
+      return pull?.iid === undefined ? at("issue", issue?.iid) : at("pull", pull.iid, pull.author_id);
     default:
       return null;
   }
@@ -96,7 +96,7 @@ function gitlabDeliveryId(
   { kind }: Omit<ForgeEvent, "actor">,
 ): string | null {
   if (kind === "opened") return openedDeliveryId(item);
-  return kind === "commented" && object?.id !== undefined ? commentDeliveryId(item, object.id) : null;
+  return kind === "commented" && typeof object?.id === "number" ? commentDeliveryId(item, object.id) : null;
 }
 
 function readGitLabHappenings(payload: GitLabPayload): Omit<ForgeEvent, "actor">[] {
@@ -137,9 +137,12 @@ function isEdited({
 function compareLists<T>(
   change: GitLabChange<T> | undefined,
   given: readonly T[] | undefined,
-  name: (each: T) => string | undefined,
+  name: (each: Partial<T>) => unknown,
 ): { readonly added: readonly string[]; readonly removed: readonly string[] } {
-  const names = (list: readonly T[] | undefined) => new Set((list ?? []).flatMap((each) => name(each) ?? []));
+  const names = (list: readonly T[] | undefined) => {
+    const all = (Array.isArray(list) ? list : []).map((each) => name(readObject(each) as Partial<T>));
+    return new Set(all.filter((each) => typeof each === "string"));
+  };
   const before = names(change?.previous);
   const after = new Set([...names(change?.current), ...names(given)]);
   return {

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import {
-  createSlackApp,
   createSlackChannel,
   fromSlackText,
-  type SlackApp,
   toMrkdwn,
 } from "../../../../src/adapters/channels/slack-channel.ts";
+import { createSlackApp, type SlackApp } from "../../../../src/adapters/channels/slack-events.ts";
 import type { Reply } from "../../../../src/application/ports/chat.ts";
 import type { Timers } from "../../../../src/application/ports/platform.ts";
 import type {
@@ -189,6 +188,46 @@ describe("Slack", () => {
     const response = await post(JSON.stringify({ type: "url_verification", challenge: "abc" }));
     expect(await response.json()).toEqual({ challenge: "abc" });
     expect((await post("{")).status).toBe(400);
+  });
+
+  test("events, buttons and commands of another team that has the app are not its own people's", async () => {
+    const form = "application/x-www-form-urlencoded";
+    const command = { command: "/picoclaw", text: "/code3 x", channel_id: "C1", user_id: "Ualice" };
+    const asked = (team: string) => new URLSearchParams({ ...command, trigger_id: team, team_id: team });
+    const button = { type: "button", action_id: "picoclaw:0", value: "/undo", action_ts: "9.9" };
+    const pressed = (team: string) => {
+      const place = { user: { id: "Ualice" }, channel: { id: "C1" } };
+      const payload = { type: "block_actions", team: { id: team }, ...place, actions: [button] };
+      return new URLSearchParams({ payload: JSON.stringify(payload) });
+    };
+    const sendAll = async (team: string) => [
+      (await post(JSON.stringify({ ...event({}, team), team_id: team }))).status,
+      (await post(asked(team).toString(), { type: form })).status,
+      (await post(pressed(team).toString(), { type: form })).status,
+    ];
+    expect(await sendAll("T666")).toEqual([200, 200, 200]);
+    expect(received).toEqual([]);
+    expect(await sendAll("T1")).toEqual([200, 200, 200]);
+    expect(received.map(({ text }) => text)).toEqual(["fix it", "/code3 x", "/undo"]);
+  });
+
+  test("in a channel that teams share, the installation that may see an event decides", async () => {
+    const shared = (id: string, seen: string) => ({
+      ...event({}, id),
+      team_id: "T666",
+      authorizations: [{ team_id: seen, enterprise_id: null, user_id: "UBOT", is_bot: true }],
+    });
+    await post(JSON.stringify(shared("Ev1", "T666")));
+    await post(JSON.stringify(shared("Ev2", "T1")));
+    expect(received.map(({ eventId }) => eventId)).toEqual(["Ev2"]);
+  });
+
+  test("while Slack does not say which team the token is for, an event is not acknowledged", async () => {
+    slack.faults.push({ method: "auth.test", answer: () => new Response("", { status: 503 }) });
+    expect((await post(JSON.stringify(event({})))).status).toBe(500);
+    expect((await post(JSON.stringify(event({})))).status).toBe(200);
+    expect(received.length).toBe(1);
+    expect(slack.calls).toEqual(["auth.test", "auth.test"]);
   });
 
   test("a direct message is a chat of its own; what bots and edits say is passed over", async () => {
