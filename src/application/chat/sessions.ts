@@ -1,10 +1,5 @@
-import {
-  changedMemory,
-  chatKeyOf,
-  type DayClock,
-  estimateTokens,
-  sessionIdOf,
-} from "../../domain/chat/session.ts";
+import { changedMemory, chatKeyOf, type DayClock, sessionIdOf } from "../../domain/chat/session.ts";
+import { estimateTokens } from "../../domain/models/model-facts.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { JobHistory } from "../coder/job-history.ts";
 import type {

@@ -1,4 +1,5 @@
-import { cutToTokens, estimateTokens } from "../../domain/chat/session.ts";
+import { cutToTokens } from "../../domain/chat/session.ts";
+import { estimateTokens } from "../../domain/models/model-facts.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { complete, completionFailure } from "../models/complete.ts";
 import type { Turn } from "../ports/chat.ts";

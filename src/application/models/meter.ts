@@ -1,4 +1,4 @@
-import type { TaskUsage } from "../../domain/models/model-facts.ts";
+import { estimateTokens, type TaskUsage } from "../../domain/models/model-facts.ts";
 import type {
   Model,
   ModelChoiceOfRole,
@@ -193,14 +193,15 @@ export interface MeterDeps {
   readonly onCall?: ((call: ModelCall) => void) | undefined;
 }
 
-/** From which share of the budget on a reply warns. */
 const LOOK_MS = 2_000;
+/** From which share of the budget on a reply warns. */
 const WARN_AT = 0.8;
 
 export function createMeter(parts: MeterDeps): Meter {
+  const day = openDay();
   return {
     async open(context, chosen = {}) {
-      const account = openAccount(parts, context);
+      const account = openAccount(parts, context, day);
       await Promise.all([account.look(), parts.models.look?.(AbortSignal.timeout(LOOK_MS))]);
       const standIns = new Map<string, StandIn>();
       const meter = (sums: UsageSums | null): MeteredModels => {
@@ -240,6 +241,63 @@ export function createMeter(parts: MeterDeps): Meter {
   };
 }
 
+/** The day's budget as all messages of this process see it. */
+interface BudgetDay {
+  /** What is known to be spent since then: by this process, or by all, as the store last said. */
+  spentSince(start: Date, storedUsd: number): number;
+  add(start: Date, costUsd: number): void;
+  /** The expected cost of requests that have begun and not ended. */
+  underWayUsd(): number;
+  /** A request begins; the answer ends it, once. */
+  begin(expectedUsd: number): () => void;
+  /** Resolves when a request has ended; at once when none is under way. */
+  nextEnd(signal: AbortSignal): Promise<void>;
+}
+
+function openDay(): BudgetDay {
+  let start = 0;
+  let knownUsd = 0;
+  const underWay = new Set<{ readonly usd: number }>();
+  const waiting = new Set<() => void>();
+  const turnTo = (day: Date) => {
+    if (day.getTime() === start) return;
+    start = day.getTime();
+    knownUsd = 0;
+  };
+  return {
+    spentSince(day, storedUsd) {
+      turnTo(day);
+      knownUsd = Math.max(knownUsd, storedUsd);
+      return knownUsd;
+    },
+    add(day, costUsd) {
+      turnTo(day);
+      knownUsd += costUsd;
+    },
+    underWayUsd: () => [...underWay].reduce((sum, { usd }) => sum + usd, 0),
+    begin(usd) {
+      const request = { usd };
+      underWay.add(request);
+      return () => {
+        if (!underWay.delete(request)) return;
+        for (const wake of waiting) wake();
+      };
+    },
+    nextEnd(signal) {
+      if (underWay.size === 0 || signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const wake = () => {
+          waiting.delete(wake);
+          signal.removeEventListener("abort", wake);
+          resolve();
+        };
+        waiting.add(wake);
+        signal.addEventListener("abort", wake);
+      });
+    },
+  };
+}
+
 type UsageSums = { -readonly [Name in keyof UsedByMessage]: UsedByMessage[Name] };
 
 function createUsageSums(): UsageSums {
@@ -270,6 +328,11 @@ function addUsage(
 interface Account extends Pick<MeteredModels, "notices" | "used"> {
   /** Reads anew what the day has cost. */
   look(): Promise<void>;
+  /**
+   * Waits while the requests under way may spend the rest of the day's budget, so that many at once spend no more than
+   * one after the other. The answer ends this request, once; null where the budget is spent.
+   */
+  admit(model: Model, request: ModelRequest): Promise<(() => void) | null>;
   isOver(): boolean;
   /** The local model in a cloud coder's place; the refusal if there is none. */
   instead(): Model | ModelFailure;
@@ -285,7 +348,7 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
 }
 
-function openAccount(parts: MeterDeps, context: MeterContext): Account {
+function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): Account {
   const { models, usage, budget, now } = parts;
   const { daily } = budget;
   const sums = createUsageSums();
@@ -299,8 +362,24 @@ function openAccount(parts: MeterDeps, context: MeterContext): Account {
     async look() {
       if (daily === null) return;
       // Without knowing what was spent, the day's last known sum holds.
-      const spent = await usage.spent(parts.startOfDay(now())).catch(() => undefined);
-      if (spent !== undefined) spentUsd = Math.max(spent, sums.costUsd);
+      const start = parts.startOfDay(now());
+      const stored = await usage.spent(start).catch(() => undefined);
+      if (stored !== undefined) spentUsd = day.spentSince(start, stored);
+    },
+    async admit(model, request) {
+      const expected = {
+        inputTokens: requestTokens(request),
+        outputTokens: EXPECTED_TOKENS,
+        cachedTokens: 0,
+      };
+      for (;;) {
+        await account.look();
+        if (account.isOver()) return null;
+        const underWayUsd = day.underWayUsd();
+        const isFree = daily === null || underWayUsd === 0 || spentUsd + underWayUsd < daily;
+        if (isFree || request.signal.aborted) return day.begin(parts.costOf(model, expected) ?? 0);
+        await day.nextEnd(request.signal);
+      }
     },
     isOver: () => daily !== null && spentUsd >= daily,
     instead() {
@@ -357,6 +436,7 @@ function openAccount(parts: MeterDeps, context: MeterContext): Account {
       const { costUsd } = entry;
       addUsage(sums, entry, costUsd);
       spentUsd += costUsd ?? 0;
+      day.add(parts.startOfDay(now()), costUsd ?? 0);
       if (daily !== null && costUsd !== null && costUsd > 0 && spentUsd >= daily * WARN_AT)
         note({ kind: "warn", spentUsd, dailyUsd: daily });
       const at = now().toISOString();
@@ -385,37 +465,80 @@ function meterModel(account: Account, role: ModelRole, model: Model, sums: Usage
     check: (signal) => model.check(signal),
     async *generate(request: ModelRequest) {
       let chosen = model;
-      if (!model.local) {
-        await account.look();
-        if (account.isOver()) {
-          const other = account.instead();
-          if (!("generate" in other)) {
-            yield { type: "failed", failure: other };
-            return;
-          }
-          chosen = other;
+      const admitted = model.local ? undefined : await account.admit(model, request);
+      if (admitted === null) {
+        const other = account.instead();
+        if (!("generate" in other)) {
+          yield { type: "failed", failure: other };
+          return;
         }
+        chosen = other;
       }
       const ended = account.call(role, chosen);
-      const result: { usage: ModelUsage | null; failure: string | null } = {
-        usage: null,
-        failure: "aborted",
+      let received = "";
+      const settle = async (reported: ModelUsage | null, failure: string | null) => {
+        const usage = chosen.local ? reported : countUsage(reported, request, received);
+        if (usage !== null) {
+          const cost = await account.record(role, chosen, usage);
+          if (sums !== null) addUsage(sums, usage, cost);
+        }
+        admitted?.();
+        ended(usage, failure);
       };
+      let isSettled = false;
       try {
         for await (const event of chosen.generate(request)) {
-          if (event.type === "failed") result.failure = event.failure.code;
-          if (event.type === "finished") {
-            Object.assign(result, { usage: event.answer.usage, failure: null });
-            const cost = await account.record(role, chosen, event.answer.usage);
-            if (sums !== null) addUsage(sums, event.answer.usage, cost);
+          if (event.type === "text" || event.type === "reasoning") received += event.text;
+          if (event.type === "tool-call") received += JSON.stringify(event.call);
+          if (event.type === "failed" || event.type === "finished") {
+            isSettled = true;
+            if (event.type === "failed") await settle(null, event.failure.code);
+            else {
+              received ||= event.answer.text;
+              await settle(event.answer.usage, null);
+            }
           }
           yield event;
         }
       } finally {
-        ended(result.usage, result.failure);
+        if (!isSettled) await settle(null, "aborted");
       }
     },
   };
+}
+
+/** What an answer is expected to have while nobody knows; most have fewer. */
+const EXPECTED_TOKENS = 4_000;
+/** About as many as a large photograph has with most providers. */
+const IMAGE_TOKENS = 1_500;
+/** Above any window of today's models: no figure, whoever reports it. */
+const MOST_TOKENS = 10_000_000;
+
+/**
+ * The usage of a request to a cloud model, by which it is paid: as the server reported it, and estimated where that said
+ * nothing, or no number that can be. An answer that failed or was stopped on its way is paid for, too; null where nothing
+ * of it came.
+ */
+function countUsage(reported: ModelUsage | null, request: ModelRequest, received: string): ModelUsage | null {
+  if (reported === null && received === "") return null;
+  const count = (tokens: number | undefined, estimated: () => number) =>
+    tokens !== undefined && tokens > 0 && tokens <= MOST_TOKENS ? tokens : estimated();
+  return {
+    inputTokens: count(reported?.inputTokens, () => requestTokens(request)),
+    outputTokens: count(reported?.outputTokens, () => estimateTokens(received)),
+    cachedTokens: reported?.cachedTokens ?? 0,
+  };
+}
+
+function requestTokens({ system = "", messages, tools = [] }: ModelRequest): number {
+  let tokens = estimateTokens(system);
+  for (const message of messages) {
+    tokens += estimateTokens(message.text);
+    if (message.role === "assistant" && message.toolCalls !== undefined)
+      tokens += estimateTokens(JSON.stringify(message.toolCalls));
+    if (message.role === "user") tokens += (message.images?.length ?? 0) * IMAGE_TOKENS;
+  }
+  return tokens + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 }
 
 /** The model that answers in a cloud coder's place: Shiro's, else Mio's. */

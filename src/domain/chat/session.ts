@@ -1,3 +1,5 @@
+import { estimateTokens } from "../models/model-facts.ts";
+
 /** `<channel>:<chatId>`: a channel's name has no colon, so two chats never share a key. */
 export function chatKeyOf(channel: string, chatId: string): string {
   return `${channel}:${chatId}`;
@@ -93,13 +95,6 @@ export function formatDayIn(timeZone: string, at: Date): string {
 export function dayFormatter(timeZone: string): (iso: string) => string {
   const days = new Intl.DateTimeFormat("sv", { timeZone });
   return (iso) => days.format(Date.parse(iso) || 0);
-}
-
-/** About how many tokens a text is: four Latin characters each, one for each character of Japanese. */
-export function estimateTokens(text: string): number {
-  let wide = 0;
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x2e7f) wide += 1;
-  return wide + Math.ceil((text.length - wide) / 4);
 }
 
 /** The longest beginning of a text that stays within so many tokens, never half a character. */

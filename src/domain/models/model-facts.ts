@@ -87,3 +87,10 @@ export function addUsage(a: TaskUsage, b: TaskUsage): TaskUsage {
     costUsd: a.costUsd + b.costUsd,
   };
 }
+
+/** About how many tokens a text is: four Latin characters each, one for each character of Japanese. */
+export function estimateTokens(text: string): number {
+  let wide = 0;
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x2e7f) wide += 1;
+  return wide + Math.ceil((text.length - wide) / 4);
+}

@@ -29,7 +29,7 @@ import {
   readPullWish,
   readSentenceCommand,
 } from "../../../src/domain/chat/sentence-commands.ts";
-import { cutToTokens, estimateTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
+import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
 import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
 import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
 import { isAboutDeciding } from "../../../src/domain/checks/deciding-files.ts";
@@ -38,6 +38,7 @@ import { looksLikePatch } from "../../../src/domain/coder/proposal.ts";
 import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
 import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
 import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
+import { estimateTokens } from "../../../src/domain/models/model-facts.ts";
 import { compareLines, toHunks } from "../../../src/domain/patch/compare-lines.ts";
 import { hasMoreMembers } from "../../../src/domain/platform/json-members.ts";
 import { maskSecrets } from "../../../src/domain/policy/mask.ts";

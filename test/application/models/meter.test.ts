@@ -4,6 +4,7 @@ import type {
   Model,
   ModelEvent,
   Models,
+  ModelUsage,
   UsageEntry,
   UsageStore,
 } from "../../../src/application/ports/models.ts";
@@ -248,4 +249,102 @@ describe("the meter", () => {
     expect(textOf(await ask(models))).toBe("over-budget");
     expect(lines.map(({ event }) => event)).toEqual(["usage.store_failed", "usage.store_failed"]);
   });
+});
+
+/** A cloud model at ten dollars per million tokens, whose server reports this usage. */
+function reporting(usage: Partial<ModelUsage>, hold?: Promise<void>) {
+  const asked = { now: 0, most: 0, all: 0 };
+  const model: Model = {
+    ...(cloud.models.forRole("coder3") as Model),
+    async *generate() {
+      asked.all++;
+      asked.most = Math.max(asked.most, ++asked.now);
+      yield { type: "text", text: "x".repeat(4_000) };
+      await hold;
+      asked.now--;
+      const answer = { text: "x".repeat(4_000), toolCalls: [], finish: "stop" as const };
+      yield {
+        type: "finished",
+        answer: { ...answer, usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, ...usage } },
+      };
+    },
+  };
+  const usage_ = ledger();
+  const meter = createMeter({
+    models: { forRole: (role) => (role.startsWith("coder") ? model : local.models.forRole(role)) },
+    usage: usage_,
+    costOf: ({ local: free }, { inputTokens, outputTokens }) =>
+      free ? 0 : ((inputTokens + outputTokens) * 10) / 1e6,
+    budget: { daily: 0.01, on_exceed: "refuse" },
+    now: () => new Date("2026-03-01T12:00:00.000Z"),
+    log: listeningLogger().log,
+    startOfDay: () => new Date("2026-03-01T00:00:00.000Z"),
+  });
+  return { meter, asked, entries: usage_.entries };
+}
+
+const question = { messages: [{ role: "user" as const, text: "a".repeat(400) }], signal };
+
+async function askOften(models: Models, times: number): Promise<string[]> {
+  const ends: string[] = [];
+  for (let i = 0; i < times; i++) {
+    const model = models.forRole("coder3") as Model;
+    if (!("generate" in model)) ends.push((model as { code: string }).code);
+    else
+      for await (const event of model.generate(question))
+        if (event.type !== "text") ends.push(textOf(event).slice(0, 1) === "x" ? "answer" : textOf(event));
+  }
+  return ends;
+}
+
+describe("a budget over a server whose figures are no figures", () => {
+  for (const [name, usage] of [
+    ["nothing", {}],
+    ["only what was sent", { inputTokens: 100 }],
+    ["more than any model can take", { inputTokens: 1e300, outputTokens: 1e300 }],
+  ] as const)
+    test(`${name}: the answer counts by its length`, async () => {
+      const { meter, entries } = reporting(usage);
+      const { models } = await meter.open(context);
+      // 1,100 tokens are 0.011 dollars.
+      expect(await askOften(models, 3)).toEqual(["answer", "over-budget", "over-budget"]);
+      expect(entries).toMatchObject([{ inputTokens: 100, outputTokens: 1_000 }]);
+    });
+
+  test("an answer that was stopped on its way is paid for", async () => {
+    const { meter, entries } = reporting({});
+    const { models } = await meter.open(context);
+    for await (const _ of (models.forRole("coder3") as Model).generate(question)) break;
+    expect(entries).toMatchObject([{ inputTokens: 100, outputTokens: 1_000 }]);
+    expect(await askOften(models, 1)).toEqual(["over-budget"]);
+  });
+});
+
+test("many messages at once spend no more of the day's budget than one after the other", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { meter, asked, entries } = reporting({ inputTokens: 500, outputTokens: 500 }, promise);
+  const answers = Array.from({ length: 20 }, async () => askOften((await meter.open(context)).models, 1));
+  const first = await Promise.race([...answers, Promise.resolve().then(() => "none")]);
+  expect(first).toBe("none");
+  resolve();
+  const ends = (await Promise.all(answers)).flat();
+  expect(ends.filter((end) => end === "answer")).toHaveLength(1);
+  expect(ends.filter((end) => end === "over-budget")).toHaveLength(19);
+  expect({ all: asked.all, most: asked.most, paid: entries.length }).toEqual({ all: 1, most: 1, paid: 1 });
+});
+
+test("who waits for the budget stops waiting when stopped", async () => {
+  const { meter, asked } = reporting({ inputTokens: 500, outputTokens: 500 }, new Promise(() => {}));
+  const { models } = await meter.open(context);
+  const held = (models.forRole("coder3") as Model).generate(question)[Symbol.asyncIterator]();
+  await held.next();
+  const stop = new AbortController();
+  const waits = (models.forRole("coder3") as Model)
+    .generate({ ...question, signal: stop.signal })
+    [Symbol.asyncIterator]()
+    .next();
+  stop.abort();
+  // The model is asked with a signal that has ended, and says `aborted` as any model does.
+  await waits;
+  expect(asked.all).toBe(2);
 });

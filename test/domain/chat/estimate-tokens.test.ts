@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { cutToTokens, estimateTokens } from "../../../src/domain/chat/session.ts";
+import { cutToTokens } from "../../../src/domain/chat/session.ts";
+import { estimateTokens } from "../../../src/domain/models/model-facts.ts";
 
 test("Japanese counts by character, Latin by four", () => {
   expect(estimateTokens("")).toBe(0);

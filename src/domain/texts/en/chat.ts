@@ -273,7 +273,9 @@ export const chatTexts = {
     const facts = `$${spentUsd.toFixed(2)} of $${dailyUsd.toFixed(2)}`;
     switch (kind) {
       case "warn":
-        return `Today's budget is nearly spent (${facts}).`;
+        return spentUsd < dailyUsd
+          ? `Today's budget is nearly spent (${facts}).`
+          : `Today's budget is spent (${facts}).`;
       case "local":
         return `Today's budget is spent; the local model ${model ?? ""} answered (${facts}).`;
       case "unpriced":

@@ -221,7 +221,9 @@ export const chatTexts: typeof englishChatTexts = {
     const facts = `$${spentUsd.toFixed(2)} / $${dailyUsd.toFixed(2)}`;
     switch (kind) {
       case "warn":
-        return `今日の予算の残りがわずかです（${facts}）。`;
+        return spentUsd < dailyUsd
+          ? `今日の予算の残りがわずかです（${facts}）。`
+          : `今日の予算を使い切りました（${facts}）。`;
       case "local":
         return `今日の予算を使い切ったため、ローカルのモデル（${model ?? ""}）が答えました（${facts}）。`;
       case "unpriced":
