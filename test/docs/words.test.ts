@@ -37,18 +37,18 @@ test.each(PAGES.filter((page) => /^docs\/ja\/|\.ja\.md$/.test(page)))(
   },
 );
 
-test("every file that the architecture page names is there", () => {
+const ARCHITECTURE = ["docs/architecture.md", "docs/ja/architecture.md"];
+
+test.each(ARCHITECTURE)("every file that %s names is there", (page) => {
   const sources = [...files("src/**/*"), ...files("scripts/*"), ...files("test/contracts/*")];
-  const named = [...read("docs/architecture.md").matchAll(/`([\w./-]+\.(?:ts|pl|sh))`/g)].map(
-    ([, path]) => path ?? "",
-  );
+  const named = [...read(page).matchAll(/`([\w./-]+\.(?:ts|pl|sh))`/g)].map(([, path]) => path ?? "");
   expect(named.length).toBeGreaterThan(60);
   const missing = named.filter((path) => !sources.some((source) => `/${source}`.endsWith(`/${path}`)));
   expect(missing).toEqual([]);
 });
 
-test("the architecture page lists the columns as the import check orders them", () => {
+test.each(ARCHITECTURE)("%s lists the columns as the import check orders them", (page) => {
   const check = /const COLUMNS = \[([\s\S]*?)\]/.exec(read("scripts/check-imports.ts"))?.[1] ?? "";
   const columns = [...check.matchAll(/"(\w+)"/g)].map(([, name]) => name);
-  expect(read("docs/architecture.md")).toContain(`\n> ${columns.join(" · ")}\n`);
+  expect(read(page)).toContain(`\n> ${columns.join(" · ")}\n`);
 });
