@@ -251,7 +251,7 @@ const changeOperation = (summary: string, more: Json = {}) =>
     responses: {
       "200": ok("Done.", knownSchemaRef("Changed")),
       "404": failed("No such job."),
-      "409": failed("It is in another state, or something stands in the way; nothing was changed."),
+      "409": failed("It is in another state, or files are in conflict; nothing was changed."),
       "503": failed("The machine of the job is away, or has not said how it ended."),
     },
     ...more,
@@ -265,7 +265,7 @@ export function openApi(version: string): Json {
       title: "PicoClaw",
       version,
       description:
-        "Messages, jobs and what they cost. Make a token with `picoclaw serve token create NAME`. Users see what they caused themselves; a job or message of somebody else is unknown to them.",
+        "Messages, jobs and what they cost. Create a token with `picoclaw serve token create NAME`. Users see only what they caused themselves; jobs and messages of others are 404 to them.",
     },
     servers: [{ url: "/api/v1" }],
     paths: {

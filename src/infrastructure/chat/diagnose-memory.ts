@@ -20,11 +20,11 @@ export async function diagnoseMemory(
   const { databaseUrl } = place;
   // Looking makes no file.
   if (databaseUrl === undefined && !existsSync(join(place.home, "picoclaw.db")))
-    return [...checks, { name: "store", ok: true, text: "store: SQLite" }];
+    return [...checks, { name: "store", ok: true, text: words.storeKind("SQLite") }];
   const opened = await openMigratedStore(place, () => new Date(), { migrate: false });
   if (opened.ok) await opened.db.destroy();
   const [text = "", remedy] = opened.ok
-    ? [`store: ${databaseUrl === undefined ? "SQLite" : "Postgres"}`]
+    ? [words.storeKind(databaseUrl === undefined ? "SQLite" : "Postgres")]
     : words.storeUnavailable(opened.trouble).split("\n");
   return [...checks, { name: "store", ok: opened.ok, text, ...(remedy !== undefined && { remedy }) }];
 }

@@ -728,6 +728,8 @@ export const memoryTexts = {
   noUsage: "No model was used today.",
   budgetLine: (spent: number, daily: number) =>
     `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,
+  /** For `doctor`. */
+  storeKind: (kind: "SQLite" | "Postgres") => `Database: ${kind}`,
   /** The store as a whole: `backup`, `restore`, `db copy`, `db forget`. */
   backedUp: (folder: string, rows: number) => `${folder}: ${rows} rows and the configuration`,
   undoNotBackedUp: (folders: readonly string[]) =>

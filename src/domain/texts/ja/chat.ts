@@ -589,6 +589,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   noUsage: "今日はまだモデルを使っていません。",
   budgetLine: (spent, daily) =>
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
+  storeKind: (kind) => `データベース: ${kind}`,
   backedUp: (folder, rows) => `${folder}: ${rows} 行と設定ファイル`,
   undoNotBackedUp: (folders) =>
     `次のフォルダにあるジョブの記録と取り消しデータは含まれません。workspace と一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
