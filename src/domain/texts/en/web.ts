@@ -299,6 +299,7 @@ export const consoleTexts = {
   healthDetails: {
     answers: "OK",
     whole: "intact",
+    console: "console",
     "command_executor.enabled: false": "off (command_executor.enabled)",
   } as Readonly<Record<string, string>>,
   queue: (waiting: number, working: number, unsent: number) =>
