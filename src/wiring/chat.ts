@@ -15,7 +15,7 @@ import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.t
 import type { Models } from "../application/ports/models.ts";
 import { chatSettings } from "../config/settings.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
-import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
+import { formatDayIn } from "../domain/chat/session.ts";
 import { findInCatalogue } from "../domain/models/catalogue.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createImageStore } from "../infrastructure/chat/image-store.ts";
@@ -180,7 +180,7 @@ export async function openChat(
     chat,
     logger: log,
     now,
-    today: () => formatDayIn(resolveTimeZone(config.session.timezone), now()),
+    today: () => formatDayIn(config.session.timezone, now()),
     clock,
     random,
   };

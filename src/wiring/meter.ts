@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { createMeter, type ModelCall } from "../application/models/meter.ts";
 import type { Models } from "../application/ports/models.ts";
-import { createDayClock, type LateZone, resolveTimeZone } from "../domain/chat/session.ts";
+import { createDayClock, type MachineZone } from "../domain/chat/session.ts";
 import { costBy } from "../domain/models/catalogue.ts";
 import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
@@ -47,7 +47,6 @@ export function openMeter(services: Services, options: MeterOptions) {
   return { meter, usage, clock, catalogue, workspace };
 }
 
-/** The machine's time zone. To ask the runtime for it loads its calendar, 10 ms; most messages belong to a day that is known. */
-function machineZone({ TZ }: Services["env"]): LateZone {
-  return { name: TZ || machineZoneName(), resolve: () => resolveTimeZone(null) };
+function machineZone({ TZ }: Services["env"]): MachineZone {
+  return { name: TZ || machineZoneName() };
 }

@@ -1,4 +1,4 @@
-import { formatDayIn, resolveTimeZone } from "../../domain/chat/session.ts";
+import { formatDayIn } from "../../domain/chat/session.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { storedJobActions } from "../jobs/follow-up-actions.ts";
@@ -91,7 +91,7 @@ export async function openInbox(deps: InboxDeps): Promise<Inbox> {
     uuid,
     messages: words,
     locale: () => current().locale,
-    dayOf: (at) => formatDayIn(resolveTimeZone(current().config.session.timezone), at),
+    dayOf: (at) => formatDayIn(current().config.session.timezone, at),
     limit: deps.lanes,
     isBusy: () => receiver.isBusy(),
     onTrouble: (error, message) => onTrouble(error, message?.id),

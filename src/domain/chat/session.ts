@@ -27,23 +27,31 @@ const DAY_MS = 24 * 60;
 /** Longer than any step of daylight saving, shorter than any day. */
 const STRIDE_MS = 180;
 
-/** A time zone that is found out at the first question; `name` is known before, and changes when the zone does. */
-export interface LateZone {
+/** The time zone of this machine; `name` changes when the zone does. */
+export interface MachineZone {
   readonly name: string;
-  resolve(): string;
 }
 
-/**
- * Reads the wall clock and never adds hours to it: a midnight that daylight saving skips or repeats needs no care.
- * Formatters are made at the first question, as the first one in a process costs 10 ms.
- */
-export function createDayClock(zone: string | LateZone, cutover: string): DayClock {
-  const [hours = 0, minutes = 0] = cutover.split(":").map(Number);
-  const offset = hours * 60 + minutes;
+interface WallTime {
+  /** Days since 1970. */
+  readonly date: number;
+  readonly minutes: number;
+}
+
+/** As the machine's clock on the wall shows it. The runtime's calendar, which knows other zones too, takes 10 ms to load. */
+function readMachineClock(at: Date): WallTime {
+  return {
+    date: Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) / (DAY_MS * MINUTE_MS),
+    minutes: at.getHours() * 60 + at.getMinutes(),
+  };
+}
+
+/** The clock on the wall of a zone. Its formatter is made at the first question, as the first one in a process costs 10 ms. */
+function clockIn(timeZone: string): (at: Date) => WallTime {
   const made: { format?: Intl.DateTimeFormat } = {};
-  const number = (at: Date): number => {
+  return (at) => {
     made.format ??= new Intl.DateTimeFormat("en-u-ca-gregory-nu-latn", {
-      timeZone: typeof zone === "string" ? zone : zone.resolve(),
+      timeZone,
       hourCycle: "h23",
       year: "numeric",
       month: "numeric",
@@ -52,9 +60,21 @@ export function createDayClock(zone: string | LateZone, cutover: string): DayClo
       minute: "numeric",
     });
     const parts = new Map(made.format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-    const date =
-      Date.UTC(parts.get("year")!, parts.get("month")! - 1, parts.get("day")!) / (DAY_MS * MINUTE_MS);
-    return parts.get("hour")! * 60 + parts.get("minute")! < offset ? date - 1 : date;
+    return {
+      date: Date.UTC(parts.get("year")!, parts.get("month")! - 1, parts.get("day")!) / (DAY_MS * MINUTE_MS),
+      minutes: parts.get("hour")! * 60 + parts.get("minute")!,
+    };
+  };
+}
+
+/** Reads the wall clock and never adds hours to it: a midnight that daylight saving skips or repeats needs no care. */
+export function createDayClock(zone: string | MachineZone, cutover: string): DayClock {
+  const [hours = 0, minutes = 0] = cutover.split(":").map(Number);
+  const offset = hours * 60 + minutes;
+  const read = typeof zone === "string" ? clockIn(zone) : readMachineClock;
+  const number = (at: Date): number => {
+    const wall = read(at);
+    return wall.minutes < offset ? wall.date - 1 : wall.date;
   };
   return {
     name: `${typeof zone === "string" ? zone : zone.name} ${cutover}`,
@@ -83,8 +103,13 @@ function firstMinute(from: number, to: number, holds: (at: Date) => boolean): nu
 const dayFormats = new Map<string, Intl.DateTimeFormat>();
 const MOST_ZONES = 16;
 
-/** `2026-03-01`, in a time zone. It is asked with every message, and a format takes a hundred times as long to make as to use. */
-export function formatDayIn(timeZone: string, at: Date): string {
+/**
+ * `2026-03-01`, in a time zone; null is the machine's. It is asked with every message, and a format takes a hundred times as long
+ * to make as to use.
+ */
+export function formatDayIn(timeZone: string | null, at: Date): string {
+  if (timeZone === null)
+    return new Date(readMachineClock(at).date * DAY_MS * MINUTE_MS).toISOString().slice(0, 10);
   const format = dayFormats.get(timeZone) ?? new Intl.DateTimeFormat("sv", { timeZone });
   if (dayFormats.size >= MOST_ZONES) dayFormats.clear();
   dayFormats.set(timeZone, format);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { chatKeyOf, createDayClock, sessionIdOf } from "../../../src/domain/chat/session.ts";
+import { chatKeyOf, createDayClock, formatDayIn, sessionIdOf } from "../../../src/domain/chat/session.ts";
 import { runs } from "../../require.ts";
 
 describe("a day", () => {
@@ -25,18 +25,6 @@ describe("a day", () => {
     const clock = createDayClock(zone, cutover);
     expect(clock.dayOf(new Date(at))).toBe(day);
     expect(clock.nextCut(new Date(at)).toISOString()).toBe(next);
-  });
-
-  test("of a zone that is found out late has a name before, and asks for it once", () => {
-    let asked = 0;
-    const resolve = () => {
-      asked += 1;
-      return "Asia/Tokyo";
-    };
-    const clock = createDayClock({ name: "localtime 1a", resolve }, "04:00");
-    expect([clock.name, asked]).toEqual(["localtime 1a 04:00", 0]);
-    const at = new Date("2026-03-01T18:59:00.000Z");
-    expect([clock.dayOf(at), clock.dayOf(at), asked]).toEqual(["20260301", "20260301", 1]);
   });
 
   const ZONES = [
@@ -75,6 +63,30 @@ describe("a day", () => {
       }),
       { numRuns: runs(150) },
     );
+  });
+
+  test("of the machine's zone is that of the zone with this name, whichever it is", () => {
+    const moments = fc.integer({ min: Date.UTC(2010, 0, 1), max: Date.UTC(2040, 0, 1) });
+    const before = process.env.TZ;
+    try {
+      fc.assert(
+        fc.property(fc.constantFrom(...ZONES), cutovers, moments, (zone, [hour, minute], moment) => {
+          process.env.TZ = zone;
+          const cutover = `${pad(hour)}:${pad(minute)}`;
+          const [own, named] = [
+            createDayClock({ name: "localtime 1a" }, cutover),
+            createDayClock(zone, cutover),
+          ];
+          expect([own.name, named.name]).toEqual([`localtime 1a ${cutover}`, `${zone} ${cutover}`]);
+          const at = new Date(moment);
+          expect(own.dayOf(at)).toBe(named.dayOf(at));
+          expect(formatDayIn(null, at)).toBe(formatDayIn(zone, at));
+        }),
+        { numRuns: runs(100) },
+      );
+    } finally {
+      process.env.TZ = before ?? "UTC";
+    }
   });
 });
 
