@@ -11,8 +11,9 @@ import {
 } from "../contracts/transaction-bench.ts";
 import { type Tree, withoutTimes } from "../contracts/tree.ts";
 import { runs } from "../require.ts";
+import { buildChild } from "./build-child.ts";
 
-const CHILD = join(import.meta.dir, "crash-child.ts");
+const CHILD = await buildChild(join(import.meta.dir, "crash-child.ts"));
 const SLOW = { timeout: 300_000 };
 
 interface Ran {

@@ -5,6 +5,9 @@ import { chmodSync, existsSync, linkSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path";
 import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
+import { buildChild } from "./build-child.ts";
+
+const CHILD = await buildChild(join(import.meta.dir, "crash-child.ts"));
 
 let bench: TransactionBench;
 afterEach(() => bench.remove());
@@ -92,9 +95,8 @@ describe.each(kinds)("modes changed by a job (%s)", (kind) => {
   test(
     "are finished by a repair, wherever the commit or the undo was cut off",
     async () => {
-      const child = join(import.meta.dir, "crash-child.ts");
       const run = (action: string, jobId: string, point: number) =>
-        spawnSync(process.execPath, ["--no-env-file", child, bench.folder, action, jobId, String(point)], {
+        spawnSync(process.execPath, ["--no-env-file", CHILD, bench.folder, action, jobId, String(point)], {
           encoding: "utf8",
         }).stdout.trim();
       const jobId = await stage("chmod 600 a.txt d/b.txt; echo new >d/c.txt", kind);
