@@ -90,7 +90,8 @@ export function createProtection({
       const name = path.slice(slash + 1);
       const byFolder = slash < 0 ? -1 : protectingFolder(path.slice(0, slash));
       const isTemplate = name.startsWith(".") && TEMPLATE.test(name);
-      for (const [index, { pattern, matches, ofNames, sparesTemplates }] of compiled.entries()) {
+      for (let index = 0; index < compiled.length; index++) {
+        const { pattern, matches, ofNames, sparesTemplates } = compiled[index] as (typeof compiled)[number];
         const spared = isTemplate && sparesTemplates;
         if (index === byFolder || (!spared && (matches(name) || (!ofNames && matches(path))))) return pattern;
       }

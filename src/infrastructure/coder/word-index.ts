@@ -128,7 +128,7 @@ export function createWordIndex({ home, root, timers }: WordIndexDeps): WordInde
       }
       return (path) => {
         const known = recall(path);
-        if (known !== undefined) return sought.some((hashes) => mayHold(known.triples, hashes));
+        if (known !== undefined) return mayHoldAny(known.triples, sought);
         unknown.add(path);
         return true;
       };
@@ -190,14 +190,20 @@ function hashesOf(word: Uint8Array): number[] {
   return hashes;
 }
 
-function mayHold(triples: Uint32Array, hashes: readonly number[]): boolean {
+/** Asked of every file with every word: plain loops, which are fast before anything is compiled. */
+function mayHoldAny(triples: Uint32Array, words: readonly (readonly number[])[]): boolean {
   if (triples.length === 0) return false;
   const shift = shiftFor(triples);
-  for (let at = 0; at < hashes.length; at++) {
-    const bit = (hashes[at] as number) >>> shift;
-    if (((triples[bit >>> 5] as number) & (1 << (bit & 31))) === 0) return false;
+  for (let word = 0; word < words.length; word++) {
+    const hashes = words[word] as readonly number[];
+    let at = 0;
+    for (; at < hashes.length; at++) {
+      const bit = (hashes[at] as number) >>> shift;
+      if (((triples[bit >>> 5] as number) & (1 << (bit & 31))) === 0) break;
+    }
+    if (at === hashes.length) return true;
   }
-  return true;
+  return false;
 }
 
 interface StoredIndex {
