@@ -3,7 +3,12 @@ import {
   type EventStore,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ErrorCode,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type RequestId,
+} from "@modelcontextprotocol/sdk/types.js";
 import type { McpHost } from "./host.ts";
 import { createMcpServer, createRunningCalls, type RunningCalls, withConnection } from "./mcp-server.ts";
 import { MESSAGE_BYTES, parseJson, tooLong } from "./read-message.ts";
@@ -109,6 +114,8 @@ export interface Session {
   readonly connections: Connections;
   /** Calls whose answer is still on its way. */
   readonly calls: Set<symbol>;
+  /** The ids of requests that have no answer yet. */
+  readonly openIds: Set<RequestId>;
 }
 
 export interface Sessions {
@@ -139,7 +146,12 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
         if (sessions.size > MOST_SESSIONS) await idle?.transport.close();
       },
     });
-    const session: Session = { transport, connections, calls: new Set() };
+    const session: Session = { transport, connections, calls: new Set(), openIds: new Set() };
+    const send = transport.send.bind(transport);
+    transport.send = async (message, options) => {
+      if (!("method" in message) && message.id !== undefined) session.openIds.delete(message.id);
+      await send(message, options);
+    };
     transport.onclose = () => {
       connections.close();
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
@@ -190,7 +202,13 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
         { "retry-after": "10" },
       );
     if (session === null) return refusalResponse(404, { code: -32001, message: "Session not found" });
-    const { transport, connections } = session;
+    const { transport, connections, openIds } = session;
+    const ids = requestIds(body.value);
+    // The library would give the first call's answer to the second, and leave the first without one.
+    const taken = ids.find((id, at) => openIds.has(id) || ids.indexOf(id) !== at);
+    if (taken !== undefined) return refuseTakenId(taken);
+    for (const id of ids) openIds.add(id);
+    const release = () => ids.forEach((id) => void openIds.delete(id));
     if (request.method === "GET" && request.headers.has("last-event-id")) connections.resumed(request);
     const call = Symbol("call");
     const isCall = request.method === "POST";
@@ -203,9 +221,12 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
       })
       .catch((error: unknown) => {
         over();
+        release();
         throw error;
       });
-    endCancelled(transport, body.value);
+    // Refused before it reached the server, which therefore answers nothing.
+    if (!answered.ok) release();
+    endCancelled(session, body.value);
     return isCall ? watchEnd(answered, over) : answered;
   }
 
@@ -282,12 +303,27 @@ async function readUpTo(request: Request, limitBytes: number): Promise<Uint8Arra
   return Buffer.concat(parts);
 }
 
+function requestIds(body: unknown): readonly RequestId[] {
+  return (Array.isArray(body) ? body : [body]).filter(isJSONRPCRequest).map(({ id }) => id);
+}
+
+/** The refusal names the id: it is the answer to the second request, on a connection of its own. */
+function refuseTakenId(id: RequestId): Response {
+  const message = "Invalid Request: a request with this id has no answer yet; each needs an id of its own";
+  return Response.json(
+    { jsonrpc: "2.0", id, error: { code: ErrorCode.InvalidRequest, message } },
+    { status: 400 },
+  );
+}
+
 /** A cancelled request gets no answer; the stream that waited for it would stay open. */
-function endCancelled(transport: WebStandardStreamableHTTPServerTransport, body: unknown): void {
+function endCancelled({ transport, openIds }: Session, body: unknown): void {
   for (const message of Array.isArray(body) ? body : [body])
     if (!isJSONRPCRequest(message) && message?.method === "notifications/cancelled") {
       const id: unknown = message.params?.requestId;
-      if (typeof id === "string" || typeof id === "number") transport.closeSSEStream(id);
+      if (typeof id !== "string" && typeof id !== "number") continue;
+      transport.closeSSEStream(id);
+      openIds.delete(id);
     }
 }
 

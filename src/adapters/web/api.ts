@@ -14,7 +14,6 @@ import { ROUTES } from "../../domain/config/route.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job-status.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import type { RefusedJob } from "../../domain/jobs/result.ts";
-import { MOST_IMAGES } from "../../domain/models/image.ts";
 import { refuseLongPatch } from "../../domain/patch/parse-patch.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";
@@ -24,7 +23,7 @@ import { replyJson } from "../serve/reply-json.ts";
 import type { WebHost } from "./host.ts";
 import { toActionOutcome } from "./job-view.ts";
 import { openApi } from "./openapi.ts";
-import { readAttachments } from "./request-bodies.ts";
+import { readImageList } from "./request-bodies.ts";
 import { isOurOrigin, viewerOfToken } from "./visitor.ts";
 import {
   type Api,
@@ -185,27 +184,16 @@ function workspaceMark({ sha256, workspace }: Pick<WebHost, "sha256" | "workspac
   return sha256(workspace()).slice(0, 12);
 }
 
-/** Base64 as it is written, and whatever white space wraps its lines; what stands at the end is cut off before. */
-const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}$/;
-
-/** `images: [{name, data}]`, each in base64, as the files of a form are read. */
 async function readApiImages(given: unknown, locale: Locale): Promise<readonly Attachment[] | Response> {
-  const form = "images: a list of {name, data}, data in base64";
-  if (!Array.isArray(given)) return apiFailure(400, "bad-images", form);
-  if (given.length > MOST_IMAGES) {
-    const trouble = { kind: "too-many", count: given.length } as const;
-    return apiFailure(413, "too-many", chatMessagesFor(locale).imageTrouble(trouble));
-  }
-  const files: File[] = [];
-  for (const one of given as readonly unknown[]) {
-    const { name = "image", data } = (one ?? {}) as { name?: unknown; data?: unknown };
-    if (typeof name !== "string" || typeof data !== "string" || !BASE64.test(data.trimEnd()))
-      return apiFailure(400, "bad-images", form);
-    files.push(new File([Buffer.from(data, "base64")], name || "image", { type: "image/*" }));
-  }
-  const read = await readAttachments(files);
+  const read = await readImageList(given);
   if (read.ok) return read.attachments;
   const { trouble } = read;
+  if (trouble.kind === "not-a-list")
+    return apiFailure(
+      400,
+      "bad-images",
+      "images: a list of {name, data}, name of at most 4,096 characters, data in base64",
+    );
   const status = trouble.kind === "not-an-image" ? 415 : 413;
   return apiFailure(status, trouble.kind, chatMessagesFor(locale).imageTrouble(trouble));
 }

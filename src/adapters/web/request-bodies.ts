@@ -1,6 +1,8 @@
+import { giveWay } from "../../application/platform/give-way.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
 import type { Attachment } from "../../application/ports/serve.ts";
-import { type ImageTrouble, readImage } from "../../domain/models/image.ts";
+import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/models/image.ts";
+import { readObject } from "../../domain/platform/json-members.ts";
 
 export interface SentForm {
   readonly fields: URLSearchParams;
@@ -45,9 +47,13 @@ async function readFields(request: Request): Promise<SentForm | null> {
 
 const MOST_FILES = 10;
 const MOST_TEXT_BYTES = 1024 ** 2;
+/** Longer than any path of a file. */
+const LONGEST_NAME = 4_096;
+const LONGEST_TYPE = 200;
+
 /** Of a name only what a person reads: no folders, no line breaks. */
 const attachmentName = (name: string) =>
-  (name.split(/[\\/]/).at(-1) ?? "").replace(/[\x00-\x1f\x7f]/g, "").slice(0, 200);
+  (name.slice(-LONGEST_NAME).split(/[\\/]/).at(-1) ?? "").replace(/[\x00-\x1f\x7f]/g, "").slice(0, 200);
 
 export type ReadAttachments =
   | { readonly ok: true; readonly attachments: readonly Attachment[] }
@@ -60,8 +66,10 @@ export type ReadAttachments =
 export async function readAttachments(files: readonly File[]): Promise<ReadAttachments> {
   const attachments: Attachment[] = [];
   for (const file of files.slice(0, MOST_FILES)) {
+    await giveWay();
     const name = attachmentName(file.name);
-    const told = { name, mediaType: file.type || "application/octet-stream", sizeBytes: file.size };
+    const mediaType = file.type.slice(0, LONGEST_TYPE) || "application/octet-stream";
+    const told = { name, mediaType, sizeBytes: file.size };
     const bytes = new Uint8Array(await file.arrayBuffer());
     const image = readImage(name, bytes);
     const isMeant = /^image\/(?!svg)/.test(file.type) || image.ok || image.trouble.kind === "too-large";
@@ -83,6 +91,50 @@ function decodeAttachment(bytes: Uint8Array): string | null {
   } catch {
     return null;
   }
+}
+
+export type ReadImageList =
+  | ReadAttachments
+  /** It is no list of `{name, data}`. */
+  | { readonly ok: false; readonly trouble: { readonly kind: "not-a-list" } };
+
+/** `[{name, data}]`, each in base64, as the files of a form are read. */
+export async function readImageList(given: unknown): Promise<ReadImageList> {
+  const notAList = { ok: false, trouble: { kind: "not-a-list" } } as const;
+  if (!Array.isArray(given)) return notAList;
+  if (given.length > MOST_IMAGES) return { ok: false, trouble: { kind: "too-many", count: given.length } };
+  const files: File[] = [];
+  for (const one of given as readonly unknown[]) {
+    const { name = "image", data } = readObject(one);
+    if (typeof name !== "string" || name.length > LONGEST_NAME || typeof data !== "string") return notAList;
+    const bytes = await decodeBase64(data);
+    if (bytes === null) return notAList;
+    files.push(new File([bytes], name || "image", { type: "image/*" }));
+  }
+  return readAttachments(files);
+}
+
+/** What is decoded in one go: others wait for a few thousandths of a second. */
+const PIECE_CHARACTERS = 256 * 1024;
+
+/** Base64 with whatever white space wraps its lines, in pieces between which others go on; null for anything else. */
+async function decodeBase64(data: string): Promise<Uint8Array<ArrayBuffer> | null> {
+  const text = data.trimEnd();
+  const decoded: Uint8Array[] = [];
+  let [rest, length] = ["", 0];
+  for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
+    await giveWay();
+    const bare = rest + text.slice(at, at + PIECE_CHARACTERS).replace(/\s+/g, "");
+    const isLast = at + PIECE_CHARACTERS >= text.length;
+    // Four characters are three bytes; what begins the next four is decoded with them.
+    const whole = isLast ? bare : bare.slice(0, bare.length - (bare.length % 4));
+    if (!(isLast ? /^[A-Za-z0-9+/]+={0,2}$/ : /^[A-Za-z0-9+/]*$/).test(whole)) return null;
+    rest = bare.slice(whole.length);
+    const piece = Buffer.from(whole, "base64");
+    decoded.push(piece);
+    length += piece.length;
+  }
+  return length === 0 ? null : joinChunks(decoded, length);
 }
 
 export interface BodyLimits {

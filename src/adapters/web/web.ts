@@ -1,4 +1,5 @@
 import type { Env, Hono } from "hono";
+import { giveWay } from "../../application/platform/give-way.ts";
 import type { Scope } from "../../application/ports/serve.ts";
 import type { SignIn, Viewer } from "../../application/serve/access.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
@@ -161,11 +162,14 @@ export async function readJsonBody(
 ): Promise<Record<string, unknown> | Response> {
   try {
     const text = await request.text();
+    // A body of ten megabytes takes a moment to be read and one to be parsed; others go on between them.
+    await giveWay();
     const isLong = text.length > MOST_TEXT_CHARACTERS;
     if (isLong && (image === null || !text.includes(`"${image}"`)))
       return apiFailure(413, "too-large", `the body is text of more than ${MOST_TEXT_CHARACTERS} characters`);
     if (hasMoreMembers(text, MOST_MEMBERS))
       return apiFailure(413, "too-many-members", `the body has more than ${MOST_MEMBERS} values`);
+    if (isLong) await giveWay();
     const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;

@@ -1,4 +1,5 @@
 import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/models/image.ts";
+import { giveWay } from "../platform/give-way.ts";
 import type { ImageStore, LoadedImage, MessageImage, NewImage } from "../ports/chat.ts";
 import type { Model, ModelImage } from "../ports/models.ts";
 import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
@@ -28,7 +29,11 @@ export async function keepImages(
     read.push({ name, bytes, mediaType: image.mediaType });
   }
   const images: MessageImage[] = [];
-  for (const image of read) images.push(await store.keep(chatKey, image));
+  for (const image of read) {
+    // Megabytes are encoded and written.
+    await giveWay();
+    images.push(await store.keep(chatKey, image));
+  }
   return { ok: true, images };
 }
 

@@ -199,7 +199,11 @@ async function runClaimed(
   const role = (planner.model ?? config.roles.default_coder) as ModelRole;
   const account = await deps.openAccount({ id, role: withoutMeta ? null : role });
   if ("code" in account && !withoutMeta)
-    return { ok: false, code: "no-model", text: texts.noModel(account.message) };
+    return {
+      ok: false,
+      code: "no-model",
+      text: texts.noModel({ code: account.code, detail: account.message }),
+    };
   // Work that cannot be counted is done all the same: only a planner needs the store.
   const meta = "code" in account ? null : account;
   const image = `${deps.workerImage} + ${environment}`;

@@ -312,6 +312,9 @@ export interface AnswerDeps {
   readonly thinker?: string;
 }
 
+/** A hundred times the longest context there is: a server that tells more has told nothing. */
+const MOST_TOKENS = 100_000_000;
+
 export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: AnswerDeps): AnswerInProgress {
   const trace = createTrace();
   let events: ModelEvent[] = [];
@@ -383,7 +386,8 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
       if (kept !== undefined) trace.thought(kept);
     },
     usage: (part) => {
-      usage = { ...usage, ...part };
+      const isMeant = ([, tokens]: readonly [string, number]) => tokens <= MOST_TOKENS;
+      usage = { ...usage, ...Object.fromEntries(Object.entries(part).filter(isMeant)) };
     },
     finish: (reason) => {
       finish = reason;

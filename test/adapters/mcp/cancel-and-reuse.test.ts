@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { PassThrough } from "node:stream";
 import type { McpHost } from "../../../src/adapters/mcp/host.ts";
+import { createMcpEndpoint } from "../../../src/adapters/mcp/serve-http.ts";
 import { serveStdio } from "../../../src/adapters/mcp/serve-stdio.ts";
 import { INITIALIZE } from "./mcp-kit.ts";
 
@@ -41,4 +42,54 @@ test("a call that takes up the id of one that was just cancelled is carried out,
   input.end();
   await served;
   expect(ended.sort()).toEqual(["first cancelled", "second done"]);
+});
+
+test("over HTTP, a second call under the id of one that has no answer yet is refused; the first gets its answer", async () => {
+  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const invoked: string[] = [];
+  const host = {
+    version: "0",
+    workspaceIsGiven: true,
+    root: "/ws",
+    tools: [],
+    realPath: (path: string) => path,
+    mask: (text: string) => text,
+    log: () => {},
+    async invoke(name: string) {
+      invoked.push(name);
+      begun.resolve();
+      if (name === "first") await goOn.promise;
+      return { status: "success", data: { said: `answer to ${name}` } };
+    },
+  } as unknown as McpHost;
+  const endpoint = createMcpEndpoint(host);
+  const send = (message: object | readonly object[], session?: string) =>
+    endpoint.handle(
+      new Request("http://127.0.0.1/mcp", {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...(session !== undefined && { "mcp-session-id": session }),
+        },
+        body: JSON.stringify(message),
+      }),
+    );
+  const call = (id: number, name: string) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name, arguments: {} },
+  });
+  const session = (await send(INITIALIZE)).headers.get("mcp-session-id") ?? "";
+  const first = await send(call(7, "first"), session);
+  await begun.promise;
+  const second = await send(call(7, "second"), session);
+  expect([second.status, await second.json()]).toMatchObject([400, { id: 7, error: { code: -32600 } }]);
+  expect((await send([call(8, "twice"), call(8, "twice")], session)).status).toBe(400);
+  goOn.resolve();
+  expect(await first.text()).toContain("answer to first");
+  expect(await (await send(call(7, "third"), session)).text()).toContain("answer to third");
+  expect(invoked).toEqual(["first", "third"]);
+  await endpoint.close();
 });

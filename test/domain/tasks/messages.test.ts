@@ -40,7 +40,9 @@ const said = (texts: TaskMessages): readonly string[] => [
   texts.prdUnreadable("prd.md"),
   texts.taskInvalid("task.yaml"),
   texts.previewNeedsNoMeta,
-  texts.noModel("REASON"),
+  texts.noModel({ code: "not-configured", detail: "REASON" }),
+  texts.noModel({ code: "over-budget", detail: "$0.25 / $0.01" }),
+  texts.noModel({ code: "no-price", detail: "MODEL" }),
   texts.progress({
     state: "RUNNING",
     loop: 1,
@@ -67,4 +69,16 @@ test("a missing image names the command that makes it", () => {
   expect(imageMissing("agent-runner-codex + python", "x", "agent-runner-codex")).toContain(
     "picoclaw images build agent-runner-codex",
   );
+});
+
+test("a task file that a budget keeps from its planning model is told so in words", () => {
+  for (const locale of ["en", "ja"] as const) {
+    const { noModel } = taskMessagesFor(locale);
+    expect(noModel({ code: "over-budget", detail: "$0.25 / $0.01" })).toMatch(
+      /budget is spent|予算を使い切り/,
+    );
+    expect(noModel({ code: "no-price", detail: "gpt-x" })).toMatch(
+      /price .* gpt-x is unknown|gpt-x の料金が不明/,
+    );
+  }
 });

@@ -133,6 +133,20 @@ test("a prompt that counts as nothing does not hide what the answer cost", async
     expect(await endOf(wire, frames)).toMatchObject(answered({ usage: { inputTokens: 0, outputTokens: 5 } }));
 });
 
+test("more tokens than any model can mean are as good as none told", async () => {
+  const chat = (prompt_tokens: number, completion_tokens: number) => [
+    {
+      choices: [{ delta: { content: "hi" }, finish_reason: "stop" }],
+      usage: { prompt_tokens, completion_tokens, prompt_tokens_details: { cached_tokens: 1e300 } },
+    },
+  ];
+  const told = (inputTokens: number, outputTokens: number) =>
+    answered({ usage: { inputTokens, outputTokens, cachedTokens: 0 } });
+  expect(await endOf("openai-compatible", chat(1e300, 5))).toMatchObject(told(0, 5));
+  expect(await endOf("openai-compatible", chat(3, Number.MAX_SAFE_INTEGER))).toMatchObject(told(3, 0));
+  expect(await endOf("openai-compatible", chat(2_000_000, 5))).toMatchObject(told(2_000_000, 5));
+});
+
 test("a call that Google cannot read is no answer, and worth another try", async () => {
   const frames = [
     { candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed: print(" }] },

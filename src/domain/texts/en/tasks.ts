@@ -269,7 +269,17 @@ export const tasksTexts = {
   }) => `runner.worker.environment: unknown environment ${asked}; known: ${available.join(", ")}`,
   taskInvalid: (file: string) => `The task file ${file} is not valid:`,
   previewNeedsNoMeta: "--preview needs --no-meta: only one run can be kept as a preview",
-  noModel: (reason: string) => `no planning model: ${reason}\nTo run without one: --no-meta`,
+  noModel: ({ code, detail }: { readonly code: string; readonly detail: string }) => {
+    const without = "To run without a planning model: --no-meta";
+    switch (code) {
+      case "over-budget":
+        return `today's budget is spent (${detail}); raise budget.daily, or run this again tomorrow\n${without}`;
+      case "no-price":
+        return `a budget is set, and the price of the planning model ${detail} is unknown; add it to budget.prices\n${without}`;
+      default:
+        return `no planning model: ${detail}\n${without}`;
+    }
+  },
   progress: ({
     state,
     loop,

@@ -230,7 +230,17 @@ export const tasksTexts: typeof englishTasksTexts = {
     `runner.worker.environment: 実行環境 ${asked} はありません。指定できるもの: ${available.join(", ")}`,
   taskInvalid: (file) => `タスクファイル ${file} に誤りがあります:`,
   previewNeedsNoMeta: "--preview には --no-meta が必要です。プレビューにできるのは 1 回の実行だけです",
-  noModel: (reason) => `計画モデルがありません: ${reason}\n計画モデルなしで実行するには: --no-meta`,
+  noModel: ({ code, detail }) => {
+    const without = "計画モデルなしで実行するには: --no-meta";
+    switch (code) {
+      case "over-budget":
+        return `今日の予算を使い切りました（${detail}）。budget.daily を上げるか、明日もう一度実行してください\n${without}`;
+      case "no-price":
+        return `予算が設定されていますが、計画モデル ${detail} の料金が不明です。budget.prices に設定してください\n${without}`;
+      default:
+        return `計画モデルがありません: ${detail}\n${without}`;
+    }
+  },
   progress: ({ state, loop, maxLoops, figures, last }) =>
     `${state} · ループ ${loop}/${maxLoops} · ${figuresText(figures, "トークン")} · ${last}`,
   ended: ({ state, id, summary, note, jobs }) =>

@@ -90,9 +90,12 @@ export function textAt(event: StreamEvent, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Beyond this no CLI means what it tells: of tokens, of dollars, of a status. */
+const LARGEST_FIGURE = 1e9;
+
 export function numberAt(event: StreamEvent, key: string): number {
   const value = event[key];
-  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+  return typeof value === "number" && value >= 0 && value <= LARGEST_FIGURE ? value : 0;
 }
 
 export function listAt(event: StreamEvent, key: string): readonly StreamEvent[] {

@@ -1,0 +1,84 @@
+import { expect, test } from "bun:test";
+import { readAttachments, readImageList } from "../../../src/adapters/web/request-bodies.ts";
+import { readJsonBody } from "../../../src/adapters/web/web.ts";
+import { PNG } from "../../fakes/pictures.ts";
+
+/** An image of three and a half megabytes, which is as large as one may be. */
+const LARGE = Buffer.concat([PNG, Buffer.alloc(3_600_000 - PNG.length, 7)]);
+const WRAPPED = LARGE.toString("base64").replace(/.{76}/g, "$&\r\n");
+
+/** How often others had their turn until the work was done. */
+async function turnsDuring<T>(work: () => Promise<T>): Promise<{ readonly turns: number; readonly done: T }> {
+  const count = { turns: 0, over: false };
+  const turn = () => {
+    count.turns += 1;
+    if (!count.over) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const done = await work();
+  count.over = true;
+  return { turns: count.turns, done };
+}
+
+const CASES: readonly (readonly [string, string, boolean])[] = [
+  ["in one line", LARGE.toString("base64"), true],
+  ["wrapped", `${WRAPPED}\n\n`, true],
+  [
+    "with blanks between all characters",
+    LARGE.toString("base64").slice(0, 4_000_000).split("").join(" "),
+    true,
+  ],
+  ["of another alphabet at its end", `${LARGE.toString("base64")}!`, false],
+  ["ended in its middle", `${LARGE.toString("base64").slice(0, 2_000_000)}==${"A".repeat(2_000_000)}`, false],
+];
+
+test.each(CASES)("others go on while images are read: base64 %s", async (_, data, isGood) => {
+  const images = [
+    { name: "a.png", data },
+    { name: "b.png", data },
+  ];
+  const { turns, done } = await turnsDuring(async () => {
+    const request = new Request("http://localhost/", { method: "POST", body: JSON.stringify({ images }) });
+    const body = await readJsonBody(request, "images");
+    return body instanceof Response ? body : readImageList(body.images);
+  });
+  expect(done).toMatchObject(isGood ? { ok: true } : { ok: false, trouble: { kind: "not-a-list" } });
+  // One image that is refused is read to where it is wrong; the other is not read at all.
+  const readCharacters = isGood ? 2 * data.length : 2_000_000;
+  expect(turns).toBeGreaterThanOrEqual(Math.floor(readCharacters / (256 * 1024)));
+});
+
+test("an image is read as it was encoded, however its lines are wrapped", async () => {
+  const every = [
+    LARGE.toString("base64"),
+    WRAPPED,
+    `\n${WRAPPED}`,
+    LARGE.toString("base64").replace(/.{5}/g, "$& "),
+  ];
+  for (const data of every) {
+    const read = await readImageList([{ name: "a.png", data }]);
+    expect(read.ok && Buffer.from(read.attachments[0]?.bytes ?? []).equals(LARGE)).toBe(true);
+  }
+});
+
+test("the name of an image is bounded", async () => {
+  const data = PNG.toBase64();
+  expect(await readImageList([{ name: "x".repeat(8_900_000), data }])).toMatchObject({ ok: false });
+  expect(await readImageList([{ name: `/home/${"x".repeat(4_000)}`, data }])).toMatchObject({
+    attachments: [{ name: "x".repeat(200) }],
+  });
+  const long = new File([PNG], `${"/".repeat(8_900_000)}a.png`, { type: "image/png" });
+  expect(await readAttachments([long])).toMatchObject({ attachments: [{ name: "a.png" }] });
+});
+
+test.each([
+  [[null]],
+  [[7]],
+  [[{}]],
+  [[{ name: 7, data: "AAAA" }]],
+  [[{ name: "a", data: "" }]],
+  [[{ data: " " }]],
+  [{}],
+])("%j is no list of images", async (given) => {
+  expect(await readImageList(given)).toEqual({ ok: false, trouble: { kind: "not-a-list" } });
+});
