@@ -26,7 +26,7 @@ export interface ExecuteRequest {
   /** The coder's plan; its first line titles the job where nobody asked in words. */
   readonly plan?: string;
   readonly groupId?: string;
-  /** The job that this one takes back by a merge. */
+  /** The job that this one takes back, or brings in again, by a merge. */
   readonly reverses?: string;
   readonly source: string;
   /** `<channel>:<chat>`; for the log. */

@@ -18,8 +18,11 @@ export type JudgeMerge = (
 /** `judge`: absent where nobody judges. */
 type MergeDeps = WorkspaceDeps & { readonly judge?: JudgeMerge | undefined };
 
+/** How a job goes that is merged: out of the files, or into them again. */
+export type MergeDirection = "out" | "in";
+
 export type MergedUndo =
-  /** `jobId`: the job that took the other back, and that can be undone itself. */
+  /** `jobId`: the job that took the other back, or brought it in again, and that can be undone itself. */
   | {
       readonly status: "done";
       readonly jobId: string;
@@ -31,10 +34,15 @@ export type MergedUndo =
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] };
 
 /**
- * Takes a job back whose files were changed since: what the job did is merged out of them, as a job of its own. All of it or
- * nothing. Null where the job changed something that is no text of a file, so that only an exact undo can take it back.
+ * Takes a job back whose files were changed since, or brings one in again: what the job did is merged out of them, or into
+ * them, as a job of its own. All of it or nothing. Null where the job changed something that is no text of a file, so that only
+ * an exact undo or redo can do it.
  */
-export async function undoByMerge(parts: MergeDeps, job: StoredJob): Promise<MergedUndo | null> {
+export async function mergeJob(
+  parts: MergeDeps,
+  job: StoredJob,
+  direction: MergeDirection,
+): Promise<MergedUndo | null> {
   const differences = parts.archive.differences(job.jobId);
   const known = new Set(differences.map(({ path }) => path));
   const isKnown = ({ path }: Change) => known.has(path) || /(^|\/)\.git\//.test(path);
@@ -48,8 +56,11 @@ export async function undoByMerge(parts: MergeDeps, job: StoredJob): Promise<Mer
     stagedAs(parts, begun),
     {
       patch: "",
-      request: parts.messages.undoByMergeTitle(job.jobId, job.title),
-      source: "undo",
+      request:
+        direction === "out"
+          ? parts.messages.undoByMergeTitle(job.jobId, job.title)
+          : parts.messages.redoByMergeTitle(job.jobId, job.title),
+      source: direction === "out" ? "undo" : "redo",
       reverses: job.jobId,
       dryRun: false,
       preview: false,
@@ -65,8 +76,9 @@ export async function undoByMerge(parts: MergeDeps, job: StoredJob): Promise<Mer
     const merged: MergedNote[] = [];
     const conflicts: Conflict[] = [];
     for (const difference of differences) {
-      const { path } = difference;
-      const result = takeOut(transaction, difference);
+      const { path, before, after } = difference;
+      const sides = direction === "out" ? { base: after, ours: before } : { base: before, ours: after };
+      const result = mergeInView(transaction, path, sides);
       if (result === "conflict") conflicts.push({ path, reason: "changed" });
       else if (result === "merged") merged.push({ path, by: laterJob(parts, job, path) });
     }
@@ -84,7 +96,7 @@ export async function undoByMerge(parts: MergeDeps, job: StoredJob): Promise<Mer
       await parts.transactions.discard(jobId);
       return { status: "conflict", conflicts: ended.conflicts };
     }
-    markReversed(parts, job, jobId);
+    noteMerge(parts, job, direction === "out" ? { reversedBy: jobId } : { broughtInBy: jobId });
     const { changes } = ended;
     return { status: "done", jobId, changes, ...(checked !== null && { checked }) };
   });
@@ -131,22 +143,22 @@ async function judgeMerge(parts: MergeDeps, run: JobRun, signal: AbortSignal): P
   );
 }
 
-/** Merges what the job did to one file out of it, in the view. */
-function takeOut(
+/** Merges one side of what the job did to a file with the file as it is, in the view. */
+function mergeInView(
   { view }: Transaction,
-  { path, before, after }: FileDifference,
+  path: string,
+  { base, ours }: { readonly base: FileDifference["before"]; readonly ours: FileDifference["before"] },
 ): "merged" | "exact" | "conflict" {
   const { kind } = view.look(path);
-  if (before === undefined || after === undefined || (kind !== "file" && kind !== "missing"))
-    return "conflict";
-  const now = kind === "file" ? view.read(path) : null;
-  const result: MergeResult = mergeFile({ base: after, ours: before, theirs: now });
+  if (base === undefined || ours === undefined || (kind !== "file" && kind !== "missing")) return "conflict";
+  const theirs = kind === "file" ? view.read(path) : null;
+  const result: MergeResult = mergeFile({ base, ours, theirs });
   switch (result.kind) {
     case "same":
     case "theirs":
       return "exact";
     case "ours":
-      if (before !== null) view.write(path, before);
+      if (ours !== null) view.write(path, ours);
       else view.remove(path);
       return "exact";
     case "clean":
@@ -171,8 +183,12 @@ function laterJob({ archive }: WorkspaceDeps, job: StoredJob, path: string): str
   return later?.jobId ?? null;
 }
 
-/** The job counts as taken back as long as the one that did it stands. */
-function markReversed({ archive }: WorkspaceDeps, job: StoredJob, by: string): void {
+/** The job counts as taken back, or as brought in, as long as the one that did it stands. */
+function noteMerge(
+  { archive }: WorkspaceDeps,
+  job: StoredJob,
+  by: Pick<StoredJob, "reversedBy" | "broughtInBy">,
+): void {
   const { state, stateAt, bytes, unsettled, interruptions, standsRepaired, ...record } = job;
-  archive.save({ ...record, reversedBy: by });
+  archive.save({ ...record, ...by });
 }

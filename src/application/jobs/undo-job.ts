@@ -3,11 +3,11 @@ import type { Worded } from "../../domain/texts/worded.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
-import type { MergedUndo } from "./undo-by-merge.ts";
+import type { MergeDirection, MergedUndo } from "./undo-by-merge.ts";
 
 export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "archive"> {
-  /** Takes a job back whose files were changed since; absent where only an exact undo may be. */
-  readonly undoByMerge?: (job: StoredJob) => Promise<MergedUndo | null>;
+  /** Takes a job back whose files were changed since, or brings one in; absent where only an exact undo may be. */
+  readonly mergeJob?: (job: StoredJob, direction: MergeDirection) => Promise<MergedUndo | null>;
 }
 
 export interface TakeBackRequest {
@@ -98,23 +98,25 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
     if (job.damaged !== undefined) return refused("damaged", job.state, [job.damaged]);
     if (job.state === "running") return refused("running", job.state);
     if (job.kind === "none") return refused("not-undoable", job.state);
-    // A job that a merge undid is recommitted by undoing that merge.
-    const reversal = job.state === "undone" ? job.reversedBy : undefined;
-    if (reversal !== undefined && request.direction === "undo") return refused("wrong-state", "undone");
+    // A merge that took the job back, or brought it in again, is what stands now: it is undone.
+    const merge = job.reversedBy ?? job.broughtInBy;
+    const isUndo = request.direction === "undo";
+    if (merge !== undefined && (job.state === "undone") === isUndo) return refused("wrong-state", job.state);
     const outcome =
-      reversal === undefined
+      merge === undefined
         ? await parts.transactions[request.direction](job.jobId, { force: request.force })
-        : await parts.transactions.undo(reversal, { force: request.force });
+        : await parts.transactions.undo(merge, { force: request.force });
     if (outcome.status === "refused") {
       const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
       return refused(reason, outcome.state ?? job.state, outcome.paths);
     }
     if (outcome.status === "conflict") {
-      const takenOut = request.direction === "undo" ? job : parts.archive.read(reversal ?? "");
-      const mayMerge = takenOut !== null && outcome.conflicts.every(isChangedPath);
-      const merged = mayMerge ? ((await parts.undoByMerge?.(takenOut)) ?? null) : null;
+      const merging = merge === undefined ? job : parts.archive.read(merge);
+      const mayMerge = merging !== null && outcome.conflicts.every(isChangedPath);
+      const way = merge !== undefined || isUndo ? "out" : "in";
+      const merged = mayMerge ? ((await parts.mergeJob?.(merging, way)) ?? null) : null;
       if (merged?.status === "done") {
-        const type = request.direction === "undo" ? "undone" : "redone";
+        const type = isUndo ? "undone" : "redone";
         parts.archive.append(job.jobId, { type, changes: countFiles(merged.changes) });
         const { jobId: mergedBy, checked } = merged;
         done.push({

@@ -59,8 +59,8 @@ export function createWorkspace({
       (await import("./undo-job.ts")).takeBack(
         {
           ...parts,
-          undoByMerge: async (job) =>
-            (await import("./undo-by-merge.ts")).undoByMerge({ ...parts, judge }, job),
+          mergeJob: async (job, direction) =>
+            (await import("./undo-by-merge.ts")).mergeJob({ ...parts, judge }, job, direction),
         },
         request,
       ),

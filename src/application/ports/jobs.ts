@@ -134,10 +134,12 @@ export interface JobRecord {
   readonly notes: readonly Note[];
   /** Why a draft was kept as a preview instead of landing. */
   readonly red?: RedReason;
-  /** The job that this one took back by a merge. */
+  /** The job that this one took back, or brought in again, by a merge. */
   readonly reverses?: string;
   /** The job that took this one back by a merge; while that one stands, the state of this one is `undone`. */
   readonly reversedBy?: string;
+  /** The job that brought this one in again by a merge, after it was taken back; while that one stands, this one is `committed`. */
+  readonly broughtInBy?: string;
 }
 
 export interface StoredJob extends JobRecord {

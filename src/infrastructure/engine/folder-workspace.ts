@@ -19,7 +19,7 @@ import { copyXattrs } from "../platform/xattr.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
 import { nameLockHolder, withFolderLocks } from "./folder-lock.ts";
 import { createWorkspaceFiles } from "./folder-view.ts";
-import { createJobArchive, keepAfterImages } from "./job-archive.ts";
+import { createJobArchive, keepImages } from "./job-archive.ts";
 import {
   checkFolders,
   createJobFolder,
@@ -294,7 +294,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
     if (plan === null && existsSync(planFile(folder))) throw new DamagedRecord(planFile(folder));
     if (plan === null) return { status: "refused", reason: "evicted" };
-    if (direction === "commit") keepAfterImages(folder, plan);
+    if (direction !== "redo") keepImages(folder, plan, direction === "commit" ? "b" : "a");
     collectGarbage(plan.ops.length);
     const outcome = await swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
     if (outcome.status === "done") parts.onSwapped?.();

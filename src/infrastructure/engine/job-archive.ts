@@ -15,6 +15,7 @@ import { identifyAt, sameBody } from "./entry-identity.ts";
 import {
   AFTER_IMAGES,
   appendJournal,
+  BEFORE_IMAGES,
   type DamagedIntent,
   type Intent,
   ifSound,
@@ -48,20 +49,22 @@ const ALL_BYTES = 16 * 1024 ** 2;
 type ImageRanges = Readonly<Record<string, readonly [offset: number, length: number]>>;
 
 /**
- * Keeps the bytes that a job is about to put into the workspace, so that its diff can be told after the user has edited
- * the files. One file for all of them; it goes with the undo record.
+ * Keeps the bytes that a commit, or an undo, is about to put into the workspace, so that the diff of the job can be told, and the
+ * job merged, after the user has edited the files. One file for all of them; it goes with the undo record. A commit puts there
+ * what it has staged; the other side may have been exchanged by a forced redo since.
  */
-export function keepAfterImages(folder: JobFolder, plan: Plan): void {
-  if (existsSync(join(folder.path, AFTER_IMAGES.places))) return;
+export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void {
+  const names = side === "b" ? AFTER_IMAGES : BEFORE_IMAGES;
+  if (side === "b" && existsSync(join(folder.path, names.places))) return;
   let places = "";
-  const kept = plan.ops.filter(
-    ({ b, area, inPlace }) =>
-      b?.kind === "file" && area === "file" && inPlace !== true && b.size <= LARGEST_BYTES,
-  );
-  const all = kept.reduce((sum, { b }) => sum + (b?.size ?? 0), 0);
+  const kept = plan.ops.filter(({ area, inPlace, ...sides }) => {
+    const entry = sides[side];
+    return entry?.kind === "file" && area === "file" && inPlace !== true && entry.size <= LARGEST_BYTES;
+  });
+  const all = kept.reduce((sum, op) => sum + (op[side]?.size ?? 0), 0);
   // Full where a file takes the last byte: one that grew meanwhile is left out.
   const room = Buffer.allocUnsafe(Math.min(all, LARGEST_BYTES) + 1);
-  const at = join(folder.path, AFTER_IMAGES.bytes);
+  const at = join(folder.path, names.bytes);
   let [length, waiting] = [0, 0];
   const write = () => {
     writeFileSync(at, room.subarray(0, waiting), { mode: 0o600, flag: length === 0 ? "w" : "a" });
@@ -69,28 +72,29 @@ export function keepAfterImages(folder: JobFolder, plan: Plan): void {
     waiting = 0;
   };
   const sweep = createSweep();
-  for (const { n, b } of kept) {
+  for (const op of kept) {
     sweep();
-    const size = b?.size ?? 0;
+    const size = op[side]?.size ?? 0;
     if (length + waiting + size > ALL_BYTES) continue;
     if (waiting + size >= room.length) write();
-    const count = readOrNull(() => readInto(opSlotPath(folder, n, "b"), room, waiting));
+    const count = readOrNull(() => readInto(opSlotPath(folder, op.n, side), room, waiting));
     if (count === null || waiting + count === room.length) continue;
     // As text: an object for each file of a large job takes as much as its plan.
-    places += `${places === "" ? "" : ","}"${n}":[${length + waiting},${count}]`;
+    places += `${places === "" ? "" : ","}"${op.n}":[${length + waiting},${count}]`;
     waiting += count;
   }
   if (places === "") return;
   if (waiting > 0 || length === 0) write();
-  writeFileSync(join(folder.path, AFTER_IMAGES.places), `{${places}}`, { mode: 0o600 });
+  writeFileSync(join(folder.path, names.places), `{${places}}`, { mode: 0o600 });
 }
 
-function readAfterImage(folder: JobFolder, n: number): Uint8Array | undefined {
-  const place = readJson<ImageRanges>(join(folder.path, AFTER_IMAGES.places))?.[n];
+function readImage(folder: JobFolder, n: number, side: "a" | "b"): Uint8Array | undefined {
+  const names = side === "b" ? AFTER_IMAGES : BEFORE_IMAGES;
+  const place = readJson<ImageRanges>(join(folder.path, names.places))?.[n];
   if (place === undefined) return undefined;
   const [offset, length] = place;
   const bytes = new Uint8Array(length);
-  const descriptor = openSync(join(folder.path, AFTER_IMAGES.bytes), "r");
+  const descriptor = openSync(join(folder.path, names.bytes), "r");
   try {
     return readSync(descriptor, bytes, 0, length, offset) === length ? bytes : undefined;
   } finally {
@@ -124,11 +128,16 @@ export function createJobArchive(
     const swapping = intent !== null && intent !== "damaged" && intent.job_id === jobId ? intent : null;
     const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
     const marks = readRepairMarks(folder);
-    const reversedAt = state.state === "committed" ? standsSince(record.reversedBy) : null;
+    const { reversedBy, broughtInBy, ...own } = record;
+    const reversedAt = state.state === "committed" ? standsSince(reversedBy) : null;
+    const broughtInAt = state.state === "undone" ? standsSince(broughtInBy) : null;
     return {
-      ...record,
-      state: reversedAt !== null ? "undone" : state.state,
-      stateAt: reversedAt ?? state.at,
+      ...own,
+      // Neither is told of a job by which nothing stands any more.
+      ...(reversedAt !== null && reversedBy !== undefined && { reversedBy }),
+      ...(broughtInAt !== null && broughtInBy !== undefined && { broughtInBy }),
+      state: reversedAt !== null ? "undone" : broughtInAt !== null ? "committed" : state.state,
+      stateAt: reversedAt ?? broughtInAt ?? state.at,
       bytes: state.bytes ?? 0,
       ...(unsettled !== null && { unsettled }),
       ...interruptionsOf(marks, swapping, state.turn),
@@ -136,14 +145,15 @@ export function createJobArchive(
     };
   }
 
-  /** Since when a job that took another back stands; null where it does not, as one that was itself taken back by a merge. */
+  /** Since when a job that took another back, or brought it in, stands; null where it does not, as one that was itself taken back by a merge. */
   function standsSince(jobId: string | undefined): string | null {
     if (jobId === undefined) return null;
     const folder = jobFolder(storage, jobId);
     const state = readSoundState(folder);
-    if (state?.state !== "committed") return null;
-    const reversedBy = ifSound(() => readJobRecord(folder))?.reversedBy;
-    return standsSince(reversedBy) === null ? state.at : null;
+    if (state?.state !== "committed" && state?.state !== "undone") return null;
+    const record = ifSound(() => readJobRecord(folder));
+    if (state.state === "undone") return standsSince(record?.broughtInBy);
+    return standsSince(record?.reversedBy) === null ? state.at : null;
   }
 
   function list(): StoredJob[] {
@@ -337,7 +347,7 @@ function* walkDifferences(
       const now = identifyAt(path);
       const known = stands?.entries.get(op.n)?.standing;
       if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
-      const image = inEffect ? readAfterImage(folder, op.n) : undefined;
+      const image = state === "staged" ? undefined : readImage(folder, op.n, inEffect ? "b" : "a");
       return image ?? fromLaterJob(op, inEffect ? op.bHash : op.aHash);
     };
     const before = op.a === null ? null : inEffect ? bytesAt(opSlotPath(folder, op.n, "a")) : standing();

@@ -299,7 +299,9 @@ export function checkFolders({ path }: JobFolder): string[] {
 
 /** The bytes that a job put into the workspace, and where each file's lie among them. */
 export const AFTER_IMAGES = { bytes: "after.bin", places: "after.json" } as const;
-const IMAGES: ReadonlySet<string> = new Set(Object.values(AFTER_IMAGES));
+/** The same for those that its undo put there. */
+export const BEFORE_IMAGES = { bytes: "before.bin", places: "before.json" } as const;
+const IMAGES: ReadonlySet<string> = new Set([AFTER_IMAGES, BEFORE_IMAGES].flatMap(Object.values));
 
 /** Layers of so many entries are not worth waiting for. */
 const FEW_ENTRIES = 500;

@@ -61,6 +61,51 @@ test("of several that were merged out, any is brought in again, in any order, an
   expect(at.archive.read(third)?.state).toBe("undone");
 });
 
+test("a job that was taken back exactly is merged in again where its file was edited since, and taken back and brought in once more", async () => {
+  const jobs = await eightJobs();
+  const last = jobs[7] as string;
+  expect((await at.send(`/undo ${last}`)).text).not.toContain("merged");
+  const mine = (text: string) => text.replace("value 1 = 11", "value 1 = mine");
+  at.write("a.txt", mine(withValues(all.slice(0, 7))));
+  const redone = await at.send(`/redo ${last}`);
+  expect(redone.text).toContain(`${last} was merged into them as job_`);
+  expect([redone.ok, at.read("a.txt")]).toEqual([true, mine(withValues(all))]);
+  expect(at.archive.read(last)?.state).toBe("committed");
+  expect((await at.send(`/redo ${last}`)).ok).toBe(false);
+  expect((await at.send(`/undo ${last}`)).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(mine(withValues(all.slice(0, 7))));
+  expect(at.archive.read(last)?.state).toBe("undone");
+  expect((await at.send("/redo")).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(mine(withValues(all)));
+  at.write("a.txt", at.read("a.txt").replace("value 3 = 13", "value 3 = mine too"));
+  expect((await at.send(`/undo ${last}`)).text).toContain(`${last} was merged out of them as job_`);
+  expect(at.read("a.txt")).toBe(
+    mine(withValues(all.slice(0, 7))).replace("value 3 = 13", "value 3 = mine too"),
+  );
+});
+
+test("a redo whose own lines were edited since changes nothing and says so", async () => {
+  const jobs = await eightJobs();
+  const last = jobs[7] as string;
+  expect((await at.send(`/undo ${last}`)).ok).toBe(true);
+  const edited = withValues(all.slice(0, 7)).replace("value 7 = 0", "value 7 = mine");
+  at.write("a.txt", edited);
+  expect((await at.send(`/redo ${last}`)).ok).toBe(false);
+  expect(at.read("a.txt")).toBe(edited);
+  expect(at.archive.read(last)?.state).toBe("undone");
+});
+
+test("one that was merged out, brought in, and then taken back exactly is brought in again", async () => {
+  const jobs = await eightJobs();
+  const third = jobs[2] as string;
+  for (const order of ["undo", "redo"]) expect((await at.send(`/${order} ${third}`)).ok).toBe(true);
+  for (const job of jobs.slice(3).reverse()) expect((await at.send(`/undo ${job}`)).ok).toBe(true);
+  expect((await at.send(`/undo ${third}`)).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues([0, 1]));
+  expect((await at.send(`/redo ${third}`)).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues([0, 1, 2]));
+});
+
 test("a bare undo after it means the newest change, not the undo itself", async () => {
   const jobs = await eightJobs();
   await at.send(`/undo ${jobs[2]}`);

@@ -188,6 +188,7 @@ const SAMPLES: Samples = {
   undoneByMerge: (say) => [say("job_1", "job_2")],
   redoneByMerge: (say) => [say("job_1", "job_2")],
   undoByMergeTitle: (say) => [say("job_1", "t")],
+  redoByMergeTitle: (say) => [say("job_1", "t")],
   mergedWith: (say) => [say("p", "job_1"), say("p", null)],
   hookRefused: (say) => [
     say({ command: "c", ended: 1, output: "e" }),

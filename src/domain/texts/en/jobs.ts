@@ -180,6 +180,7 @@ export const workTexts = {
     `Its files were changed since, so ${jobId} was merged into them as ${by}, which can itself be undone.`,
   mergeNotChecked: "The project's checks were not run.",
   undoByMergeTitle: (jobId: string, title: string) => `Undo of ${jobId}: ${title}`,
+  redoByMergeTitle: (jobId: string, title: string) => `Redo of ${jobId}: ${title}`,
   undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
     `The files of ${jobId} were restored, but these git refs have moved since and were left alone:${paths(refs)}`,
   nothingToUndo: "There is no job to undo.",

@@ -148,6 +148,7 @@ export const workTexts: typeof englishWorkTexts = {
     `${jobId} のファイルは後から変更されていたため、マージで取り込みました（ジョブ ${by}、これも取り消せます）。`,
   mergeNotChecked: "プロジェクトのチェックは実行していません。",
   undoByMergeTitle: (jobId, title) => `${jobId} の取り消し: ${title}`,
+  redoByMergeTitle: (jobId, title) => `${jobId} のやり直し: ${title}`,
   undonePartly: ({ jobId, refs }) =>
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
   nothingToUndo: "取り消せるジョブはありません。",
