@@ -1,4 +1,5 @@
 import { agentOf } from "../../domain/chat/agents.ts";
+import { isQuestion } from "../../domain/coder/proposal.ts";
 import { HEAD_NAMES, type HeadName } from "../../domain/config/worker-kind-names.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
@@ -136,6 +137,8 @@ export async function answerWithHead(
         },
       },
       bench,
+      request: text,
+      isQuestion: isQuestion(text),
       show: () => "",
       limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
       planOnly,
@@ -268,10 +271,17 @@ interface WordedRequest {
   readonly resumes: boolean;
 }
 
-/** Of the last message before this one, and of what another route did for this one. */
+/** Messages that are looked through for the last one with a change: an undo has none of its own. */
+const MOST_LOOKED = 3;
+
+/** Of the last message that changed something, and of what another route did for this one. */
 async function lastChanges({ history, jobs, groupId }: ChatTurn): Promise<readonly string[]> {
-  const groups = [...(history.at(-1)?.groupId != null ? [history.at(-1)?.groupId as string] : []), groupId];
-  return (await Promise.all(groups.map((group) => jobs.changes(group)))).flat();
+  const own = await jobs.changes(groupId);
+  for (const { groupId: group } of history.slice(-MOST_LOOKED).reverse()) {
+    const told = group === null ? [] : await jobs.changes(group);
+    if (told.length > 0) return [...told, ...own];
+  }
+  return own;
 }
 
 const CHANGED_CHARS = 800;

@@ -361,6 +361,12 @@ function toHeadProposal(plan: string): Proposal {
 /** An agent that was cut off may have left half of a change: it is kept to be looked at, and never lands by itself. */
 async function endStoppedShort(loop: CoderLoop, state: LoopState, text: Worded): Promise<CoderEnd> {
   if (loop.planOnly || loop.bench.changes().length === 0) return { kind: "unanswered", text };
+  // It was green, and only asked about code that it left alone: no answer to that is no fault of the change.
+  if (isGreen(state) && state.hasAskedUntouched) {
+    const nothing = { number: state.attempts + 1, results: [], failed: [], commands: [] };
+    const step = await judgeAttempt(loop, state, nothing, loop.limits.attempts);
+    if ("end" in step) return step.end;
+  }
   state.proposal ??= toHeadProposal("");
   state.red ??= { kind: "failing", failed: [], brief: "" };
   const execution = loop.limits.onRed === "discard" ? null : await loop.bench.keep(state.red.kind);
@@ -699,7 +705,8 @@ async function commitBench(
   const untouched = askUntouched(loop, state);
   if (untouched !== "" && steered && number < loop.limits.attempts) {
     loop.tell({ type: "untouched", names: state.untouched });
-    return { back: `Nothing failed; the change is in a draft. ${untouched}${ASKED_ANSWER}` };
+    const answer = loop.coder.kind === "head" ? "" : ASKED_ANSWER;
+    return { back: `Nothing failed; the change is in a draft. ${untouched}${answer}` };
   }
   const other = await endPassedOver(loop, state, number);
   if (other !== null) return { end: other };
