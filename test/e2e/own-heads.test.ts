@@ -231,7 +231,7 @@ describe("a head that cannot work says why, before any draft", () => {
     expect(jobs()).not.toContain("job_");
     const list = await cli.send("/head");
     expect(list.out).toContain("claude-code: ready");
-    expect(list.out).toContain("codex-cli: codex-cli is not on this machine");
+    expect(list.out).toContain("codex-cli: codex-cli is not installed on this machine");
   });
 
   withChecks(

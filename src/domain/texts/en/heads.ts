@@ -1,6 +1,6 @@
 export const headTexts = {
   notInstalled: (name: string, program: string) =>
-    `${name} is not installed on this machine: there is no \`${program}\` on the PATH. Install it and send the message again; nothing was run.`,
+    `${name} is not installed on this machine: there is no \`${program}\` on the PATH. PicoClaw cannot start it until you install it.`,
   noCommand: "No agent is set: `head.command` is empty. Example: `head: {command: [opencode, acp]}`.",
   noLogin: (name: string, variables: readonly string[], file: string | null) =>
     [

@@ -2,7 +2,7 @@ import type { headTexts as englishHeadTexts } from "../en/heads.ts";
 
 export const headTexts: typeof englishHeadTexts = {
   notInstalled: (name, program) =>
-    `${name} はこのマシンにありません（PATH に \`${program}\` が見つかりません）。何も実行していません。インストールしてから、もう一度送ってください。`,
+    `${name} はこのマシンにありません（PATH に \`${program}\` が見つかりません）。使うには、先にインストールしてください。`,
   noCommand:
     "エージェントが設定されていません。`head.command` が空です。例: `head: {command: [opencode, acp]}`。",
   noLogin: (name, variables, file) =>
