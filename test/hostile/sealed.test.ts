@@ -179,10 +179,34 @@ describe.if(here).each(["overlay", "copy"] as const)("what a job (%s) leaves", (
     mkdirSync(join(target.workspace, "shared"));
     chmodSync(join(target.workspace, "shared"), 0o2775);
     const line = "cp /bin/true x; chmod 6755 x; mkdir d; chmod 3775 d; touch shared/y; chmod u+x was";
-    expect(target.apply([shell(line)], ["--json"], { env }).code).toBe(0);
+    const ran = target.apply([shell(line)], [], { env });
+    expect([
+      ran.code,
+      ran.out.includes("x: set-user-id, set-group-id or sticky bits were taken off"),
+    ]).toEqual([0, true]);
     expect(["x", "was", "d", "shared"].map(mode)).toEqual([0o755, 0o4755, 0o3775, 0o2775]);
     expect(target.run(["undo"]).code).toBe(0);
     expect(["was", "shared"].map(mode)).toEqual([0o4755, 0o2775]);
+  });
+
+  test("where it was nothing but that, is not called applied", () => {
+    target.write("plain", "x\n");
+    chmodSync(join(target.workspace, "plain"), 0o755);
+    const ran = target.apply([shell("chmod 4755 plain")], [], { env });
+    expect(ran.out).not.toMatch(/^Applied/);
+    expect([ran.out.includes("plain: set-user-id"), mode("plain")]).toEqual([true, 0o755]);
+  });
+
+  test("of times, and of the mode of the workspace's own folder, is said where it does not land", () => {
+    target.write("plain", "x\n");
+    const before = mode(".");
+    const touched = target.apply([shell("touch -d 2001-01-01 plain")], [], { env });
+    expect(touched.out).not.toMatch(/^Applied/);
+    expect(touched.out).toContain("plain: only the time was changed, and that does not land");
+    const opened = target.apply([shell("chmod 777 .; echo more >> plain")], [], { env });
+    expect(opened.out).toMatch(/^Applied/);
+    expect(opened.out).toContain("The workspace's own folder keeps its mode, which the job had changed.");
+    expect(mode(".")).toBe(before);
   });
 });
 

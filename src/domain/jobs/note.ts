@@ -44,7 +44,7 @@ export interface KeptAside {
  * The entries that a seal did not carry over, or carried over differently than the job left them. `special`,
  * `device`, `unreadable`: not committed. `hidden`: the job could not see it. `holds-hidden`: a folder that
  * stays for that reason. `owner`, `group`: a changed file that could not keep them. `other-names`: hard links
- * that part. `folder-owner`, `folder-attributes`: the job's changes to a folder that existed before. `home-unusable`: the
+ * that part. `folder-owner`, `folder-attributes`: the job's changes to a folder that existed before. `power`: set-user-id, set-group-id and sticky bits that were taken off. `root-mode`: that of the workspace's own folder. `times`: nothing else was changed. `home-unusable`: the
  * home that jobs share could not be used by the next, and was put aside.
  */
 export type SealedOtherwise =
@@ -59,7 +59,10 @@ export type SealedOtherwise =
   | "group"
   | "other-names"
   | "folder-owner"
-  | "folder-attributes";
+  | "folder-attributes"
+  | "power"
+  | "root-mode"
+  | "times";
 
 export interface SealNote {
   readonly code: "sealed-otherwise";

@@ -281,3 +281,14 @@ export function keptFolder({ path, a, stats, from, to, carriesOwner = false }: K
   if (!sameAttributes(from, to)) notes.push(sealNote("folder-attributes", path));
   return notes;
 }
+
+/** The folder of the workspace itself is no entry of it: a mode that the job gave it is said, and not brought in. */
+export function keptRoot(original: string, view: string): SealNote[] {
+  const [was, is] = [original, view].map((path) => lstatEntry(path)?.permissions);
+  return was === is ? [] : [sealNote("root-mode", ".")];
+}
+
+/** Times alone are not brought in; who changed nothing else is told so. */
+export function keptTimes(ops: readonly Op[], touched: readonly string[]): SealNote[] {
+  return ops.length > 0 || touched.length === 0 ? [] : [sealNote("times", ...touched)];
+}

@@ -15,6 +15,8 @@ import {
   isIndexFile,
   isVisiblySame,
   keptFolder,
+  keptRoot,
+  keptTimes,
   mayBeIndex,
   onlyModeDiffers,
   readSettled,
@@ -149,7 +151,8 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
   const hashOf = (path: string, a: Identity, isIndex: boolean) =>
     state.hashes.get(`${index}:${path}`) ?? hashIfUntouched(root.original, path, a, isIndex);
   const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
-  const notes: SealNote[] = [];
+  const notes: SealNote[] = index === 0 ? keptRoot(root.original, root.copy) : [];
+  const touched: string[] = [];
   const tooDeep: string[] = [];
   const unreadable: WalkOptions["unreadable"] = (path, why) => {
     if (isHidden(manifest.hidden, path)) return;
@@ -196,7 +199,10 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
     const bHash = hashAt(absolute, now, isIndex);
     const aHash = a === null ? undefined : hashOf(path, a, isIndex);
     const compared = { a: a as Identity, b: now, aHash, bHash, isIndex, ...places };
-    if (a !== null && a.kind !== "directory" && isVisiblySame(compared)) continue;
+    if (a !== null && a.kind !== "directory" && isVisiblySame(compared)) {
+      if (a.kind === "file" && area(path) === "file" && !a.isWrittenWith(now)) touched.push(path);
+      continue;
+    }
     const inPlace = a !== null && area(path) === "file" && onlyModeDiffers(compared);
     const n = firstSlot + ops.length;
     const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
@@ -217,6 +223,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
     const n = firstSlot + ops.length;
     ops.push({ n, root: index, path, a, b: null, ...(aHash && { aHash }), area: area(path) });
   }
+  notes.push(...keptTimes(ops, touched));
   return { ops, notes, noText, tooDeep };
 }
 
@@ -614,9 +621,9 @@ async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<Sea
   const entries = manifests.reduce((sum, { entries }) => sum + entries.size, left.length);
   removeLayers(folder, ["view"], entries);
   const roots = copies.map(({ original }) => original);
-  const { ops } = validateOps({ folder, workspace, roots, ops: left }, judge);
+  const { ops, notes: lost } = validateOps({ folder, workspace, roots, ops: left }, judge);
   await makeDurable(folder, ops);
-  notes.push(...partedLinks(ops, roots));
+  notes.push(...lost, ...partedLinks(ops, roots));
   const folders = foldersOnTheWay(ops, (root, path) => manifests[root]?.entries.get(path) ?? null);
   writePlan(folder, { roots, stamp: String(stamp), ops, folders });
   return {

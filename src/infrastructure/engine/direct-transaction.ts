@@ -81,14 +81,14 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     layers: directLayers(workspace, folder, view),
     seal: async (judge): Promise<SealedChanges> => {
       const left = await stagedOps(view);
-      const { ops } = validateOps({ folder, workspace, roots: [workspace], ops: left }, judge);
+      const { ops, notes } = validateOps({ folder, workspace, roots: [workspace], ops: left }, judge);
       await makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops, folders });
       return {
         changes: toChanges(ops, [workspace], workspace),
         outside: [],
-        notes: gatherSealNotes([...lostOwners(ops), ...partedLinks(ops, [workspace])]),
+        notes: gatherSealNotes([...notes, ...lostOwners(ops), ...partedLinks(ops, [workspace])]),
       };
     },
     discard: async () => removeSlots(folder),

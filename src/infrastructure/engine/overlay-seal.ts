@@ -24,6 +24,8 @@ import {
   isIndexFile,
   isVisiblySame,
   keptFolder,
+  keptRoot,
+  keptTimes,
   onlyModeDiffers,
   readEntry,
 } from "./compare-entries.ts";
@@ -118,6 +120,8 @@ export async function sealUpper(
   const ops: Op[] = [];
   const noText: string[] = [];
   const notes: SealNote[] = [];
+  const touched: string[] = [];
+  const rootMode = index === 0 ? keptRoot(root.path, root.upper) : [];
   const anchors = createAnchors();
   const isNewRepository = (path: string) => identify(root.path, path) === null;
   const area = (path: string) => areaOf(path, index > 0, isNewRepository);
@@ -216,7 +220,10 @@ export async function sealUpper(
             toAttributes: read?.attributes ?? null,
             names: seen?.names,
           };
-          if (!a.isUnknown() && isVisiblySame(compared)) break;
+          if (!a.isUnknown() && isVisiblySame(compared)) {
+            if (rules === "file" && !a.isWrittenWith(now)) touched.push(path);
+            break;
+          }
           if (rules === "file" && onlyModeDiffers(compared)) {
             add(path, a, a.withMode(now.mode), aHash, bHash, true);
             break;
@@ -237,6 +244,7 @@ export async function sealUpper(
     }
   }
   anchors.close();
+  notes.push(...rootMode, ...keptTimes(ops, touched));
   return { ops: tooDeep.length > 0 ? [] : ops, noText, notes, tooDeep };
 }
 

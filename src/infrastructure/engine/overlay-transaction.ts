@@ -419,10 +419,10 @@ function openOverlay(state: OpenOverlay): Transaction {
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const paths = roots.map(({ path }) => path);
       collectGarbage(left.length);
-      const { ops } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
+      const { ops, notes: lost } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
       collectGarbage(ops.length);
       await makeDurable(folder, ops);
-      notes.push(...partedLinks(ops, paths));
+      notes.push(...lost, ...partedLinks(ops, paths));
       const folders = foldersOnTheWay(ops, (root, path) =>
         baseOfFolder(roots[root] as LaidRoot, path, sight),
       );

@@ -171,6 +171,8 @@ export interface ValidatedOps {
   readonly ops: readonly Op[];
   /** Absolute paths that did not land as the job left them. */
   readonly turnedDown: readonly string[];
+  /** Entries that lost bits which give power. */
+  readonly notes: readonly SealNote[];
 }
 
 /**
@@ -180,16 +182,28 @@ export interface ValidatedOps {
  */
 export function validateOps(sealed: SealedOps, judge: ValidateDifference): ValidatedOps {
   const sweep = createSweep();
-  const harmless = sealed.ops.map((op) => {
+  const powerful: string[] = [];
+  const harmless = sealed.ops.flatMap((op) => {
     sweep();
-    return withoutPower(sealed, op);
+    const without = withoutPower(sealed, op);
+    if (without === op) return [op];
+    powerful.push(op.path);
+    return hasOnlyMode(without) ? [] : [without];
   });
+  const notes = powerful.length === 0 ? [] : [sealNote("power", ...powerful)];
   const verdict = judge(sealedDifference({ ...sealed, ops: harmless }));
-  if (verdict.drop.length === 0 && verdict.rewrite.size === 0) return { ops: harmless, turnedDown: [] };
+  if (verdict.drop.length === 0 && verdict.rewrite.size === 0)
+    return { ops: harmless, turnedDown: [], notes };
   const absolute = (path: string) => resolve(sealed.workspace, path);
   const left = dropOps({ ...sealed, ops: harmless }, verdict.drop.map(absolute));
   const ops = left.flatMap((op) => rewriteOp(sealed, op, verdict.rewrite) ?? []);
-  return { ops, turnedDown: [...verdict.drop, ...verdict.rewrite.keys()].map(absolute) };
+  return { ops, turnedDown: [...verdict.drop, ...verdict.rewrite.keys()].map(absolute), notes };
+}
+
+/** Nothing is left of a change that was these bits alone. */
+function hasOnlyMode({ a, b, inPlace }: Op): boolean {
+  const isKept = inPlace === true || (a?.kind === "directory" && b?.kind === "directory");
+  return isKept && a?.mode === b?.mode;
 }
 
 /** Set-user-id and the like on a file, and set-user-id on a folder, unless it was so before. */

@@ -458,6 +458,10 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   "folder-owner": (names) => `${names}: the folder keeps its owner and group, which the job had changed`,
   "folder-attributes": (names) =>
     `${names}: the folder keeps its attributes and access lists, which the job had changed`,
+  power: (names) =>
+    `${names}: set-user-id, set-group-id or sticky bits were taken off; a job gives nobody more power`,
+  "root-mode": () => "The workspace's own folder keeps its mode, which the job had changed.",
+  times: (names) => `${names}: only the time was changed, and that does not land`,
 };
 
 /** The entries that a seal did not carry over as the job left them. */

@@ -407,6 +407,10 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   "other-names": (names) => `${names}: 別名（ハードリンク）は以前の内容のままです`,
   "folder-owner": (names) => `${names}: ジョブが変えたフォルダの所有者・グループは元のままです`,
   "folder-attributes": (names) => `${names}: ジョブが変えたフォルダの属性・アクセスリストは元のままです`,
+  power: (names) =>
+    `${names}: set-user-id、set-group-id、スティッキービットを外しました。ジョブは誰の権限も広げません`,
+  "root-mode": () => "workspace のフォルダ自体の権限は、ジョブが変えましたが、元のままです。",
+  times: (names) => `${names}: 変わったのは更新時刻だけなので、適用されません`,
 };
 
 export const sealedOtherwise: typeof englishSealedOtherwise = ({ what, paths, count }) =>
