@@ -6,6 +6,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
@@ -240,9 +241,13 @@ function realPath(path: string): string | undefined {
   }
 }
 
+/** More than any settings have: a link may lead to a device that never ends, or to a pipe that nobody writes to. */
+const MOST_SETTINGS_BYTES = 1024 * 1024;
+
 function readFile(path: string): Uint8Array | undefined {
   try {
-    return readFileSync(path);
+    const stats = statSync(path);
+    return stats.isFile() && stats.size <= MOST_SETTINGS_BYTES ? readFileSync(path) : undefined;
   } catch {
     return undefined;
   }

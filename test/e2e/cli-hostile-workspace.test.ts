@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, create, createCli } from "./cli-kit.ts";
 
@@ -110,6 +110,38 @@ describe("a stranger's workspace does not reach into the program", () => {
       ],
     });
   });
+});
+
+test("settings and a git directory that are pipes or devices are not waited for, and not read without end", () => {
+  const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).pathname);
+  const git = join(cli.workspace, ".git");
+  mkdirSync(git);
+  for (const set of [
+    (path: string) => void spawnSync("mkfifo", [path]),
+    // The rest of its bytes is never read: a sixteenth of a gigabyte is more than either file may have.
+    (path: string) => {
+      writeFileSync(path, "");
+      truncateSync(path, 64 * 1024 ** 2);
+    },
+  ]) {
+    for (const path of [join(cli.workspace, "picoclaw.yaml"), join(git, "HEAD")]) {
+      rmSync(path, { force: true });
+      set(path);
+    }
+    const looked = spawnSync(
+      process.execPath,
+      [
+        "--no-env-file",
+        "-e",
+        `import { findGit } from ${source("infrastructure/engine/git-roots.ts")};
+         import { trustSubject } from ${source("config/trust.ts")};
+         console.log(JSON.stringify([findGit(process.argv[1]), trustSubject(process.argv[1]).text]));`,
+        cli.workspace,
+      ],
+      { encoding: "utf8", timeout: 20_000 },
+    );
+    expect(JSON.parse(looked.stdout || '"nothing"')).toEqual([null, null]);
+  }
 });
 
 test("what a job printed or named cannot steer the terminal that shows it", () => {

@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readFileSync, realpathSync } from "node:fs";
+import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { GitHistory, Repository } from "../../application/ports/jobs-transaction.ts";
 
@@ -107,15 +107,24 @@ export function findGit(workspace: string): GitPlaces | null {
   }
 }
 
+/** Longer than any path. */
+const MOST_POINTER_BYTES = 64 * 1024;
+
+/** Throws where there is no file, or one that git would not have written: a device, a pipe, a long one. */
+function readShort(path: string): string {
+  const stats = statSync(path);
+  if (!stats.isFile() || stats.size > MOST_POINTER_BYTES) throw new Error(`no file of git's: ${path}`);
+  return readFileSync(path, "utf8");
+}
+
 function gitAt(folder: string): GitPlaces | null {
   const dotGit = join(folder, ".git");
   const stats = lstatSync(dotGit, { throwIfNoEntry: false });
   if (stats === undefined) return null;
   try {
-    if (stats.isDirectory())
-      return readFileSync(join(dotGit, "HEAD"), "utf8") ? gitPlacesAt(folder, dotGit) : null;
+    if (stats.isDirectory()) return readShort(join(dotGit, "HEAD")) ? gitPlacesAt(folder, dotGit) : null;
     if (!stats.isFile()) return null;
-    const pointer = /^gitdir: (.*)$/m.exec(readFileSync(dotGit, "utf8"))?.[1];
+    const pointer = /^gitdir: (.*)$/m.exec(readShort(dotGit))?.[1];
     return pointer === undefined ? null : gitPlacesAt(folder, realpathSync(resolve(folder, pointer)));
   } catch {
     return null;
