@@ -280,7 +280,7 @@ withChecks("checks that are too slow do not judge, and that is said", () => {
 withChecks("a project without checks is not checked, in one request", () => {
   cli = createChatCli(says(proposal("Write", "```txt:a.txt\nx\n```")));
   const ran = cli.chat("/code3 write a.txt");
-  expect(ran.out).toContain("NOT CHECKED: no tests or linters of the project are known");
+  expect(ran.out).toContain("NOT CHECKED: no tests or linters were found");
   expect(ran.code).toBe(0);
 });
 
