@@ -1,5 +1,5 @@
-import { writeSync } from "node:fs";
-import { closeOnExec, hideFromPeers, readDescriptor } from "../platform/process-calls.ts";
+import { readdirSync, writeSync } from "node:fs";
+import { closeOnExec, hideFromPeers, readDescriptor, waitForChild } from "../platform/process-calls.ts";
 import {
   answerViewCall,
   createFrameReader,
@@ -32,9 +32,14 @@ export interface ExecutorSettings {
 
 /**
  * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
- * journal and commit stay outside, where nothing that runs in the view can reach them.
+ * journal and commit stay outside, where nothing that runs in the view can reach them. `setUpBy`: the child that is still
+ * making the view; what goes wrong there it says itself.
  */
-export async function serveView({ root, proxy, head, callers, limits }: ExecutorSettings): Promise<void> {
+export async function serveView(
+  { root, proxy, head, callers, limits }: ExecutorSettings,
+  setUpBy: number | null,
+): Promise<void> {
+  if (setUpBy !== null && !hasEndedWell(setUpBy)) process.exit(1);
   limitThisProcess(limits);
   hideFromPeers();
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
@@ -53,9 +58,27 @@ export async function serveView({ root, proxy, head, callers, limits }: Executor
   writeAllBlocking(1, encodeFrame({ ready: true, headPort }));
 }
 
-/** The program has closed its end: the view is over, and with this process everything that runs in it. */
+/**
+ * The program has closed its end: the view is over, and with this process everything that runs in it. Where nothing else
+ * does, the program is told: it need not wait until the kernel has taken the mounts apart. Nobody else starts a process here.
+ */
 function leaveExecutor(): void {
+  if (isAlone()) writeAllBlocking(1, encodeFrame({ alone: true }));
   process.exit(0);
+}
+
+function hasEndedWell(child: number): boolean {
+  const ended = waitForChild(child);
+  return ended.ok && ended.value === 0;
+}
+
+/** Whether this is the only process of its namespace; one that has ended, and that nobody has buried, counts too. */
+function isAlone(): boolean {
+  try {
+    return process.pid === 1 && readdirSync("/proc").every((name) => name === "1" || !/^\d+$/.test(name));
+  } catch {
+    return false;
+  }
 }
 
 function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {

@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  fstatSync,
   lstatSync,
   openSync,
   readdirSync,
@@ -11,8 +10,9 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { lstatEntry } from "../platform/entry-stats.ts";
+import { fstatEntry, lstatEntry } from "../platform/entry-stats.ts";
 import { hasWriters } from "../platform/libc.ts";
+import { openQuickly } from "../platform/read-file.ts";
 import { Identity, identify, identifyAt } from "./entry-identity.ts";
 import type { Plan } from "./job-folder.ts";
 import { type OwnTouches, type Touched, touchKey } from "./own-touches.ts";
@@ -121,8 +121,11 @@ function deviceNumber(major: number, minor: number): bigint {
   return ((high & 0xfffn) << 8n) | (low & 0xffn) | ((low & ~0xffn) << 12n) | ((high & ~0xfffn) << 32n);
 }
 
-/** To ask the kernel of one file after the other pays for a few of them; of many, whoever has files open is asked. */
-const ASKED_ONE_BY_ONE = 200;
+/**
+ * To ask the kernel of one file takes some microseconds, to ask whoever has files open ten to a hundred milliseconds: it
+ * grows with all processes of the machine.
+ */
+const ASKED_ONE_BY_ONE = 2_000;
 const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** True when the kernel says so of each; false when somebody does, or nothing is known. */
@@ -133,9 +136,9 @@ function nobodyWrites(files: WatchedPaths["files"]): boolean {
 }
 
 function isWithoutWriters(at: string, key: string): boolean {
-  const fd = openSync(at, LOOK);
+  const fd = openQuickly(at, LOOK) ?? openSync(at, LOOK);
   try {
-    if (fileKey(fstatSync(fd, { bigint: true })) !== key) return false;
+    if (fileKey(fstatEntry(fd)) !== key) return false;
     const asked = hasWriters(fd);
     return asked.ok && !asked.value;
   } finally {

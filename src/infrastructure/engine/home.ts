@@ -72,7 +72,9 @@ interface SeenHomeEntry {
  */
 function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
   try {
-    const stats = statSync(path);
+    // Most of the names that tools use are not there: an error for each would cost more than the look.
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return null;
     const real = realpathSync(path);
     const own = join(realpathSync(dirname(path)), path.slice(dirname(path).length + 1));
     if (isInside(real, home) || !isInside(home, own)) return null;

@@ -33,19 +33,24 @@ export interface UpperEntry {
   readonly inherits: boolean;
   /** Its place in the workspace, when the job moved it with its folder; it is not in the upper then. */
   readonly source?: string;
+  /** As that of `WalkedEntry`. */
+  readonly near?: string;
 }
 
 /** `unlock` opens folders that shut out their owner; only where nothing runs above the upper any more. */
 export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator<UpperEntry> {
   const opaque = new Set<string>();
   const lowers = new Map<string, string | null>();
-  for (const { path, stats, noText } of walkFolder(root.upper, { ...options, noText: true })) {
+  for (const { path, stats, noText, near } of walkFolder(root.upper, { ...options, noText: true })) {
     if (noText) {
       yield { path, stats, kind: "no-text", inherits: false };
       continue;
     }
     if (!stats.isDirectory()) {
-      yield { path, stats, kind: upperKindOf(stats), inherits: false };
+      const kind = upperKindOf(stats);
+      yield near === undefined
+        ? { path, stats, kind, inherits: false }
+        : { path, stats, kind, inherits: false, near };
       continue;
     }
     const parent = dirname(path);

@@ -42,6 +42,7 @@ import {
   walkUpper,
 } from "./overlay-layers.ts";
 import { SYSTEM_PATH } from "./sandbox-plan.ts";
+import type { FlushAhead } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 import type { WalkOptions } from "./walk-folder.ts";
 
@@ -106,7 +107,10 @@ export interface SealedUpper {
   readonly tooDeep: readonly string[];
 }
 
-/** Turns what a job left in an upper into ops, moving its files into slots. Others have their turn meanwhile. */
+/**
+ * Turns what a job left in an upper into ops, moving its files into slots. Others have their turn meanwhile, and the disk
+ * begins with its part.
+ */
 export async function sealUpper(
   folder: JobFolder,
   root: LaidRoot,
@@ -114,6 +118,7 @@ export async function sealUpper(
   sight: FirstSight,
   index: number,
   firstSlot: number,
+  ahead: FlushAhead,
 ): Promise<SealedUpper> {
   const breath = createBreath();
   const sweep = createSweep();
@@ -163,7 +168,7 @@ export async function sealUpper(
   if (moved.length > 0) settleMoves(root, moved);
   notes.length = 0;
   // Files leave the upper while it is walked: the names in a folder are read before the first of them goes.
-  for (const { path, stats, kind } of walkUpper(root, options)) {
+  for (const { path, stats, kind, near } of walkUpper(root, options)) {
     if (tooDeep.length > 0) break;
     sweep();
     if (breath.isDue()) {
@@ -202,7 +207,7 @@ export async function sealUpper(
         const now = Identity.of(stats);
         const rules = area(path);
         const isIndex = isIndexFile(path, rules);
-        const read = kind === "file" && !isIndex ? readEntry(absolute, stats.size) : null;
+        const read = kind === "file" && !isIndex ? readEntry(near ?? absolute, stats.size) : null;
         const bHash = read?.hash ?? hashAt(absolute, now, isIndex);
         const original = `${root.path}/${path}`;
         const seen = sight.file(original);
@@ -233,6 +238,7 @@ export async function sealUpper(
         renameSync(absolute, next);
         if (kind === "file") stripMarks(next, now.mode);
         add(path, a, identifyAt(next), aHash, bHash);
+        ahead.onSlot();
         sight.forget(original);
         break;
       }

@@ -52,7 +52,7 @@ import {
 } from "./overlay-layers.ts";
 import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
 import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
-import { makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
+import { createFlushAhead, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { mountBelow } from "./staging.ts";
 import { createWakeable, type OpenedSandbox, startExecutor, type Wakeable } from "./start-executor.ts";
 import { foldersOnTheWay } from "./swap.ts";
@@ -400,34 +400,45 @@ function openOverlay(state: OpenOverlay): Transaction {
     async seal(judge, end): Promise<SealedChanges> {
       const why = executor.whyEnded();
       if (why !== null) throw why;
-      await executor.rest();
-      if (foreignOwner !== null) return { changes: [], outside: [], notes: [], foreignOwner };
+      const { gone } = await executor.quieten();
+      if (foreignOwner !== null) {
+        await gone;
+        return { changes: [], outside: [], notes: [], foreignOwner };
+      }
       // The looks at a job with many files hold as much as the rest of it together.
       takeChanges = () => [];
       const left: Op[] = [];
       const noText: string[] = [];
       const tooDeep: string[] = [];
       const notes: SealNote[] = [];
-      for (const [i, root] of roots.entries()) {
-        const sealed = await sealUpper(folder, root, state.stamp, sight, i, left.length);
-        for (const op of sealed.ops) left.push(op);
-        notes.push(...sealed.notes);
-        noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
-        tooDeep.push(...sealed.tooDeep);
-      }
-      if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
-      if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
+      const ahead = createFlushAhead(folder);
       const paths = roots.map(({ path }) => path);
-      collectGarbage(left.length);
-      const { ops, notes: lost } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
-      collectGarbage(ops.length);
-      await makeDurable(folder, ops);
-      notes.push(...lost, ...partedLinks(ops, paths));
-      const folders = foldersOnTheWay(ops, (root, path) =>
-        baseOfFolder(roots[root] as LaidRoot, path, sight),
-      );
-      const plan = { roots: paths, stamp: String(state.stamp), ops, folders };
-      writePlan(folder, plan);
+      let plan: Plan;
+      try {
+        for (const [i, root] of roots.entries()) {
+          const sealed = await sealUpper(folder, root, state.stamp, sight, i, left.length, ahead);
+          for (const op of sealed.ops) left.push(op);
+          notes.push(...sealed.notes);
+          noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
+          tooDeep.push(...sealed.tooDeep);
+        }
+        if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
+        if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
+        collectGarbage(left.length);
+        const { ops, notes: lost } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
+        collectGarbage(ops.length);
+        await ahead.done();
+        await makeDurable(folder, ops);
+        notes.push(...lost, ...partedLinks(ops, paths));
+        const folders = foldersOnTheWay(ops, (root, path) =>
+          baseOfFolder(roots[root] as LaidRoot, path, sight),
+        );
+        plan = { roots: paths, stamp: String(state.stamp), ops, folders };
+        writePlan(folder, plan);
+      } finally {
+        await Promise.all([gone, ahead.done()]);
+      }
+      const { ops } = plan;
       if (end?.preview !== true) {
         ownHomeAside = state.onCommit();
         state.onSealed?.(plan);

@@ -81,30 +81,39 @@ const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
  * mounts what else is missing; it passes over what is mounted, and the stage must show again for it. Terminals of their own
  * come last, and a kernel that has none to give is no reason to stop. What is hidden cannot be written either: a command that
  * tries is told so, where its words would otherwise go nowhere.
- * Arguments: whether the host's mounts are shared, the stage, the screens, the table of mounts, what to hide, "--", the command.
+ * The executor starts beside all that where it can, as the runtime's start takes as long: it gets the number of the process
+ * that mounts as its last argument, and does nothing before that one has ended well.
+ * Arguments: whether the executor starts "beside" or "after", whether the host's mounts are shared, the stage, the screens,
+ * the table of mounts, what to hide, "--", the command.
  */
 const SETUP = `set -e
-if [ "$1" = shared ]; then mount --make-rprivate /; fi
-shift
-stage=$1
-printf %s "$2$3" > "$1/table"
-if [ -z "$2" ]; then mount -a -T "$1/table"
-elif ! mount -a -T "$1/table" 2> /dev/null; then
-  if [ ! -d "$1/void" ]; then umount "$1"; fi
-  printf %s "$3" > "$1/table"
-  mount -a -T "$1/table"
-fi
-shift 3
-if [ "$1" != -- ]; then : > "$stage/nothing"; fi
-while [ "$1" != -- ]; do
-  if [ -d "$1" ]; then mount -t tmpfs -o ro,mode=0755 tmpfs "$1"
-  elif [ -e "$1" ]; then mount -o bind,ro "$stage/nothing" "$1"; fi
+lay() {
+  if [ "$1" = shared ]; then mount --make-rprivate /; fi
   shift
-done
+  stage=$1
+  printf %s "$2$3" > "$1/table"
+  if [ -z "$2" ]; then mount -a -T "$1/table"
+  elif ! mount -a -T "$1/table" 2> /dev/null; then
+    if [ ! -d "$1/void" ]; then umount "$1"; fi
+    printf %s "$3" > "$1/table"
+    mount -a -T "$1/table"
+  fi
+  shift 3
+  if [ "$1" != -- ]; then : > "$stage/nothing"; fi
+  while [ "$1" != -- ]; do
+    if [ -d "$1" ]; then mount -t tmpfs -o ro,mode=0755 tmpfs "$1"
+    elif [ -e "$1" ]; then mount -o bind,ro "$stage/nothing" "$1"; fi
+    shift
+  done
+  if [ -d /dev/pts ]; then mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 picoclaw /dev/pts 2> /dev/null || :; fi
+}
+how=$1
 shift
-if [ -d /dev/pts ]; then mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 picoclaw /dev/pts 2> /dev/null || :; fi
+if [ "$how" = beside ]; then lay "$@" & else lay "$@"; fi
+while [ "$1" != -- ]; do shift; done
+shift
 cd /
-exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
+exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@" $!
 `;
 
 /**
@@ -214,6 +223,14 @@ const PLAIN = /^[\w.@+/-]+$/;
 function belowHome({ home, homes, readable }: SandboxPlan): string[] {
   const covered = [...(home === null ? [] : [home.path]), ...homes.map(({ path }) => path)];
   return readable.filter((folder) => covered.some((path) => isInside(path, folder)));
+}
+
+/** Whether the program can be read at every moment of the set-up: nothing empty is laid over it, not even for a while. */
+function showsProgramThroughout(plan: SandboxPlan): boolean {
+  const { readable, veiled, closed, hidden } = plan;
+  const emptied = [...veiled, ...hidden, ...closed.map(({ path }) => path)];
+  const isEmptied = (folder: string) => emptied.some((path) => isInside(path, folder));
+  return belowHome(plan).length === 0 && !readable.some(isEmptied);
 }
 
 /** White space and backslashes stand as octal numbers in an fstab. */
@@ -336,7 +353,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
     args.push("--ro-bind", plan.callersSocket, CALLERS_SOCKET);
   if (plan.confined) args.push("--seccomp", String(FILTER_DESCRIPTOR));
   args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox");
-  args.push(plan.sharesMounts ? "shared" : "own", stage);
+  args.push(showsProgramThroughout(plan) ? "beside" : "after", plan.sharesMounts ? "shared" : "own", stage);
   args.push(screenTable(plan, stage), mountTable(plan, stage), ...plan.hidden, "--", ...command);
   return args;
 }

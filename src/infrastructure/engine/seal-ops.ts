@@ -385,6 +385,25 @@ const FILES_ONE_BY_ONE = 64;
 /** The disk answers for so many before anybody else would have to wait. */
 const FILES_AT_ONCE = 4;
 
+/** Lets the disk begin while a seal still moves files, once it is known that all of them will be flushed together. */
+export interface FlushAhead {
+  readonly onSlot: () => void;
+  /** Resolves when it is over. Whether it worked tells only `makeDurable`. */
+  readonly done: () => Promise<unknown>;
+}
+
+export function createFlushAhead(folder: JobFolder): FlushAhead {
+  let begun: Promise<boolean> | null = null;
+  let slots = 0;
+  return {
+    onSlot() {
+      slots += 1;
+      if (slots > FILES_ONE_BY_ONE) begun ??= flushFileSystem(folder.path);
+    },
+    done: async () => begun,
+  };
+}
+
 /** Staged entries reach the disk before any intent names them. The process is left to others while the disk works. */
 export async function makeDurable(folder: JobFolder, ops: readonly Op[]): Promise<void> {
   const files = ops.filter(({ b, inPlace }) => b?.kind === "file" && inPlace !== true);

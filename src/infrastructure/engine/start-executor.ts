@@ -128,6 +128,8 @@ interface Executor {
   readonly whyEnded: () => Error | null;
   /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
   stop(): Promise<void>;
+  /** Resolves once it was told to end and nothing runs in its namespace any more; its mounts may still be there. */
+  readonly quiet: Promise<void>;
 }
 
 export type ExecutorStart =
@@ -181,10 +183,15 @@ export async function startExecutor(
   let stopping: Promise<void> | null = null;
   let whyEnded: Error | null = null;
   const ready = Promise.withResolvers<number | null>();
-  const onFrame = (frame: Frame) =>
-    frame.head.ready === true
-      ? ready.resolve(typeof frame.head.headPort === "number" ? frame.head.headPort : null)
-      : remote.onFrame(frame);
+  const quiet = Promise.withResolvers<void>();
+  void exited.then(quiet.resolve);
+  const onFrame = (frame: Frame) => {
+    if (frame.head.ready === true)
+      ready.resolve(typeof frame.head.headPort === "number" ? frame.head.headPort : null);
+    // The last that it does. Its descriptors are no sign: bubblewrap holds them until the mounts are gone.
+    else if (frame.head.alone === true) quiet.resolve();
+    else remote.onFrame(frame);
+  };
   void replies.read(createFrameReader(onFrame)).then(() => {
     if (stopping === null) whyEnded ??= new ChannelClosed();
     remote.onEnd();
@@ -227,6 +234,7 @@ export async function startExecutor(
       headPort: stands.headPort,
       whyEnded: () => whyEnded,
       stop,
+      quiet: quiet.promise,
     },
   };
 }
@@ -354,6 +362,11 @@ export interface Wakeable {
   wake(head?: HeadSurroundings): Promise<string | null>;
   /** Idempotent. */
   rest(): Promise<void>;
+  /**
+   * As `rest`, but done as soon as nothing of the job runs any more. `gone` resolves when the sandbox is gone too: to take
+   * the mounts of a large job apart keeps the kernel busy for tens of milliseconds.
+   */
+  quieten(): Promise<{ readonly gone: Promise<void> }>;
 }
 
 export function createWakeable(parts: {
@@ -369,6 +382,18 @@ export function createWakeable(parts: {
     return awake.executor;
   };
   const collect = () => void refused.push(...(awake?.opened.takeRefused?.() ?? []));
+  const quieten = async (): Promise<{ readonly gone: Promise<void> }> => {
+    if (awake === null) return { gone: Promise.resolve() };
+    const { executor, opened } = awake;
+    why ??= executor.whyEnded();
+    collect();
+    awake = null;
+    const gone = executor.stop().then(() => {
+      homeAside = opened.release() ?? homeAside;
+    });
+    await Promise.race([executor.quiet, gone]);
+    return { gone };
+  };
   return {
     processes: {
       runProcess: (request) => executor().processes.runProcess(request),
@@ -396,15 +421,8 @@ export function createWakeable(parts: {
       awake = { executor: started.executor, opened };
       return null;
     },
-    async rest() {
-      if (awake === null) return;
-      const { executor, opened } = awake;
-      why ??= executor.whyEnded();
-      collect();
-      awake = null;
-      await executor.stop();
-      homeAside = opened.release() ?? homeAside;
-    },
+    quieten,
+    rest: async () => (await quieten()).gone,
   };
 }
 

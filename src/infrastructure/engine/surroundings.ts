@@ -108,7 +108,7 @@ function systemSecrets(): SandboxPlan["closed"] {
 
 function closedBelow(folder: string, depth: number): { path: string; isFolder: boolean }[] {
   return entriesOf(folder).flatMap((entry) => {
-    const path = join(folder, entry.name);
+    const path = `${folder}/${entry.name}`;
     const isFolder = entry.isDirectory();
     if (!isFolder && !entry.isFile()) return [];
     const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0o777;

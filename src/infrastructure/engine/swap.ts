@@ -18,6 +18,7 @@ import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts"
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { fstatEntry } from "../platform/entry-stats.ts";
 import { AT_FDCWD, renameExchange, renameNoReplace } from "../platform/libc.ts";
+import { openQuickly } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { isIndexFile } from "./compare-entries.ts";
@@ -344,7 +345,7 @@ function giveMode(swap: Swap, { op, goes, comes }: SwapStep): Identity | null {
 /** Opened, its mode changes in a third of the time; a file that its own user may not read is only named. */
 function openToChange(path: string): { readonly descriptor: number; readonly isOpen: boolean } {
   try {
-    return { descriptor: openSync(path, FILE), isOpen: true };
+    return { descriptor: openQuickly(path, FILE) ?? openSync(path, FILE), isOpen: true };
   } catch (error) {
     if (O_PATH === 0) throw error;
     return { descriptor: openSync(path, FILE | O_PATH), isOpen: false };

@@ -1,7 +1,18 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
-import { type EntryStats, lstatEntry, toEntryStats } from "../platform/entry-stats.ts";
-import { inParent } from "./entry-identity.ts";
+import { type EntryStats, lstatEntry, lstatIn, toEntryStats } from "../platform/entry-stats.ts";
+import { inParent, O_PATH } from "./entry-identity.ts";
 
 /** The decoder's replacement for bytes that are not UTF-8; a name may also contain it as a character. */
 const REPLACEMENT = "\ufffd";
@@ -75,6 +86,8 @@ export interface WalkedEntry {
   readonly stats: EntryStats;
   /** Its name, or that of a folder above it, is no UTF-8: `path` is for people to read, and leads nowhere. */
   readonly noText?: true;
+  /** A shorter way to it than its path, through its open folder, until the next entry is asked for. */
+  readonly near?: string;
 }
 
 export interface WalkOptions {
@@ -112,24 +125,43 @@ export function* walkFolder(root: string, options: WalkOptions = {}): Generator<
       if (options.noText === true) yield { path: shown, stats, noText: true };
       else options.unreadable?.(shown);
     }
-    for (const name of names.texts) {
-      const path = folder === "" ? name : `${folder}/${name}`;
-      let stats: EntryStats | null = null;
-      try {
-        stats = lstatEntry(`${root}/${path}`) ?? null;
-        if (stats === null) options.unreadable?.(path);
-      } catch (error) {
-        options.unreadable?.(path, { tooLong: isTooLong(error) });
+    const opened = names.texts.length < WORTH_OPENING ? null : openNear(within, folder === "");
+    try {
+      for (const name of names.texts) {
+        const path = folder === "" ? name : `${folder}/${name}`;
+        const near = opened === null ? undefined : `/proc/self/fd/${opened}/${name}`;
+        let stats: EntryStats | null = null;
+        try {
+          stats = (opened === null ? lstatEntry(`${root}/${path}`) : lstatIn(opened, name)) ?? null;
+          if (stats === null) options.unreadable?.(path);
+        } catch (error) {
+          options.unreadable?.(path, { tooLong: isTooLong(error) });
+        }
+        if (stats === null) continue;
+        if (options.enter?.(path, stats) === false) continue;
+        if (options.unlock && stats.isDirectory()) unlockFolder(`${root}/${path}`, stats);
+        yield near === undefined ? { path, stats } : { path, stats, near };
+        if (stats.isDirectory()) {
+          if (stats.dev === device) pending.push(path);
+          else options.unreadable?.(path);
+        }
       }
-      if (stats === null) continue;
-      if (options.enter?.(path, stats) === false) continue;
-      if (options.unlock && stats.isDirectory()) unlockFolder(`${root}/${path}`, stats);
-      yield { path, stats };
-      if (stats.isDirectory()) {
-        if (stats.dev === device) pending.push(path);
-        else options.unreadable?.(path);
-      }
+    } finally {
+      if (opened !== null) closeSync(opened);
     }
+  }
+}
+
+/** A folder of fewer names is not opened for them: each name then costs its whole way. */
+const WORTH_OPENING = 8;
+
+/** Null where its names have to be reached by their paths. */
+function openNear(folder: string, isRoot: boolean): number | null {
+  if (process.platform !== "linux") return null;
+  try {
+    return openSync(folder, constants.O_DIRECTORY | O_PATH | (isRoot ? 0 : constants.O_NOFOLLOW));
+  } catch {
+    return null;
   }
 }
 

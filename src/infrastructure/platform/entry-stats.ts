@@ -122,6 +122,15 @@ export function lstatEntry(path: string | Uint8Array): EntryStats | undefined {
   return stats === undefined ? undefined : toEntryStats(stats);
 }
 
+/** As `lstatEntry`, of a name in an open folder. Linux. */
+export function lstatIn(folder: number, name: string): EntryStats | undefined {
+  asked.count += 1;
+  const statx = asked.count > FEW && name !== "" ? openStatx() : null;
+  if (statx !== null) return statx(folder, name);
+  const stats = lstatSync(`/proc/self/fd/${folder}/${name}`, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? undefined : toEntryStats(stats);
+}
+
 /** The entry behind a descriptor. */
 export function fstatEntry(descriptor: number): EntryStats {
   asked.count += 1;

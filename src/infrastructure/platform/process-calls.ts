@@ -159,6 +159,18 @@ export function reapChild(pid: number): LibcResult<boolean> {
   return waited < 0 ? failure(lib) : { ok: true, value: waited === pid };
 }
 
+/** Waits until a child has ended, and buries it; its status as the system tells it, 0 for a good end. Blocks. */
+export function waitForChild(pid: number): LibcResult<number> {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const status = new Int32Array(1);
+  for (;;) {
+    if (lib.c.waitpid(pid, status, 0) === pid) return { ok: true, value: status[0] as number };
+    const failed = failure(lib);
+    if (failed.reason !== "failed" || failed.code !== "EINTR") return failed;
+  }
+}
+
 /**
  * Linux: whatever `start` spawns synchronously carries `tag` as its soft limit of real-time CPU
  * microseconds. The limit never bites (a huge number, and only for real-time scheduling), but it is

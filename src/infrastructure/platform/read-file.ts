@@ -20,7 +20,18 @@ const NUMBERS: Readonly<
   arm64: { openat: 56, read: 63, close: 57 },
 };
 const CLOSE_ON_EXEC = 0o2000000;
-const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | CLOSE_ON_EXEC;
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** A descriptor for what stands at a path; null where the system refuses, or is another: the caller hears why from the runtime. */
+export function openQuickly(path: string, flags: number): number | null {
+  const lib = linuxLibc();
+  const numbers = NUMBERS[process.arch];
+  if (lib === undefined || numbers === undefined || path === "") return null;
+  const folder = folderOfName(path);
+  const name = cStringInto(folder === AT_FDCWD ? path : nameInFolder(path), 0);
+  const descriptor = Number(lib.c.syscall(numbers.openat, folder, name, flags | CLOSE_ON_EXEC, null, 0));
+  return descriptor < 0 ? null : descriptor;
+}
 
 /**
  * Reads a file that fills less than the room, with its stats and attributes, from one descriptor: a job of many files
@@ -29,14 +40,11 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | 
  * by one.
  */
 export function lookInto(path: string, room: Uint8Array): FileLook | null {
+  const descriptor = openQuickly(path, READ);
   const lib = linuxLibc();
   const numbers = NUMBERS[process.arch];
-  if (lib === undefined || numbers === undefined || path === "") return null;
+  if (descriptor === null || lib === undefined || numbers === undefined) return null;
   const { syscall } = lib.c;
-  const folder = folderOfName(path);
-  const name = cStringInto(folder === AT_FDCWD ? path : nameInFolder(path), 0);
-  const descriptor = Number(syscall(numbers.openat, folder, name, READ, null, 0));
-  if (descriptor < 0) return null;
   try {
     const length = Number(syscall(numbers.read, descriptor, room, room.length, null, 0));
     if (length < 0 || length === room.length) return null;
