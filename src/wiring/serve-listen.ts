@@ -19,6 +19,7 @@ import { timers } from "../infrastructure/platform/timers.ts";
 import { noteAddress } from "../infrastructure/serve/live-address.ts";
 import { createRetentionStore } from "../infrastructure/serve/retention-store.ts";
 import { createScheduleStore, startSchedules } from "../infrastructure/serve/schedules.ts";
+import { storeFileOf } from "../infrastructure/store/open-store.ts";
 import type { ListenDeps, ServeDeps } from "./serve-state.ts";
 import { createWebHost, modelsNow } from "./serve-web.ts";
 import { type ChannelInbox, openWorking } from "./serve-work.ts";
@@ -97,7 +98,10 @@ export async function listenAndServe(
       return listenHttp({ host, port, limitBytes: LARGEST_BODY_BYTES, fetch });
     },
     startRounds: () => startRounds(parts, inbox),
-    noteAddress: (address) => noteAddress(home, address, new Date()),
+    noteAddress: (address) => {
+      const storeFile = given.services.databaseUrl === undefined ? storeFileOf({ home }) : null;
+      return noteAddress(home, { address, storeFile }, new Date());
+    },
     closing,
     closeMcp: mcp.close,
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,5 +31,44 @@ test("what could not start does not go on listening", async () => {
   const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
   expect(answer).toBeNull();
   await opened.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test.each([
+  ["deleted", (file: string) => rmSync(file)],
+  ["emptied", (file: string) => truncateSync(file)],
+  [
+    "replaced",
+    (file: string) => {
+      copyFileSync(file, `${file}.copy`);
+      renameSync(`${file}.copy`, file);
+    },
+  ],
+])("beside a server whose database was %s no link is made, and no new database", async (_, lose) => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-listen-"));
+  const [home, cwd] = [join(folder, "home"), join(folder, "ws")];
+  mkdirSync(cwd);
+  const env = { HOME: folder, PICOCLAW_HOME: home };
+  const opened = await openServe(env, { cwd, demo: false });
+  if (!opened.ok) throw new Error(opened.message ?? "not opened");
+  const serving = await opened.listen({ host: "127.0.0.1", port: 0, log: () => {} });
+  const beside = await openServe(env, { cwd, demo: false, beside: true });
+  if (!beside.ok) throw new Error(beside.message ?? "not opened");
+  await beside.close();
+  const file = join(home, "picoclaw.db");
+  lose(file);
+  const stood = existsSync(file);
+  const refused = await openServe(env, { cwd, demo: false, beside: true });
+  expect(refused).toMatchObject({
+    ok: false,
+    exitCode: 3,
+    message: expect.stringContaining(`${file} was deleted, replaced or emptied`),
+  });
+  expect(existsSync(file)).toBe(stood);
+  await serving.stop();
+  await opened.close();
+  const alone = await openServe(env, { cwd, demo: false, beside: true });
+  expect(alone.ok).toBe(true);
+  if (alone.ok) await alone.close();
   rmSync(folder, { recursive: true, force: true });
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createOwnerNames, isAlive, readLinuxStartTime } from "../engine/process-table.ts";
+import { isStoreFileGone, type NotedStoreFile, noteStoreFile } from "../store/sqlite.ts";
 
 interface KeptAddress {
   readonly address: string;
@@ -10,22 +11,31 @@ interface KeptAddress {
   /** A number that is given out again belongs to somebody else. Null where it cannot be told. */
   readonly started: number | null;
   readonly since: string;
+  /** The embedded store that it has open; absent where it has none. */
+  readonly store?: NotedStoreFile & { readonly file: string };
 }
 
 /**
- * Notes in the home at which `host:port` this process listens; returns what takes the note away. A home that cannot be
+ * Notes in the home at which `host:port` this process listens, and the file of its embedded store (null: it has
+ * another); returns what takes the note away. A home that cannot be
  * written does not keep a server from serving: `serve link` then takes the configured address.
  */
-export function noteAddress(home: string, address: string, now: Date): () => void {
+export function noteAddress(
+  home: string,
+  { address, storeFile }: { readonly address: string; readonly storeFile: string | null },
+  now: Date,
+): () => void {
   const { pid } = process;
   const file = join(addressFolder(home), `${pid}.json`);
   const { place } = createOwnerNames(pid);
+  const noted = storeFile === null ? null : noteStoreFile(storeFile);
   const kept: KeptAddress = {
     address,
     pid,
     place,
     started: readLinuxStartTime(pid) ?? null,
     since: now.toISOString(),
+    ...(storeFile !== null && noted !== null && { store: { file: storeFile, ...noted } }),
   };
   try {
     mkdirSync(addressFolder(home), { recursive: true, mode: 0o700 });
@@ -41,6 +51,20 @@ export function noteAddress(home: string, address: string, now: Date): () => voi
  * note.
  */
 export function liveAddress(home: string): string | null {
+  return listLive(home)[0]?.address ?? null;
+}
+
+/**
+ * The file of the embedded store that a running server of this home has open and that no longer stands there; null when
+ * all is well. Whatever is written to a new file in its place, the server never reads.
+ */
+export function findGoneStore(home: string): string | null {
+  const gone = listLive(home).find(({ store }) => store !== undefined && isStoreFileGone(store.file, store));
+  return gone?.store?.file ?? null;
+}
+
+/** The servers of this home that run, the last to start first. */
+function listLive(home: string): KeptAddress[] {
   const { place } = createOwnerNames(process.pid);
   const live: KeptAddress[] = [];
   for (const name of namesIn(home)) {
@@ -50,7 +74,7 @@ export function liveAddress(home: string): string | null {
     if (kept !== null && serverRuns(kept)) live.push(kept);
     else rmSync(file, { force: true });
   }
-  return live.sort((x, y) => (x.since < y.since ? 1 : -1))[0]?.address ?? null;
+  return live.sort((x, y) => (x.since < y.since ? 1 : -1));
 }
 
 function serverRuns({ pid, started }: KeptAddress): boolean {

@@ -98,7 +98,7 @@ async function openStore(place: StoreLocation): Promise<Kysely<Database>> {
   return (await import("./postgres.ts")).openPostgres(place.databaseUrl);
 }
 
-function storeFileOf({ home }: StoreLocation): string {
+export function storeFileOf({ home }: Pick<StoreLocation, "home">): string {
   return join(home, "picoclaw.db");
 }
 

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type CompiledQuery,
@@ -174,6 +174,32 @@ function toQueryResult({ changes, lastInsertRowid }: ReturnType<Statement["run"]
   return { insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes), rows: [] };
 }
 
+/** A file of the store as it stood when a process opened it. */
+export interface NotedStoreFile {
+  readonly id: string;
+  readonly hadBytes: boolean;
+}
+
+/** Null where there is no such file. */
+export function noteStoreFile(file: string): NotedStoreFile | null {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? null : { id: identifyFile(found), hadBytes: found.size > 0 };
+}
+
+/** Whether nothing, another file or an emptied one stands where the noted file was. */
+export function isStoreFileGone(file: string, noted: NotedStoreFile): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined || isOtherFile(found, noted);
+}
+
+function isOtherFile(found: Stats, { id, hadBytes }: NotedStoreFile): boolean {
+  return identifyFile(found) !== id || (hadBytes && found.size === 0);
+}
+
+function identifyFile({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
+
 /**
  * Finds a file of the store that is no longer the one this process has open. Whatever is written then is lost with
  * the process, though every statement succeeds.
@@ -184,11 +210,10 @@ function watchStoreFiles(file: string): () => string | null {
     const found = statSync(one.path, { throwIfNoEntry: false });
     // The log is made with the first change.
     if (found === undefined) return one.id !== "";
-    const id = `${found.dev}:${found.ino}`;
-    if (one.id === "") one.id = id;
+    if (one.id === "") one.id = identifyFile(found);
     // The log is emptied by whoever closes the store, and by a checkpoint that is asked to.
     one.hadBytes ||= one.path === file && found.size > 0;
-    return one.id !== id || (one.hadBytes && found.size === 0);
+    return isOtherFile(found, one);
   };
   const find = () => watched.find(isGone)?.path ?? null;
   find();

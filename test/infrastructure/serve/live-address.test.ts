@@ -10,38 +10,39 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
+const at = { address: "127.0.0.1:4711", storeFile: null };
 const own = () => join(home, "serving", `${process.pid}.json`);
 const change = (more: Record<string, unknown>) =>
   writeFileSync(own(), JSON.stringify({ ...JSON.parse(readFileSync(own(), "utf8")), ...more }));
 
 test("an address is known while its server runs", () => {
   expect(liveAddress(home)).toBeNull();
-  const forget = noteAddress(home, "127.0.0.1:4711", new Date());
+  const forget = noteAddress(home, at, new Date());
   expect(liveAddress(home)).toBe("127.0.0.1:4711");
   forget();
   expect(liveAddress(home)).toBeNull();
 });
 
 test("what a killed server left is not believed, and goes", () => {
-  noteAddress(home, "127.0.0.1:4711", new Date());
+  noteAddress(home, at, new Date());
   change({ pid: 2 ** 22 + 1 });
   expect([liveAddress(home), readdirSync(join(home, "serving"))]).toEqual([null, []]);
 });
 
 test("a process that has the number of a dead one is not it", () => {
-  noteAddress(home, "127.0.0.1:4711", new Date());
+  noteAddress(home, at, new Date());
   change({ started: 1 });
   expect(liveAddress(home)).toBeNull();
 });
 
 test("a note of another machine or container says nothing here, and stays", () => {
-  noteAddress(home, "127.0.0.1:4711", new Date());
+  noteAddress(home, at, new Date());
   change({ place: "elsewhere" });
   expect([liveAddress(home), readdirSync(join(home, "serving")).length]).toEqual([null, 1]);
 });
 
 test("a home that cannot be written keeps no server from serving", () => {
   writeFileSync(join(home, "serving"), "");
-  noteAddress(home, "127.0.0.1:4711", new Date())();
+  noteAddress(home, at, new Date())();
   expect(liveAddress(home)).toBeNull();
 });
