@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import * as library from "../src/lib.ts";
 import { type Bench, createBench, edit, shell } from "./application/jobs/worker-kit.ts";
 
@@ -92,6 +93,34 @@ describe("the library", () => {
     ]);
     const env = bench.environment({ PICOCLAW_WORKER_COMMAND_TIMEOUT: "soon" });
     expect(await thrown("[]", { ...at(), env })).toEqual(["configuration", expect.stringContaining("soon")]);
+  });
+
+  test.each([
+    ["removed", "a command", (folder: string) => rmSync(folder, { recursive: true })],
+    ["moved", "a command", (folder: string) => renameSync(folder, `${folder}-moved`)],
+    ["removed", "an edit", (folder: string) => rmSync(folder, { recursive: true })],
+    ["moved", "an edit", (folder: string) => renameSync(folder, `${folder}-moved`)],
+  ])("a workspace that is %s while a job of %s runs gets nothing, and the job fails", async (_, of, take) => {
+    bench.write("a.txt", "old");
+    const { workspace } = at();
+    const patch = [
+      edit("create", "b.txt", "new"),
+      ...(of === "a command" ? [shell("echo new > c.txt")] : []),
+    ];
+    const result = await library.executeWorkerPatch(JSON.stringify(patch), {
+      ...at(),
+      onEvent: (event) =>
+        event.type === "command_finished" && event.index === patch.length - 1 && take(workspace),
+    });
+    expect(result).toMatchObject({ success: false, changes: [], undo: "none" });
+    expect(existsSync(workspace)).toBe(false);
+    if (existsSync(`${workspace}-moved`)) {
+      expect(readdirSync(`${workspace}-moved`)).toEqual(["a.txt"]);
+      renameSync(`${workspace}-moved`, workspace);
+    } else mkdirSync(workspace);
+    expect(await library.listJobs(at())).toMatchObject([
+      { outcome: "rolled-back", state: "discarded", success: false },
+    ]);
   });
 
   test("an aborted job applies nothing", async () => {

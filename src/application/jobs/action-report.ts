@@ -59,6 +59,7 @@ export type ActionCode =
   | "not-undoable"
   | "damaged"
   | "data-gone"
+  | "workspace-gone"
   | "wrong-state"
   | "not-a-preview"
   | "not-running"
@@ -357,6 +358,8 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
       return messages.recordDamaged(name, facts.paths?.[0] ?? "");
     case "data-gone":
       return messages.undoDataGone(action, name, facts.paths ?? []);
+    case "workspace-gone":
+      return messages.workspaceMissing(workspace);
     case "wrong-state":
       if (facts.state === "staged") return messages.stillAPreview(name, at);
       return messages.wrongState(name, facts.state ?? "");

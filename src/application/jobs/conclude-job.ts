@@ -40,6 +40,11 @@ export function swapConflicts(outcome: SwapOutcome): readonly Conflict[] {
   return [{ path: ".", reason: "changed", by: heldBy === undefined ? reason : `${reason}: ${heldBy}` }];
 }
 
+/** The folder went while the job ran, so there is nothing to bring the job into. */
+export function isWorkspaceGone(outcome: SwapOutcome | null): boolean {
+  return outcome?.status === "refused" && outcome.reason === "workspace-gone";
+}
+
 /** Whether a job with these results is to be taken back, where it can be. */
 export function wantsRollback(
   { signal, atomic, autoCommit, stopOnError }: ExecuteRequest,
@@ -83,6 +88,7 @@ export async function concludeJob(
       jobs: evicted.map((one) => ({ job_id: one.jobId, bytes: one.bytes })),
       quota_bytes: config.undo_quota,
     });
+  const isGone = isWorkspaceGone(swapped);
   const failure = results.find((one) => !one.success);
   const fields = {
     job_id: jobId,
@@ -115,14 +121,14 @@ export async function concludeJob(
       changes: sealed.changes,
       ...(gitCommit !== null && { gitCommit }),
       notes,
-      conflicts: swapped === null ? [] : swapConflicts(swapped),
+      conflicts: swapped === null || isGone ? [] : swapConflicts(swapped),
       evicted,
       quotaBytes: config.undo_quota,
       ended,
       outside: sealed.outside,
       warnings,
     },
-    { keptAfterFailure },
+    { keptAfterFailure, workspaceGone: isGone },
   );
 }
 

@@ -281,6 +281,8 @@ export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): 
       return messages.rolledBack(error);
     case "aborted":
       return messages.rolledBack(messages.aborted);
+    case "workspace-gone":
+      return messages.workspaceGone(facts.workspace, facts.kind);
     case "kept-after-failure":
       return messages.cannotRollBack(error === "" ? messages.aborted : error);
     default:

@@ -30,6 +30,7 @@ import {
   concludeJob,
   forJournal,
   isUnstaged,
+  isWorkspaceGone,
   type JobEnd,
   JobStory,
   swapConflicts,
@@ -555,6 +556,12 @@ export class JobRun {
     }
     const swapped = await held.commit(jobId, { may: () => this.mayCommit() });
     if (swapped.status === "late") return () => this.dropAll(end, null);
+    if (isWorkspaceGone(swapped)) {
+      // The seal compared the job with a folder that is not there.
+      for (const note of sealed.notes) this.#notes.splice(this.#notes.indexOf(note), 1);
+      const reason = this.#parts.messages.workspaceGone(this.#parts.root, transaction.kind);
+      return () => this.dropAll({ ...end, swapped }, reason);
+    }
     const done = swapped.status === "done";
     if (done) this.emit({ type: "committed", changes: countFiles(sealed.changes) });
     else this.emit({ type: "conflict", paths: swapConflicts(swapped).map(({ path }) => path) });

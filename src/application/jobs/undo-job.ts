@@ -44,7 +44,8 @@ type TakeBackOutcome =
         | "not-undoable"
         | "running"
         | "damaged"
-        | "data-gone";
+        | "data-gone"
+        | "workspace-gone";
       readonly state: JobState;
       /** `damaged`: the file that cannot be read; `data-gone`: the paths without undo data. */
       readonly paths?: readonly string[];

@@ -22,7 +22,7 @@ export type PreviewCommit =
   /** Its record cannot be read, or what it staged is gone. */
   | {
       readonly status: "unusable";
-      readonly reason: "damaged" | "data-gone";
+      readonly reason: "damaged" | "data-gone" | "workspace-gone";
       readonly paths: readonly string[];
     }
   | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };
@@ -46,7 +46,11 @@ export async function commitPreview(
       archive.append(jobId, { type: "conflict", paths: swapped.conflicts.map(({ path }) => path) });
       return { status: "conflict", job, conflicts: swapped.conflicts };
     case "refused":
-      if (swapped.reason === "damaged" || swapped.reason === "data-gone")
+      if (
+        swapped.reason === "damaged" ||
+        swapped.reason === "data-gone" ||
+        swapped.reason === "workspace-gone"
+      )
         return { status: "unusable", reason: swapped.reason, paths: swapped.paths ?? [] };
       return swapped.reason === "busy" ? { status: "busy" } : { status: "not-a-preview", job };
     case "done": {

@@ -557,7 +557,15 @@ export type SwapOutcome =
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] }
   | {
       readonly status: "refused";
-      readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy" | "damaged" | "data-gone";
+      /** `workspace-gone`: the folder was removed or moved since the job began; nothing was written anywhere. */
+      readonly reason:
+        | "unknown-job"
+        | "wrong-state"
+        | "evicted"
+        | "busy"
+        | "damaged"
+        | "data-gone"
+        | "workspace-gone";
       /** `damaged`: the file of the job's record that cannot be read; `data-gone`: what it has no other side for any more. */
       readonly paths?: readonly string[];
       /** The process that keeps the workspace busy, by name and number, where that can be seen. */

@@ -178,7 +178,7 @@ export interface RanJob {
   readonly gitCommit?: string;
   readonly notes: readonly Note[];
   /** How it ended where nothing of it was to stay, or where that could not be had. */
-  readonly ending?: "rolled-back" | "aborted" | "kept-after-failure";
+  readonly ending?: "rolled-back" | "aborted" | "kept-after-failure" | "workspace-gone";
   /** The conflicts that prevented the commit. */
   readonly conflicts: readonly Conflict[];
   readonly evicted: readonly EvictedJob[];
@@ -211,10 +211,16 @@ const STATES = {
 
 type EndedJob = Omit<RanJob, "about" | "status" | "dryRun" | "undo" | "ending">;
 
-/** The result of a job that has just ended. `keptAfterFailure`: it was to be rolled back, and could not be. */
+/**
+ * The result of a job that has just ended. `keptAfterFailure`: it was to be rolled back, and could not be;
+ * `workspaceGone`: there was no folder any more to bring it into.
+ */
 export function toRanJob(
   job: EndedJob,
-  { keptAfterFailure }: { readonly keptAfterFailure: boolean },
+  {
+    keptAfterFailure,
+    workspaceGone,
+  }: { readonly keptAfterFailure: boolean; readonly workspaceGone?: boolean },
 ): RanJob {
   const { outcome, conflicts, kind, changes, totalCmds, executedCmds } = job;
   const denied = conflicts.length > 0 && conflicts.every(isSystemTrouble);
@@ -232,6 +238,7 @@ export function toRanJob(
     undo: toUndoState({ ...standing, state: outcome === "committed" ? "committed" : "discarded" }),
     ...(keptAfterFailure && { ending: "kept-after-failure" }),
     ...((outcome === "rolled-back" || outcome === "aborted") && { ending: outcome }),
+    ...(workspaceGone === true && { ending: "workspace-gone" }),
   };
 }
 

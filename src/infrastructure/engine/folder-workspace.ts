@@ -229,10 +229,10 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     writeState(folder, { state, at: now().toISOString(), turn: readState(folder)?.turn ?? 0, ...more });
   }
 
-  /** The workspace, and the repository that a job reaches. */
+  /** The workspace, and the repository that a job reaches. Folders that are gone have nothing to be kept from. */
   function lockedFolders(jobId: string | undefined): readonly string[] {
     const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
-    return [workspace, ...roots.filter((root) => existsSync(root))];
+    return [workspace, ...roots].filter((folder) => existsSync(folder));
   }
 
   function busy(jobId: string): SwapOutcome {
@@ -275,6 +275,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     direction: Intent["direction"],
     force: boolean,
   ): Promise<SwapOutcome> {
+    if (!existsSync(workspace)) return { status: "refused", reason: "workspace-gone" };
     const interrupted = await finishInterrupted(swapParts);
     if (interrupted?.outcome === "stuck")
       return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
@@ -376,7 +377,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     commit: (jobId, options) => commit(jobId, options, (use) => locked(jobId, use)),
     hold: async (use) => {
       const { rootsFor } = await import("./git-roots.ts");
-      const folders = [workspace, ...rootsFor(workspace).filter((root) => existsSync(root))];
+      const folders = [workspace, ...rootsFor(workspace)].filter((folder) => existsSync(folder));
       return lockFolders(folders, () =>
         use({
           commit: (jobId, options) => commit(jobId, options, async (swap) => swap()),

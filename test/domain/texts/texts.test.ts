@@ -197,6 +197,7 @@ const SAMPLES: Samples = {
   hookFailed: (say) => [say({ moment: "on_red", command: "c", ended: "not-run", output: "" })],
   autoCommitFailed: (say) => [say("e")],
   workspaceMissing: (say) => [say("/ws")],
+  workspaceGone: (say) => [say("/ws", "overlay"), say("/ws", "none")],
   workspaceNotADirectory: (say) => [say("/ws")],
   storageForeign: (say) => [say("/home/you/.picoclaw")],
   workspaceBusy: (say) => [say("/ws")],

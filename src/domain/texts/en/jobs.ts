@@ -294,6 +294,8 @@ export const workTexts = {
 
   // Workspace and files
   workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
+  workspaceGone: (path: string, kind: string) =>
+    `The workspace was removed or moved while the job ran: ${path}\n${kind === "none" ? "Commands of this job worked in the folder itself; their changes went with it." : "Nothing was applied. Move the folder back, or go to its new place, and run the job again."}`,
   workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
   workspaceReadOnly: (root: string) => `${root} cannot be written to, so no job can change anything there.`,
   startFolderAway: (path: string) =>

@@ -244,6 +244,8 @@ export const workTexts: typeof englishWorkTexts = {
   signingSkipped: "署名に入力が必要なため、署名なしでコミットしました。",
 
   workspaceMissing: (path) => `workspace が見つかりません: ${path}`,
+  workspaceGone: (path, kind) =>
+    `ジョブの実行中に workspace が削除または移動されました: ${path}\n${kind === "none" ? "このジョブのコマンドはフォルダを直接変更したので、変更はフォルダと一緒に失われたか移動しました。" : "何も適用していません。フォルダを元の場所に戻すか、移動先に移ってから、もう一度実行してください。"}`,
   workspaceNotADirectory: (path) => `workspace がフォルダではありません: ${path}`,
   workspaceReadOnly: (root) => `${root} に書き込めないので、ジョブは何も変更できません。`,
   startFolderAway: (path) =>
