@@ -4,6 +4,7 @@ import type { DoctorCheck, Opened, OpenOptions } from "../application/ports/jobs
 import { createSecrets } from "../config/config.ts";
 import { resolveHome } from "../config/environment.ts";
 import { diagnosePrograms, diagnoseWorkspace } from "../infrastructure/engine/diagnose-machine.ts";
+import { diagnoseAside } from "../infrastructure/engine/kept-aside.ts";
 import { type Environment, openServices } from "./services.ts";
 
 /** `doctor`: every column says what it finds on this machine. */
@@ -25,6 +26,7 @@ export async function diagnose(
     ...(await docker(env, opened)),
     ...(await modelsAndMemory(env, opened)),
     ...(await diagnoseJobs(opened, options)),
+    ...diagnoseAside(opened),
   ];
 }
 

@@ -42,6 +42,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     askLine: async (question) => (await import("../infrastructure/platform/terminal.ts")).askLine(question),
     openInBrowser: async (address) =>
       (await import("../infrastructure/platform/terminal.ts")).openInBrowser(address, env),
+    removeKeptAside: async ({ workspace: { storage } }, jobId) =>
+      (await import("../infrastructure/engine/kept-aside.ts")).removeKeptAside(storage, jobId),
     diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
     openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
     openProcesses: async (options) => (await import("./processes.ts")).openProcessList(env, options),

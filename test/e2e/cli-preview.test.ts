@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { DoctorCheck } from "../../src/application/ports/jobs-workspace.ts";
 import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -138,4 +141,30 @@ describe("a preview", () => {
     expect(cli.json(ran)).toMatchObject({ success: false, error: { code: "preview" } });
     expect(cli.tree()).toEqual({ a: "old" });
   });
+});
+
+test("originals that were kept aside are named by `doctor`, and go when exactly they are discarded", () => {
+  const job = jobIdIn(cli.apply(COMMANDS, ["--preview"]).out);
+  const [journal] = [...new Bun.Glob(`**/${job}/journal.ndjson`).scanSync({ cwd: cli.home, absolute: true })];
+  const aside = join(dirname(dirname(dirname(journal as string))), "aside", job);
+  mkdirSync(join(aside, "d"), { recursive: true });
+  writeFileSync(join(aside, "d/f"), "orig\n");
+  const told = cli.json(cli.run(["doctor", "--json"])) as { checks: DoctorCheck[] };
+  expect(told.checks.filter(({ name }) => name === "aside")).toEqual([
+    {
+      name: "aside",
+      ok: false,
+      optional: true,
+      text: `Originals that could not be put back when job ${job} was rolled back are kept (1 file, 5 B) in: ${aside}`,
+      remedy: `Copy back what you need, then remove the rest for good: picoclaw discard ${job} --aside`,
+    },
+  ] satisfies DoctorCheck[]);
+  expect(cli.run(["discard", "--aside"]).code).toBe(2);
+  expect(cli.run(["discard", job.slice(0, -1), "--aside"]).code).toBe(2);
+  expect(existsSync(join(aside, "d/f"))).toBe(true);
+  const gone = cli.run(["discard", job, "--aside", "--json"]);
+  expect(cli.json(gone)).toEqual({ success: true, status: "removed", job_id: job, files: 1, bytes: 5 });
+  expect(existsSync(aside)).toBe(false);
+  // The preview of the same name is another thing.
+  expect(cli.run(["apply", "--job", job]).code).toBe(0);
 });

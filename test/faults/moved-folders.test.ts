@@ -1,6 +1,6 @@
 /** Folders and files that the user moves while a swap is under way: nothing of theirs is lost, and nothing untrue is said. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { notesOfInterruptions } from "../../src/application/jobs/execution.ts";
 import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
@@ -9,6 +9,7 @@ import { toJobStatus } from "../../src/domain/jobs/job-status.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
 import { jobFolder, readState } from "../../src/infrastructure/engine/job-folder.ts";
+import { listKeptAside, removeKeptAside } from "../../src/infrastructure/engine/kept-aside.ts";
 import {
   createBench,
   openTransactions,
@@ -172,6 +173,31 @@ describe.if(process.platform === "linux")("a process that dies before it takes a
     await transactions.enforceQuota({ quotaBytes: 0, journalDays: 1 }, "none");
     for (const path of paths)
       expect(readFileSync(join(folder, path), "utf8")).toBe(`orig ${path.split("/").at(-1)}\n`);
+    const bytes = paths.reduce((sum, path) => sum + readFileSync(join(folder, path)).length, 0);
+    const kept = { jobId, folder, files: paths.length, bytes };
+    expect(listKeptAside(bench.storage.folder)).toEqual([kept]);
+    for (const other of [".", "..", "", `../aside/${jobId}`, `${jobId}/d`, jobId.slice(0, -1)])
+      expect(removeKeptAside(bench.storage.folder, other)).toBeNull();
+    expect(listKeptAside(bench.storage.folder)).toEqual([kept]);
+    expect(removeKeptAside(bench.storage.folder, jobId)).toEqual(kept);
+    expect(listKeptAside(bench.storage.folder)).toEqual([]);
+    expect(removeKeptAside(bench.storage.folder, jobId)).toBeNull();
+  });
+
+  test("nothing that is kept aside is removed while its roll-back has not ended", async () => {
+    const scene = await prepare("commit");
+    const { bench, jobId } = scene;
+    await dieWithFolderAt(scene, "commit", join(bench.folder, "elsewhere"));
+    const dying = openTransactions(bench.storage, join(bench.folder, "home"), {
+      checkpoint: (point) => {
+        if (point === "aside") throw new Death();
+      },
+    });
+    await expect(dying.repair()).rejects.toThrow(Death);
+    mkdirSync(join(bench.storage.folder, "aside", jobId), { recursive: true });
+    expect(removeKeptAside(bench.storage.folder, jobId)).toBe("unfinished");
+    await later(scene).repair();
+    expect(removeKeptAside(bench.storage.folder, jobId)).toMatchObject({ jobId });
   });
 });
 

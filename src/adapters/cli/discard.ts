@@ -1,15 +1,19 @@
 import { discardFacts } from "../../application/jobs/action-report.ts";
 import { waitingPreview } from "../../application/jobs/unfinished-jobs.ts";
+import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
 
-/** `discard [JOB]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back. */
+/**
+ * `discard [JOB]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back.
+ * `discard JOB --aside`: removes the originals that the job's roll-back could not put back, and nothing else.
+ */
 export const command: Subcommand = {
   name: "discard",
   usage: "discard [JOB]",
-  flags: {},
+  flags: { aside: "boolean" },
   words: 1,
   run: discard,
 };
@@ -17,7 +21,9 @@ export const command: Subcommand = {
 async function discard(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
-  const { messages, workspace } = await openFromFlags(program, flags);
+  const opened = await openFromFlags(program, flags);
+  if (flags.values.aside === true) return discardAside(program, opened, { json, jobId: flags.words[0] });
+  const { messages, workspace } = opened;
   const waiting = flags.words[0] ?? waitingPreview(workspace.archive.list());
   if (typeof waiting === "object" && "several" in waiting) {
     const text = messages.previewsWait(waiting.several);
@@ -29,4 +35,31 @@ async function discard(program: CliProgram, args: readonly string[]): Promise<nu
   const facts = discardFacts(workspace, name, outcome);
   const document = { success: true, status: facts.status, job_id: name };
   return reportAction(program, messages, facts, { json, document });
+}
+
+async function discardAside(
+  program: CliProgram,
+  opened: Opened,
+  { json, jobId }: { readonly json: boolean; readonly jobId: string | undefined },
+): Promise<number> {
+  const { messages } = opened;
+  if (jobId === undefined)
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: messages.asideNeedsJob });
+  const removed = await program.removeKeptAside(opened, jobId);
+  if (removed === null)
+    return fail(program, json, {
+      exitCode: EXIT.usage,
+      code: "nothing-aside",
+      text: messages.asideNone(jobId),
+    });
+  if (removed === "unfinished")
+    return fail(program, json, {
+      exitCode: EXIT.refused,
+      code: "unfinished",
+      text: messages.asideUnfinished(jobId),
+    });
+  const { files, bytes } = removed;
+  const document = { success: true, status: "removed", job_id: jobId, files, bytes };
+  program.out(`${json ? JSON.stringify(document) : messages.asideRemoved(removed)}\n`);
+  return EXIT.done;
 }

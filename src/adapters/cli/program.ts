@@ -16,6 +16,7 @@ import type { StoreData } from "../../application/ports/store.ts";
 import type { OpenSolve, OpenTasks } from "../../application/ports/tasks.ts";
 import type { ToolForm, Toolkit } from "../../application/ports/tools.ts";
 import type { Server } from "../../application/serve/server.ts";
+import type { KeptAsideFolder } from "../../domain/jobs/note.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 
 /** The parts of the process and of the wiring that the command line needs. */
@@ -90,6 +91,11 @@ export interface CliProgram {
   readonly askLine: (question: string) => Promise<string | null>;
   /** Opens a web address in the user's browser, where this machine has a screen. */
   readonly openInBrowser: (address: string) => Promise<void>;
+  /**
+   * Removes for good what the roll-back of a job kept aside. Null: nothing is kept for it. `unfinished`: the roll-back
+   * has not ended.
+   */
+  readonly removeKeptAside: (opened: Opened, jobId: string) => Promise<KeptAsideFolder | "unfinished" | null>;
   readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly DoctorCheck[]>;
 }
 

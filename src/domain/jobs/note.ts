@@ -31,13 +31,23 @@ export interface Interruption {
 
 /**
  * Entries that stood before a swap and could not be put back when it was taken back: their folder is gone, or something
- * else stands there. PicoClaw never removes them.
+ * else stands there. Only the user removes them.
  */
 export interface KeptAside {
   /** Where they lie, each under its path; absolute. */
   readonly folder: string;
   /** Where they stood. */
   readonly paths: readonly string[];
+}
+
+/** The entries that one job's roll-back kept aside, as they lie there now. */
+export interface KeptAsideFolder {
+  readonly jobId: string;
+  /** Absolute. */
+  readonly folder: string;
+  /** Without folders. */
+  readonly files: number;
+  readonly bytes: number;
 }
 
 /**

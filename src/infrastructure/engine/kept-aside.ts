@@ -1,9 +1,11 @@
-import { lstatSync, mkdirSync, renameSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { KeptAside } from "../../domain/jobs/note.ts";
+import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
 import { identifyAt } from "./entry-identity.ts";
-import type { Op } from "./job-folder.ts";
+import { type Op, readIntent, swappedJobId } from "./job-folder.ts";
 import { inSlot, isSameEntry, outSlot, type Swap, shownPath, staysInPlace } from "./swap.ts";
+import { removeTree, walkFolder } from "./walk-folder.ts";
 
 /** An entry that is moved out of the job's slots. */
 interface AsideMove {
@@ -29,7 +31,7 @@ export function findUnrestored(storage: string, takenBack: Swap, workspace: stri
       if (identifyAt(from) !== null)
         moves.push({
           from,
-          to: freeName(join(storage, "aside", folder.id), op),
+          to: freeName(join(asideFolder(storage), folder.id), op),
           path: shownPath(plan, op, workspace),
         });
   }
@@ -54,5 +56,57 @@ export function moveAside(moves: readonly AsideMove[]): void {
 
 export function toKeptAside(storage: string, jobId: string, moves: readonly AsideMove[]): KeptAside | null {
   if (moves.length === 0) return null;
-  return { folder: join(storage, "aside", jobId), paths: moves.map(({ path }) => path).sort() };
+  return { folder: join(asideFolder(storage), jobId), paths: moves.map(({ path }) => path).sort() };
+}
+
+/** The jobs of a workspace whose roll-back kept something aside, in the order of their ids. */
+export function listKeptAside(storage: string): KeptAsideFolder[] {
+  const aside = asideFolder(storage);
+  if (lstatSync(aside, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(aside, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => measureAside(join(aside, name), name))
+    .sort((x, y) => (x.jobId < y.jobId ? -1 : 1));
+}
+
+function measureAside(folder: string, jobId: string): KeptAsideFolder {
+  let [files, bytes] = [0, 0];
+  for (const { stats } of walkFolder(folder, { noText: true })) {
+    if (stats.isDirectory()) continue;
+    files += 1;
+    bytes += Number(stats.size);
+  }
+  return { jobId, folder, files, bytes };
+}
+
+/**
+ * Removes for good what a job's roll-back kept aside, and tells what that was. Null: nothing is kept for it.
+ * `unfinished`: a swap is still being taken back, which may yet put something there.
+ */
+export function removeKeptAside(storage: string, jobId: string): KeptAsideFolder | "unfinished" | null {
+  // Only a name that is listed: one made of dots and slashes leads elsewhere.
+  const kept = listKeptAside(storage).find((one) => one.jobId === jobId);
+  if (kept === undefined) return null;
+  const intent = readIntent(storage);
+  if (intent === "damaged" || swappedJobId(intent) === jobId) return "unfinished";
+  removeTree(kept.folder);
+  return kept;
+}
+
+/** Told, and no failure: the user decides how long these stay. */
+export function diagnoseAside({
+  messages,
+  workspace,
+}: Pick<Opened, "messages" | "workspace">): DoctorCheck[] {
+  return listKeptAside(workspace.storage).map((kept) => ({
+    name: "aside",
+    ok: false,
+    optional: true,
+    text: messages.asideKept(kept),
+    remedy: messages.asideRemedy(kept.jobId),
+  }));
+}
+
+function asideFolder(storage: string): string {
+  return join(storage, "aside");
 }

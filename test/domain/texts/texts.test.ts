@@ -20,6 +20,7 @@ const { messages: en } = enJobs;
 const { messages: ja } = jaJobs;
 
 const paths = ["a.ts", "b.ts"];
+const ASIDE = { jobId: "job_1", folder: "/aside/job_1", files: 2, bytes: 5_000 };
 const many = Array.from({ length: 25 }, (_, i) => `file-${i}`);
 const at = { file: "picoclaw.yaml", line: 3, column: 5 };
 
@@ -173,6 +174,11 @@ const SAMPLES: Samples = {
   jobNotRunning: (say) => [say("job_1_a")],
   jobInterrupted: (say) => [say("job_1", "commit"), say("job_1", "undo"), say("job_1", "redo")],
   keptAside: (say) => [say("job_1", { folder: "/aside", paths })],
+  asideKept: (say) => [say(ASIDE), say({ ...ASIDE, files: 1 })],
+  asideRemedy: (say) => [say("job_1")],
+  asideRemoved: (say) => [say(ASIDE), say({ ...ASIDE, files: 1 })],
+  asideNone: (say) => [say("job_1")],
+  asideUnfinished: (say) => [say("job_1")],
   jobRepaired: (say) =>
     (["finished", "taken-back"] as const).flatMap((outcome) => [
       say({ code: "repaired", jobId: "job_1", direction: "commit", outcome, paths: [] }),

@@ -78,7 +78,13 @@ export const helpTexts = {
         "--live": "list running jobs, refreshed every second at a terminal (q quits)",
       },
     },
-    discard: { does: "discard a preview (the only one, or the named one)", flags: {} },
+    discard: {
+      does: "discard a preview (the only one, or the named one)",
+      flags: {
+        "--aside":
+          "instead: remove for good the originals that could not be put back (picoclaw doctor lists them)",
+      },
+    },
     stop: { does: "stop a running job; none of it is applied", flags: {} },
     ps: {
       does: "list the background processes of this folder (a dev server, a watcher); also start, log, restart, stop, clear",

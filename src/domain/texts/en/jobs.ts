@@ -11,6 +11,7 @@ import type {
   HookRun,
   Interruption,
   KeptAside,
+  KeptAsideFolder,
   NotCovered,
   RepairedNote,
   SealedOtherwise,
@@ -262,7 +263,18 @@ export const workTexts = {
   /** Instead of "nothing was applied", where that is not the whole truth. */
   keptAside: (jobId: string, { folder, paths: list }: KeptAside): string =>
     `Job ${jobId} was rolled back, but these could not be put back, because their folder is gone or something else is there now:${paths(list)}\n` +
-    `They are kept, and PicoClaw never removes them, in: ${folder}\nIf you moved their folder, it holds what the job had written there.`,
+    `They are kept, and PicoClaw never removes them unasked, in: ${folder}\nIf you moved their folder, it holds what the job had written there.`,
+  asideKept: ({ jobId, folder, files, bytes }: KeptAsideFolder) =>
+    `Originals that could not be put back when job ${jobId} was rolled back are kept (${filesOf(files)}, ${formatBytes(bytes)}) in: ${folder}`,
+  asideRemedy: (jobId: string) =>
+    `Copy back what you need, then remove the rest for good: picoclaw discard ${jobId} --aside`,
+  asideRemoved: ({ jobId, files, bytes }: KeptAsideFolder) =>
+    `Removed for good: the originals that were kept aside for job ${jobId} (${filesOf(files)}, ${formatBytes(bytes)})`,
+  asideNone: (jobId: string) =>
+    `Nothing is kept aside for a job with exactly this name: ${jobId}. picoclaw doctor lists the jobs for which something is.`,
+  asideNeedsJob: "Name the job: picoclaw discard JOB --aside (picoclaw doctor lists them)",
+  asideUnfinished: (jobId: string) =>
+    `The roll-back of job ${jobId} has not ended, so nothing was removed. First run: picoclaw doctor --repair`,
   jobRepaired: ({ jobId, direction, outcome, paths: left, aside }: RepairedNote): string =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}; ${outcome === "finished" ? "that was completed since" : "the rest was put back since"}.` +
     (left.length === 0 ? "" : ` Left out, because they were changed after the interruption:${paths(left)}`) +
@@ -469,6 +481,8 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
 /** The entries that a seal did not carry over as the job left them. */
 export const sealedOtherwise = ({ what, paths, count }: SealNote): string =>
   WORDS[what](namePaths(paths, count, (rest) => `and ${rest} more`));
+
+const filesOf = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 
 const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
 

@@ -72,7 +72,13 @@ export const helpTexts: typeof englishHelpTexts = {
         "--live": "実行中のジョブを表示する（ターミナルでは毎秒更新、q で終了）",
       },
     },
-    discard: { does: "プレビューを破棄する（1 件だけならそのプレビュー、または指定したもの）", flags: {} },
+    discard: {
+      does: "プレビューを破棄する（1 件だけならそのプレビュー、または指定したもの）",
+      flags: {
+        "--aside":
+          "プレビューではなく、元の場所に戻せず保管してあるファイルを完全に削除する（一覧は picoclaw doctor）",
+      },
+    },
     stop: { does: "実行中のジョブを停止する（何も適用しない）", flags: {} },
     ps: {
       does: "このフォルダのバックグラウンドプロセス（開発サーバー、監視など）を表示する。start、log、restart、stop、clear も使える",

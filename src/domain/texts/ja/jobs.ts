@@ -214,7 +214,18 @@ export const workTexts: typeof englishWorkTexts = {
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断しています。次に変更を行うコマンドが修復します。すぐに修復するには: picoclaw doctor --repair`,
   keptAside: (jobId, { folder, paths: list }) =>
     `ジョブ ${jobId} を元に戻しましたが、フォルダがなくなったか別のものがあるため、次のものは元の場所に戻せませんでした:${paths(list)}\n` +
-    `戻せなかったものは次の場所に保管してあり、PicoClaw が削除することはありません: ${folder}\nフォルダを移動した場合、移動先にはジョブが書き込んだ内容が残っています。`,
+    `戻せなかったものは次の場所に保管してあり、指示がない限り PicoClaw が削除することはありません: ${folder}\nフォルダを移動した場合、移動先にはジョブが書き込んだ内容が残っています。`,
+  asideKept: ({ jobId, folder, files, bytes }) =>
+    `ジョブ ${jobId} を元に戻したときに元の場所に戻せなかったファイルを保管しています（${files} 件、${formatBytes(bytes)}）: ${folder}`,
+  asideRemedy: (jobId) =>
+    `必要なものをコピーして戻してから、残りを完全に削除する: picoclaw discard ${jobId} --aside`,
+  asideRemoved: ({ jobId, files, bytes }) =>
+    `ジョブ ${jobId} の保管していたファイルを完全に削除しました（${files} 件、${formatBytes(bytes)}）`,
+  asideNone: (jobId) =>
+    `この名前のジョブについて保管しているファイルはありません: ${jobId}。保管しているものの一覧は picoclaw doctor で確認できます。`,
+  asideNeedsJob: "ジョブを指定してください: picoclaw discard JOB --aside（一覧は picoclaw doctor）",
+  asideUnfinished: (jobId) =>
+    `ジョブ ${jobId} を元に戻す処理が終わっていないため、何も削除しませんでした。先に実行してください: picoclaw doctor --repair`,
   jobRepaired: ({ jobId, direction, outcome, paths: left, aside }) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断し、その後${outcome === "finished" ? "完了しました" : "元の状態に戻しました"}。` +
     (left.length === 0 ? "" : `中断の後に変更されたため、次のファイルはそのまま残しました:${paths(left)}`) +
