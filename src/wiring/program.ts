@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { CliProgram } from "../adapters/cli/program.ts";
 import { isConfigured, resolveHome, resolveLocale } from "../config/environment.ts";
 import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
-import { openChatHistory } from "../infrastructure/platform/text-files.ts";
+import { openChatHistory, readBounded } from "../infrastructure/platform/text-files.ts";
 import { VERSION } from "../version.ts";
 
 /** The command line's ports: this process, its streams, and a workspace wired on demand. */
@@ -20,7 +20,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     columns: () => (isTerminal(1) ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY),
     errColumns: () => process.stderr.columns || 80,
     readInput: () => readFileSync(0),
-    readFile: (path) => readFileSync(path),
+    readFile: readBounded,
     removeFolder: async (path) => (await import("../infrastructure/engine/walk-folder.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),

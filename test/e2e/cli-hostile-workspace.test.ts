@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, create, createCli } from "./cli-kit.ts";
@@ -143,6 +143,32 @@ test("settings and a git directory that are pipes or devices are not waited for,
     expect(JSON.parse(looked.stdout || '"nothing"')).toEqual([null, null]);
   }
 });
+
+test.each(["apply", "run"])(
+  "%s reads a file, a pipe or a device only as far as a bound, and says so",
+  (command) => {
+    const text = command === "apply" ? JSON.stringify([create("piped.txt", "x")]) : "";
+    cli.write("large", "");
+    truncateSync(join(cli.workspace, "large"), 64 * 1024 ** 2 + 1);
+    symlinkSync("large", join(cli.workspace, "linked"));
+    expect(cli.run([command, "linked"])).toEqual({
+      code: 2,
+      out: "",
+      err: "The file is larger than 64 MiB, or has no end: linked\n",
+    });
+    const pipe = join(cli.workspace, "pipe");
+    spawnSync("mkfifo", [pipe]);
+    const feed = (script: string) => spawn("sh", ["-c", `${script} > "$0"`, pipe], { stdio: "ignore" });
+    feed("head -c 80000000 /dev/zero");
+    expect(cli.run([command, "pipe"])).toMatchObject({
+      code: 2,
+      err: "The file is larger than 64 MiB, or has no end: pipe\n",
+    });
+    feed(`printf %s '${text}'`);
+    if (command === "apply") expect(cli.run([command, "pipe"])).toMatchObject({ code: 0 });
+    else expect(cli.run([command, "pipe"]).err).not.toContain("64 MiB");
+  },
+);
 
 test("what a job printed or named cannot steer the terminal that shows it", () => {
   const at = createCli();

@@ -174,7 +174,13 @@ function readPatch(program: CliProgram, { messages }: Opened, name = "-"): Patch
     const code = (error as { code?: string }).code;
     if (fromInput) return { ok: false, text: messages.noInput };
     const trouble =
-      code === "EISDIR" ? "is-directory" : code === "EACCES" ? "permission-denied" : "not-found";
+      code === "EISDIR"
+        ? "is-directory"
+        : code === "EACCES"
+          ? "permission-denied"
+          : code === "EFBIG"
+            ? "too-large"
+            : "not-found";
     return { ok: false, text: messages.fileTrouble(trouble, name) };
   }
   try {

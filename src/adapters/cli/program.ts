@@ -36,6 +36,7 @@ export interface CliProgram {
   /** The width of the terminal that standard error is; 80 where it is none. */
   readonly errColumns: () => number;
   readonly readInput: () => Uint8Array;
+  /** Throws where it cannot be read; with EFBIG where it is larger than any patch or task, or has no end. */
   readonly readFile: (path: string) => Uint8Array;
   /** Removes a folder of PicoClaw's own, read-only parts included. */
   readonly removeFolder: (path: string) => Promise<void>;

@@ -109,7 +109,9 @@ function readSource(
           ? "permission-denied"
           : code === "ENOENT"
             ? "not-found"
-            : "not-text";
+            : code === "EFBIG"
+              ? "too-large"
+              : "not-text";
     throw refuse(messagesFor(locale).fileTrouble(trouble, name));
   }
 }

@@ -38,7 +38,8 @@ export type FileTrouble =
   | "exists"
   | "not-found"
   | "busy"
-  | "name-too-long";
+  | "name-too-long"
+  | "too-large";
 
 /** As the runtime says of a module that it knew of and does not find any more. */
 const GONE = [/^ENOENT reading "(.+)"$/, /^Cannot find module '(.+?)'/];

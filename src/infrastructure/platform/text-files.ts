@@ -1,4 +1,16 @@
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Null: there is no file. */
@@ -8,6 +20,31 @@ export function readTextFile(file: string): string | null {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
+  }
+}
+
+/** Of a file that a user names on the command line; more than any patch or task has. */
+const MOST_NAMED_BYTES = 64 * 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+
+/** A file, pipe or device as far as the bound; throws EFBIG where there is more: a link may lead to one that never ends. */
+export function readBounded(path: string): Uint8Array {
+  const tooLarge = () => Object.assign(new Error(`EFBIG: too large: ${path}`), { code: "EFBIG", path });
+  const fd = openSync(path, "r");
+  try {
+    const stats = fstatSync(fd);
+    if (stats.isFile() && stats.size > MOST_NAMED_BYTES) throw tooLarge();
+    const pieces: Uint8Array[] = [];
+    for (let total = 0; ; ) {
+      const piece = Buffer.allocUnsafe(stats.isFile() ? Math.max(PIECE_BYTES, stats.size) : PIECE_BYTES);
+      const length = readSync(fd, piece);
+      if (length === 0) return Buffer.concat(pieces);
+      total += length;
+      if (total > MOST_NAMED_BYTES) throw tooLarge();
+      pieces.push(piece.subarray(0, length));
+    }
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -55,6 +55,7 @@ const TROUBLES: Readonly<Record<FileTrouble, true>> = {
   "not-found": true,
   busy: true,
   "name-too-long": true,
+  "too-large": true,
 };
 const REMEDIES: Readonly<Record<Remedy, true>> = {
   "let-write": true,

@@ -76,6 +76,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "not-found": "Not found",
   busy: "In use by another process",
   "name-too-long": "The name is too long",
+  "too-large": "The file is larger than 64 MiB, or has no end",
 };
 
 export const workTexts = {

@@ -72,6 +72,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "not-found": "見つかりません",
   busy: "ほかのプロセスが使用中です",
   "name-too-long": "名前が長すぎます",
+  "too-large": "ファイルが 64 MiB を超えているか、終わりがありません",
 };
 
 export const workTexts: typeof englishWorkTexts = {
