@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
+import { findProgram } from "../../src/infrastructure/engine/staging.ts";
 import { type Cli, createCli, shell, treeOf } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 
@@ -238,6 +239,26 @@ describe.if(process.platform === "linux")("where an overlay cannot stand, a copy
     expect(doctor).toContain("AppArmor");
     expect(doctor).toContain("setting up uid map: Permission denied");
     expect(doctor).toMatch(/! Commands are (NOT|limited, not) confined/);
+  });
+
+  test.if(here).each([
+    ["on", {}],
+    [
+      "allow_list",
+      { PICOCLAW_WORKER_NETWORK_MODE: "allow_list", PICOCLAW_WORKER_NETWORK_ALLOWED_DOMAINS: "example.com" },
+    ],
+  ])("but not for a mount that went while the first sandbox was made (network: %s)", (_mode, network) => {
+    const real = findProgram("bwrap", process.env.PATH ?? "");
+    const gone = `echo "bwrap: Can't find source path /mnt/gone: No such file or directory" >&2; exit 1`;
+    const bin = path(`[ -e "$0.log" ] || { echo run > "$0.log"; ${gone}; }\nexec ${real} "$@"`);
+    const env = { PATH: `${bin}:${process.env.PATH}`, ...network };
+    const ran = cli.apply([shell("echo x > made")], ["--json"], { env });
+    expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
+    expect(existsSync(join(cli.folder, "bin/bwrap.log"))).toBe(true);
+    expect((cli.json(ran).notes as string[]).join("\n")).not.toContain("copy");
+    const kept = readdirSync(cli.home, { recursive: true, encoding: "utf8" });
+    expect(kept.filter((name) => name.endsWith("no-overlay.json"))).toEqual([]);
+    expect(cli.tree()).toEqual({ made: "x\n" });
   });
 
   test("where bubblewrap is killed and leaves a child that waits for ever: nothing hangs, nobody stays", () => {

@@ -198,12 +198,16 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
   const shared = join(storage.folder, HOME_LAYER);
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
+  /** Proxies that are about to go, by the folder of their job: the next one there takes the same name. */
+  const leaving = new Map<string, Promise<void>>();
+
   async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
     const { shown, hiddenInHomes: _, ...found } = findSurroundings(wiring, installation);
     const head = typeof home === "string" ? undefined : home.head;
     if (head !== undefined && shown === null) throw new Error("a head needs a home of its own");
     const around = { ...found, readable: [...found.readable, ...(head?.readable ?? [])] };
     const opened = shown === null ? null : openHome(job, home, shown, around.readable);
+    await leaving.get(job);
     const network = await openNetwork(wiring.network, job, wanted);
     const sandbox: OpenedSandbox["sandbox"] = {
       ...around,
@@ -219,7 +223,10 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       gid: process.getgid?.() ?? 0,
     };
     const release = () => {
-      void network.release();
+      const gone: Promise<void> = network.release().finally(() => {
+        if (leaving.get(job) === gone) leaving.delete(job);
+      });
+      leaving.set(job, gone);
       return opened?.release() ?? null;
     };
     const homeAside = opened?.putAside ?? null;

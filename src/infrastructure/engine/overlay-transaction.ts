@@ -53,7 +53,7 @@ import {
 import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
 import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
 import { createFlushAhead, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
-import { mountBelow } from "./staging.ts";
+import { mountBelow, SILENT_SANDBOX } from "./staging.ts";
 import { createWakeable, type OpenedSandbox, startExecutor, type Wakeable } from "./start-executor.ts";
 import { foldersOnTheWay } from "./swap.ts";
 import { removeTree } from "./walk-folder.ts";
@@ -280,12 +280,21 @@ export async function beginOverlayTransaction(parts: OverlayDeps): Promise<Overl
       );
     },
   });
-  const complaint = parts.resting ? null : await executor.wake();
+  const complaint = parts.resting ? null : await wakeFirst(executor);
   if (complaint !== null) {
     clearLayers(folder, roots.length);
     return { ok: false, complaint };
   }
   return { ok: true, transaction: openOverlay({ ...parts, roots, stamp, executor }) };
+}
+
+/**
+ * A mount or a folder of the machine may have gone between being listed and being laid out. So a complaint counts only
+ * when it comes again with everything listed anew: it is remembered, and no job tries an overlay after it.
+ */
+async function wakeFirst(executor: Wakeable): Promise<string | null> {
+  const complaint = await executor.wake();
+  return complaint === null || complaint === SILENT_SANDBOX ? complaint : executor.wake();
 }
 
 /** A volatile overlay refuses the work folder of another mount. */
