@@ -140,7 +140,7 @@ withChecks("a draft beside others has no network", () => {
 test("coder.budget_usd counts for all of them: when it is spent, nobody is asked", () => {
   cli = createChatCli([{ text: small }], "coder: { budget_usd: 0 }\n");
   const ran = cli.chat("/code all mend add in src/add.mjs");
-  expect(ran.out.match(/coder\.budget_usd: \$0\.00/g)).toHaveLength(3);
+  expect(ran.out.match(/The budget for one message, \$0\.00, is spent/g)).toHaveLength(3);
   expect(ran.code).toBe(3);
 });
 
