@@ -151,7 +151,12 @@ test("Slack: events, buttons and commands of another shape are acknowledged or r
   );
   const command = { command: "/picoclaw", text: "/jobs", channel_id: "C1", user_id: "U1", team_id: "T1" };
   await expectNoServerError([{ ...command, trigger_id: "t1", enterprise_id: "" }], (fields) =>
-    sign(new URLSearchParams((fields ?? {}) as Record<string, string>).toString(), form),
+    sign(
+      new URLSearchParams(
+        Object.entries(Object(fields)).map(([name, value]) => [name, String(value)]),
+      ).toString(),
+      form,
+    ),
   );
 }, 300_000);
 
