@@ -153,7 +153,7 @@ test("Slack: events, buttons and commands of another shape are acknowledged or r
   await expectNoServerError([{ ...command, trigger_id: "t1", enterprise_id: "" }], (fields) =>
     sign(
       new URLSearchParams(
-        Object.entries(Object(fields)).map(([name, value]) => [name, String(value)]),
+        Object.entries(Object(fields)).map(([name, value]): [string, string] => [name, String(value)]),
       ).toString(),
       form,
     ),
