@@ -367,18 +367,22 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
       if (stored !== undefined) spentUsd = day.spentSince(start, stored);
     },
     async admit(model, request) {
+      await account.look();
+      if (account.isOver()) return null;
+      // Prices are read from the list of models, which is not loaded before it is needed.
+      if (daily === null) return day.begin(0);
       const expected = {
         inputTokens: requestTokens(request),
         outputTokens: EXPECTED_TOKENS,
         cachedTokens: 0,
       };
       for (;;) {
-        await account.look();
-        if (account.isOver()) return null;
         const underWayUsd = day.underWayUsd();
-        const isFree = daily === null || underWayUsd === 0 || spentUsd + underWayUsd < daily;
+        const isFree = underWayUsd === 0 || spentUsd + underWayUsd < daily;
         if (isFree || request.signal.aborted) return day.begin(parts.costOf(model, expected) ?? 0);
         await day.nextEnd(request.signal);
+        await account.look();
+        if (account.isOver()) return null;
       }
     },
     isOver: () => daily !== null && spentUsd >= daily,
