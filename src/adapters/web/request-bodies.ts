@@ -114,7 +114,7 @@ export async function readImageList(given: unknown): Promise<ReadImageList> {
   return readAttachments(files);
 }
 
-/** What is decoded in one go: others wait for a few thousandths of a second. */
+/** So much is decoded in one go: others wait for a few thousandths of a second. */
 const PIECE_CHARACTERS = 256 * 1024;
 
 /** Base64 with whatever white space wraps its lines, in pieces between which others go on; null for anything else. */

@@ -579,7 +579,7 @@ async function answerAll(parts: ChatDeps, turn: ChatTurn, { text, decision }: Ro
   turn.emit({ type: "decided", decision: next });
   const { sessionKey: chatKey, session, groupId } = turn;
   await parts.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
-  // What the first one did has to be read from the archive as it is by now.
+  // The archive is read anew: the first one may have changed it.
   const jobs = createJobHistory(parts.workspace.archive, groupPrefix(chatKey), session.openedAt);
   return [first, await answerPart(parts, { ...turn, jobs }, { text, decision: next })];
 }

@@ -151,7 +151,7 @@ export function earlierExchangesFor(
 const MOST_HANDED = 3;
 
 /**
- * What other routes have just changed, for a coder that is not told what was said there: files and places by job, newest last.
+ * The changes that other routes have just made, for a coder that is not told what was said there: files and places by job, newest last.
  * `changes` are the lines of each message's jobs; `groupId` is the message itself, part of which another may have answered.
  */
 export function handedOverFor(

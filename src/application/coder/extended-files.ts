@@ -1,9 +1,10 @@
+import { wordsOfName } from "../../domain/checks/affected-tests.ts";
 import { showFile, termsIn } from "../../domain/coder/file-excerpts.ts";
 import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
 import { stem, type Term } from "../../domain/coder/request-terms.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 
-/** What a change is likely to touch, and where it is looked for. */
+/** The files that a change is likely to extend, and where they are looked for. */
 export interface ExtendedRequest {
   readonly request: string;
   readonly terms: readonly Term[];
@@ -130,12 +131,12 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: ExtendedRequ
   const worth = [...names, ...sources].map((_, at) => rarity(at));
   const score = (path: string): number => {
     const own = stemOf(path);
-    const parts = partsOf(own);
+    const parts = wordsOfName(own);
     const found = held.get(path) ?? [];
     let sum = 0;
     for (const [at, { path: source, name }] of sources.entries()) {
       if (own === name) sum += WORTH.sameName[at] ?? 0;
-      else if (parts.includes(name.toLowerCase()) || partsOf(name).every((part) => parts.includes(part)))
+      else if (parts.includes(name.toLowerCase()) || wordsOfName(name).every((part) => parts.includes(part)))
         sum += WORTH.partOfName[at] ?? 0;
       if (found.includes(names.length + at)) sum += WORTH.mentioned[at] ?? 0;
       if (folderOf(source) === folderOf(path)) sum += WORTH.sameFolder;
@@ -162,14 +163,6 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: ExtendedRequ
 /** A file's name without what makes it a test of that name. */
 export function stemOf(path: string): string {
   return lastName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
-}
-
-function partsOf(name: string): string[] {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter((part) => part.length > 1);
 }
 
 function lastName(path: string): string {

@@ -243,7 +243,7 @@ export function createMeter(parts: MeterDeps): Meter {
 
 /** The day's budget as all messages of this process see it. */
 interface BudgetDay {
-  /** What is known to be spent since then: by this process, or by all, as the store last said. */
+  /** The sum known to be spent since then: by this process, or by all, as the store last said. */
   spentSince(start: Date, storedUsd: number): number;
   add(start: Date, costUsd: number): void;
   /** The expected cost of requests that have begun and not ended. */
@@ -511,7 +511,7 @@ function meterModel(account: Account, role: ModelRole, model: Model, sums: Usage
   };
 }
 
-/** What an answer is expected to have while nobody knows; most have fewer. */
+/** The length that is expected of an answer; most are shorter. */
 const EXPECTED_TOKENS = 4_000;
 /** About as many as a large photograph has with most providers. */
 const IMAGE_TOKENS = 1_500;

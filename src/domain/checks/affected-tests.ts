@@ -75,7 +75,7 @@ function rankTests({ texts, tests, sources }: RankInput): string[] {
   const words = new Map(tests.map((path) => [path, new Set(identifiersIn(texts.get(path) ?? ""))]));
   const worth = identifierWorth(sources, words);
   const functions = new Set(
-    sources.flatMap((one) => [...changedIdentifiers(one).functions].flatMap(partsOf)),
+    sources.flatMap((one) => [...changedIdentifiers(one).functions].flatMap(wordsOfName)),
   );
   const score = (path: string): number => {
     const parts = testParts(path);
@@ -99,7 +99,8 @@ function rankTests({ texts, tests, sources }: RankInput): string[] {
 const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "");
 
-function partsOf(name: string): string[] {
+/** The words of a file's or an identifier's name, small, without single letters. */
+export function wordsOfName(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()
@@ -110,7 +111,7 @@ function partsOf(name: string): string[] {
 const OF_TESTS = new Set(["test", "tests", "spec", "specs", "unit", "e2e"]);
 
 function testParts(path: string): string[] {
-  return partsOf(nameOf(path)).filter((part) => !OF_TESTS.has(part));
+  return wordsOfName(nameOf(path)).filter((part) => !OF_TESTS.has(part));
 }
 
 /** A file that is called as every other one is known by its folder. */
@@ -119,7 +120,7 @@ const COMMON_NAMES = /^(?:index|main|mod|lib|__init__|core|utils?)$/;
 /** `copy.js` and `copy-sync-file.test.js`. */
 function isSameName(source: string, test: readonly string[]): boolean {
   const name = nameOf(source);
-  const parts = partsOf(COMMON_NAMES.test(name) ? nameOf(folderOf(source)) : name);
+  const parts = wordsOfName(COMMON_NAMES.test(name) ? nameOf(folderOf(source)) : name);
   return parts.length > 0 && parts.every((part) => test.includes(part));
 }
 

@@ -217,7 +217,7 @@ function quotesIn(text: string): string[] {
 const MOST_LITERALS = 12;
 
 /**
- * What a request gives word by word, however short: in quotation marks, in backticks, numbers. In a file of data such a literal
+ * The literals that a request gives word by word, however short: in quotation marks, in backticks, numbers. In a file of data such a literal
  * is the place that is meant; in code it would be everywhere.
  */
 export function literalTerms(request: string): Term[] {

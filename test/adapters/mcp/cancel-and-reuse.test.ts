@@ -5,18 +5,22 @@ import { createMcpEndpoint } from "../../../src/adapters/mcp/serve-http.ts";
 import { serveStdio } from "../../../src/adapters/mcp/serve-stdio.ts";
 import { INITIALIZE } from "./mcp-kit.ts";
 
+const HOST = {
+  version: "0",
+  workspaceIsGiven: true,
+  root: "/ws",
+  tools: [],
+  realPath: (path: string) => path,
+  mask: (text: string) => text,
+  log: () => {},
+};
+
 test("a call that takes up the id of one that was just cancelled is carried out, and the cancelled one is not", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const begun = Promise.withResolvers<void>();
   const ended: string[] = [];
   const host = {
-    version: "0",
-    workspaceIsGiven: true,
-    root: "/ws",
-    tools: [],
-    realPath: (path: string) => path,
-    mask: (text: string) => text,
-    log: () => {},
+    ...HOST,
     async invoke(name: string, _: unknown, { signal }: { signal: AbortSignal }) {
       if (name === "first") {
         begun.resolve();
@@ -48,13 +52,7 @@ test("over HTTP, a second call under the id of one that has no answer yet is ref
   const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const invoked: string[] = [];
   const host = {
-    version: "0",
-    workspaceIsGiven: true,
-    root: "/ws",
-    tools: [],
-    realPath: (path: string) => path,
-    mask: (text: string) => text,
-    log: () => {},
+    ...HOST,
     async invoke(name: string) {
       invoked.push(name);
       begun.resolve();
