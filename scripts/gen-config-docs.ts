@@ -19,63 +19,63 @@ Generated from the schema by \`scripts/gen-config-docs.ts\`; do not edit by hand
 
 ## Where a value comes from
 
-Each key has the value of the last of these that sets it:
+A key takes its value from the last of these that sets it:
 
-1. the default, or what a variable of another program says (below);
+1. the default, or a variable that other programs use as well (below);
 2. \`$PICOCLAW_HOME/config.yaml\` (\`PICOCLAW_HOME\` defaults to \`~/.picoclaw\`);
-3. \`picoclaw.yaml\` in the workspace, as far as it is trusted (below);
+3. \`picoclaw.yaml\` in the workspace, as far as you trust it (below);
 4. environment variables;
 5. flags.
 
-\`--config FILE\` is read instead of 2 and 3. \`picoclaw config show\` prints every key with its value and where it came
-from, \`picoclaw config check\` what is wrong. An unknown key or a wrong value is an error that names the line and the nearest
-known key; nothing runs. Maps are merged, lists are replaced. \`src/config/schema.json\` is the same as a JSON Schema, for editors.
+\`--config FILE\` is read instead of 2 and 3. \`picoclaw config show\` prints every key with its value and where it comes
+from; \`picoclaw config check\` reports mistakes. With an unknown key or a wrong value nothing runs: the error names the line and the most
+similar key. Maps are merged, lists are replaced. For editors, \`src/config/schema.json\` is the same as a JSON Schema.
 
 ## Environment variables
 
 A key's variable is \`PICOCLAW_\` and its path in capitals: \`worker.auto_commit\` is \`PICOCLAW_WORKER_AUTO_COMMIT\`,
-\`providers.claude.model\` is \`PICOCLAW_PROVIDERS_CLAUDE_MODEL\`. An empty variable counts as unset. Truth is
-\`true/false\`, \`1/0\`, \`yes/no\`, \`on/off\`; a list is divided by commas or JSON; a map is JSON; \`null\` is null. An unknown
-\`PICOCLAW_…\` variable is a warning that names the nearest. One key cannot be set so: \`security.local_only: false\` counts only in a
+\`providers.claude.model\` is \`PICOCLAW_PROVIDERS_CLAUDE_MODEL\`. An empty variable counts as unset. For a yes-or-no key write
+\`true/false\`, \`1/0\`, \`yes/no\` or \`on/off\`; for a list, values separated by commas, or JSON; for a map, JSON; \`null\` is null. An unknown
+\`PICOCLAW_…\` variable causes a warning that names the most similar one. One value cannot be set this way: \`security.local_only: false\` counts only in a
 file. These names work as well:
 `;
 
 const SECRETS = `
-Variables that other programs read, too, stand above the defaults and below every file, so \`picoclaw chat\`, \`doctor\` and \`serve\` find what is exported already
-(the order: file, these variables, default). What a file or a \`PICOCLAW_…\` variable says of the same server goes before them:
+PicoClaw also reads variables that other programs use, so \`picoclaw chat\`, \`doctor\` and \`serve\` find what you have already exported. They replace the
+default; a file or a \`PICOCLAW_…\` variable that sets the same key wins over them:
 
 | variable | means |
 |---|---|
 | \`OLLAMA_HOST\` | \`ollama.base_url\`; a host, \`host:port\` or a URL, as Ollama reads it |
 | \`ANTHROPIC_BASE_URL\` | \`providers.claude.base_url\` |
-| \`OPENAI_BASE_URL\` | \`providers.openai.base_url\`; any other server than OpenAI's is \`type: openai-compatible\` and may do without a key. Its model: \`PICOCLAW_PROVIDERS_OPENAI_MODEL\` |
+| \`OPENAI_BASE_URL\` | \`providers.openai.base_url\`; a server other than OpenAI's gets \`type: openai-compatible\` and needs no key. Set its model with \`PICOCLAW_PROVIDERS_OPENAI_MODEL\` |
 | \`OPENROUTER_API_KEY\` | a provider \`openrouter\` with the model \`anthropic/claude-sonnet-4.6\` |
 | \`GITHUB_TOKEN\` | \`forges.github.token\`, where \`GITHUB_PERSONAL_ACCESS_TOKEN\` is not set |
-| \`OPENAI_API_KEY\`, \`OPENAI_BASE_URL\`, \`GEMINI_API_KEY\`, \`DEEPSEEK_API_KEY\`, \`OPENROUTER_API_KEY\` | without \`ANTHROPIC_API_KEY\`, and where no file names a role or a provider: the first that is set says who answers \`CODE\`. A \`PICOCLAW_…\` variable changes that only if it sets \`roles.default_coder\`, the provider of a coder, or the type, address or key of \`providers.claude\` |
+| \`OPENAI_API_KEY\`, \`OPENAI_BASE_URL\`, \`GEMINI_API_KEY\`, \`DEEPSEEK_API_KEY\`, \`OPENROUTER_API_KEY\` | without \`ANTHROPIC_API_KEY\`, and if no file names a role or a provider: the first of these that is set decides which provider answers \`CODE\`. A \`PICOCLAW_…\` variable changes that only if it sets \`roles.default_coder\`, the provider of a coder, or the type, address or key of \`providers.claude\` |
 
-\`PICOCLAW_HOME\` is where PicoClaw keeps its own files. \`PICOCLAW_LOCALE\` (${LOCALES.map((one) => `\`${one}\``).join(" or ")}) goes before \`locale\`, which goes before
+PicoClaw keeps its own files in \`PICOCLAW_HOME\`. \`PICOCLAW_LOCALE\` (${LOCALES.map((one) => `\`${one}\``).join(" or ")}) wins over \`locale\`, which wins over
 \`LC_ALL\`, \`LC_MESSAGES\` and \`LANG\`: \`ja*\` is Japanese, everything else English.
 
 ## Secrets
 
-Never write a secret into a file: write \`env:NAME\` and put it into that variable. A literal one is refused. \`env:NAME\` works
+Do not write a secret into a file: write \`env:NAME\` and put the secret into that environment variable. A secret in a file is refused. \`env:NAME\` works
 for every other single value, too.
 
 ## What a workspace's file may do
 
-A \`picoclaw.yaml\` may come from a stranger's repository. Until you run \`picoclaw trust\` in that folder, it may only set what
-gives nobody more power than your own configuration does; every other key is ignored with one warning that names them.
-Trust holds for that folder and that content: a changed file must be trusted again. The commands and skills of \`.picoclaw/\`, \`.agents/\` and \`.claude/\`, with the files beside a skill, are trusted along with it, by their content too: one that changes or comes new
-turns them off until you trust them again, and leaves the \`picoclaw.yaml\` trusted. \`picoclaw trust\` lists what it trusts. The column *untrusted* says what counts:
+A \`picoclaw.yaml\` may come from a stranger's repository. Until you run \`picoclaw trust\` in that folder, it may set only what
+gives nobody more power than your own configuration does; all other keys are ignored, and one warning names them.
+Trust holds for that folder and that content: a changed file must be trusted again. The commands and skills of \`.picoclaw/\`, \`.agents/\` and \`.claude/\`, with the files beside a skill, are trusted along with it, also by their content: when one changes or is added,
+all of them are off until you trust them again; the \`picoclaw.yaml\` stays trusted. \`picoclaw trust\` lists what it trusts. The column *untrusted* says which values count before that:
 
 * **any**: every value.
-* **add**: entries are added to the list that holds otherwise, none is taken away.
-* **lower**: not above the value that holds otherwise. **raise**: not below it.
+* **add**: its entries are added to your own list; none of yours is removed.
+* **lower**: only a value that is not above your own. **raise**: only one that is not below it.
 * **no coders**: rules are added after your own, and a rule that sends a message to a coder (CODE, CODE1–3) is ignored: a
   stranger's repository could otherwise send what you say to a cloud model.
-* a value: that one, the stricter one; the other would loosen what your own configuration asks for.
-* –: never. So are keys that only look harmless: a smaller \`worker.undo_quota\` would throw undo data away, \`tasks.label\`
-  decides which issues are taken in, \`worker.transaction\` may give up undo.
+* a value: only this value, the stricter one.
+* –: no value. That includes keys that only look harmless: a smaller \`worker.undo_quota\` would throw undo data away, \`tasks.label\`
+  decides which issues become tasks, \`worker.transaction\` may turn undo off.
 
 ## Keys
 `;

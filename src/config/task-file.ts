@@ -15,7 +15,7 @@ const task = z
       .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)
       .optional()
       .meta({
-        description: "Names the container and the note. Default: made up.",
+        description: "Name of the container and of the note. Default: generated.",
         shown: "letters, digits, _ . and -, at most 64",
       }),
     title: optionalLine("One line that says what it is about."),
@@ -24,7 +24,7 @@ const task = z
       .min(1)
       .default(".")
       .meta({ description: "The folder to work on, from --workspace or the current one." }),
-    description: z.string().optional().meta({ description: "More about it, for people." }),
+    description: z.string().optional().meta({ description: "A longer description, for people." }),
     prd: z
       .union([
         z.strictObject({ path: z.string().min(1), text: z.undefined().optional() }),
@@ -39,8 +39,11 @@ const task = z
         command: z
           .string()
           .min(1)
-          .meta({ description: "Run in the container after each worker run; 0 is success." }),
-        cwd: optionalLine("Where, from the repository's top. Default: the top."),
+          .meta({
+            description:
+              "Command that runs in the container after each run of the worker; exit status 0 is success.",
+          }),
+        cwd: optionalLine("The folder it runs in, relative to the top of the repository. Default: the top."),
       })
       .optional(),
   })
@@ -57,8 +60,8 @@ const runner = z
       .min(1)
       .max(1000)
       .default(10)
-      .meta({ description: "Decisions of the planning model at most." }),
-    max_total_time_sec: seconds(14_400, "Seconds for everything together."),
+      .meta({ description: "Most decisions of the planning model." }),
+    max_total_time_sec: seconds(14_400, "Time limit for the whole task, in seconds."),
     meta: z
       .strictObject({
         model: z
@@ -78,7 +81,7 @@ const runner = z
           "The environment it works in, by its name in command_executor.environments. Default: by the project's files.",
         ),
         docker_image: optionalLine("An image that has the worker CLI, instead of the environment's."),
-        max_run_time_sec: seconds(1800, "Seconds one run may take."),
+        max_run_time_sec: seconds(1800, "Time limit for one run of the worker, in seconds."),
         env: z
           .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
           .default({})

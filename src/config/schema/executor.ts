@@ -22,38 +22,44 @@ const memory = (value: string, description: string) =>
 
 const docker = z
   .strictObject({
-    host: text("unix:///var/run/docker.sock", "Where the Docker engine answers."),
-    base_image: text("coding-agent-executor:latest", "Image of an environment that names none."),
-    api_timeout: count(60, "Seconds a call to the engine may take.", { min: 1 }),
-    stop_grace: count(10, "Seconds between TERM and KILL.", {}),
-    pids_limit: count(512, "Processes in a container.", { min: 1 }),
+    host: text("unix:///var/run/docker.sock", "Address of the Docker engine."),
+    base_image: text(
+      "coding-agent-executor:latest",
+      "Image for an environment that is not listed under `environments`.",
+    ),
+    api_timeout: count(60, "Time limit for a call to the engine, in seconds.", { min: 1 }),
+    stop_grace: count(10, "Seconds between SIGTERM and SIGKILL when a container is stopped.", {}),
+    pids_limit: count(512, "Most processes in one container.", { min: 1 }),
     mount_docker_socket: flag(
       false,
-      "Mount the engine's socket. A container then has the power of root here.",
+      "Mount the engine's socket into containers. A container then has root's rights on this machine.",
     ),
     resources: z
       .strictObject({
-        cpu_limit: z.number().positive().default(2).meta({ description: "CPU cores." }),
-        memory_limit: memory("4g", "Memory."),
-        disk_limit: memory("10g", "Disk."),
+        cpu_limit: z.number().positive().default(2).meta({ description: "CPU cores of one container." }),
+        memory_limit: memory("4g", "Memory of one container."),
+        disk_limit: memory("10g", "Disk space of one container, where the engine can limit it."),
       })
       .prefault({}),
     network: z
       .strictObject({
-        external_access: flag(true, "Reach the internet at all."),
-        whitelist_mode: flag(false, "Reach only `allowed_domains`."),
-        allowed_domains: texts([], "Domains reachable in whitelist mode."),
-        allowed_hosts: texts([], "Private addresses that are reachable, each an exact `host:port`."),
+        external_access: flag(true, "Let containers reach the internet."),
+        whitelist_mode: flag(false, "Let containers reach only `allowed_domains`."),
+        allowed_domains: texts([], "Domains that containers may reach in whitelist mode."),
+        allowed_hosts: texts(
+          [],
+          "Private addresses that containers may reach, each an exact `host:port`; also without `external_access`.",
+        ),
       })
       .prefault({}),
   })
   .prefault({});
 
-const image = z.string().min(1).meta({ description: "An environment's image." });
+const image = z.string().min(1).meta({ description: "The image of the environment." });
 const commands = z
   .array(z.string())
   .optional()
-  .meta({ description: "Commands that a model may run there beside `allowed_commands`." });
+  .meta({ description: "Commands that a model may run there in addition to `allowed_commands`." });
 /** A project's own Dockerfile, built when the environment is first used. */
 const ownImage = z.strictObject({ dockerfile: z.string().min(1), commands });
 const builtin = (name: string) =>
@@ -61,18 +67,19 @@ const builtin = (name: string) =>
     .union([image, z.strictObject({ image: image.default(name), commands })])
     .default(name)
     .meta({
-      description: "An environment's image, and what a model may run there beside `allowed_commands`.",
+      description:
+        "The image of the environment, and commands that a model may run there in addition to `allowed_commands`.",
       shown: "image, or { image, commands }",
     });
 
 /** Task environments: their containers, their commands and what a model may do there. */
 export const commandExecutor = z
   .strictObject({
-    enabled: flag(false, "Offer environments to the models and take in tasks."),
-    mcp_server: z
-      .unknown()
-      .optional()
-      .meta({ description: "Accepted and ignored: no server runs inside an environment.", shown: "ignored" }),
+    enabled: flag(false, "Offer container environments to models, and accept tasks from forges."),
+    mcp_server: z.unknown().optional().meta({
+      description: "Accepted for older files and ignored: no server runs inside an environment.",
+      shown: "ignored",
+    }),
     environments: z
       .object({
         python: builtin("coding-agent-executor-python:latest"),
@@ -81,64 +88,72 @@ export const commandExecutor = z
       })
       .catchall(
         z.union([image, z.strictObject({ image, commands }), ownImage]).meta({
-          description: "An environment's image, and what a model may run there beside `allowed_commands`.",
+          description:
+            "The image of the environment, and commands that a model may run there in addition to `allowed_commands`.",
           shown: "image, { image, commands }, or { dockerfile: path in the workspace, commands }",
         }),
       )
       .prefault({}),
     default_environment: chosenName
       .default("python")
-      .meta({ description: "The environment when none is named." }),
+      .meta({ description: "The environment for a task that names none." }),
     text_editor: z
       .strictObject({ enabled: flag(true, "Offer the text editor tool in environments.") })
       .prefault({}),
     docker,
     clone: z
       .strictObject({
-        shallow: flag(true, "Clone without history."),
-        depth: count(1, "Commits of a shallow clone.", { min: 1 }),
+        shallow: flag(true, "Clone only the newest commits."),
+        depth: count(1, "How many commits a shallow clone has.", { min: 1 }),
         auto_install_deps: flag(true, "Install the project's dependencies after cloning."),
-        timeout: count(300, "Seconds a clone may take.", { min: 1 }),
-        insecure_hosts: texts([], "Hosts whose TLS certificate is not checked."),
+        timeout: count(300, "Time limit for a clone, in seconds.", { min: 1 }),
+        insecure_hosts: texts([], "Hosts whose TLS certificates are not verified."),
       })
       .prefault({}),
     install: z
       .strictObject({
-        timeout: count(600, "Seconds installing dependencies may take.", { min: 1 }),
+        timeout: count(600, "Time limit for installing dependencies, in seconds.", { min: 1 }),
         cache: flag(
           true,
-          "Keep packages that lock files name exactly, fetched where no task can touch them.",
+          "Cache packages whose exact version a lock file names. Tasks cannot write to this cache.",
         ),
-        cache_limit: size(2 * 1024 ** 3, "Size of that cache; the oldest goes first."),
-        npm_registry: optionalUrl("Index of npm packages, instead of npm's own."),
-        pip_index: optionalUrl("Index of Python packages, instead of PyPI."),
+        cache_limit: size(
+          2 * 1024 ** 3,
+          "Largest size of the package cache; the oldest packages are removed first.",
+        ),
+        npm_registry: optionalUrl("Registry for npm packages; null is npm's own."),
+        pip_index: optionalUrl("Index for Python packages; null is PyPI."),
       })
       .prefault({}),
     execution: z
       .strictObject({
-        timeout_seconds: count(1800, "Seconds a command may take.", { min: 1 }),
-        max_output_size: size(1024 ** 2, "Output kept of one command."),
+        timeout_seconds: count(1800, "Time limit for a command in an environment, in seconds.", { min: 1 }),
+        max_output_size: size(1024 ** 2, "How much output of one command is kept."),
       })
       .prefault({}),
     cleanup: z
       .strictObject({
-        interval_hours: z.number().positive().default(24).meta({ description: "Hours between clean-ups." }),
+        interval_hours: z
+          .number()
+          .positive()
+          .default(24)
+          .meta({ description: "Hours between two removals of left-over containers." }),
         stale_threshold_hours: z
           .number()
           .positive()
           .default(24)
-          .meta({ description: "Age at which a left-over container is removed." }),
+          .meta({ description: "Age in hours from which a left-over container is removed." }),
       })
       .prefault({}),
     allowed_commands: z
       .strictObject({
-        use_default: flag(true, "Start from the built-in list."),
-        additional: texts([], "Commands to allow as well."),
-        exclude: texts([], "Commands to take out of the built-in list."),
-        custom_list: texts([], "The whole list, when use_default is false."),
+        use_default: flag(true, "Start with the built-in list of commands."),
+        additional: texts([], "Commands to add to the list."),
+        exclude: texts([], "Commands to remove from the list."),
+        custom_list: texts([], "The list of commands when `use_default` is false."),
       })
       .prefault({}),
-    pool: z.strictObject({ size: count(0, "Containers kept warm for each image.") }).prefault({}),
+    pool: z.strictObject({ size: count(0, "Containers that are kept ready for each image.") }).prefault({}),
   })
   .prefault({});
 
@@ -150,87 +165,94 @@ export const hooks = z
   .strictObject({
     before_landing: texts(
       [],
-      "Commands that run over the result of a job before it lands, confined and in a throw-away view. The first that does not end with 0 keeps the job as a preview, and the reply names it.",
+      "Commands that run on the result of a job before it is applied, in a sandbox on a copy that is thrown away. If one fails, the job is kept as a preview and the reply names the command.",
     ),
-    after_landing: texts([], "Commands that run in the workspace after a job has landed."),
+    after_landing: texts([], "Commands that run in the workspace after a job has been applied."),
     on_red: texts(
       [],
-      "Commands that run when a job is kept as a preview because its checks are red or a hook refused it.",
+      "Commands that run when a job is kept as a preview because its checks failed or `before_landing` refused it.",
     ),
-    after_message: texts([], "Commands that run when a message has been answered."),
-    timeout: count(60, "Seconds that each of these commands may take.", { min: 1 }),
+    after_message: texts([], "Commands that run after a message has been answered."),
+    timeout: count(60, "Time limit for each of these commands, in seconds.", { min: 1 }),
   })
   .prefault({});
 
 export const worker = z
   .strictObject({
-    auto_commit: flag(false, "Commit before and after every job."),
-    commit_message_prefix: text("[Worker Auto-Commit]", "Begins the message of an auto-commit."),
-    command_timeout: count(300, "Seconds a shell command may take.", { min: 1 }),
-    git_timeout: count(30, "Seconds a git operation may take.", { min: 1 }),
-    stop_on_error: flag(false, "Stop at the first command that fails."),
-    workspace: optionalText("The workspace, when neither --workspace nor the current folder is meant."),
+    auto_commit: flag(false, "Make a git commit before and after every job."),
+    commit_message_prefix: text("[Worker Auto-Commit]", "The beginning of an automatic commit's message."),
+    command_timeout: count(300, "Time limit for a shell command, in seconds.", { min: 1 }),
+    git_timeout: count(30, "Time limit for a git operation, in seconds.", { min: 1 }),
+    stop_on_error: flag(false, "Stop a job at its first failing command."),
+    workspace: optionalText(
+      "The folder to work in when `--workspace` is not given; null is the current folder.",
+    ),
     protected_patterns: texts(
       [".env*", "*credentials*", "*.key", "*.pem"],
-      "Files that no command may change, matched on the file name. Templates such as .env.example stay writable.",
+      "Patterns for the names of files that no job may change. Templates such as .env.example stay writable.",
     ),
-    action_on_protected_file: z
-      .enum(["error", "skip", "log"])
-      .default("error")
-      .meta({ description: "What to do when a command would change one." }),
-    show_execution_summary: flag(true, "Say what is about to run."),
-    dry_run: flag(false, "List the commands and run none."),
-    confine: z
-      .enum(["auto", "on", "off"])
-      .default("auto")
-      .meta({ description: "Run commands confined: where possible, always or refuse, never." }),
-    transaction: z
-      .enum(["auto", "overlay", "copy", "none"])
-      .default("auto")
-      .meta({ description: "How changes are staged; with none, shell effects cannot be undone." }),
-    copy_limit: size(2 * GIB, "Largest workspace that a `copy` transaction copies."),
+    action_on_protected_file: z.enum(["error", "skip", "log"]).default("error").meta({
+      description:
+        "What to do when a job would change a protected file: fail, leave the file out, or only log it.",
+    }),
+    show_execution_summary: flag(true, "List the steps of a job before they run."),
+    dry_run: flag(false, "List the steps of jobs without running them."),
+    confine: z.enum(["auto", "on", "off"]).default("auto").meta({
+      description:
+        "Run commands in a sandbox: `auto` where this machine can, `on` always (refusing where it cannot), `off` never.",
+    }),
+    transaction: z.enum(["auto", "overlay", "copy", "none"]).default("auto").meta({
+      description:
+        "How a job's changes are kept apart until they are applied. With `none`, changes by shell commands cannot be undone.",
+    }),
+    copy_limit: size(2 * GIB, "Largest workspace that `transaction: copy` may copy."),
     undo_quota: size(
       5 * GIB,
-      "Disk for undo data, diffs and journals of a workspace's jobs before the oldest undo data is removed.",
+      "Disk space for the undo data, diffs and records of a workspace's jobs. Above it the oldest undo data is removed.",
     ),
-    journal_days: count(90, "Days after which a job without undo data is forgotten; 0 keeps its journal."),
+    journal_days: count(90, "Days after which the record of a job without undo data is removed; 0 is never."),
     env_pass: texts(
       [],
-      "Environment variables that commands may see beyond the allow-list, secrets included.",
+      "Environment variables that commands get in addition to the usual ones, including secrets.",
     ),
-    run_hooks: flag(false, "Run the repository's git hooks on auto-commits."),
+    run_hooks: flag(false, "Run the repository's git hooks on automatic commits."),
     home_allow: texts(
       [],
-      "What commands may see of the home beyond what tools need, such as `~/.config/foo`; all else of it is hidden.",
+      "Files and folders of your home that commands may see in addition to those that tools need, such as `~/.config/foo`. The rest is hidden.",
     ),
     home_writes: texts(
       [],
-      "Where the workspace is the home or contains it: which of its settings and programs jobs may change, such as `~/.bashrc`; all others are refused.",
+      "If the workspace is your home folder or contains it: the settings and programs there that jobs may change, such as `~/.bashrc`. Changes to all others are refused.",
     ),
-    allow_ssh_agent: flag(false, "Let commands reach the SSH agent."),
-    output_limit: size(MIB, "Output kept of one command; head and tail stay."),
+    allow_ssh_agent: flag(false, "Let commands use your SSH agent."),
+    output_limit: size(MIB, "How much output of one command is kept; longer output loses its middle."),
     limits: z
       .strictObject({
         memory: size(
           0,
-          "Memory of each process of a job (what it has written to, not what it has reserved); 0 is no limit.",
+          "Most memory that each process of a job may use (memory that is only reserved does not count); 0 is no limit.",
         ),
         file_size: size(0, "Largest file that a command may write; 0 is no limit."),
-        open_files: count(0, "Files that a process may hold open; 0 is the user's own limit."),
-        processes: count(8192, "Processes and threads of a job; not counted as root.", { min: 16 }),
-        disk: size(20 * GIB, "Disk that the changes of a job, or its private home, may take; 0 is no limit."),
+        open_files: count(0, "Most files that a process may have open; 0 is your own limit."),
+        processes: count(8192, "Most processes and threads of a job; no limit when PicoClaw runs as root.", {
+          min: 16,
+        }),
+        disk: size(
+          20 * GIB,
+          "Most disk space that a job's changes may take, and as much again for its private home; 0 is no limit.",
+        ),
       })
       .prefault({}),
     network: z
       .strictObject({
-        mode: z
-          .enum(["on", "off", "allow_list"])
-          .default("on")
-          .meta({ description: "The network of commands: as the user's, none, or `allowed_domains` only." }),
+        mode: z.enum(["on", "off", "allow_list"]).default("on").meta({
+          description:
+            "Network access of commands: `on` like your own, `off` none, `allow_list` only `allowed_domains`.",
+        }),
         allowed_domains: hosts(
-          "Hosts reachable with allow_list: `example.org`, `*.example.org`, `host:8443`; an exact `host:port` may be private.",
+          "Hosts that commands may reach with `allow_list`: `example.org`, `*.example.org`, `host:8443`. Private addresses need an exact `host:port`.",
         ),
-        denied_domains: hosts("Hosts that stay unreachable although an entry allows them."),
+        denied_domains: hosts("Hosts that commands may never reach, even if `allowed_domains` names them."),
       })
       .prefault({}),
   })
@@ -241,10 +263,13 @@ export const processes = z
   .strictObject({
     keep: flag(
       false,
-      "Background processes outlive the program that started them (a conversation, `serve`). Those that `picoclaw ps start` starts always do.",
+      "Keep background processes running after the conversation or `serve` that started them ends. Those of `picoclaw ps start` always keep running.",
     ),
-    limit: count(20, "Background processes that may run at once, of all workspaces.", { min: 1 }),
-    log_limit: size(2 * MIB, "What is kept of each one's output; the oldest goes first."),
+    limit: count(20, "Most background processes at the same time, in all workspaces together.", { min: 1 }),
+    log_limit: size(
+      2 * MIB,
+      "How much output of each background process is kept; the oldest is removed first.",
+    ),
   })
   .prefault({});
 
@@ -253,7 +278,7 @@ export const log = z
     level: z
       .enum(["debug", "info", "warn", "error", "silent"])
       .default("info")
-      .meta({ description: "Least important line that is written." }),
+      .meta({ description: "The least severe level that is written to the log." }),
     file: optionalText("The log file; null is `logs/picoclaw.log` in PICOCLAW_HOME."),
   })
   .prefault({});
@@ -261,12 +286,12 @@ export const log = z
 export const telemetry = z
   .strictObject({
     otlp_endpoint: optionalUrl(
-      "Where `serve` and `join` send traces: an OpenTelemetry collector, OTLP over HTTP; null is nowhere.",
+      "Address of an OpenTelemetry collector (OTLP over HTTP) to which `serve` and `join` send traces; null is none.",
     ),
     otlp_headers: secret(
       "env:OTEL_EXPORTER_OTLP_HEADERS",
-      "Headers for it, `name=value` divided by commas, by reference.",
+      "Headers for the collector, named by an environment variable that holds `name=value` pairs separated by commas.",
     ),
-    service_name: text("picoclaw", "What its traces call this service."),
+    service_name: text("picoclaw", "The service name in traces."),
   })
   .prefault({});

@@ -19,16 +19,18 @@ export const session = z
   .strictObject({
     timezone: z.string().min(1).refine(isTimeZone).meta({ timezone: true }).nullable().default(null).meta({
       description:
-        "Whose midnight ends a session, and whose date models are told; null is the machine's zone.",
-      shown: "time zone name or null",
+        "Time zone of `session.cutover` and of the dates that models see; null is the machine's zone.",
+      shown: "time zone name",
     }),
     cutover: z
       .string()
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
       .default("00:00")
-      .meta({ description: "When a session ends.", shown: "HH:MM" }),
-    history_tokens: count(2048, "What a model is given of the turns, in tokens.", { min: 256 }),
-    summary_tokens: count(512, "Longest summary of what came before them, in tokens.", { min: 64 }),
+      .meta({ description: "Time of day at which a session ends and a new one begins.", shown: "HH:MM" }),
+    history_tokens: count(2048, "How much of the conversation's latest messages a model gets, in tokens.", {
+      min: 256,
+    }),
+    summary_tokens: count(512, "Longest summary of the messages before those, in tokens.", { min: 64 }),
   })
   .prefault({});
 
@@ -37,34 +39,42 @@ export const terminal = z
     keys: z
       .enum(["emacs", "vim"])
       .default("emacs")
-      .meta({ description: "How the line of a conversation at a terminal is edited." }),
-    bell: flag(true, "Ring when work of more than ten seconds ends while the window is not looked at."),
+      .meta({ description: "Key bindings of the input line in a terminal conversation." }),
+    bell: flag(
+      true,
+      "Ring the bell when work of more than ten seconds ends while the terminal window is not focused.",
+    ),
   })
   .prefault({});
 
 export const line = z
   .strictObject({
-    channel_secret: secret("env:LINE_CHANNEL_SECRET", "Checks the signature of a webhook."),
-    channel_access_token: secret("env:LINE_CHANNEL_ACCESS_TOKEN", "Sends replies."),
-    forced_route: z
-      .enum(ROUTES)
-      .nullable()
-      .default("CHAT")
-      .meta({ description: "The route of every message; null lets LINE route like any other channel." }),
-    strict: flag(false, "Force the route even over an explicit command."),
-    push_quota: count(200, "Push messages in a month."),
-    allowed_users: texts([], "Users who may speak without being paired."),
-    base_url: optionalUrl("Another address than LINE's own."),
+    channel_secret: secret(
+      "env:LINE_CHANNEL_SECRET",
+      "Secret that verifies the signatures of LINE's webhooks.",
+    ),
+    channel_access_token: secret("env:LINE_CHANNEL_ACCESS_TOKEN", "Token for sending replies."),
+    forced_route: z.enum(ROUTES).nullable().default("CHAT").meta({
+      description:
+        "The route of every message from LINE; null chooses a route for each message, as in other channels.",
+    }),
+    strict: flag(false, "Use `forced_route` even for messages with a command such as /code."),
+    push_quota: count(200, "Most push messages in a month. Replies within LINE's reply window do not count."),
+    allowed_users: texts([], "Users who may write without pairing first."),
+    base_url: optionalUrl("Address of the LINE API; null is LINE's own."),
   })
   .prefault({});
 
 export const slack = z
   .strictObject({
     bot_token: secret("env:SLACK_BOT_TOKEN", "The bot's token."),
-    app_token: secret("env:SLACK_APP_TOKEN", "The token for socket mode."),
-    signing_secret: secret("env:SLACK_SIGNING_SECRET", "Checks the signature of a request."),
-    allowed_users: texts([], "Users who may speak without being paired."),
-    base_url: optionalUrl("Another address than Slack's own."),
+    app_token: secret("env:SLACK_APP_TOKEN", "The app-level token for Socket Mode."),
+    signing_secret: secret(
+      "env:SLACK_SIGNING_SECRET",
+      "Secret that verifies the signatures of Slack's requests.",
+    ),
+    allowed_users: texts([], "Users who may write without pairing first."),
+    base_url: optionalUrl("Address of the Slack API; null is Slack's own."),
   })
   .prefault({});
 
@@ -73,41 +83,41 @@ export const telegram = z
     bot_token: secret("env:TELEGRAM_BOT_TOKEN", "The bot's token."),
     webhook_secret: secret(
       "env:TELEGRAM_WEBHOOK_SECRET",
-      "With it and serve.public_url Telegram calls a webhook; without, it is polled.",
+      "With this and `serve.public_url`, Telegram calls a webhook; otherwise PicoClaw polls Telegram.",
     ),
-    allowed_users: texts([], "Users who may speak without being paired."),
-    base_url: optionalUrl("Another address than Telegram's own."),
+    allowed_users: texts([], "Users who may write without pairing first."),
+    base_url: optionalUrl("Address of the Telegram API; null is Telegram's own."),
   })
   .prefault({});
 
 export const serve = z
   .strictObject({
-    host: text("127.0.0.1", "Address the server listens on."),
+    host: text("127.0.0.1", "Address that the server listens on."),
     port: z
       .int()
       .min(0)
       .max(65_535)
       .default(7433)
-      .meta({ description: "Port; 0 is any free one.", shown: "port" }),
-    public_url: optionalUrl("The address that others see."),
-    max_chats: count(50, "Chats that are answered at once.", { min: 1 }),
-    rate_limit: count(30, "Messages of one user in a minute; 0 is any number."),
+      .meta({ description: "Port that the server listens on; 0 is any free one.", shown: "port" }),
+    public_url: optionalUrl("The address under which others reach the server, for links and webhooks."),
+    max_chats: count(50, "How many chats are answered at the same time.", { min: 1 }),
+    rate_limit: count(30, "Most messages of one user in a minute; 0 is no limit."),
   })
   .prefault({});
 
 export const retention = z
   .strictObject({
-    messages: count(90, "Days that answered messages and their replies are kept; 0 is for ever."),
+    messages: count(90, "Days to keep answered messages and their replies; 0 is forever."),
     sessions: count(
       0,
-      "Days that a session is kept after its end, with what was said, decided and noted in it; 0 is for ever.",
+      "Days to keep a session after its end, with its messages, decisions and notes; 0 is forever.",
     ),
-    usage: count(0, "Days that the use of models is kept, for `/usage` and the budget; 0 is for ever."),
+    usage: count(0, "Days to keep records of model usage, for `/usage` and the budget; 0 is forever."),
     tasks: count(
       0,
-      "Days that a task of a forge is kept after its end, with its steps and their outputs; 0 is for ever.",
+      "Days to keep a forge's task after its end, with its steps and their output; 0 is forever.",
     ),
-    dead_letters: count(0, "Days that work that was given up is kept; 0 is for ever."),
+    dead_letters: count(0, "Days to keep messages and tasks that failed for good; 0 is forever."),
   })
   .prefault({});
 
@@ -128,14 +138,14 @@ export const schedules = z
   )
   .default([])
   .meta({
-    description: "Messages that are posted to a chat at set times while `serve` runs.",
+    description: "Messages that `serve` posts to a chat at set times.",
     shown: "list of {name, cron, timezone, chat: channel:chat, user, message, enabled}",
   });
 
 export const notify = z
   .strictObject({
     chat: chat.nullable().default(null).meta({
-      description: "Who is told when a task that a forge brought has ended; null is nobody.",
+      description: "The chat that is told when a task from a forge has ended; null is none.",
       shown: "channel:chat",
     }),
   })
@@ -143,10 +153,12 @@ export const notify = z
 
 export const heartbeat = z
   .strictObject({
-    enabled: flag(false, "Post a message to a chat again and again."),
-    cron: cron.default("*/30 * * * *").meta({ description: "When.", shown: "cron expression" }),
-    chat: chat.default("web:operator").meta({ description: "To which chat.", shown: "channel:chat" }),
-    message: text("Is there anything that needs attention?", "What is posted."),
+    enabled: flag(false, "Post a message to a chat regularly."),
+    cron: cron.default("*/30 * * * *").meta({ description: "When it is posted.", shown: "cron expression" }),
+    chat: chat
+      .default("web:operator")
+      .meta({ description: "The chat it is posted to.", shown: "channel:chat" }),
+    message: text("Is there anything that needs attention?", "The message."),
   })
   .prefault({});
 
@@ -157,11 +169,18 @@ export const forges = z
       const { settings } = forgeFacts(name);
       return z
         .strictObject({
-          token: secret(`env:${variable}_PERSONAL_ACCESS_TOKEN`, "The token, by reference."),
+          token: secret(
+            `env:${variable}_PERSONAL_ACCESS_TOKEN`,
+            "The access token, named by an environment variable.",
+          ),
           base_url: optionalUrl(settings.base_url),
           webhook_secret: secret(`env:${variable}_WEBHOOK_SECRET`, settings.webhook_secret),
           repositories: texts([], settings.repositories),
-          poll_interval: count(60, "Seconds between two looks; 0 leaves it to webhooks.", {}),
+          poll_interval: count(
+            60,
+            "Seconds between two checks for new work; 0 relies on webhooks alone.",
+            {},
+          ),
         })
         .prefault({});
     }),
@@ -174,39 +193,43 @@ export const mcpServers = z
   .record(
     chosenName,
     z.strictObject({
-      command: z.string().min(1).optional().meta({ description: "The program of a server on stdio." }),
-      args: texts([], "Its arguments."),
+      command: z
+        .string()
+        .min(1)
+        .optional()
+        .meta({ description: "The program of an MCP server that talks over standard input and output." }),
+      args: texts([], "Arguments of the program."),
       env: environment.default({}).meta({
-        description: "Its environment; what looks like a secret by reference only.",
+        description: "Environment variables of the program. Write secrets as `env:NAME`.",
         shown: "map of NAME to text or env:NAME",
       }),
       url: httpUrl().optional().meta({
-        description: "The address of a server over HTTP.",
+        description: "The address of an MCP server over HTTP.",
         shown: "http(s) URL without credentials",
       }),
       headers: z
         .record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/), z.string())
         .default({})
         .meta({
-          description: "Headers of each request to the address; what looks like a secret by reference only.",
+          description: "Headers of each request to the server. Write secrets as `env:NAME`.",
           shown: `map of NAME to text, env:NAME or text with \${NAME}`,
         }),
       coders: z.enum(["off", "read-only", "all"]).default("read-only").meta({
         description:
-          "Which of its tools coders may call: none, those that the server itself marks as read-only, or all.",
+          "Which tools of the server coders may call: none, those that it marks as read-only, or all.",
       }),
       oauth: z
         .strictObject({
           client_id: z.string().min(1).optional().meta({
             description:
-              "The client for `picoclaw mcp login` at a server that does not register clients by itself.",
+              "Client id for `picoclaw mcp login`, for a server that does not register clients automatically.",
           }),
           client_secret: z
             .string()
             .regex(/^env:[A-Za-z_][A-Za-z0-9_]*$/)
             .optional()
             .meta({
-              description: "Its secret, if it has one.",
+              description: "Client secret, if the client has one.",
               secret: true,
               reference: true,
               shown: "env:NAME",
@@ -215,10 +238,10 @@ export const mcpServers = z
             .string()
             .min(1)
             .optional()
-            .meta({ description: "What the login asks for, where the server does not say." }),
+            .meta({ description: "Scope to request at login, if the server does not name one." }),
           callback_port: z.int().min(1).max(65_535).optional().meta({
             description:
-              "The port of 127.0.0.1 that the browser comes back to; any free one where it is unset.",
+              "Port on 127.0.0.1 to which the browser returns after the login; any free one if unset.",
             shown: "port",
           }),
         })
@@ -243,15 +266,17 @@ export const tools = z
         default: z
           .enum(["allow", "deny"])
           .default("allow")
-          .meta({ description: "What holds for a tool that neither list names." }),
+          .meta({ description: "Whether tools that neither list names may be called." }),
         allow: texts([], "Tools that may be called."),
-        deny: texts([], "Tools that may not be called; wins over allow."),
+        deny: texts([], "Tools that may not be called, even if `allow` names them."),
       })
       .prefault({}),
     apply_patch: z
       .strictObject({
-        max_bytes: size(10 * 1024 ** 2, "Largest file the tool changes."),
-        max_error_chars: count(4000, "Characters of git's error text that are returned.", { min: 100 }),
+        max_bytes: size(10 * 1024 ** 2, "Largest file that `apply_patch` changes."),
+        max_error_chars: count(4000, "How many characters of git's error message `apply_patch` returns.", {
+          min: 100,
+        }),
       })
       .prefault({}),
   })
@@ -259,23 +284,20 @@ export const tools = z
 
 export const tasks = z
   .strictObject({
-    max_steps: count(60, "Steps of one task.", { min: 1 }),
-    patience: count(900, "Seconds that a task waits for a model's server that is overloaded or failing.", {}),
-    label: text("picoclaw", "Issues with this label are taken in."),
-    needs: texts(
-      [],
-      "Labels that a machine of the fleet must have to carry tasks out (`picoclaw join --labels`).",
-    ),
-    key_requests: count(5000, "Requests that a worker CLI may make with your API key in one task.", {
+    max_steps: count(60, "Most steps of one task.", { min: 1 }),
+    patience: count(900, "Seconds that a task waits for a model's server that is overloaded or down.", {}),
+    label: text("picoclaw", "Issues with this label become tasks."),
+    needs: texts([], "Labels that a machine of the fleet must have to run tasks (`picoclaw join --labels`)."),
+    key_requests: count(5000, "Most requests that a coding agent may make with your API key in one task.", {
       min: 1,
     }),
-    key_traffic: size(2 * 1024 ** 3, "Bytes that may go through for them in one task, both ways together."),
-    rules: texts([], "What a coder should know about this project."),
+    key_traffic: size(2 * 1024 ** 3, "Most data that these requests may send and receive in one task."),
+    rules: texts([], "Rules of this project that a coder should know."),
     allow_ci_files: flag(
       false,
-      "Tasks may change files that the forge's machines run (`.github/workflows` and the like).",
+      "Let tasks change files that define CI jobs (`.github/workflows` and the like).",
     ),
-    test_command: optionalText("Another name of `checks.command`, which wins."),
+    test_command: optionalText("Older name of `checks.command`; ignored where that is set."),
   })
   .prefault({});
 
@@ -285,7 +307,8 @@ export const databaseUrl = z
   .nullable()
   .default(null)
   .meta({
-    description: "Where the store and the queue live; null is SQLite in PICOCLAW_HOME.",
+    description:
+      "Address of the Postgres database for messages, sessions and the queue; null is SQLite in PICOCLAW_HOME.",
     shown: "env:NAME, or postgres:// without a password",
     reference: true,
   });

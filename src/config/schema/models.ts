@@ -19,30 +19,41 @@ export const ollama = z
   .strictObject({
     base_url: httpUrl()
       .default("http://127.0.0.1:11434")
-      .meta({ description: "Where Ollama answers.", shown: "http(s) URL without credentials" }),
+      .meta({ description: "Address of the Ollama server.", shown: "http(s) URL without credentials" }),
     keep_alive: z
       .union([z.int(), z.string().min(1)])
       .default(-1)
-      .meta({ description: "How long a model stays loaded; -1 is for ever.", shown: 'seconds, or "10m"' }),
-    max_context: count(8192, "Context window asked of a local model, in tokens.", { min: 512 }),
-    health_check_interval: count(60, "Seconds between health checks.", { min: 1 }),
+      .meta({
+        description:
+          "How long Ollama keeps a model loaded after a request: seconds, or a duration such as `10m`; -1 keeps it loaded.",
+        shown: 'seconds, or "10m"',
+      }),
+    max_context: count(8192, "Context window requested from Ollama, in tokens.", { min: 512 }),
+    health_check_interval: count(
+      60,
+      "Seconds between two checks by `serve` that the models of Mio and Shiro are available.",
+      { min: 1 },
+    ),
   })
   .prefault({});
 
 export const models = z
   .strictObject({
-    connect_timeout: count(10, "Seconds until a model's server must have accepted the connection.", {
+    connect_timeout: count(10, "Seconds to wait for a connection to a model's server.", {
       min: 1,
     }),
     first_token_timeout: count(
       180,
-      "Seconds until the first part of an answer; loading a local model counts.",
+      "Seconds to wait for the first part of an answer, including the time to load a local model.",
       {
         min: 1,
       },
     ),
-    idle_timeout: count(60, "Seconds of silence in the middle of an answer.", { min: 1 }),
-    retries: count(5, "Further tries after 429, 5xx or a lost connection, before the first part came."),
+    idle_timeout: count(60, "Seconds without a new part after which an answer is given up.", { min: 1 }),
+    retries: count(
+      5,
+      "How often a request is repeated after status 429, 5xx or a lost connection, as long as no part of the answer has arrived.",
+    ),
   })
   .prefault({});
 
@@ -62,39 +73,37 @@ interface ProviderDefaults {
 function provider(defaults: ProviderDefaults) {
   return z
     .strictObject({
-      type: z
-        .enum(PROVIDER_TYPES)
-        .default(defaults.type)
-        .meta({ description: "Which protocol the model speaks." }),
+      type: z.enum(PROVIDER_TYPES).default(defaults.type).meta({
+        description: "The provider's API protocol; `scripted` answers from a file, for demos and tests.",
+      }),
       model: z
         .string()
         .min(1)
         .nullable()
         .default(defaults.model)
-        .meta({ description: "The model's name at the provider." }),
+        .meta({ description: "The model's name, as the provider writes it." }),
       base_url: httpUrl().nullable().default(defaults.base_url).meta({
-        description: "Another address than the provider's own.",
+        description: "Base URL of the API; null is the provider's own address.",
         shown: "http(s) URL without credentials",
       }),
-      api_key: secret(defaults.api_key, "The key, by reference."),
+      api_key: secret(defaults.api_key, "The API key, named by an environment variable."),
       max_tokens: count(
         32_000,
-        "Longest answer asked for, in tokens; a model that takes less is asked for what it takes.",
+        "Longest answer to request, in tokens; lowered to the model's own limit where that is smaller.",
         { min: 1 },
       ),
-      temperature: z
-        .number()
-        .min(0)
-        .max(2)
-        .nullable()
-        .default(null)
-        .meta({ description: "Sampling temperature; null is the model's own.", shown: "number from 0 to 2" }),
-      effort: effort("How much the model thinks before it answers; null leaves it to the model."),
+      temperature: z.number().min(0).max(2).nullable().default(null).meta({
+        description: "Sampling temperature; null leaves it to the model.",
+        shown: "number from 0 to 2",
+      }),
+      effort: effort("How much the model reasons before it answers; null leaves it to the model."),
       local: z.boolean().default(false).meta({
         description:
-          "The model runs on this machine or network; only then may it serve a chat route. Not believed of a cloud's address.",
+          "The model runs on this machine or in your own network. While `security.local_only` is on, only local models answer questions. Ignored for the address of a known cloud provider.",
       }),
-      script: optionalText("Answers of a `scripted` model: a YAML file, absolute or in PICOCLAW_HOME."),
+      script: optionalText(
+        "For `type: scripted`: the YAML file with the answers, an absolute path or one in PICOCLAW_HOME.",
+      ),
     })
     .prefault({});
 }
@@ -128,15 +137,15 @@ function role(who: string, defaultProvider: string, model: string | null = null)
   return z
     .strictObject({
       provider: chosenName.default(defaultProvider).meta({
-        description: `${who}: \`ollama\` or a name under \`providers\`.`,
+        description: `Provider of ${who}: \`ollama\` or a name under \`providers\`.`,
       }),
       model: z
         .string()
         .min(1)
         .nullable()
         .default(model)
-        .meta({ description: `${who}: another model than the provider's.` }),
-      effort: effort(`${who}: another effort than the provider's.`),
+        .meta({ description: `Model of ${who}; null is the provider's \`model\`.` }),
+      effort: effort(`Reasoning effort of ${who}; null is the provider's \`effort\`.`),
     })
     .prefault({});
 }
@@ -150,12 +159,15 @@ export const roles = z
     coder1: role("Aka", "deepseek"),
     coder2: role("Ao", "openai"),
     coder3: role("Gin", "claude"),
-    default_coder: z.enum(CODERS).default("coder3").meta({ description: "Who answers the route CODE." }),
+    default_coder: z
+      .enum(CODERS)
+      .default("coder3")
+      .meta({ description: "The coder for messages with the route CODE (`/code`) that name no coder." }),
     coder: z
       .strictObject({
         head: z.enum(HEAD_NAMES).nullable().default(null).meta({
           description:
-            "An agent of your own that works in the place of a coder's model, unless a message names a coder; null is none.",
+            "A coding agent of yours that does the work instead of a coder's model, unless a message names a coder; null is none.",
         }),
       })
       .prefault({}),
@@ -178,19 +190,25 @@ export const routing = z
       )
       .default([{ pattern: "ファイルを作成", route: "CODE", confidence: 0.95 }])
       .meta({
-        description: "Rules before the built-in dictionary.",
+        description: "Your own routing rules; they are tried before the built-in ones.",
         shown: "list of {pattern, route, confidence, match, not_match}",
       }),
-    threshold: confidence
-      .default(0.7)
-      .meta({ description: "Confidence below which the fallback answers.", shown: "number from 0 to 1" }),
+    threshold: confidence.default(0.7).meta({
+      description:
+        "A rule or the classifier decides only with at least this confidence; otherwise the message goes to CHAT.",
+      shown: "number from 0 to 1",
+    }),
   })
   .prefault({});
 
 export const loop = z
   .strictObject({
-    max_loops: count(5, "Rounds for one message, each ending in an answer.", { min: 1 }),
-    max_millis: count(120_000, "Milliseconds that the models of one message may take.", { min: 1 }),
+    max_loops: count(5, "Most rounds in which Shiro may work on one message.", { min: 1 }),
+    max_millis: count(
+      120_000,
+      "Time limit for answering one message, in milliseconds. Coders have `coder.max_minutes`.",
+      { min: 1 },
+    ),
   })
   .prefault({});
 
@@ -205,23 +223,24 @@ export const budget = z
       .nonnegative()
       .nullable()
       .default(null)
-      .meta({ description: "What cloud models may cost in a day, in US dollars; null is no limit." }),
-    on_exceed: z
-      .enum(["local", "refuse"])
-      .default("local")
-      .meta({ description: "When it is spent: use the local model and say so, or refuse." }),
+      .meta({ description: "Most that cloud models may cost in a day, in US dollars; null is no limit." }),
+    on_exceed: z.enum(["local", "refuse"]).default("local").meta({
+      description:
+        "When the budget is spent: `local` goes on with a local model and says so, `refuse` answers with an error.",
+    }),
     prices: z
       .record(
         z.string().min(1),
         z.strictObject({
-          input: dollars("What is sent."),
-          output: dollars("What is answered."),
-          cached: dollars("What is sent and was read from the provider's cache."),
+          input: dollars("Price of input tokens."),
+          output: dollars("Price of output tokens."),
+          cached: dollars("Price of input tokens that the provider reads from its cache."),
         }),
       )
       .default({})
       .meta({
-        description: "US dollars per million tokens, by model; wins over the shipped list (docs/models.md).",
+        description:
+          "Prices in US dollars per million tokens, by model. They replace those of the built-in list (docs/models.md).",
         shown: "map of model to {input, output, cached}",
       }),
   })
@@ -230,7 +249,8 @@ export const budget = z
 export const security = z
   .strictObject({
     local_only: z.boolean().default(true).meta({
-      description: "Chat routes and the classifier never leave local models.",
+      description:
+        "Only local models answer questions and classify messages; coders may still be cloud models.",
     }),
   })
   .prefault({});
@@ -238,91 +258,104 @@ export const security = z
 /** How long and how broadly a coder tries, and what becomes of a draft that is not green. */
 export const coder = z
   .strictObject({
-    attempts: count(4, "Attempts of one message: proposals that are run and judged.", { min: 1 }),
-    candidates: z
-      .int()
-      .min(1)
-      .max(3)
-      .default(1)
-      .meta({ description: "Coders that work on a message at once, each in a draft of its own." }),
-    escalate: flag(false, "Ask the other coders as well when one does not get green."),
+    attempts: count(4, "How many changes a coder may try for one message until the checks pass.", { min: 1 }),
+    candidates: z.int().min(1).max(3).default(1).meta({
+      description:
+        "How many coders work on a message at the same time, each in a draft of its own; the best result is applied.",
+    }),
+    escalate: flag(false, "Ask the other coders as well when one cannot make the checks pass."),
     fallback: z
       .array(z.enum(["coder1", "coder2", "coder3"]))
       .default([])
       .meta({
-        description: "Coders that are asked when one cannot answer, in this order; the reply says so.",
+        description: "Coders to ask, in this order, when the first one cannot answer. The reply says so.",
+        shown: "list of coder1, coder2, coder3",
       }),
-    on_red: z
-      .enum(["preview", "apply", "discard"])
-      .default("preview")
-      .meta({ description: "What becomes of a draft whose checks got worse." }),
+    on_red: z.enum(["preview", "apply", "discard"]).default("preview").meta({
+      description:
+        "What happens to a change that makes the checks worse: `preview` keeps it for you to decide, `apply` applies it, `discard` drops it.",
+    }),
     explore: count(
       200,
-      "Rounds in which a coder may look and try before it writes; time, cost and repetition end it sooner.",
+      "Most rounds in which a coder may read and try things before it writes. Limits of time and cost, and repetition, end this sooner.",
     ),
     sub_agents: z.int().min(0).max(16).default(4).meta({
-      description: "Sub-agents of one coder that may work at once; 0: it works alone.",
+      description: "How many sub-agents of one coder may work at the same time; 0 is none.",
     }),
-    max_minutes: count(30, "Minutes that the models of one message may take.", { min: 1 }),
+    max_minutes: count(30, "Time limit for a coder's models on one message, in minutes.", { min: 1 }),
     budget_usd: z
       .number()
       .nonnegative()
       .nullable()
       .default(null)
-      .meta({ description: "What one message may cost, in US dollars; null is no limit." }),
+      .meta({ description: "Most that one message may cost, in US dollars; null is no limit." }),
   })
   .prefault({});
 
 /** The user's own agent as the head of a coder. */
 export const head = z
   .strictObject({
-    command: texts([], "How an agent that speaks the Agent Client Protocol is started, for the head `acp`."),
+    command: texts(
+      [],
+      "For `roles.coder.head: acp`: the command that starts an agent with the Agent Client Protocol, and its arguments.",
+    ),
     login: z.enum(["key", "file"]).default("key").meta({
       description:
-        "What an agent may use: a key or a token for use without a person, or a person's own login in a file as well, where its vendor's terms permit that.",
+        "How an agent signs in: `key` is an API key or a token for unattended use; `file` also allows your personal login, if the vendor's terms permit that.",
     }),
     settings: z.enum(["none", "safe", "all"]).default("safe").meta({
       description:
-        "Your settings for the agent that it sees: none, those that start nothing and name no server, or all.",
+        "Which of your own settings for the agent it sees: none, those that start no program and name no server, or all.",
     }),
-    timeout: count(1800, "Seconds that one turn of an agent may take.", { min: 1 }),
-    silence: count(600, "Seconds that an agent may say nothing.", { min: 1 }),
-    keep_days: count(30, "Days that an agent's session and home are kept unused; 0 is for ever."),
+    timeout: count(1800, "Time limit for one turn of an agent, in seconds.", { min: 1 }),
+    silence: count(600, "Seconds without any output after which an agent is stopped.", { min: 1 }),
+    keep_days: count(
+      30,
+      "Days after which an unused session of an agent is removed, with its private home; 0 is never.",
+    ),
     permissions: z
       .enum(["allow", "refuse"])
       .default("allow")
-      .meta({ description: "The answer when an agent of `command` asks for permission." }),
-    env_pass: texts([], "Variables that an agent of `command` gets as they are, secrets included."),
-    home_files: texts([], "Files of your home that an agent of `command` gets copies of."),
+      .meta({ description: "The answer when an agent started by `head.command` asks for permission." }),
+    env_pass: texts(
+      [],
+      "Environment variables that an agent started by `head.command` gets unchanged, including secrets.",
+    ),
+    home_files: texts(
+      [],
+      "Files of your home folder that are copied for an agent started by `head.command`.",
+    ),
   })
   .prefault({});
 
 /** The project's own checks, which judge a draft. */
 export const checks = z
   .strictObject({
-    command: optionalText("How the project is tested; null finds it by the project's files."),
-    timeout: count(300, "Seconds that one check may take.", { min: 1 }),
-    auto_limit: count(60, "Checks that took longer than these seconds are not run by themselves."),
+    command: optionalText("The command that tests the project; null finds it from the project's files."),
+    timeout: count(300, "Time limit for one check, in seconds.", { min: 1 }),
+    auto_limit: count(
+      60,
+      "With `enabled: auto`: checks that took longer than this many seconds are not run automatically.",
+    ),
     network: flag(false, "Let checks reach the network."),
-    enabled: z
-      .enum(["auto", "always", "never"])
-      .default("auto")
-      .meta({ description: "Run checks: when they are fast enough, however long they take, never." }),
+    enabled: z.enum(["auto", "always", "never"]).default("auto").meta({
+      description:
+        "When checks run: `auto` if they are fast enough, `always` however long they take, or `never`.",
+    }),
   })
   .prefault({});
 
 /** How RESEARCH reads the web. */
 export const research = z
   .strictObject({
-    fetch: flag(true, "Let RESEARCH read pages of the web. What it reads goes to the worker's model alone."),
-    allowed: hosts(
-      "Hosts that may be read. Private addresses and this machine only by an exact `host:port`.",
-      ["*"],
-    ),
-    denied: hosts("Hosts that may not be read, whatever is allowed."),
+    fetch: flag(true, "Let RESEARCH read web pages. Their content goes only to Shiro's model."),
+    allowed: hosts("Hosts that may be read. Private addresses and this machine need an exact `host:port`.", [
+      "*",
+    ]),
+    denied: hosts("Hosts that may never be read, even if `allowed` names them."),
     search_url: optionalUrl(
-      "A search engine that answers in JSON, with `{query}` in its address; null is no search.",
+      "Address of a search engine that answers in JSON, with `{query}` in it; null is no search.",
     ),
-    timeout: count(20, "Seconds that a page may take.", { min: 1 }),
+    timeout: count(20, "Time limit for one page, in seconds.", { min: 1 }),
   })
   .prefault({});

@@ -35,7 +35,7 @@ import {
 
 /** The one tree. Importing it costs 30 ms, so the loader does that only when there is something to validate. */
 export const configSchema = z.strictObject({
-  locale: z.enum(LOCALES).optional().meta({ description: "The language PicoClaw speaks." }),
+  locale: z.enum(LOCALES).optional().meta({ description: "Language of PicoClaw's own texts." }),
   ollama,
   models,
   providers,

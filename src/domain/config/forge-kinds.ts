@@ -43,9 +43,9 @@ const FORGES = {
     newPull: (branch) => `/pull/new/${branch}`,
     closing: CLOSING,
     settings: {
-      base_url: "API address of GitHub Enterprise.",
-      webhook_secret: "Checks the signature of a webhook.",
-      repositories: "Repositories that `serve` looks through for work, each `owner/name`.",
+      base_url: "API address of GitHub Enterprise; null is github.com.",
+      webhook_secret: "Secret that verifies the signatures of GitHub's webhooks.",
+      repositories: "Repositories in which `serve` looks for work, each `owner/name`.",
     },
   },
   gitlab: {
@@ -61,9 +61,9 @@ const FORGES = {
       `/-/merge_requests/new?merge_request%5Bsource_branch%5D=${encodeURIComponent(branch)}`,
     closing: [...CLOSING, "imple-ment(?:s|ed|ing)?"],
     settings: {
-      base_url: "API address; GITLAB_API_URL sets it as well.",
-      webhook_secret: "Compared with the token of a webhook.",
-      repositories: "Projects that `serve` looks through for work, each `group/name`.",
+      base_url: "API address of your own GitLab (also GITLAB_API_URL); null is gitlab.com.",
+      webhook_secret: "Secret token that GitLab's webhooks must carry.",
+      repositories: "Projects in which `serve` looks for work, each `group/name`.",
     },
   },
 } as const satisfies Readonly<Record<string, ForgeFacts>>;
