@@ -36,13 +36,10 @@ const task = z
       }),
     test: z
       .strictObject({
-        command: z
-          .string()
-          .min(1)
-          .meta({
-            description:
-              "Command that runs in the container after each run of the worker; exit status 0 is success.",
-          }),
+        command: z.string().min(1).meta({
+          description:
+            "Command that runs in the container after each run of the worker; exit status 0 is success.",
+        }),
         cwd: optionalLine("The folder it runs in, relative to the top of the repository. Default: the top."),
       })
       .optional(),
