@@ -60,7 +60,7 @@ test("what cannot be used is said, and nothing is written that would not be acce
   ])
     expect([args.join(" "), cli.run(["mcp", ...args]).code]).toEqual([args.join(" "), 2]);
   expect(config()).toBe(before);
-  const header = "Authorization: Bearer ${MCP_TEST_TOKEN}";
+  const header = `Authorization: Bearer \${MCP_TEST_TOKEN}`;
   expect(cli.run(["mcp", "add", "far", "http://127.0.0.1:1/mcp", "--header", header]).code).toBe(0);
   const tried = cli.run(["mcp", "test"]);
   expect([tried.code, tried.out]).toEqual([1, expect.stringMatching(/^✗ far: /)]);

@@ -12,7 +12,8 @@ import {
   renameSync,
   symlinkSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
+import type { SealedChanges } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
 import { createSweep } from "../platform/unattended.ts";
@@ -105,6 +106,30 @@ export interface SealedUpper {
   readonly notes: readonly SealNote[];
   /** Paths that are too long to be opened, whatever is in them. */
   readonly tooDeep: readonly string[];
+}
+
+/** Joins the sealed uppers of a job's roots. */
+export function gatherSealedUppers(workspace: string) {
+  const ops: Op[] = [];
+  const notes: SealNote[] = [];
+  const noText: string[] = [];
+  const tooDeep: string[] = [];
+  return {
+    ops,
+    notes,
+    add(root: LaidRoot, sealed: SealedUpper): void {
+      // A job has more ops than a call takes arguments.
+      for (const op of sealed.ops) ops.push(op);
+      notes.push(...sealed.notes);
+      noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
+      tooDeep.push(...sealed.tooDeep);
+    },
+    /** The answer where paths of the job can be in no plan; null where all can. */
+    refusal(): SealedChanges | null {
+      if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
+      return noText.length > 0 ? { changes: [], outside: [], notes: [], noText } : null;
+    },
+  };
 }
 
 /**

@@ -20,7 +20,7 @@ import {
   type Transaction,
   ViewFault,
 } from "../../application/ports/jobs-transaction.ts";
-import { gatherSealNotes, type SealNote, type TransactionReason } from "../../domain/jobs/note.ts";
+import { gatherSealNotes, type TransactionReason } from "../../domain/jobs/note.ts";
 import type { Installation } from "../platform/installation.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import { readSettled } from "./compare-entries.ts";
@@ -32,7 +32,6 @@ import {
   BUILT_FOLDER,
   HOME_LAYER,
   type JobFolder,
-  type Op,
   type Plan,
   removeLayers,
   removeSlots,
@@ -50,7 +49,7 @@ import {
   lookThrough,
   lowerFolderOf,
 } from "./overlay-layers.ts";
-import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
+import { baseOfFolder, gatherSealedUppers, sealUpper } from "./overlay-seal.ts";
 import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
 import { createFlushAhead, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { mountBelow, SILENT_SANDBOX } from "./staging.ts";
@@ -416,23 +415,17 @@ function openOverlay(state: OpenOverlay): Transaction {
       }
       // The looks at a job with many files hold as much as the rest of it together.
       takeChanges = () => [];
-      const left: Op[] = [];
-      const noText: string[] = [];
-      const tooDeep: string[] = [];
-      const notes: SealNote[] = [];
+      const gathered = gatherSealedUppers(workspace);
+      const { ops: left, notes } = gathered;
       const ahead = createFlushAhead(folder);
       const paths = roots.map(({ path }) => path);
       let plan: Plan;
       try {
         for (const [i, root] of roots.entries()) {
-          const sealed = await sealUpper(folder, root, state.stamp, sight, i, left.length, ahead);
-          for (const op of sealed.ops) left.push(op);
-          notes.push(...sealed.notes);
-          noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
-          tooDeep.push(...sealed.tooDeep);
+          gathered.add(root, await sealUpper(folder, root, state.stamp, sight, i, left.length, ahead));
         }
-        if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
-        if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
+        const refusal = gathered.refusal();
+        if (refusal !== null) return refusal;
         collectGarbage(left.length);
         const { ops, notes: lost } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
         collectGarbage(ops.length);

@@ -16,7 +16,7 @@ import type {
   SealedChanges,
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
-import { gatherSealNotes, type Note, type SealNote } from "../../domain/jobs/note.ts";
+import { gatherSealNotes, type Note } from "../../domain/jobs/note.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
@@ -37,7 +37,7 @@ import {
 } from "../engine/job-folder.ts";
 import { createChangeWatch, createFirstSight, type FirstSight } from "../engine/overlay-changes.ts";
 import { bytesOrNull, currentBytes, type LaidRoot, lookThrough } from "../engine/overlay-layers.ts";
-import { lookAtUpper, sealDelta, type UpperLook } from "../engine/overlay-seal.ts";
+import { gatherSealedUppers, lookAtUpper, sealDelta, type UpperLook } from "../engine/overlay-seal.ts";
 import type { OverlayBeginResult } from "../engine/overlay-transaction.ts";
 import { makeDurable, validateOps } from "../engine/seal-ops.ts";
 import { mountBelow } from "../engine/staging.ts";
@@ -129,20 +129,14 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
         : currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
     async seal(judge): Promise<SealedChanges> {
-      const left: Op[] = [];
-      const noText: string[] = [];
-      const tooDeep: string[] = [];
-      const notes: SealNote[] = [];
+      const gathered = gatherSealedUppers(workspace);
+      const { ops: left, notes } = gathered;
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
-        const sealed = sealDelta({ ...delta, before: before[index] ?? new Map() });
-        for (const op of sealed.ops) left.push(op);
-        notes.push(...sealed.notes);
-        noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
-        tooDeep.push(...sealed.tooDeep);
+        gathered.add(root, sealDelta({ ...delta, before: before[index] ?? new Map() }));
       });
-      if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
-      if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
+      const refusal = gathered.refusal();
+      if (refusal !== null) return refusal;
       const { ops, turnedDown } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
       leftOut.push(...turnedDown);
       // Copied files can no longer be changed from inside.

@@ -191,7 +191,7 @@ describe("a server of the project's .mcp.json", () => {
   const server = {
     command: process.execPath,
     args: [CHILD],
-    env: { SUMS_TOKEN: "${SUMS_SECRET}", SUMS_NAME: "${SUMS_NAME:-nobody}", SUMS_UNSET: "${NOT_SET}" },
+    env: { SUMS_TOKEN: `\${SUMS_SECRET}`, SUMS_NAME: `\${SUMS_NAME:-nobody}`, SUMS_UNSET: `\${NOT_SET}` },
   };
   const where = { calls: [{ name: "sums_where", arguments: {} }] };
 
@@ -226,7 +226,7 @@ describe("a server of the project's .mcp.json", () => {
     ["an entry of neither kind", '{"mcpServers":{"odd":{}}}', "odd cannot be used: .mcp.json: command? url?"],
     [
       "a program behind a variable that is not set",
-      '{"mcpServers":{"odd":{"command":"${NOT_SET}/x"}}}',
+      `{"mcpServers":{"odd":{"command":"\${NOT_SET}/x"}}}`,
       "odd cannot be used: NOT_SET is not set",
     ],
   ])("%s is told and stops nothing", async (_, text, notice) => {
