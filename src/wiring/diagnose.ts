@@ -3,8 +3,10 @@ import { findModelTroubles } from "../application/models/diagnose-models.ts";
 import type { DoctorCheck, Opened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { createSecrets } from "../config/config.ts";
 import { resolveHome } from "../config/environment.ts";
+import type { Locale } from "../domain/texts/locale.ts";
 import { diagnosePrograms, diagnoseWorkspace } from "../infrastructure/engine/diagnose-machine.ts";
 import { diagnoseAside } from "../infrastructure/engine/kept-aside.ts";
+import { findGoneStore } from "../infrastructure/serve/live-address.ts";
 import { type Environment, openServices } from "./services.ts";
 
 /** `doctor`: every column says what it finds on this machine. */
@@ -43,10 +45,20 @@ async function modelsAndMemory(env: Environment, opened: Opened): Promise<Doctor
   const { config, messages, workspace } = opened;
   const [home, secrets] = [resolveHome(env), createSecrets(env, config)];
   const models = openModels(config, secrets, { locale: messages.locale, env, home, mask: workspace.mask });
+  const databaseUrl = secrets.resolve(config.database_url);
+  const gone = databaseUrl === undefined ? findGoneStore(home) : null;
   return [
     ...(await diagnoseModels(models, opened)),
-    ...(await diagnoseMemory({ home, databaseUrl: secrets.resolve(config.database_url) }, opened)),
+    ...(gone === null
+      ? await diagnoseMemory({ home, databaseUrl }, opened)
+      : [await storeGone(gone, messages.locale)]),
   ];
+}
+
+async function storeGone(file: string, locale: Locale): Promise<DoctorCheck> {
+  const { serveMessagesFor } = await import("../domain/texts/serve.ts");
+  const [text = "", remedy = ""] = serveMessagesFor(locale).storeGone(file).split("\n");
+  return { name: "store", ok: false, text, remedy };
 }
 
 /** Why roles that every user meets cannot answer as configured; nobody is contacted. */

@@ -11,28 +11,19 @@ import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createAccessStore } from "../infrastructure/serve/access-store.ts";
-import { findGoneStore, liveAddress } from "../infrastructure/serve/live-address.ts";
+import { liveAddress } from "../infrastructure/serve/live-address.ts";
 import { type ListenDeps, randomBytes } from "./serve-state.ts";
 import { type Environment, openServices } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-interface ServeOptions extends OpenOptions {
-  readonly demo: boolean;
-  /** For a command beside a server that runs: what it stores is for that server to read. */
-  readonly beside?: boolean;
-}
-
 /** Opens everything that `serve` runs; nothing listens yet. */
 export async function openServe(
   env: Environment,
-  { demo, beside = false, ...options }: ServeOptions,
+  { demo, ...options }: OpenOptions & { readonly demo: boolean },
 ): Promise<Opening<Server>> {
   const services = await openServices(env, options);
   if (!services.ok) return services;
   const { config, home, now } = services;
-  // Before the store is opened, which would make a new file where the backup is to be put.
-  const gone = beside && services.databaseUrl === undefined ? findGoneStore(home) : null;
-  if (gone !== null) return services.refuse(serveMessagesFor(services.locale).storeGone(gone));
   const stored = await services.openStore();
   if (!stored.ok) return stored;
   const { db } = stored;

@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type { NotOpened } from "../application/ports/jobs-workspace.ts";
 import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import type { Locale } from "../domain/texts/locale.ts";
+import { findGoneStore } from "../infrastructure/serve/live-address.ts";
 import { openMigratedStore, shareOpened } from "../infrastructure/store/open-store.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 
@@ -28,12 +29,20 @@ interface StorePlace {
 
 export type OpenStore = (place: StorePlace, options?: StoreOptions) => Promise<OpenedStore>;
 
-/** The one place of the wiring that opens the store. */
+/**
+ * The one place of the wiring that opens the store. Refused while a server of this home runs that has lost its file: a new one
+ * would stand where the backup is to be put, and the server would read nothing of it.
+ */
 export const openOwnStore: OpenStore = async (
   { home, databaseUrl, locale, now, refuse },
   { given, migrate = true, ...options } = {},
 ) => {
   if (given !== undefined) return { ok: true, db: given, close: async () => {} };
+  const gone = databaseUrl === undefined ? findGoneStore(home) : null;
+  if (gone !== null) {
+    const { serveMessagesFor } = await import("../domain/texts/serve.ts");
+    return refuse(serveMessagesFor(locale).storeGone(gone));
+  }
   const opened = await openMigratedStore({ home, databaseUrl }, options.now ?? now, { migrate });
   if (opened.ok) return { ok: true, db: opened.db, close: () => opened.db.destroy() };
   return refuse(memoryMessagesFor(locale).storeUnavailable(opened.trouble));

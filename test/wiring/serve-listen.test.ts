@@ -1,10 +1,26 @@
 import { expect, test } from "bun:test";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { openChat } from "../../src/wiring/chat.ts";
+import { diagnose } from "../../src/wiring/diagnose.ts";
+import { openFleetControl } from "../../src/wiring/fleet-control.ts";
+import { openJobIndex } from "../../src/wiring/job-index.ts";
 import { openServe } from "../../src/wiring/serve.ts";
+import { openSolver } from "../../src/wiring/solve.ts";
+import { openStoreData } from "../../src/wiring/store-data.ts";
+import { openWorkspace } from "../../src/wiring/workspace.ts";
 
 async function freePort(): Promise<number> {
   const probe = createServer();
@@ -44,31 +60,57 @@ test.each([
       renameSync(`${file}.copy`, file);
     },
   ],
-])("beside a server whose database was %s no link is made, and no new database", async (_, lose) => {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-listen-"));
-  const [home, cwd] = [join(folder, "home"), join(folder, "ws")];
-  mkdirSync(cwd);
-  const env = { HOME: folder, PICOCLAW_HOME: home };
-  const opened = await openServe(env, { cwd, demo: false });
-  if (!opened.ok) throw new Error(opened.message ?? "not opened");
-  const serving = await opened.listen({ host: "127.0.0.1", port: 0, log: () => {} });
-  const beside = await openServe(env, { cwd, demo: false, beside: true });
-  if (!beside.ok) throw new Error(beside.message ?? "not opened");
-  await beside.close();
-  const file = join(home, "picoclaw.db");
-  lose(file);
-  const stood = existsSync(file);
-  const refused = await openServe(env, { cwd, demo: false, beside: true });
-  expect(refused).toMatchObject({
-    ok: false,
-    exitCode: 3,
-    message: expect.stringContaining(`${file} was deleted, replaced or emptied`),
-  });
-  expect(existsSync(file)).toBe(stood);
-  await serving.stop();
-  await opened.close();
-  const alone = await openServe(env, { cwd, demo: false, beside: true });
-  expect(alone.ok).toBe(true);
-  if (alone.ok) await alone.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+])(
+  "beside a server whose database was %s nothing is stored, and no new database is made",
+  async (_, lose) => {
+    const folder = mkdtempSync(join(tmpdir(), "picoclaw-listen-"));
+    const [home, cwd] = [join(folder, "home"), join(folder, "ws")];
+    mkdirSync(cwd);
+    const env = { HOME: folder, PICOCLAW_HOME: home };
+    const opened = await openServe(env, { cwd, demo: false });
+    if (!opened.ok) throw new Error(opened.message ?? "not opened");
+    const serving = await opened.listen({ host: "127.0.0.1", port: 0, log: () => {} });
+    const beside = await openServe(env, { cwd, demo: false });
+    if (!beside.ok) throw new Error(beside.message ?? "not opened");
+    await beside.close();
+    const file = join(home, "picoclaw.db");
+    lose(file);
+    const stood = existsSync(file);
+    const size = stood ? statSync(file).size : null;
+    const openers = [
+      openServe(env, { cwd, demo: false }),
+      openChat(env, { cwd }),
+      openSolver(env, { cwd }),
+      openFleetControl(env, { cwd }),
+      openJobIndex(env, { cwd }),
+      openStoreData(env, { cwd }),
+    ];
+    for (const refused of await Promise.all(openers))
+      expect(refused).toMatchObject({
+        ok: false,
+        exitCode: 3,
+        message: expect.stringMatching(
+          /picoclaw\.db was deleted, replaced or emptied[^\n]+\nStop the server, restore/,
+        ),
+      });
+    const workspace = await openWorkspace(env, { cwd });
+    if (!workspace.ok) throw new Error("not opened");
+    expect(
+      (await diagnose(env, workspace, { repair: false })).filter(({ name }) => name === "store"),
+    ).toEqual([
+      {
+        name: "store",
+        ok: false,
+        text: expect.stringContaining(file),
+        remedy: expect.stringContaining("Stop the server"),
+      },
+    ]);
+    expect([existsSync(file), stood ? statSync(file).size : null]).toEqual([stood, size]);
+    await serving.stop();
+    await opened.close();
+    const alone = await openServe(env, { cwd, demo: false });
+    expect(alone.ok).toBe(true);
+    if (alone.ok) await alone.close();
+    rmSync(folder, { recursive: true, force: true });
+  },
+);

@@ -18,7 +18,7 @@ async function pair(program: CliProgram, args: readonly string[]): Promise<numbe
   const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
   const opened = await openedOrStop(program, flags.values, (options) =>
-    program.openServe({ ...options, demo: false, beside: true }),
+    program.openServe({ ...options, demo: false }),
   );
   try {
     const words = opened.words();

@@ -71,13 +71,8 @@ export interface CliProgram {
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
   /** The store as a whole. */
   readonly openStoreData: (options: OpenOptions) => Promise<OpenedStoreData>;
-  /**
-   * The server and everything it runs; nothing listens until `listen` is called. `beside`: for a command whose results a
-   * server that runs is to read; refused when that server has lost its store.
-   */
-  readonly openServe: (
-    options: OpenOptions & { readonly demo: boolean; readonly beside?: boolean },
-  ) => Promise<OpenedServe>;
+  /** The server and everything it runs; nothing listens until `listen` is called. */
+  readonly openServe: (options: OpenOptions & { readonly demo: boolean }) => Promise<OpenedServe>;
   /** The machines that share the store. */
   readonly openFleet: (options: OpenOptions) => Promise<OpenedFleet>;
   /** A throw-away workspace with a scripted model; the options and the environment that lead there. */

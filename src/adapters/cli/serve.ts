@@ -41,9 +41,7 @@ async function serve(program: CliProgram, args: readonly string[]): Promise<numb
 
 async function run(program: CliProgram, flags: Flags, { demo }: { readonly demo: boolean }): Promise<number> {
   const { values, words } = flags;
-  const opened = await openedOrStop(program, values, (options) =>
-    program.openServe({ ...options, demo, beside: words.length > 0 }),
-  );
+  const opened = await openedOrStop(program, values, (options) => program.openServe({ ...options, demo }));
   try {
     if (words.length === 0) return await listen(program, flags, opened, demo);
     const { admit } = await import("./serve-access.ts");
