@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { giveWay } from "../../application/platform/give-way.ts";
 import type { ImageStore, LoadedImage } from "../../application/ports/chat.ts";
 import type { ImageType } from "../../domain/models/image.ts";
 import { type Database, type ImageRow, storable } from "../store/schema.ts";
@@ -11,25 +12,69 @@ export interface ImageStoreDeps {
   readonly newId: () => string;
 }
 
-/** Images as rows of the store, so that any machine of a fleet can answer their message. Base64, as the wires send them. */
+/** One statement of the embedded store is one turn of the event loop: a piece takes less than a thousandth of a second. */
+const PIECE_BYTES = 96 * 1024;
+
+/**
+ * Images as rows of the store, so that any machine of a fleet can answer their message. Base64, as the wires send them.
+ * An image is there with its row, which is written after the last of its pieces: a process that dies in between leaves
+ * pieces that nobody finds, and that go with the messages of their day.
+ */
 export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps): ImageStore {
-  const ofChat = (chatKey: string) =>
-    db.selectFrom("images").where("workspace", "=", workspace).where("chat_key", "=", storable(chatKey));
+  const inChat = (chatKey: string) => ({ workspace, chat_key: storable(chatKey) });
+  const imagesIn = (chatKey: string) =>
+    db
+      .selectFrom("images")
+      .select(["id", "name", "media_type", "group_id", "pieces"])
+      .where((is) => is.and(inChat(chatKey)));
+
+  /** Null where it, or a piece of it, is gone. */
+  async function readData(chatKey: string, { id, pieces }: ImageFacts): Promise<string | null> {
+    await giveWay();
+    if (pieces === null) {
+      const query = db.selectFrom("images").select("data");
+      const row = await query.where((is) => is.and({ ...inChat(chatKey), id })).executeTakeFirst();
+      return row?.data ?? null;
+    }
+    const read: string[] = [];
+    for (let position = 0; position < pieces; position += 1) {
+      const piece = await db
+        .selectFrom("file_pieces")
+        .select("data")
+        .where((is) => is.and({ ...inChat(chatKey), file_id: id, position }))
+        .executeTakeFirst();
+      if (piece === undefined) return null;
+      read.push(piece.data);
+      await giveWay();
+    }
+    return read.join("");
+  }
+
+  /** In their order, without those that are gone. */
+  async function readImages(chatKey: string, rows: readonly ImageFacts[]): Promise<LoadedImage[]> {
+    const found: LoadedImage[] = [];
+    for (const row of rows) {
+      const { id, name, media_type } = row;
+      const data = await readData(chatKey, row);
+      if (data !== null) found.push({ id, name, mediaType: media_type as ImageType, data });
+    }
+    return found;
+  }
+
   return {
     async keep(chatKey, { name, mediaType, bytes }) {
       const image = { id: newId(), name: storable(name) };
-      await db
-        .insertInto("images")
-        .values({
-          workspace,
-          chat_key: storable(chatKey),
-          ...image,
-          group_id: null,
-          at: now().toISOString(),
-          media_type: mediaType,
-          data: Buffer.from(bytes).toString("base64"),
-        })
-        .execute();
+      const of = { ...inChat(chatKey), at: now().toISOString() };
+      let pieces = 0;
+      for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+        await giveWay();
+        const data = Buffer.from(bytes.subarray(from, from + PIECE_BYTES)).toString("base64");
+        const piece = { ...of, file_id: image.id, position: pieces, data };
+        await db.insertInto("file_pieces").values(piece).execute();
+        pieces += 1;
+      }
+      const row = { ...of, ...image, group_id: null, media_type: mediaType, data: "", pieces };
+      await db.insertInto("images").values(row).execute();
       return image;
     },
     async attach(chatKey, ids, groupId) {
@@ -37,33 +82,32 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       await db
         .updateTable("images")
         .set({ group_id: storable(groupId) })
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", storable(chatKey))
+        .where((is) => is.and(inChat(chatKey)))
         .where("id", "in", ids)
         .execute();
     },
     async load(chatKey, ids) {
       if (ids.length === 0) return [];
-      const rows = await ofChat(chatKey).selectAll().where("id", "in", ids).execute();
-      const found = new Map(rows.map((row) => [row.id, toImage(row)]));
-      return ids.flatMap((id) => found.get(id) ?? []);
+      const rows = await imagesIn(chatKey).where("id", "in", ids).execute();
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      return readImages(
+        chatKey,
+        ids.flatMap((id) => byId.get(id) ?? []),
+      );
     },
     async ofGroups(chatKey, groupIds, limit) {
       if (groupIds.length === 0) return [];
-      const rows = await ofChat(chatKey)
-        .selectAll()
+      const rows = await imagesIn(chatKey)
         .where("group_id", "in", groupIds)
         .orderBy("at", "desc")
         .orderBy("id", "desc")
         .limit(limit)
         .execute();
-      return rows
-        .reverse()
-        .flatMap((row) => (row.group_id === null ? [] : [{ ...toImage(row), groupId: row.group_id }]));
+      const groups = new Map(rows.map(({ id, group_id }) => [id, group_id ?? ""]));
+      const found = await readImages(chatKey, rows.reverse());
+      return found.map((image) => ({ ...image, groupId: groups.get(image.id) ?? "" }));
     },
   };
 }
 
-function toImage({ id, name, media_type, data }: ImageRow): LoadedImage {
-  return { id, name, mediaType: media_type as ImageType, data };
-}
+type ImageFacts = Pick<ImageRow, "id" | "name" | "media_type" | "pieces">;

@@ -523,7 +523,15 @@ export interface NamedChatsDeps {
   readonly channel: string;
 }
 
-const OF_A_CHAT = ["turns", "images", "daily_notes", "chat_settings", "decisions", "sessions"] as const;
+const OF_A_CHAT = [
+  "turns",
+  "images",
+  "file_pieces",
+  "daily_notes",
+  "chat_settings",
+  "decisions",
+  "sessions",
+] as const;
 const MOST_LISTED = 200;
 
 export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {

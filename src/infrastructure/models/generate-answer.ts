@@ -2,7 +2,7 @@ import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../
 import { type AnswerInProgress, createAnswer, thinkerOf } from "./answer.ts";
 import { type Failures, hasImages, LONGEST_WAIT_MS } from "./failures.ts";
 import { type ModelDeps, type ModelLimits, type ModelSettings, requestOptions } from "./model-settings.ts";
-import type { Wire } from "./wire.ts";
+import { fillInImages, markImages, type Wire } from "./wire.ts";
 
 /** A server that never ends a line must not fill the memory. */
 const LONGEST_LINE = 32 * 1024 * 1024;
@@ -295,7 +295,8 @@ export async function* tryOnce(
   request.signal.addEventListener("abort", abort, { once: true });
   let expired: ExpiredTimer | undefined;
   let reached = false;
-  const { url, headers, body } = wire.request(request, without);
+  const marked = markImages(request, `image_${newCallId(parts.random)}_`);
+  const { url, headers, body } = wire.request(marked.request, without);
   const watch = startStreamWatch({
     limits: parts.limits,
     connects: (signal) => parts.connects(url, signal),
@@ -314,7 +315,7 @@ export async function* tryOnce(
     const response = await parts.fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
-      body: sent,
+      body: await fillInImages(sent, marked),
       signal: ending.signal,
       redirect: "manual",
       timeout: false,

@@ -66,7 +66,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 interface FetchInit {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal;
   readonly redirect: "manual";
   readonly timeout: false;

@@ -3,6 +3,7 @@ import type {
   ModelAnswer,
   ModelEvent,
   ModelFailure,
+  ModelMessage,
   ModelRequest,
   ModelRole,
 } from "../../application/ports/models.ts";
@@ -305,7 +306,7 @@ async function* playAnswer(
   const { input, output, cached } = entry.usage;
   const said = entry.chunks.join("").length + JSON.stringify(entry.toolCalls).length;
   answer.usage({
-    inputTokens: input ?? Math.ceil(JSON.stringify(request.messages).length / 4),
+    inputTokens: input ?? Math.ceil(JSON.stringify(request.messages.map(withoutImages)).length / 4),
     outputTokens: output ?? Math.ceil(said / 4),
     cachedTokens: cached ?? 0,
   });
@@ -314,6 +315,11 @@ async function* playAnswer(
   yield* answer.drain();
   if (signal.aborted) return aborted();
   return end.kind === "answer" ? end : { kind: "failed", failure: failures.make("empty"), again: false };
+}
+
+/** Megabytes that nobody reads here. */
+function withoutImages(message: ModelMessage): ModelMessage {
+  return message.role === "user" ? { role: message.role, text: message.text } : message;
 }
 
 function failedAs(failures: Failures, fail: NonNullable<ScriptedAnswer["fail"]>, begun: boolean): TryOutcome {

@@ -65,12 +65,39 @@ async function forgetMessages(within: StoreTransaction, before: Date, limit: num
         .limit(limit),
     )
     .executeTakeFirst();
-  // Images lie apart from their messages, and those of terminals and editors have none.
+  const rows = replies.numDeletedRows + messages.numDeletedRows + (await forgetImages(within, until, limit));
+  return Number(rows);
+}
+
+/**
+ * Images lie apart from their messages, and those of terminals and editors have none. A row of before there were pieces
+ * is megabytes long, and a piece a hundred kilobytes: few at once. Pieces go last, so that no image lacks one; so do those
+ * whose image was never finished, because its process died.
+ */
+async function forgetImages(within: StoreTransaction, until: string, limit: number): Promise<bigint> {
   const images = await within
     .deleteFrom("images")
-    .where("id", "in", (of) => of.selectFrom("images").select("id").where("at", "<", until).limit(limit))
+    .where("id", "in", (of) =>
+      of
+        .selectFrom("images")
+        .select("id")
+        .where("at", "<", until)
+        .limit(Math.ceil(limit / 100)),
+    )
     .executeTakeFirst();
-  return Number(replies.numDeletedRows + messages.numDeletedRows + images.numDeletedRows);
+  if (images.numDeletedRows > 0n) return images.numDeletedRows;
+  const old = await within
+    .selectFrom("file_pieces")
+    .select(["workspace", "chat_key", "file_id", "position"])
+    .where("at", "<", until)
+    .limit(Math.ceil(limit / 10))
+    .execute();
+  for (const piece of old)
+    await within
+      .deleteFrom("file_pieces")
+      .where((is) => is.and({ ...piece }))
+      .execute();
+  return BigInt(old.length);
 }
 
 /** Sessions that are over, with what was said, set aside, decided and noted in them. A session may be long: few at once. */
@@ -169,6 +196,7 @@ const BY_CHAT = [
   "sessions",
   "turns",
   "images",
+  "file_pieces",
   "daily_notes",
   "chat_settings",
   "decisions",

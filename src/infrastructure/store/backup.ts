@@ -33,6 +33,7 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   sessions: "kept",
   turns: "kept",
   images: "kept",
+  file_pieces: "kept",
   daily_notes: "kept",
   chat_settings: "kept",
   decisions: "kept",

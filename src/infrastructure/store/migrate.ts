@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { NewerSchema } from "../../domain/store/store-trouble.ts";
 import type { Database } from "./schema.ts";
-import { addForgeEvents, addUsageSums, createTables } from "./tables.ts";
+import { addFilePieces, addForgeEvents, addUsageSums, createTables } from "./tables.ts";
 
 /**
  * The migrations that make the tables, in order. A store that has a name from before the first of them is of
@@ -13,6 +13,8 @@ const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unk
     // A process of before would write entries that no sum has.
     { name: "102-usage-sums-breaking", up: addUsageSums },
     { name: "103-forge-events", up: addForgeEvents },
+    // A process of before would show a model an empty image.
+    { name: "104-file-pieces-breaking", up: addFilePieces },
   ];
 
 /**

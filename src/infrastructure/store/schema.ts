@@ -5,6 +5,7 @@ interface ChatTables {
   sessions: SessionRow;
   turns: TurnRow;
   images: ImageRow;
+  file_pieces: FilePieceRow;
   daily_notes: NoteRow;
   chat_settings: { workspace: string; chat_key: string; settings: string };
   decisions: DecisionRow;
@@ -50,7 +51,22 @@ export interface ImageRow {
   group_id: string | null;
   at: string;
   media_type: string;
-  /** Base64. */
+  /** Base64; empty where the pieces hold it. */
+  data: string;
+  /** How many pieces it has; null for an image from before there were pieces. */
+  pieces: number | null;
+}
+
+/** Of a file that came with a message. Together in one row it would hold up everybody while it is written. */
+export interface FilePieceRow {
+  workspace: string;
+  chat_key: string;
+  /** The image's. */
+  file_id: string;
+  /** From 0. */
+  position: number;
+  at: string;
+  /** Base64 of whole triples of bytes, so that the pieces follow each other as they are. */
   data: string;
 }
 

@@ -213,3 +213,15 @@ export async function addForgeEvents(db: Kysely<unknown>): Promise<void> {
     )
     .execute(db);
 }
+
+/** Images in rows that are each written in a moment. Those of before stay as they are. */
+export async function addFilePieces(db: Kysely<unknown>): Promise<void> {
+  for (const statement of [
+    `alter table images add column pieces integer`,
+    `create table file_pieces (
+      workspace text not null, chat_key text not null, file_id text not null, position integer not null,
+      at text not null, data text not null, primary key (workspace, chat_key, file_id, position))`,
+    `create index file_pieces_by_time on file_pieces (at)`,
+  ])
+    await sql.raw(statement).execute(db);
+}

@@ -1,24 +1,12 @@
 import { expect, test } from "bun:test";
 import { readAttachments, readImageList } from "../../../src/adapters/web/request-bodies.ts";
 import { readJsonBody } from "../../../src/adapters/web/web.ts";
+import { turnsDuring } from "../../event-loop.ts";
 import { PNG } from "../../fakes/pictures.ts";
 
 /** An image of three and a half megabytes, which is as large as one may be. */
 const LARGE = Buffer.concat([PNG, Buffer.alloc(3_600_000 - PNG.length, 7)]);
 const WRAPPED = LARGE.toString("base64").replace(/.{76}/g, "$&\r\n");
-
-/** How often others had their turn until the work was done. */
-async function turnsDuring<T>(work: () => Promise<T>): Promise<{ readonly turns: number; readonly done: T }> {
-  const count = { turns: 0, over: false };
-  const turn = () => {
-    count.turns += 1;
-    if (!count.over) setImmediate(turn);
-  };
-  setImmediate(turn);
-  const done = await work();
-  count.over = true;
-  return { turns: count.turns, done };
-}
 
 const CASES: readonly (readonly [string, string, boolean])[] = [
   ["in one line", LARGE.toString("base64"), true],

@@ -16,6 +16,7 @@ import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { requirePart } from "../../require.ts";
 import { describeChatTurns } from "./chat-turns.contract.ts";
+import { describeImageStore } from "./image-store.contract.ts";
 import { archiveOf, storedJob } from "./jobs-kit.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 import { describeRoutingAndUsage } from "./routing-and-usage.contract.ts";
@@ -32,6 +33,8 @@ const TABLES = [
   "learned_rules",
   "usage_entries",
   "usage_sums",
+  "images",
+  "file_pieces",
   "work_claims",
 ] as const;
 
@@ -68,6 +71,7 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
     };
   });
   describeTurnFence(name, async () => (await ready()).db);
+  describeImageStore(name, async () => (await ready()).db);
   describeRoutingAndUsage(name, async () => {
     const { db, damage } = await ready();
     return { routing: createRoutingStore({ db, workspace: "/ws" }), usage: createUsageStore(db), damage };
