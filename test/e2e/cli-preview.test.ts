@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DoctorCheck } from "../../src/application/ports/jobs-workspace.ts";
 import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
@@ -141,6 +141,53 @@ describe("a preview", () => {
     expect(cli.json(ran)).toMatchObject({ success: false, error: { code: "preview" } });
     expect(cli.tree()).toEqual({ a: "old" });
   });
+});
+
+test("an interrupted job is told by `show` and `doctor` with the state of its files, until a repair", () => {
+  const job = jobIdIn(cli.apply([create("a", "new\n"), create("b", "b\n")]).out);
+  const [journal] = [...new Bun.Glob(`**/${job}/journal.ndjson`).scanSync({ cwd: cli.home, absolute: true })];
+  const jobs = dirname(dirname(journal as string));
+  const intent = {
+    job_id: job,
+    direction: "undo",
+    turn: 2,
+    skip: [],
+    found: [],
+    doors: [],
+    taking_back: true,
+  };
+  writeFileSync(join(dirname(jobs), "intent.json"), JSON.stringify(intent));
+  rmSync(join(cli.workspace, "a"));
+  const lines = [
+    "Its files now:",
+    "  as the job left them (1):",
+    "    b",
+    "  not in place; the original is kept elsewhere (1):",
+    `    a: ${join(jobs, job, "slots/0.a")}`,
+  ].join("\n");
+  expect(cli.run(["show", job]).out).toContain(`picoclaw doctor --repair\n${lines}\n`);
+  expect(cli.json(cli.run(["show", job, "--json"]))).toMatchObject({ interrupted_files: { after: ["b"] } });
+  const told = cli.run(["doctor"]);
+  expect([told.code, told.out.includes(`✗ Job ${job} was interrupted while it was being undone.`)]).toEqual([
+    1,
+    true,
+  ]);
+  expect(told.out).toContain(lines);
+  expect(cli.run(["doctor", "--repair"]).out).not.toContain(lines);
+  expect(cli.run(["doctor"]).out).not.toContain("was interrupted");
+});
+
+test("a job whose undo data is damaged is named by `doctor` and `show`, with what can be done", () => {
+  const job = jobIdIn(cli.apply([create("a", "new\n")]).out);
+  const [plan] = [...new Bun.Glob(`**/${job}/plan.ndjson`).scanSync({ cwd: cli.home, absolute: true })];
+  truncateSync(plan as string, 20);
+  for (const args of [["doctor"], ["doctor", "--repair"]]) {
+    const { out } = cli.run(args);
+    expect(out).toContain(`! Job ${job} can be neither undone nor applied again`);
+    expect(out).toContain(`lie in ${join(dirname(plan as string), "slots")}: copy what you need.`);
+  }
+  expect(cli.run(["show", job]).out).toContain(`damaged or gone: ${plan}`);
+  expect(cli.run(["undo", job]).code).not.toBe(0);
 });
 
 test("originals that were kept aside are named by `doctor`, and go when exactly they are discarded", () => {

@@ -77,6 +77,11 @@ for (const how of Object.keys(DAMAGE))
           .map(({ jobId }) => jobId)
           .sort(),
       ).toEqual([old, last].sort());
+      const isUndo = name === "plan.ndjson" || name === "stands.1.ndjson";
+      for (const whole of [false, true])
+        expect<unknown>(await bench.transactions.findDamagedUndo?.({ whole })).toEqual(
+          isUndo ? [{ jobId: old, file: fileOf(old, name) }] : [],
+        );
       const isRecord = name === "job.json" || name === "state.json";
       expect(archive().read(old)?.damaged).toBe(isRecord ? fileOf(old, name) : undefined);
       expect([...archive().walkDifferences(last)].length).toBe(1);
@@ -84,7 +89,7 @@ for (const how of Object.keys(DAMAGE))
       expect((await bench.transactions.undo(last, { force: false })).status).toBe("done");
       expect(bench.read("kept.txt")).toBe("kept\n");
       const before = bench.tree();
-      if (name === "plan.ndjson" || name === "stands.1.ndjson") {
+      if (isUndo) {
         const refused = { status: "refused", reason: "damaged", paths: [fileOf(old, name)] };
         expect<unknown>(await bench.transactions.undo(old, { force: true })).toEqual(refused);
         expect(bench.tree()).toEqual(before);
@@ -107,6 +112,25 @@ for (const how of Object.keys(DAMAGE))
     expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
     expect(bench.tree()).toEqual(start);
   });
+
+test("a record cut between two lines, or one that is gone, is found by its end; one line within it only by reading all", async () => {
+  const { old, last } = await twoJobs();
+  const find = (whole: boolean) => bench.transactions.findDamagedUndo?.({ whole });
+  const stands = readFileSync(fileOf(old, "stands.1.ndjson"), "utf8");
+  const lines = stands.split("\n");
+  writeFileSync(fileOf(old, "stands.1.ndjson"), `${lines.slice(0, -2).join("\n")}\n`);
+  rmSync(fileOf(last, "stands.1.ndjson"));
+  const both = [old, last].sort().map((jobId) => ({ jobId, file: fileOf(jobId, "stands.1.ndjson") }));
+  for (const whole of [false, true]) expect<unknown>(await find(whole)).toEqual(both);
+  expect<unknown>(await bench.transactions.findDamagedUndo?.({ whole: false, jobId: old })).toEqual(
+    both.filter(({ jobId }) => jobId === old),
+  );
+  writeFileSync(fileOf(old, "stands.1.ndjson"), stands.replace(lines[1] as string, "#".repeat(9)));
+  expect<unknown>([await find(false), await find(true)]).toEqual([
+    both.filter(({ jobId }) => jobId === last),
+    both,
+  ]);
+});
 
 test("a record without a plan is not written anew, and what the job kept stays", async () => {
   const jobId = await bench.apply(changeAll);

@@ -1,5 +1,6 @@
 /** A disk that fails while a job lands or is taken back: what is said of the workspace is true, and a repair goes on. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
@@ -60,8 +61,29 @@ for (const [code, reason, words] of [
     const said = describeConflicts(messagesFor("en"), jobId, conflicts, "terminal");
     expect(said).toContain("picoclaw doctor --repair");
     expect(said).not.toContain("Nothing");
+    expect(await bench.transactions.findInterruption?.()).toEqual({
+      jobId,
+      direction: "commit",
+      files: { before: ["c"], after: ["a", "b"], moved: [], edited: [] },
+    });
+    expect(now()).toBe("new\nnew\nold\n");
     await bench.transactions.repair();
     expect([OLD, NEW]).toContain(now());
+    expect(await bench.transactions.findInterruption?.()).toBeNull();
+  });
+
+  test(`${code} at the roll-back too: files that somebody edits or removes then are told apart`, async () => {
+    const jobId = await stageAll();
+    await failing([/^exchange 1$/, /^taking back$/], code).commit(jobId);
+    bench.save("b", "mine, and longer\n");
+    rmSync(bench.at("a"));
+    const slots = join(bench.storage.folder, "jobs", jobId, "slots");
+    expect((await bench.transactions.findInterruption?.())?.files).toEqual({
+      before: ["c"],
+      after: [],
+      moved: [{ path: "a", at: expect.stringContaining(slots) }],
+      edited: ["b"],
+    });
   });
 
   for (const step of [/^stands$/, /^state$/])

@@ -3,9 +3,10 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { notesOfInterruptions } from "../../src/application/jobs/execution.ts";
-import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
+import { describeConflicts, wordNote } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
 import { toJobStatus } from "../../src/domain/jobs/job-status.ts";
+import type { Note } from "../../src/domain/jobs/note.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
 import { jobFolder, readState } from "../../src/infrastructure/engine/job-folder.ts";
@@ -166,6 +167,13 @@ describe.if(process.platform === "linux")("a process that dies before it takes a
     if (stored === null) throw new Error("the job is not told");
     expect(toJobStatus({ ...stored, changeCount: 1 }, false)).toBe("interrupted");
     expect(notesOfInterruptions(stored)).toMatchObject([{ code: "repaired", aside: { folder, paths } }]);
+    renameSync(folder, `${folder}.taken`);
+    const [told] = notesOfInterruptions(archive.read(jobId) ?? stored);
+    expect(told).toMatchObject({ aside: { folder, paths, removed: true } });
+    expect(wordNote(messagesFor("en"), told as Note)).toMatch(
+      /were kept in .+, which has been removed or moved away since/,
+    );
+    renameSync(`${folder}.taken`, folder);
     // What is left of it cannot be applied as if it were whole.
     renameSync(join(bench.folder, "elsewhere"), bench.at("d"));
     expect((await transactions.commit(jobId)).status).toBe("conflict");

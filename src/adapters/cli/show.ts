@@ -7,10 +7,11 @@ import {
   WHOLE_DIFF,
 } from "../../application/jobs/job-facts.ts";
 import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
-import { foldChanges, foldedLines } from "../../application/jobs/word-notes.ts";
+import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
 import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
+import type { InterruptedFiles } from "../../domain/jobs/note.ts";
 import { changedFiles, countFiles } from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
@@ -22,11 +23,19 @@ import { type CliProgram, EXIT } from "./program.ts";
 /** Lines of one command's output, and of its changes, that are shown without `--all`. */
 const SHOWN_LINES = 20;
 
+interface ShownJob {
+  readonly all: boolean;
+  /** Of a swap that was cut off. */
+  readonly files?: InterruptedFiles | null;
+  /** The file for which it cannot be undone. */
+  readonly damagedUndo?: string | undefined;
+}
+
 /** A job as `show` tells it. `all`: nothing of what the journal holds is left out. */
 export function describeJob(
   { messages, workspace }: Opened,
   job: StoredJob,
-  { all }: { readonly all: boolean },
+  { all, files, damagedUndo }: ShownJob,
 ): string {
   const journal = workspace.archive.events(job.jobId);
   const facts = storedFacts(job, journal, isAliveIn(workspace, toListedJob(job)));
@@ -53,9 +62,11 @@ export function describeJob(
     job.title,
     wordSummary(messages, facts),
     ...(job.damaged === undefined ? [] : [messages.recordDamaged(job.jobId, job.damaged)]),
+    ...(damagedUndo === undefined ? [] : [messages.undoDamaged(job.jobId, damagedUndo)]),
     ...(facts.status === "interrupted" && job.unsettled
       ? [messages.jobInterrupted(job.jobId, interruptedDirection(job))]
       : []),
+    ...(files ? interruptedFileLines(messages, files, all ? Number.POSITIVE_INFINITY : SHOWN_LINES) : []),
     "",
     ...validatedJournal(journal).flatMap(({ event }) => {
       if (event.type === "command_started") return [commandStarted(event)];
@@ -147,14 +158,28 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   }
   const diff =
     flags.values.diff === true ? await diffText(archive.walkDifferences(job.jobId), WHOLE_DIFF) : null;
+  const { jobId } = job;
+  const interruption = await opened.workspace.findInterruption();
+  const files = interruption?.jobId === jobId ? interruption.files : null;
   if (flags.values.json === true) {
-    program.out(
-      `${JSON.stringify({ ...toJobJson(toListedJob(job), isAliveIn(opened.workspace, toListedJob(job))), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
-    );
+    const document = {
+      ...toJobJson(toListedJob(job), isAliveIn(opened.workspace, toListedJob(job))),
+      ...(files !== null && { interrupted_files: files }),
+      events: archive.events(jobId),
+      ...(diff !== null && { diff }),
+    };
+    program.out(`${JSON.stringify(document)}\n`);
     return EXIT.done;
   }
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
-  const text = printable(describeJob(opened, job, { all: flags.values.all === true }));
+  const [damaged] = await opened.workspace.findDamagedUndo({ whole: false, jobId });
+  const text = printable(
+    describeJob(opened, job, {
+      all: flags.values.all === true,
+      files,
+      damagedUndo: damaged?.file,
+    }),
+  );
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (report?.hasReportLook(program)) {
     const label = `#${jobs.indexOf(job) + 1}`;

@@ -1,7 +1,8 @@
+import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
-import type { DoctorCheck, Opened } from "../ports/jobs-workspace.ts";
+import type { DoctorCheck, Opened, Workspace } from "../ports/jobs-workspace.ts";
 import type { WorkspaceDeps } from "./execution.ts";
-import { wordRepair } from "./word-notes.ts";
+import { interruptedFileLines, wordRepair } from "./word-notes.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
   readonly isAlive: (job: JobProcess) => boolean;
@@ -50,16 +51,24 @@ export async function diagnoseJobs(
   { workspace, messages }: Pick<Opened, "workspace" | "messages">,
   options: { readonly repair: boolean },
 ): Promise<DoctorCheck[]> {
-  if (!options.repair)
-    return workspace.archive
+  if (!options.repair) {
+    const unusable = workspace.archive
       .list()
-      .filter((job) => job.damaged !== undefined || isDead(job, workspace.isAlive))
+      .filter(
+        (job) => job.damaged !== undefined || (job.unsettled !== "begun" && isDead(job, workspace.isAlive)),
+      )
       .map(({ jobId, damaged }) => ({
         name: "repair",
         ok: false,
         text: damaged === undefined ? messages.jobDied(jobId) : messages.recordDamaged(jobId, damaged),
         remedy: "picoclaw doctor --repair",
       }));
+    return [
+      ...(await diagnoseInterruption(workspace, messages)),
+      ...unusable,
+      ...(await diagnoseUndo(workspace, messages, { whole: false })),
+    ];
+  }
   const checks: DoctorCheck[] = [];
   const interrupted = await workspace.repair();
   if (interrupted !== null)
@@ -76,5 +85,36 @@ export async function diagnoseJobs(
     });
   for (const jobId of await workspace.closeDeadJobs())
     checks.push({ name: "repair", ok: true, text: messages.jobDied(jobId) });
+  checks.push(
+    ...(await diagnoseInterruption(workspace, messages)),
+    ...(await diagnoseUndo(workspace, messages, { whole: true })),
+  );
   return checks;
+}
+
+/** A swap that was cut off and waits for a repair, with the state of its files. */
+async function diagnoseInterruption(workspace: Workspace, messages: Messages): Promise<DoctorCheck[]> {
+  const open = await workspace.findInterruption();
+  if (open === null) return [];
+  const { jobId, direction, files } = open;
+  const text = [
+    messages.jobInterrupted(jobId, direction),
+    ...(files === null ? [] : interruptedFileLines(messages, files)),
+  ].join("\n");
+  return [{ name: "repair", ok: false, text, remedy: "picoclaw doctor --repair" }];
+}
+
+/** Told, and no failure: nothing that the user does makes them whole. */
+async function diagnoseUndo(
+  workspace: Workspace,
+  messages: Messages,
+  { whole }: { readonly whole: boolean },
+): Promise<DoctorCheck[]> {
+  return (await workspace.findDamagedUndo({ whole })).map(({ jobId, file }) => ({
+    name: "undo",
+    ok: false,
+    optional: true,
+    text: messages.undoDamaged(jobId, file),
+    remedy: messages.undoDamagedRemedy(file.replace(/[^/]*$/, "slots")),
+  }));
 }

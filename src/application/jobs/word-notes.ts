@@ -1,4 +1,4 @@
-import type { KeptAside, Note } from "../../domain/jobs/note.ts";
+import type { InterruptedFiles, KeptAside, Note } from "../../domain/jobs/note.ts";
 import {
   type Change,
   type Conflict,
@@ -134,6 +134,33 @@ export function wordRepair(messages: Messages, repaired: RepairedJob): string {
     : repairNotes(repaired)
         .map((note) => wordNote(messages, note))
         .join("\n");
+}
+
+/** Where the files of an interrupted job stand, at most so many of each kind. */
+export function interruptedFileLines(
+  messages: Messages,
+  { before, after, moved, edited }: InterruptedFiles,
+  most = SHOWN,
+): string[] {
+  const words = messages.interruptedFiles;
+  const group = (head: (count: number) => string, list: readonly string[]) =>
+    list.length === 0
+      ? []
+      : [
+          `  ${head(list.length)}`,
+          ...list.slice(0, most).map((line) => `    ${line}`),
+          ...(list.length > most ? [`    … +${list.length - most}`] : []),
+        ];
+  return [
+    words.head,
+    ...group(words.before, before.map(shownPath)),
+    ...group(words.after, after.map(shownPath)),
+    ...group(
+      words.moved,
+      moved.map(({ path, at }) => (at === null ? shownPath(path) : `${shownPath(path)}: ${at}`)),
+    ),
+    ...group(words.edited, edited.map(shownPath)),
+  ];
 }
 
 /** Beside the status of a job in a list: what was cut off, or how that was settled; else empty. */

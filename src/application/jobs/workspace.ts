@@ -78,6 +78,8 @@ export function createWorkspace({
     },
     repair: () => transactions.repair(),
     mendRecords: async () => (await transactions.mendRecords?.()) ?? [],
+    findDamagedUndo: async (options) => (await transactions.findDamagedUndo?.(options)) ?? [],
+    findInterruption: async () => (await transactions.findInterruption?.()) ?? null,
     closeDeadJobs,
   };
 }

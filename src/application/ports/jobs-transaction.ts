@@ -1,4 +1,10 @@
-import type { KeptAside, SealNote, TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
+import type {
+  KeptAside,
+  OpenInterruption,
+  SealNote,
+  TransactionKind,
+  TransactionReason,
+} from "../../domain/jobs/note.ts";
 import type { BeginRefusal, Change, Conflict, EvictedJob } from "../../domain/jobs/result.ts";
 import type { RefusedDestination } from "../../domain/policy/network.ts";
 
@@ -256,6 +262,10 @@ export interface Transactions {
   repair(): Promise<RepairedJob | null>;
   /** Writes records of jobs anew that cannot be read, as far as the rest tells them. Absent where there is nothing to tell it. */
   mendRecords?(): Promise<readonly MendedRecord[]>;
+  /** See `Workspace.findDamagedUndo`. */
+  findDamagedUndo?(options: DamageSearch): Promise<readonly DamagedUndo[]>;
+  /** See `Workspace.findInterruption`. */
+  findInterruption?(): Promise<OpenInterruption | null>;
   /**
    * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
    * the undo records that went.
@@ -589,6 +599,19 @@ export interface MendedRecord {
   readonly jobId: string;
   readonly file: string;
   readonly mended: boolean;
+}
+
+/** A job that can be neither undone nor applied again, because this file of its undo data is damaged or gone. */
+export interface DamagedUndo {
+  readonly jobId: string;
+  readonly file: string;
+}
+
+export interface DamageSearch {
+  /** Every line is read; else the beginning and the end of each file, which finds what was cut or emptied. */
+  readonly whole: boolean;
+  /** Default: all jobs. */
+  readonly jobId?: string;
 }
 
 export interface RepairedJob {

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
-import type { NoteFact } from "../../domain/jobs/note.ts";
+import type { NoteFact, OpenInterruption } from "../../domain/jobs/note.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
@@ -12,6 +12,8 @@ import type { JobArchive, JobProcess } from "./jobs.ts";
 import type {
   BeginRequest,
   BeginResult,
+  DamagedUndo,
+  DamageSearch,
   MendedRecord,
   RepairedJob,
   Staging,
@@ -82,6 +84,10 @@ export interface Workspace {
   repair(): Promise<RepairedJob | null>;
   /** Writes records of jobs anew that cannot be read. */
   mendRecords(): Promise<readonly MendedRecord[]>;
+  /** The jobs whose undo data is damaged; nothing is changed. Nothing can mend it. */
+  findDamagedUndo(options: DamageSearch): Promise<readonly DamagedUndo[]>;
+  /** The swap that was cut off and waits for a repair; null when there is none, or somebody is at work on it. Nothing is changed. */
+  findInterruption(): Promise<OpenInterruption | null>;
   /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
   closeDeadJobs(): Promise<readonly string[]>;
   /** Whether the very process of a job still runs; false where none is known. */

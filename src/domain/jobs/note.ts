@@ -38,6 +38,32 @@ export interface KeptAside {
   readonly folder: string;
   /** Where they stood. */
   readonly paths: readonly string[];
+  /** Somebody has removed the folder since, or moved it away. */
+  readonly removed?: true;
+}
+
+/** The files of a swap that was cut off and not repaired yet, as they stand now. Paths are those that the user knows. */
+export interface InterruptedFiles {
+  /** As before the job; one that the job adds is absent. */
+  readonly before: readonly string[];
+  /** As the job left it; one that the job deletes is absent. */
+  readonly after: readonly string[];
+  /** Absent, though both sides have one. */
+  readonly moved: readonly {
+    readonly path: string;
+    /** Where the file of before lies; absolute. Null where it is not found. */
+    readonly at: string | null;
+  }[];
+  /** Changed by somebody else since. */
+  readonly edited: readonly string[];
+}
+
+/** A swap that was cut off, and that nobody is at work on. */
+export interface OpenInterruption {
+  readonly jobId: string;
+  readonly direction: Interruption["direction"];
+  /** Null where the record that names them cannot be read. */
+  readonly files: InterruptedFiles | null;
 }
 
 /** The entries that one job's roll-back kept aside, as they lie there now. */

@@ -1,5 +1,10 @@
-import { copyFileSync, existsSync, readdirSync } from "node:fs";
-import type { JobState, MendedRecord } from "../../application/ports/jobs-transaction.ts";
+import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import type {
+  DamagedUndo,
+  DamageSearch,
+  JobState,
+  MendedRecord,
+} from "../../application/ports/jobs-transaction.ts";
 import { identify, identifyAt } from "./entry-identity.ts";
 import { bareRecord, readJob } from "./job-archive.ts";
 import {
@@ -11,10 +16,12 @@ import {
   type Plan,
   planFile,
   readOwnPlan,
+  readPlan,
   readSoundState,
   readSwapRecord,
   type StateFile,
   stateFile,
+  swapRecordPath,
   toChanges,
   writeDurably,
   writeState,
@@ -141,6 +148,76 @@ function mendState(folder: JobFolder, workspace: string): boolean {
   if (reachedOps(folder, own.plan, found).length > 0) return false;
   writeAnew(stateFile(folder), () => writeState(folder, { ...found, bytes: jobBytes(folder) }));
   return true;
+}
+
+/**
+ * The jobs of which an undo or redo would be refused, because a record of their undo data is damaged or gone. Others may be at
+ * work: a job that was swapped meanwhile is looked at again.
+ */
+export function findDamagedUndo(storage: string, { whole, jobId }: DamageSearch): DamagedUndo[] {
+  const damaged: DamagedUndo[] = [];
+  for (const id of listJobIds(storage)) {
+    if (jobId !== undefined && id !== jobId) continue;
+    const folder = jobFolder(storage, id);
+    for (let state = readSoundState(folder); state !== null; ) {
+      const file = NEXT[state.state] === undefined ? null : damagedFile(folder, state.turn, whole);
+      const now = file === null ? state : readSoundState(folder);
+      if (now?.turn === state.turn && now.state === state.state) {
+        if (file !== null) damaged.push({ jobId: id, file });
+        break;
+      }
+      state = now;
+    }
+  }
+  return damaged;
+}
+
+/** Null also where there is no plan: the job changed nothing, or its undo data was evicted. */
+function damagedFile(folder: JobFolder, turn: number, whole: boolean): string | null {
+  const [plan, stands] = [planFile(folder), swapRecordPath(folder, turn)];
+  if (!existsSync(plan)) return null;
+  const readPlanned = () => (whole ? readPlan(folder)?.ops.length : readLastNumber(plan));
+  const readRecorded = () => (whole ? readSwapRecord(folder, turn)?.entries.size : readLastNumber(stands));
+  const planned = ifSound(readPlanned) ?? null;
+  if (planned === null) return plan;
+  return turn === 0 || ifSound(readRecorded) === planned ? null : stands;
+}
+
+/** Longer than any line with one path. */
+const END_BYTES = 64 * 1024;
+const HEADER_ALONE = -1;
+
+/**
+ * The number of the op that the last line of a plan or of a swap's record is about, from the beginning and the end of the
+ * file alone; null where these cannot be what was written. Both files name the same ops in one order.
+ */
+function readLastNumber(file: string): number | null {
+  if (!existsSync(file)) return null;
+  const descriptor = openSync(file, "r");
+  try {
+    const { size } = fstatSync(descriptor);
+    const bytes = Buffer.alloc(Math.min(size, END_BYTES));
+    const readAt = (position: number) =>
+      bytes.toString("latin1", 0, readSync(descriptor, bytes, 0, bytes.length, position));
+    const head = readAt(0);
+    const tail = size > END_BYTES ? readAt(size - END_BYTES) : head;
+    if (!head.startsWith("{") || !tail.endsWith("\n") || (head + tail).includes("\0")) return null;
+    const lines = tail.slice(0, -1).split("\n");
+    const last = lines.at(-1) ?? "";
+    if (!isJson(last)) return null;
+    return lines.length === 1 ? HEADER_ALONE : Number(/^(?:\{"n":|\[)(\d+),/.exec(last)?.[1]);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The damaged file is kept beside. */

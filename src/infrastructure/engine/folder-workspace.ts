@@ -11,7 +11,7 @@ import type {
   Transactions,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import type { TransactionReason } from "../../domain/jobs/note.ts";
+import type { OpenInterruption, TransactionReason } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { collectGarbage } from "../platform/unattended.ts";
@@ -51,7 +51,13 @@ import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "./runnin
 import type { Staging } from "./staging.ts";
 import type { ConfineCopy } from "./start-executor.ts";
 import type { Checkpoint } from "./swap.ts";
-import { finishInterrupted, foreignRootConflict, type SwapDeps, swapJob } from "./swap-job.ts";
+import {
+  finishInterrupted,
+  foreignRootConflict,
+  readInterruptedFiles,
+  type SwapDeps,
+  swapJob,
+} from "./swap-job.ts";
 import { removeTree } from "./walk-folder.ts";
 
 const CODES: Readonly<Record<string, BeginRefusal["code"]>> = {
@@ -318,6 +324,16 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     return mended === "busy" ? [] : mended;
   }
 
+  async function findInterruption(): Promise<OpenInterruption | null> {
+    const intent = readIntent(storage.folder);
+    const jobId = swappedJobId(intent);
+    if (intent === null || intent === "damaged" || jobId === undefined) return null;
+    // Whoever swaps holds the lock; a process that died has it no more.
+    if (lockedFolders(jobId).some((folder) => nameLockHolder(folder) !== null)) return null;
+    const files = readInterruptedFiles(storage.folder, workspace, intent);
+    return { jobId, direction: intent.direction, files };
+  }
+
   /** A sealed job that is left as a preview. */
   function stage(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
@@ -399,6 +415,9 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     },
     repair,
     mendRecords: mendDamaged,
+    findInterruption,
+    findDamagedUndo: async (options) =>
+      (await import("./damaged-records.ts")).findDamagedUndo(storage.folder, options),
     enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly EvictedJob[]> => {
       const evicted = await locked(undefined, () => {
         removeOldStories(storage.folder, journalDays, now);

@@ -42,6 +42,8 @@ import {
   writeWhole,
 } from "./job-folder.ts";
 
+import { locateAside } from "./kept-aside.ts";
+
 /** The limit of files kept for a diff; larger files are known only while they exist. */
 const LARGEST_BYTES = 1024 ** 2;
 const ALL_BYTES = 16 * 1024 ** 2;
@@ -140,7 +142,7 @@ export function createJobArchive(
       stateAt: reversedAt ?? broughtInAt ?? state.at,
       bytes: state.bytes ?? 0,
       ...(unsettled !== null && { unsettled }),
-      ...interruptionsOf(marks, swapping, state.turn),
+      ...interruptionsOf(withCurrentAside(storage, jobId, marks), swapping, state.turn),
       changes: withoutLeftPaths(record.changes, marks, state.turn),
     };
   }
@@ -260,6 +262,12 @@ export function bareRecord(jobId: string, workspace: string): JobRecord {
     changes: [],
     notes: [],
   };
+}
+
+function withCurrentAside(storage: string, jobId: string, marks: readonly RepairMark[]): RepairMark[] {
+  return marks.map((mark) =>
+    mark.aside === undefined ? mark : { ...mark, aside: locateAside(storage, jobId, mark.aside) },
+  );
 }
 
 function interruptionsOf(

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
 import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
@@ -31,7 +31,7 @@ export function findUnrestored(storage: string, takenBack: Swap, workspace: stri
       if (identifyAt(from) !== null)
         moves.push({
           from,
-          to: freeName(join(asideFolder(storage), folder.id), op),
+          to: freeName(storage, folder.id, op),
           path: shownPath(plan, op, workspace),
         });
   }
@@ -39,12 +39,17 @@ export function findUnrestored(storage: string, takenBack: Swap, workspace: stri
 }
 
 /** Under its own path where that is free. */
-function freeName(aside: string, op: Op): string {
-  const path = op.root === 0 ? op.path : `root-${op.root}/${op.path}`;
+function freeName(storage: string, jobId: string, op: Op): string {
+  const path = asidePath(storage, jobId, op);
   for (let i = 0; ; i++) {
-    const name = join(aside, i === 0 ? path : `${path}.${i}`);
+    const name = i === 0 ? path : `${path}.${i}`;
     if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name;
   }
+}
+
+/** Where the entry of an op lies when it was kept aside, unless it was the second of its name. */
+export function asidePath(storage: string, jobId: string, op: Op): string {
+  return join(jobAside(storage, jobId), op.root === 0 ? op.path : `root-${op.root}/${op.path}`);
 }
 
 export function moveAside(moves: readonly AsideMove[]): void {
@@ -56,7 +61,7 @@ export function moveAside(moves: readonly AsideMove[]): void {
 
 export function toKeptAside(storage: string, jobId: string, moves: readonly AsideMove[]): KeptAside | null {
   if (moves.length === 0) return null;
-  return { folder: join(asideFolder(storage), jobId), paths: moves.map(({ path }) => path).sort() };
+  return { folder: jobAside(storage, jobId), paths: moves.map(({ path }) => path).sort() };
 }
 
 /** The jobs of a workspace whose roll-back kept something aside, in the order of their ids. */
@@ -105,6 +110,16 @@ export function diagnoseAside({
     text: messages.asideKept(kept),
     remedy: messages.asideRemedy(kept.jobId),
   }));
+}
+
+/** What was kept aside, where it lies now: the storage may have moved with its workspace, and the user may have removed it. */
+export function locateAside(storage: string, jobId: string, { paths }: KeptAside): KeptAside {
+  const folder = jobAside(storage, jobId);
+  return { folder, paths, ...(!existsSync(folder) && { removed: true }) };
+}
+
+function jobAside(storage: string, jobId: string): string {
+  return join(asideFolder(storage), jobId);
 }
 
 function asideFolder(storage: string): string {

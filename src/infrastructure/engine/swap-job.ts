@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { JobState, RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
-import type { KeptAside } from "../../domain/jobs/note.ts";
+import type { InterruptedFiles, KeptAside } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { collectGarbage, createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
@@ -47,7 +47,7 @@ import {
   writeState,
 } from "./job-folder.ts";
 import { jobBytes } from "./job-quota.ts";
-import { findUnrestored, moveAside, toKeptAside } from "./kept-aside.ts";
+import { asidePath, findUnrestored, moveAside, toKeptAside } from "./kept-aside.ts";
 import {
   addFolderTouches,
   createOwnTouches,
@@ -576,6 +576,57 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     const path = relative(workspace, systemError(error).path ?? folder.path);
     return stuck({ path, reason: "interrupted" });
   }
+}
+
+/**
+ * Where the files of an interrupted swap stand. Nothing is changed; null where the record of the job cannot be read.
+ */
+export function readInterruptedFiles(
+  storage: string,
+  workspace: string,
+  { taking_back: _, ...begun }: Intent,
+): InterruptedFiles | null {
+  const folder = jobFolder(storage, begun.job_id);
+  const own = ifSound(() => readOwnPlan(folder, workspace));
+  const swap = own?.status === "own" ? ifSound(() => interruptedSwap(folder, own.plan, begun)) : null;
+  if (swap === null) return null;
+  const [was, becomes] =
+    begun.direction === "undo" ? (["after", "before"] as const) : (["before", "after"] as const);
+  const files = { before: [] as string[], after: [] as string[], edited: [] as string[] };
+  const moved: { readonly path: string; readonly at: string | null }[] = [];
+  for (const turn of swap.turns) {
+    if (turn.op.area === "object") continue;
+    const path = shownPath(swap.plan, turn.op, workspace);
+    const side = readStandingSide(swap, turn);
+    if (side === "neither") moved.push({ path, at: findOriginal(storage, swap, turn) });
+    else files[side === "goes" ? was : side === "comes" ? becomes : "edited"].push(path);
+  }
+  swap.places.close();
+  for (const list of [files.before, files.after, files.edited]) list.sort();
+  return { ...files, moved: moved.sort((x, y) => (x.path < y.path ? -1 : 1)) };
+}
+
+function readStandingSide(swap: Swap, { op, goes, comes }: SwapStep): "goes" | "comes" | "neither" | "other" {
+  const here = standingEntry(swap, op);
+  if (staysInPlace(op)) {
+    if (here === null || here.ino !== goes?.ino) return "other";
+    return here.mode === goes.mode ? "goes" : here.mode === comes?.mode ? "comes" : "other";
+  }
+  if (isSameEntry(here, goes)) return "goes";
+  if (isSameEntry(here, comes)) return "comes";
+  return here === null ? "neither" : "other";
+}
+
+/** The file of before the job, in whichever of its slots a swap that was cut off left it, or among those that are kept aside. */
+function findOriginal(
+  storage: string,
+  { folder, direction }: Swap,
+  { op, goes, comes }: SwapStep,
+): string | null {
+  const original = direction === "forward" ? goes : comes;
+  const slots = [outSlot(folder, op, direction), inSlot(folder, op, direction)];
+  const places = [...slots, ...slots.map((slot) => `${slot}.aside`), asidePath(storage, folder.id, op)];
+  return places.find((place) => isSameEntry(identifyAt(place), original)) ?? null;
 }
 
 async function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): Promise<void> {

@@ -200,6 +200,10 @@ export const workTexts = {
     `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
   recordMended: (jobId: string, file: string) =>
     `The record of ${jobId} was damaged and has been restored. The damaged file was kept: ${file}.damaged`,
+  undoDamaged: (jobId: string, file: string) =>
+    `Job ${jobId} can be neither undone nor applied again: a record of its undo data is damaged or gone: ${file}`,
+  undoDamagedRemedy: (slots: string) =>
+    `PicoClaw cannot restore it. The files that the job kept lie in ${slots}: copy what you need. Other jobs are not affected.`,
   undoDataGone: (action: string, jobId: string, list: readonly string[]) =>
     `The ${action === "undo" ? "undo data" : "data"} for these files of ${jobId} is gone, so nothing was changed:${paths(list)}`,
   repairImpossible: (jobId: string, file: string) =>
@@ -261,10 +265,20 @@ export const workTexts = {
     `The private home of jobs that was moved aside cannot be brought back while a job runs: ${path}`,
   jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
+  /** Over the lists of the files of an interrupted job, by where they stand. */
+  interruptedFiles: {
+    head: "Its files now:",
+    before: (count: number) => `as before the job (${count}):`,
+    after: (count: number) => `as the job left them (${count}):`,
+    moved: (count: number) => `not in place; the original is kept elsewhere (${count}):`,
+    edited: (count: number) => `changed since by somebody else (${count}):`,
+  },
   /** Instead of "nothing was applied", where that is not the whole truth. */
-  keptAside: (jobId: string, { folder, paths: list }: KeptAside): string =>
-    `Job ${jobId} was rolled back, but these could not be put back, because their folder is gone or something else is there now:${paths(list)}\n` +
-    `They are kept, and PicoClaw never removes them unasked, in: ${folder}\nIf you moved their folder, it holds what the job had written there.`,
+  keptAside: (jobId: string, { folder, paths: list, removed }: KeptAside): string =>
+    `Job ${jobId} was rolled back, but these could not be put back, because their folder ${removed ? "was gone or something else was there" : "is gone or something else is there now"}:${paths(list)}\n` +
+    (removed
+      ? `They were kept in ${folder}, which has been removed or moved away since.`
+      : `They are kept, and PicoClaw never removes them unasked, in: ${folder}\nIf you moved their folder, it holds what the job had written there.`),
   asideKept: ({ jobId, folder, files, bytes }: KeptAsideFolder) =>
     `Originals that could not be put back when job ${jobId} was rolled back are kept (${filesOf(files)}, ${formatBytes(bytes)}) in: ${folder}`,
   asideRemedy: (jobId: string) =>
@@ -288,7 +302,9 @@ export const workTexts = {
       ? `while it was ${SWAPS[direction]}`
       : aside === undefined
         ? `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`
-        : `rolled back but for ${aside.paths.length}, kept in ${aside.folder}`,
+        : aside.removed
+          ? `rolled back but for ${aside.paths.length}, removed since`
+          : `rolled back but for ${aside.paths.length}, kept in ${aside.folder}`,
 
   // Git
   gitMissing: "git was not found.",

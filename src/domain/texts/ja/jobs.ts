@@ -166,6 +166,10 @@ export const workTexts: typeof englishWorkTexts = {
     `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダに残っています。ほかのジョブには影響ありません。`,
   recordMended: (jobId, file) =>
     `${jobId} の壊れた記録を復元しました。壊れたファイルは残してあります: ${file}.damaged`,
+  undoDamaged: (jobId, file) =>
+    `ジョブ ${jobId} は取り消しも再適用もできません。取り消しデータの記録が壊れているか、なくなっています: ${file}`,
+  undoDamagedRemedy: (slots) =>
+    `この記録は復元できません。ジョブが保存したファイルは ${slots} にあります。必要なものをコピーしてください。ほかのジョブには影響ありません。`,
   undoDataGone: (action, jobId, list) =>
     `${jobId} の次のファイルの${action === "undo" ? "取り消しデータ" : "データ"}がもうないため、何も変更しませんでした:${paths(list)}`,
   repairImpossible: (jobId, file) =>
@@ -213,9 +217,18 @@ export const workTexts: typeof englishWorkTexts = {
   homeBusy: (path) => `ジョブの実行中は、別の場所に移したジョブ用ホームを戻せません: ${path}`,
   jobInterrupted: (jobId, direction) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断しています。次に変更を行うコマンドが修復します。すぐに修復するには: picoclaw doctor --repair`,
-  keptAside: (jobId, { folder, paths: list }) =>
-    `ジョブ ${jobId} を元に戻しましたが、フォルダがなくなったか別のものがあるため、次のものは元の場所に戻せませんでした:${paths(list)}\n` +
-    `戻せなかったものは次の場所に保管してあり、指示がない限り PicoClaw が削除することはありません: ${folder}\nフォルダを移動した場合、移動先にはジョブが書き込んだ内容が残っています。`,
+  interruptedFiles: {
+    head: "ファイルの現在の状態:",
+    before: (count) => `ジョブの前のまま（${count} 件）:`,
+    after: (count) => `ジョブの結果になっている（${count} 件）:`,
+    moved: (count) => `元の場所になく、元のファイルは別の場所にある（${count} 件）:`,
+    edited: (count) => `その後ほかから変更された（${count} 件）:`,
+  },
+  keptAside: (jobId, { folder, paths: list, removed }) =>
+    `ジョブ ${jobId} を元に戻しましたが、フォルダがなくなったか別のものが${removed ? "あった" : "ある"}ため、次のものは元の場所に戻せませんでした:${paths(list)}\n` +
+    (removed
+      ? `戻せなかったものは ${folder} に保管していましたが、その後、削除されたか移動されています。`
+      : `戻せなかったものは次の場所に保管してあり、指示がない限り PicoClaw が削除することはありません: ${folder}\nフォルダを移動した場合、移動先にはジョブが書き込んだ内容が残っています。`),
   asideKept: ({ jobId, folder, files, bytes }) =>
     `ジョブ ${jobId} を元に戻したときに元の場所に戻せなかったファイルを保管しています（${files} 件、${formatBytes(bytes)}）: ${folder}`,
   asideRemedy: (jobId) =>
@@ -235,6 +248,7 @@ export const workTexts: typeof englishWorkTexts = {
     `ジョブ ${jobId} は途中で中断していて、次のパスに書き込めないか変更中のため完了できません:${paths(list)}\nそれまでほかのジョブは適用も取り消しもできません。書き込めるようにしてから: picoclaw doctor --repair`,
   interruption: ({ direction, outcome, aside }) => {
     if (outcome === "open") return `${SWAPS[direction]}の途中`;
+    if (aside?.removed) return `${aside.paths.length} 件を除いて元に戻しました。残りは保管後に削除済み`;
     if (aside !== undefined)
       return `${aside.paths.length} 件を除いて元に戻しました。残りの保管場所: ${aside.folder}`;
     return outcome === "finished" ? "中断の後に完了" : "中断の後に元に戻しました";
