@@ -61,7 +61,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
     const lines = out.trimEnd().split("\n");
     expect(lines).toHaveLength(5);
     expect(lines[1]).toMatch(
-      new RegExp(`^${first.id} +\\d+ s +cli +create one.txt +command 2/2 +\\$ sleep 300 # one`),
+      new RegExp(`^${first.id} +\\d+ s +command line +create one.txt +command 2/2 +\\$ sleep 300 # one`),
     );
     expect(lines[2]).toStartWith(second.id);
     expect(lines[4]).toBe("To end one: picoclaw stop ID");
@@ -106,7 +106,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
     open.jobs.push(cli.start(["chat", "/code3 take your time"]));
     await until(() => live().find(({ latest }) => latest?.text === "$ sleep 300 # slow"));
     expect(cli.run(["jobs", "--live"]).out).toMatch(
-      /^job_\S+ +\d+ s +chat:cli +take your time +attempt 1 +\$ sleep 300 # slow$/m,
+      /^job_\S+ +\d+ s +chat in the terminal +take your time +attempt 1 +\$ sleep 300 # slow$/m,
     );
   });
 
@@ -123,7 +123,9 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
     await shown.until("Nothing is running.");
     const { id } = await startSlowJob("one");
     await shown.until(
-      new RegExp(`Running now: 1\\s+${id} +\\d+ s +cli +create one.txt +command 2/2\\s+\\$ sleep 300 # one`),
+      new RegExp(
+        `Running now: 1\\s+${id} +\\d+ s +command line +create one.txt +command 2/2\\s+\\$ sleep 300 # one`,
+      ),
     );
     const secondsShown = () => Number(/ (\d+) s /.exec(shown.screen())?.[1]);
     const before = secondsShown();

@@ -164,7 +164,11 @@ export function wordRunningThing(thing: RunningThing, words: RunningMessages): R
       const { job, attempt, command, commands, latest } = thing;
       const step =
         attempt !== null ? words.attempt(attempt) : command === null ? "" : words.command(command, commands);
-      return { from: job.source, step, latest: latest === null ? "" : wordLatest(latest, words) };
+      return {
+        from: words.source(job.source),
+        step,
+        latest: latest === null ? "" : wordLatest(latest, words),
+      };
     }
     case "agent":
       return { from: words.agent(thing.number, thing.writes), step: "", latest: thing.doing };

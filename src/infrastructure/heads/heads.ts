@@ -243,6 +243,19 @@ function removeHome(folder: string): void {
   }
 }
 
+/** How an agent's turn ended, for the journal and the list of commands; the reply has the whole sentence. */
+const HEAD_ENDS: Partial<Readonly<Record<HeadTrouble["code"], string>>> = {
+  unauthorized: "was refused by its model's server",
+  unreachable: "could not reach its model's server",
+  quota: "reached the limit of requests for one message",
+  "timed-out": "was ended at its time limit",
+  silent: "was ended after a long silence",
+  flooded: "was ended because its output did not stop",
+  asking: "was ended because it kept asking for permission",
+  "session-lost": "has lost its earlier session",
+  failed: "ended with an error",
+};
+
 /** Homes that were not used for `head.keep_days`; 0 keeps them. */
 function sweepHomes({ folder, settings, now }: HeadsDeps): void {
   if (settings.keep_days === 0 || !existsSync(folder)) return;
@@ -371,7 +384,7 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
           seen.result = result;
           findings = talk.end();
           const trouble = findTrouble(result, findings);
-          return trouble === null ? "" : `${agent.name}: ${trouble.code}`;
+          return trouble === null ? "" : `${agent.name} ${HEAD_ENDS[trouble.code] ?? "failed"}`;
         },
       },
       async finish(): Promise<HeadEnd> {

@@ -39,7 +39,7 @@ function play(options: { readonly follow: boolean; readonly line: boolean }) {
 test("a terminal has one line: state, loop, time, tokens, cost, last action", () => {
   const { out, err } = play({ follow: false, line: true });
   expect(out).toBe("");
-  expect(err).toContain("RUNNING · loop 1/10 · 0:00 · 0 → 0 tokens · $0.0000 · ✎ a.ts");
+  expect(err).toContain("running · loop 1/10 · 0:00 · 0 → 0 tokens · $0.0000 · ✎ a.ts");
   expect(err).not.toContain("\u001b[2J");
   expect(err.endsWith("\r\u001b[K")).toBe(true);
 });

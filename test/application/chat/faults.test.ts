@@ -65,11 +65,11 @@ describe("a model that gives no answer", () => {
     for (const [locale, words] of [
       [
         "en",
-        "Note: coder3 could not answer (rate-limited); coder1 (coder1) answered in its place (coder.fallback).",
+        "Note: coder3 could not answer (it is over its rate limit), so coder1 (coder1) answered instead (coder.fallback).",
       ],
       [
         "ja",
-        "coder3 が答えられなかったため（rate-limited）、代わりに coder1（coder1）が答えました（coder.fallback）。",
+        "coder3 が答えられなかったため（利用回数の制限に達しました）、代わりに coder1（coder1）が答えました（coder.fallback）。",
       ],
     ] as const) {
       const onlyAka = ({ role }: { readonly role: string }) =>

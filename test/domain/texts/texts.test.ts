@@ -10,11 +10,14 @@ import {
 import type { FileTrouble, Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../../src/domain/jobs/note.ts";
 import { type CommandResult, formatExecutionResults, oneLine } from "../../../src/domain/jobs/result.ts";
+import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
 import { formatBytes } from "../../../src/domain/texts/format-text.ts";
 import * as jaJobs from "../../../src/domain/texts/ja/jobs.ts";
 import { type Messages, messagesFor, reportMessages } from "../../../src/domain/texts/jobs.ts";
+import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
 const { messages: en } = enJobs;
 const { messages: ja } = jaJobs;
@@ -362,4 +365,45 @@ test("every door has every language (else: bun scripts/gen-config-docs.ts)", () 
   const doors = renderTextDoors(join(import.meta.dir, "../../.."), LOCALES);
   expect(doors.size).toBeGreaterThan(10);
   for (const [path, text] of doors) expect([path, readFileSync(path, "utf8")]).toEqual([path, text]);
+});
+
+test("the source of a job is said in words, in both languages", () => {
+  const recorded = ["cli", "chat:cli", "chat:slack", "tool:execute_command", "agent:1", "solve", "chat:new"];
+  expect(recorded.map(runningMessagesFor("en").source)).toEqual([
+    "command line",
+    "chat in the terminal",
+    "chat in Slack",
+    "tool execute_command",
+    "sub-agent",
+    "issue",
+    "chat in new",
+  ]);
+  expect(recorded.map(runningMessagesFor("ja").source)).toEqual([
+    "コマンド",
+    "ターミナルのチャット",
+    "Slack のチャット",
+    "ツール execute_command",
+    "サブエージェント",
+    "Issue",
+    "new のチャット",
+  ]);
+});
+
+test("a failure of the container engine is said in words, not by its code", () => {
+  const said = (["en", "ja"] as const).map((locale) =>
+    environmentMessages(locale).failure("engine", "engine-unreachable", "unix:///x: no such socket"),
+  );
+  expect(said).toEqual([
+    "Docker cannot be reached:\nunix:///x: no such socket",
+    "Docker に接続できません:\nunix:///x: no such socket",
+  ]);
+});
+
+test("the state of a task is said in words", () => {
+  expect(
+    ["running: work", "PENDING ⏸", "COMPLETE", "paused"].map(consoleMessagesFor("en").taskState),
+  ).toEqual(["running: work", "waiting ⏸", "done", "paused"]);
+  expect(
+    ["running: work", "PENDING ⏸", "COMPLETE", "paused"].map(consoleMessagesFor("ja").taskState),
+  ).toEqual(["実行中: 作業", "待機中 ⏸", "完了", "一時停止中"]);
 });

@@ -98,7 +98,7 @@ ${wordJobNotes(context.words, storedFacts(job, journal, alive)).map((note) => ht
 <dt>${t.facts.started}</dt><dd>${moment(context, job.createdAt)}</dd>
 ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>`}
 ${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machine)}</dd>`}
-${job.source.startsWith("tool:") ? html`<dt>${t.facts.ranBy}</dt><dd>Shiro</dd>` : html`<dt>${t.facts.source}</dt><dd>${job.source}</dd>`}
+<dt>${t.facts.source}</dt><dd>${t.jobSource(job.source)}</dd>
 ${chatLink(context, chatOfJob(job))}
 ${attemptsView(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsView(journal)}</dd>`}
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
@@ -264,7 +264,7 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
   const { job, machine } = viewed;
   return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, viewed)}
 <span class="title">${jobTitle(viewed) || t.untitled}</span>
-<span class="meta">${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)} · ${job.source}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
+<span class="meta">${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)} · ${t.jobSource(job.source)}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
 }
 
 /** Jobs to look at. */

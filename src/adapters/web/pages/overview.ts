@@ -78,7 +78,7 @@ function taskRow(context: PageContext, task: TaskSummary): Markup {
   const { t } = context;
   const { step, figures, url } = task;
   const title = visible(task.title);
-  return html`<li><div class="row"><span class="state ${task.tone}">${task.state}</span><span class="title">${isWeb(url) ? html`<a href="${url}" rel="noreferrer">${title}</a>` : title}</span><span class="meta">${task.source} · ${moment(context, task.updatedAt)}</span></div>
+  return html`<li><div class="row"><span class="state ${task.tone}">${t.taskState(task.state)}</span><span class="title">${isWeb(url) ? html`<a href="${url}" rel="noreferrer">${title}</a>` : title}</span><span class="meta">${task.source} · ${moment(context, task.updatedAt)}</span></div>
 <div class="meta">${t.taskFigures(step, figures)}${figures.edited.length === 0 ? "" : html` · ${visible(t.taskEdited(figures.edited))}`}</div>
 ${figures.last === "" ? "" : html`<div class="meta">${visible(figures.last)}</div>`}</li>`;
 }

@@ -109,6 +109,30 @@ type HelpLine = readonly [command: string, what: string];
 
 type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
 
+/** Why a model did not answer, in a few words. */
+const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
+  unreachable: "its server cannot be reached",
+  timeout: "it did not answer in time",
+  "rate-limited": "it is over its rate limit",
+  "server-error": "its server reported an error",
+  unauthorized: "its key was rejected",
+  "unknown-model": "its model does not exist",
+  "context-too-long": "the conversation is too long for it",
+  "bad-request": "its server did not accept the request",
+  "cut-off": "its answer was cut off",
+  "cut-by-length": "its answer reached the length limit",
+  filtered: "its provider's filter stopped the answer",
+  empty: "its answer was empty",
+  malformed: "its answer cannot be parsed",
+  "no-key": "it has no key",
+  "not-configured": "it is not configured",
+  "refused-remote": "only local models may answer",
+  "over-budget": "the budget is spent",
+  "no-price": "its price is unknown",
+  "no-images": "it cannot read images",
+  deadline: "the time limit was reached",
+};
+
 /** Advice beside the model's own message. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
   switch (code) {
@@ -283,7 +307,7 @@ export const chatTexts = {
     }
   },
   stoodIn: ({ asked, answered, model, code }: StandInWords): string =>
-    `Note: ${asked} could not answer (${code}); ${answered} (${model}) answered in its place (coder.fallback).`,
+    `Note: ${asked} could not answer (${BRIEF_TROUBLES[code] ?? "unknown reason"}), so ${answered} (${model}) answered instead (coder.fallback).`,
   cutOver: (sessionId: string) =>
     `A new day, a new session (${sessionId}). A summary of the last one is carried over. To go back: /resume`,
   answerGoesOn: "The answer reached the length limit (max_tokens); the coder continues from there.",

@@ -5,6 +5,27 @@ type MissingLimit = "memory" | "swap" | "cpu" | "pids";
 
 const LIMITS = { memory: "memory", swap: "swap", cpu: "CPU", pids: "processes" } as const;
 
+/** Failures of the container engine, by their codes. */
+const ENGINE_FAILURES: Readonly<Record<string, string>> = {
+  "engine-unreachable": "Docker cannot be reached",
+  "engine-forbidden": "This user may not use Docker",
+  "engine-timeout": "Docker did not answer in time",
+  "engine-error": "Docker reported an error",
+  "bad-host": "The address of Docker cannot be used (command_executor.docker.host)",
+  "image-missing": "The image does not exist",
+  "name-taken": "A container with this name already exists",
+  "container-missing": "The container does not exist any more",
+  "container-stopped": "The container is not running",
+  "no-resources": "Docker has no memory or disk space left",
+  "no-proxy": "The container's network proxy could not be started",
+  "not-allowed": "The settings do not allow this",
+  "bad-spec": "Docker did not accept the container's settings",
+  outside: "The path is outside the environment",
+  "cwd-missing": "The folder does not exist in the environment",
+  "program-missing": "The program does not exist in the environment",
+  disconnected: "The connection to the container was lost",
+};
+
 export const dockerTexts = {
   engine: ({
     version,
@@ -112,7 +133,7 @@ export const environmentsTexts = {
       case "aborted":
         return "Stopped. The environment was removed.";
       case "engine":
-        return `Docker failed (${subject})${told}`;
+        return `${ENGINE_FAILURES[subject] ?? "Docker failed"}${told}`;
       case "image-missing":
         return `Image not found: ${subject}${told}`;
       case "image-failed":

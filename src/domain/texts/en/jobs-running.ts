@@ -1,3 +1,50 @@
+const CHATS: Readonly<Record<string, string>> = {
+  cli: "chat in the terminal",
+  web: "chat in the console",
+  line: "chat in LINE",
+  slack: "chat in Slack",
+  telegram: "chat in Telegram",
+  acp: "chat in an editor",
+  pr: "pull request",
+};
+
+const SOURCES: Readonly<Record<string, string>> = {
+  cli: "command line",
+  web: "console",
+  api: "API",
+  library: "library",
+  task: "task file",
+  solve: "issue",
+  undo: "undo",
+  redo: "redo",
+};
+
+const ROLLBACKS: Readonly<Record<string, string>> = {
+  discarded: "it was discarded",
+  withdrawn: "it was stopped before it was applied",
+  aborted: "it was stopped",
+};
+
+/** Where a job came from, by its recorded source. */
+function wordSource(source: string): string {
+  const [kind = "", name = ""] = source.split(":");
+  switch (kind) {
+    case "chat":
+      return CHATS[name] ?? `chat in ${name}`;
+    case "tool":
+      return `tool ${name}`;
+    case "agent":
+      return "sub-agent";
+    default:
+      return SOURCES[kind] ?? source;
+  }
+}
+
+/** Why a job was rolled back, by its recorded reason. */
+export function wordRollback(reason: string): string {
+  return ROLLBACKS[reason] ?? reason;
+}
+
 /** Texts of the list of what runs now. Nothing here ends in a newline. */
 export const runningTexts = {
   none: "Nothing is running.",
@@ -8,6 +55,7 @@ export const runningTexts = {
   command: (command: number, commands: number | null) =>
     commands === null ? `command ${command}` : `command ${command}/${commands}`,
   more: (rest: number) => `… and ${rest} more`,
+  source: wordSource,
   /** In the place of a source. */
   agent: (number: number, writes: boolean) => `sub-agent ${number}${writes ? "" : ", reads only"}`,
   process: (name: string) => `process ${name}`,
@@ -28,7 +76,7 @@ export const runningTexts = {
     staged: "kept as a preview",
     committed: "applied",
     conflict: (paths: string) => `conflict: ${paths}`,
-    rolledBack: (reason: string) => (reason === "" ? "rolled back" : `rolled back: ${reason}`),
+    rolledBack: (reason: string) => (reason === "" ? "rolled back" : `rolled back: ${wordRollback(reason)}`),
     undone: "undone",
     redone: "applied again",
     evicted: "undo data removed",

@@ -79,6 +79,14 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "too-large": "The file is larger than 64 MiB, or has no end",
 };
 
+/** Why a job can be neither undone nor redone, by its state. */
+const JOB_STATES: Readonly<Record<string, string>> = {
+  running: "it is still running",
+  committed: "it is applied",
+  discarded: "it was discarded",
+  evicted: "its undo data was removed",
+};
+
 export const workTexts = {
   locale: "en" as Locale,
 
@@ -215,7 +223,7 @@ export const workTexts = {
   wrongState: (jobId: string, state: string) =>
     state === "undone"
       ? `${jobId} is already undone. See: picoclaw jobs`
-      : `${jobId} cannot be undone or redone now: it is ${state}. See: picoclaw jobs`,
+      : `${jobId} cannot be undone or redone now: ${JOB_STATES[state] ?? "its state does not allow it"}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
     `${path} (changed since by ${jobId}; undo that first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
   foldersKept: (list: readonly string[]) =>

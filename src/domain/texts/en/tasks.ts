@@ -65,8 +65,33 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   lost: () => "Another PicoClaw has taken over this task.",
 };
 
+const CANDIDATE_ENDS: Readonly<Record<string, string>> = {
+  model: "the model did not answer",
+  "too-many-steps": "too many steps",
+  "gave-up": "the model stopped",
+  stuck: "it repeated itself",
+  cut: "its answers were too long",
+  budget: "the budget is spent",
+  container: "no environment",
+  clone: "not cloned",
+  "checks-red": "the checks are red",
+  "checks-not-run": "the checks could not run",
+  stopped: "stopped",
+  "nothing-changed": "nothing to change",
+  "protected-paths": "it changes protected files",
+};
+
+export const TASK_STATES: Readonly<Record<TaskState, string>> = {
+  PENDING: "waiting",
+  PLANNING: "planning",
+  RUNNING: "running",
+  VALIDATING: "checking",
+  COMPLETE: "done",
+  FAILED: "failed",
+};
+
 function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): string {
-  if (failure !== null) return `not finished (${failure})`;
+  if (failure !== null) return `not finished (${CANDIDATE_ENDS[failure] ?? "it failed"})`;
   if (patchBytes === 0) return "changed nothing";
   const red = ran.filter((exitCode) => exitCode !== 0).length;
   if (ran.length === 0) return "not checked";
@@ -292,7 +317,7 @@ export const tasksTexts = {
     readonly maxLoops: number;
     readonly figures: ShownFigures;
     readonly last: string;
-  }) => `${state} · loop ${loop}/${maxLoops} · ${figuresText(figures, "tokens")} · ${last}`,
+  }) => `${TASK_STATES[state]} · loop ${loop}/${maxLoops} · ${figuresText(figures, "tokens")} · ${last}`,
   ended: ({
     state,
     id,

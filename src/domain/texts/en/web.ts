@@ -2,8 +2,28 @@ import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
 import { nameFew } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 import { coderAgent, coderProgress } from "./coder.ts";
+import { runningTexts, wordRollback } from "./jobs-running.ts";
+import { solveTexts, TASK_STATES } from "./tasks.ts";
 
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
+
+const STATES: Readonly<Record<string, string>> = {
+  ...TASK_STATES,
+  waiting: "waiting",
+  running: "running",
+  paused: "paused",
+  done: "done",
+  failed: "failed",
+  stopped: "stopped",
+};
+
+/** The state of a task of either kind, with the phase of one that runs. */
+function wordTaskState(state: string): string {
+  const [name = "", phase = ""] = state.replace(/ ⏸$/, "").split(": ");
+  const step = (solveTexts.phases as Readonly<Record<string, string>>)[phase];
+  const words = STATES[name] ?? name;
+  return `${step === undefined ? words : `${words}: ${step}`}${state.endsWith(" ⏸") ? " ⏸" : ""}`;
+}
 
 export const consoleTexts = {
   locale: "en" as Locale,
@@ -156,11 +176,12 @@ export const consoleTexts = {
     finished: "Finished",
     took: "Took",
     source: "From",
-    ranBy: "Run by",
     workspace: "Workspace",
     commit: "Commit",
     undo: "Undo",
   },
+  /** Where a job came from. */
+  jobSource: runningTexts.source,
   undoStates: {
     available: "available",
     unavailable: "not available",
@@ -198,7 +219,8 @@ export const consoleTexts = {
     staged: (changes: number) => `Kept as a preview, ${many(changes, "change", "changes")}`,
     committed: (changes: number) => `Applied, ${many(changes, "change", "changes")}`,
     conflict: "In conflict with the workspace; nothing was applied",
-    rolledBack: (reason: string) => (reason === "discarded" ? "Discarded" : `Rolled back: ${reason}`),
+    rolledBack: (reason: string) =>
+      reason === "discarded" ? "Discarded" : `Rolled back: ${wordRollback(reason)}`,
     undone: (changes: number) => `Undone, ${many(changes, "change", "changes")}`,
     redone: (changes: number) => `Redone, ${many(changes, "change", "changes")}`,
     evicted: "Its undo data was removed to make room for newer jobs",
@@ -239,6 +261,7 @@ export const consoleTexts = {
   tasksTitle: "Tasks",
   tasksEmptyTitle: "No tasks yet",
   tasksEmpty: "Work on issues and task files appears here: picoclaw solve, picoclaw run.",
+  taskState: wordTaskState,
   taskFigures: (step: string, figures: ShownFigures) => `step ${step} · ${figuresText(figures, "tokens")}`,
   taskEdited: (paths: readonly string[]) => `edited: ${nameFew(paths, (rest) => `… and ${rest} more`)}`,
   environmentsTitle: "Environments",

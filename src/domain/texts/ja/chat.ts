@@ -133,6 +133,29 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
   return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
+const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
+  unreachable: "サーバーに接続できません",
+  timeout: "時間内に応答がありません",
+  "rate-limited": "利用回数の制限に達しました",
+  "server-error": "サーバーのエラーです",
+  unauthorized: "キーが拒否されました",
+  "unknown-model": "モデルが存在しません",
+  "context-too-long": "会話が長すぎます",
+  "bad-request": "サーバーが要求を受け付けません",
+  "cut-off": "回答が途中で切れました",
+  "cut-by-length": "回答が長さの上限に達しました",
+  filtered: "プロバイダーのフィルターで止められました",
+  empty: "回答が空でした",
+  malformed: "回答を読み取れません",
+  "no-key": "キーがありません",
+  "not-configured": "設定されていません",
+  "refused-remote": "ローカルのモデルしか使えません",
+  "over-budget": "予算を使い切りました",
+  "no-price": "価格が不明です",
+  "no-images": "画像を読めません",
+  deadline: "制限時間に達しました",
+};
+
 export const chatTexts: typeof englishChatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
@@ -231,7 +254,7 @@ export const chatTexts: typeof englishChatTexts = {
     }
   },
   stoodIn: ({ asked, answered, model, code }) =>
-    `※ ${asked} が答えられなかったため（${code}）、代わりに ${answered}（${model}）が答えました（coder.fallback）。`,
+    `※ ${asked} が答えられなかったため（${BRIEF_TROUBLES[code] ?? "理由不明"}）、代わりに ${answered}（${model}）が答えました（coder.fallback）。`,
   cutOver: (sessionId) =>
     `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
   answerGoesOn: "回答が長さの上限（max_tokens）に達したため、続きを書かせています。",

@@ -7,6 +7,26 @@ import type {
 
 const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "プロセス数" } as const;
 
+const ENGINE_FAILURES: Readonly<Record<string, string>> = {
+  "engine-unreachable": "Docker に接続できません",
+  "engine-forbidden": "このユーザーには Docker を使う権限がありません",
+  "engine-timeout": "Docker が時間内に応答しませんでした",
+  "engine-error": "Docker がエラーを返しました",
+  "bad-host": "Docker のアドレスが正しくありません（command_executor.docker.host）",
+  "image-missing": "イメージがありません",
+  "name-taken": "同じ名前のコンテナーがすでにあります",
+  "container-missing": "コンテナーがなくなっています",
+  "container-stopped": "コンテナーが動いていません",
+  "no-resources": "Docker のメモリーまたはディスクの空きが足りません",
+  "no-proxy": "コンテナーのネットワーク用プロキシーを起動できませんでした",
+  "not-allowed": "設定で許可されていません",
+  "bad-spec": "Docker がコンテナーの設定を受け付けませんでした",
+  outside: "パスが実行環境の外にあります",
+  "cwd-missing": "実行環境にそのフォルダがありません",
+  "program-missing": "実行環境にそのプログラムがありません",
+  disconnected: "コンテナーとの接続が切れました",
+};
+
 export const dockerTexts: typeof englishDockerTexts = {
   engine: ({ version, api, host }) => `Docker ${version} (API ${api}): ${host}`,
   notReachable: (detail, needed) =>
@@ -91,7 +111,7 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
       case "aborted":
         return "中断しました。実行環境は残っていません。";
       case "engine":
-        return `Docker でエラーが発生しました（${subject}）${told}`;
+        return `${ENGINE_FAILURES[subject] ?? "Docker でエラーが発生しました"}${told}`;
       case "image-missing":
         return `イメージ ${subject} がありません${told}`;
       case "image-failed":

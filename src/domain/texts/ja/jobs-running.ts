@@ -1,5 +1,51 @@
 import type * as en from "../en/jobs-running.ts";
 
+const CHATS: Readonly<Record<string, string>> = {
+  cli: "ターミナルのチャット",
+  web: "コンソールのチャット",
+  line: "LINE のチャット",
+  slack: "Slack のチャット",
+  telegram: "Telegram のチャット",
+  acp: "エディターのチャット",
+  pr: "プルリクエスト",
+};
+
+const SOURCES: Readonly<Record<string, string>> = {
+  cli: "コマンド",
+  web: "コンソール",
+  api: "API",
+  library: "ライブラリ",
+  task: "タスクファイル",
+  solve: "Issue",
+  undo: "取り消し",
+  redo: "やり直し",
+};
+
+const ROLLBACKS: Readonly<Record<string, string>> = {
+  discarded: "破棄されました",
+  withdrawn: "適用前に停止されました",
+  aborted: "停止されました",
+  "its process died": "プロセスが異常終了しました",
+};
+
+function wordSource(source: string): string {
+  const [kind = "", name = ""] = source.split(":");
+  switch (kind) {
+    case "chat":
+      return CHATS[name] ?? `${name} のチャット`;
+    case "tool":
+      return `ツール ${name}`;
+    case "agent":
+      return "サブエージェント";
+    default:
+      return SOURCES[kind] ?? source;
+  }
+}
+
+export function wordRollback(reason: string): string {
+  return ROLLBACKS[reason] ?? reason;
+}
+
 export const runningTexts: typeof en.runningTexts = {
   none: "実行中のものはありません。",
   running: (count) => `実行中: ${count} 件`,
@@ -15,6 +61,7 @@ export const runningTexts: typeof en.runningTexts = {
   attempt: (attempt) => `試行 ${attempt}`,
   command: (command, commands) => `コマンド ${command}${commands === null ? "" : `/${commands}`}`,
   more: (rest) => `… ほか ${rest} 件`,
+  source: wordSource,
   agent: (number, writes) => `サブエージェント ${number}${writes ? "" : "（読み取りのみ）"}`,
   process: (name) => `プロセス ${name}`,
   agentUsed: (tokens) => `${tokens} トークン`,
@@ -32,7 +79,7 @@ export const runningTexts: typeof en.runningTexts = {
     staged: "プレビューとして残しました",
     committed: "適用しました",
     conflict: (paths) => `競合: ${paths}`,
-    rolledBack: (reason) => (reason === "" ? "元に戻しました" : `元に戻しました: ${reason}`),
+    rolledBack: (reason) => (reason === "" ? "元に戻しました" : `元に戻しました: ${wordRollback(reason)}`),
     undone: "取り消しました",
     redone: "やり直しました",
     evicted: "取り消しデータを削除しました",

@@ -75,6 +75,13 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "too-large": "ファイルが 64 MiB を超えているか、終わりがありません",
 };
 
+const JOB_STATES: Readonly<Record<string, string>> = {
+  running: "まだ実行中のため、",
+  committed: "すでに適用済みのため、",
+  discarded: "破棄されているため、",
+  evicted: "取り消しデータが削除されているため、",
+};
+
 export const workTexts: typeof englishWorkTexts = {
   locale: "ja",
 
@@ -182,7 +189,7 @@ export const workTexts: typeof englishWorkTexts = {
   wrongState: (jobId, state) =>
     state === "undone"
       ? `${jobId} はすでに取り消し済みです。一覧: picoclaw jobs`
-      : `${jobId} は今の状態（${state}）では取り消しもやり直しもできません。一覧: picoclaw jobs`,
+      : `${jobId} は、${JOB_STATES[state] ?? "今の状態では"}取り消しもやり直しもできません。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してください: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
   foldersKept: (list) => `ジョブの後に作られたファイルがあるため、次のフォルダは残しました:${paths(list)}`,

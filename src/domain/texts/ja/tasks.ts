@@ -1,4 +1,5 @@
 import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
+import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText } from "../../tasks/task-steps.ts";
 import type { solveTexts as englishSolveTexts, tasksTexts as englishTasksTexts } from "../en/tasks.ts";
 import { formatBytes, listPaths, nameFew, tokenVariables } from "../format-text.ts";
@@ -54,8 +55,33 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   lost: () => "別の PicoClaw がこのタスクを引き継ぎました。",
 };
 
+const CANDIDATE_ENDS: Readonly<Record<string, string>> = {
+  model: "モデルの応答なし",
+  "too-many-steps": "ステップ数の上限",
+  "gave-up": "モデルが途中で終了",
+  stuck: "同じ失敗の繰り返し",
+  cut: "回答が長すぎる",
+  budget: "予算切れ",
+  container: "実行環境なし",
+  clone: "クローン失敗",
+  "checks-red": "チェック失敗",
+  "checks-not-run": "チェックを実行できず",
+  stopped: "停止",
+  "nothing-changed": "変更の必要なし",
+  "protected-paths": "変更できないファイルあり",
+};
+
+export const TASK_STATES: Readonly<Record<TaskState, string>> = {
+  PENDING: "待機中",
+  PLANNING: "計画中",
+  RUNNING: "実行中",
+  VALIDATING: "確認中",
+  COMPLETE: "完了",
+  FAILED: "失敗",
+};
+
 function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): string {
-  if (failure !== null) return `未完了（${failure}）`;
+  if (failure !== null) return `未完了（${CANDIDATE_ENDS[failure] ?? "失敗"}）`;
   if (patchBytes === 0) return "変更なし";
   const red = ran.filter((exitCode) => exitCode !== 0).length;
   if (ran.length === 0) return "チェックなし";
@@ -242,7 +268,7 @@ export const tasksTexts: typeof englishTasksTexts = {
     }
   },
   progress: ({ state, loop, maxLoops, figures, last }) =>
-    `${state} · ループ ${loop}/${maxLoops} · ${figuresText(figures, "トークン")} · ${last}`,
+    `${TASK_STATES[state]} · ループ ${loop}/${maxLoops} · ${figuresText(figures, "トークン")} · ${last}`,
   ended: ({ state, id, summary, note, jobs }) =>
     [
       `${state === "COMPLETE" ? "完了" : "失敗"}: タスク ${id}`,

@@ -2,6 +2,25 @@ import { figuresText } from "../../tasks/task-steps.ts";
 import type { consoleTexts as englishConsoleTexts, manageTexts as englishManageTexts } from "../en/web.ts";
 import { nameFew } from "../format-text.ts";
 import { coderAgent, coderProgress } from "./coder.ts";
+import { runningTexts, wordRollback } from "./jobs-running.ts";
+import { solveTexts, TASK_STATES } from "./tasks.ts";
+
+const STATES: Readonly<Record<string, string>> = {
+  ...TASK_STATES,
+  waiting: "待機中",
+  running: "実行中",
+  paused: "一時停止中",
+  done: "完了",
+  failed: "失敗",
+  stopped: "停止",
+};
+
+function wordTaskState(state: string): string {
+  const [name = "", phase = ""] = state.replace(/ ⏸$/, "").split(": ");
+  const step = (solveTexts.phases as Readonly<Record<string, string>>)[phase];
+  const words = STATES[name] ?? name;
+  return `${step === undefined ? words : `${words}: ${step}`}${state.endsWith(" ⏸") ? " ⏸" : ""}`;
+}
 
 export const consoleTexts: typeof englishConsoleTexts = {
   locale: "ja",
@@ -149,11 +168,11 @@ export const consoleTexts: typeof englishConsoleTexts = {
     finished: "終了",
     took: "所要時間",
     source: "実行元",
-    ranBy: "実行者",
     workspace: "workspace",
     commit: "コミット",
     undo: "取り消し",
   },
+  jobSource: runningTexts.source,
   undoStates: { available: "できます", unavailable: "できません", none: "不要", undone: "取り消し済み" },
   changesTitle: "変更",
   notDiscarded:
@@ -186,7 +205,8 @@ export const consoleTexts: typeof englishConsoleTexts = {
     staged: (changes) => `プレビューとして保留（${changes} 件の変更）`,
     committed: (changes) => `適用しました（${changes} 件の変更）`,
     conflict: "workspace と競合（何も適用していません）",
-    rolledBack: (reason) => (reason === "discarded" ? "破棄しました" : `元に戻しました: ${reason}`),
+    rolledBack: (reason) =>
+      reason === "discarded" ? "破棄しました" : `元に戻しました: ${wordRollback(reason)}`,
     undone: (changes) => `取り消しました（${changes} 件の変更）`,
     redone: (changes) => `やり直しました（${changes} 件の変更）`,
     evicted: "新しいジョブの保存のため、取り消しデータを削除しました",
@@ -224,6 +244,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
   tasksTitle: "タスク",
   tasksEmptyTitle: "タスクはまだありません",
   tasksEmpty: "Issue やタスクファイルの作業がここに並びます: picoclaw solve、picoclaw run",
+  taskState: wordTaskState,
   taskFigures: (step, figures) => `ステップ ${step} · ${figuresText(figures, "トークン")}`,
   taskEdited: (paths) => `編集: ${nameFew(paths, (rest) => `… ほか ${rest} 件`)}`,
   environmentsTitle: "実行環境",
