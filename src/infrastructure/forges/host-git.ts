@@ -77,6 +77,9 @@ const LIMITED_SHELL = `ulimit -v ${MEMORY_BYTES / 1024} 2>/dev/null; ulimit -f $
 
 export const SECRET_DESCRIPTOR = 3;
 
+/** `askpass` writes this before a question of git's for another host than the repository's, which it does not answer. */
+export const STRANGE_QUESTION = "picoclaw-askpass: ";
+
 export function createHostGit(parts: HostGitDeps): HostGit {
   const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = parts;
   const isUser = parts.user !== undefined;
@@ -147,6 +150,8 @@ export function fetchFailure({ stderr, code }: GitRun): Published {
     reason,
     message,
   });
+  const strange = stderr.split("\n").find((line) => line.startsWith(STRANGE_QUESTION));
+  if (strange !== undefined) return { status: "failed", reason: "other", message: wordRedirect(strange) };
   if (code === null) return fail("unreachable");
   if (/Authentication failed|could not read (?:Username|Password)|error: 40[13]/i.test(stderr))
     return fail("unauthorized");
@@ -154,6 +159,11 @@ export function fetchFailure({ stderr, code }: GitRun): Published {
   if (/Could not resolve|Failed to connect|Connection|timed out|error: 5\d\d|SSL|certificate/i.test(stderr))
     return fail("unreachable");
   return fail("other");
+}
+
+function wordRedirect(question: string): string {
+  const asked = URL.parse(/'(.*)'/.exec(question)?.[1] ?? "");
+  return `the repository's address redirects git to ${asked?.origin ?? "another host"}, which gets no token`;
 }
 
 /** The forge's answer to a push. */

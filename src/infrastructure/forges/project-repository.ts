@@ -254,11 +254,16 @@ async function pushBranch(parts: ProjectRepositoryDeps, request: PushRequest): P
 /** Git over the network, in a folder that lasts as long as the work does. */
 async function withHostGit<T>(
   parts: ProjectRepositoryDeps,
-  { credentials, insecureTls, signal }: Pick<PushRequest, "credentials" | "insecureTls" | "signal">,
+  {
+    url,
+    credentials,
+    insecureTls,
+    signal,
+  }: Pick<PushRequest, "url" | "credentials" | "insecureTls" | "signal">,
   work: (git: HostGit) => Promise<T>,
 ): Promise<T> {
   const folder = makePublishFolder(parts.folder, parts.owner);
-  const signIn = credentials === null ? null : openSignIn(folder, credentials);
+  const signIn = credentials === null ? null : openSignIn(folder, url, credentials);
   const nothing = openSync("/dev/null", "r");
   try {
     const git = createHostGit({

@@ -29,6 +29,7 @@ import {
   pushFailure,
   putEntries,
   SECRET_DESCRIPTOR,
+  STRANGE_QUESTION,
 } from "./host-git.ts";
 
 /** Shorter values stand in honest text. */
@@ -243,10 +244,35 @@ export interface PublisherDeps {
   readonly owner: string;
 }
 
-/** Git asks it "Username for …" and "Password for …". The token stands in a file without a name, in nobody's environment. */
+/**
+ * Git asks it "Username for 'https://host': " and "Password for 'https://user@host': ", after a redirect with the host that it
+ * was sent to. The token stands in a file without a name, in nobody's environment, and is given for the questions alone that
+ * the repository's own address leads to.
+ */
 const ASKPASS = `#!/bin/sh
-case "$1" in User*) printf '%s\\n' "$PICOCLAW_GIT_USER" ;; *) cat "$PICOCLAW_GIT_SECRET" ;; esac
+is_one_of() { case "
+$2
+" in *"
+$1
+"*) ;; *) return 1 ;; esac; }
+if is_one_of "$1" "$PICOCLAW_GIT_USER_QUESTIONS"; then printf '%s\\n' "$PICOCLAW_GIT_USER"
+elif is_one_of "$1" "$PICOCLAW_GIT_SECRET_QUESTIONS"; then cat "$PICOCLAW_GIT_SECRET"
+else printf '%s%s\\n' "${STRANGE_QUESTION}" "$1" >&2; exit 1; fi
 `;
+
+/** Git's questions for the sign-in at an address. It writes a user's name as it is, or encoded from 2.48 on. */
+function signInQuestions(url: string, username: string): { readonly user: string; readonly secret: string } {
+  const [, scheme = "", host = ""] = /^(https?):\/\/(?:[^/?#@]*@)?([^/?#]*)/.exec(url) ?? [];
+  // As for the forge's API, the step from http to https on the usual ports stays on the site.
+  const schemes = scheme === "http" && !/:\d+$/.test(host) ? ["http", "https"] : [scheme];
+  const users = [...new Set([username, encodeURIComponent(username)])];
+  return {
+    user: schemes.map((each) => `Username for '${each}://${host}': `).join("\n"),
+    secret: schemes
+      .flatMap((each) => users.map((user) => `Password for '${each}://${user}@${host}': `))
+      .join("\n"),
+  };
+}
 
 /**
  * In a bare repository of its own: fetch the base, put the patch into an index, check its paths, write the commit,
@@ -258,7 +284,7 @@ export function createPublisher(parts: PublisherDeps): Publisher {
       const trouble = findPatchTrouble(request.patch);
       if (trouble !== null) return { status: "failed", reason: "bad-patch", message: trouble };
       const folder = makePublishFolder(parts.folder, parts.owner);
-      const signIn = openSignIn(folder, request.credentials);
+      const signIn = openSignIn(folder, request.cloneUrl, request.credentials);
       try {
         return await publishIn(folder, parts, { ...request, signIn });
       } catch (error) {
@@ -279,18 +305,25 @@ interface SignIn extends Pick<HostGitDeps, "askpass" | "secret" | "own"> {
   close(): void;
 }
 
-/** Lays a token ready in a private folder, for as long as git may ask for it. */
-export function openSignIn(folder: string, { username, token }: PublishRequest["credentials"]): SignIn {
+/** Lays a token ready in a private folder, for as long as git may ask for it at this address. */
+export function openSignIn(
+  folder: string,
+  url: string,
+  { username, token }: PublishRequest["credentials"],
+): SignIn {
   const isNameless = process.platform === "linux";
   const secret = openSecret(join(folder, "secret"), token);
   const askpass = join(folder, "askpass");
   writeFileSync(askpass, ASKPASS, { mode: 0o700 });
   chmodSync(askpass, 0o700);
+  const questions = signInQuestions(url, username);
   return {
     askpass,
     secret,
     own: {
       PICOCLAW_GIT_USER: username,
+      PICOCLAW_GIT_USER_QUESTIONS: questions.user,
+      PICOCLAW_GIT_SECRET_QUESTIONS: questions.secret,
       PICOCLAW_GIT_SECRET: isNameless ? `/proc/self/fd/${SECRET_DESCRIPTOR}` : join(folder, "secret"),
     },
     close: () => closeSync(secret),

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PublishRequest } from "../../../src/application/ports/forges.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
+import { gitOverHttp } from "../../fakes/forges/git-over-http.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { git, pushCommit, seedRepository } from "../../fakes/forges/seed-repository.ts";
 import { addRepository, createWorld, type World } from "../../fakes/forges/world.ts";
@@ -264,6 +265,53 @@ describe("publishing a task's change", () => {
     const published = await publisher.publish(request(patchOf(edit)));
     expect(published).toMatchObject({ status: "rejected", reason: "declined" });
     expect(JSON.stringify(published)).toContain("no commits on Fridays");
+  });
+
+  test("a token follows git to another name of the repository, and to no other host", async () => {
+    const heard: string[] = [];
+    const stranger = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch(asked) {
+        heard.push(asked.headers.get("authorization") ?? "none");
+        return new Response("sign in", { status: 401, headers: { "www-authenticate": 'Basic realm="git"' } });
+      },
+    });
+    let redirected = { service: "", to: "" };
+    const forge = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch(asked) {
+        const url = new URL(asked.url);
+        const isMoved = url.pathname.startsWith("/acme/old.git");
+        if (isMoved && url.searchParams.get("service") === redirected.service)
+          return Response.redirect(
+            `${redirected.to}${url.pathname.replace("old", "tools")}${url.search}`,
+            302,
+          );
+        return gitOverHttp(world, new Request(asked.url.replace("old", "tools"), asked));
+      },
+    });
+    try {
+      const own = `http://127.0.0.1:${forge.port}`;
+      const foreign = `http://127.0.0.1:${stranger.port}`;
+      const moved = () => publisher.publish(request(patchOf(edit), { cloneUrl: `${own}/acme/old.git` }));
+      const named = foreign.replace("//", "//x-access-token@");
+      for (const service of ["git-upload-pack", "git-receive-pack"])
+        for (const to of [foreign, named]) {
+          redirected = { service, to };
+          const published = await moved();
+          expect(published).toMatchObject({ status: "failed", reason: "other" });
+          expect(JSON.stringify(published)).toContain(`redirects git to ${foreign}`);
+        }
+      expect(heard.length).toBeGreaterThanOrEqual(4);
+      expect(heard.filter((header) => header.includes(btoa(`x-access-token:${world.token}`)))).toEqual([]);
+      redirected = { service: "git-receive-pack", to: own };
+      expect(await moved()).toMatchObject({ status: "pushed" });
+    } finally {
+      await stranger.stop(true);
+      await forge.stop(true);
+    }
   });
 
   test("an abort ends it, and nothing of any call stays behind", async () => {
