@@ -144,6 +144,7 @@ describeChannel("Slack", async (receive) => {
     apiUrl: slack.url,
     receive,
     texts,
+    timers: realTimers,
     onTrouble: () => {},
   });
   const channel = createSlackChannel({
@@ -152,6 +153,7 @@ describeChannel("Slack", async (receive) => {
     timers: realTimers,
     describe: () => null,
     files: { token: "xoxb", apiUrl: slack.url },
+    socketTrouble: app.socketTrouble,
     onClose: () => app.stop(),
   });
   const faults = {

@@ -116,6 +116,7 @@ test("Slack: events, buttons and commands of another shape are acknowledged or r
     apiUrl: slack.url,
     receive,
     texts: () => slackMessagesFor("en"),
+    timers: createManualTimers(),
     onTrouble: () => {},
   });
   const sign = (body: string, type: string) => {

@@ -21,6 +21,7 @@ import {
 } from "./channel-message.ts";
 import { downloadFile } from "./download-file.ts";
 import { inTime } from "./in-time.ts";
+import type { SocketTrouble } from "./slack-socket.ts";
 
 type SlackClient = Pick<webApi.WebClient, "chat" | "conversations" | "auth" | "filesUploadV2">;
 
@@ -210,6 +211,8 @@ export interface SlackChannelDeps {
   readonly describe: (event: ChatEvent) => string | null;
   /** Reads the files of messages. */
   readonly files: { readonly token: string; readonly apiUrl: string | null };
+  /** Why no events come in over a socket just now; null where they do. */
+  readonly socketTrouble: () => SocketTrouble | null;
   readonly onClose: () => Promise<void>;
 }
 
@@ -371,6 +374,8 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
     wasDelivered: (delivery, signal) => wasPosted(client, delivery, limit(signal)),
     async check(signal) {
       const tested = await callSlack(() => client.auth.test(), limit(signal));
+      const deaf = parts.socketTrouble();
+      if (tested.ok && deaf !== null) return { ok: false, ...deaf };
       if (tested.ok)
         return { ok: true, detail: `${tested.value.team ?? ""} ${tested.value.user ?? ""}`.trim() };
       return { ok: false, detail: failureReason(tested.delivered), remedy: "SLACK_BOT_TOKEN" };

@@ -1,5 +1,5 @@
 import { verifySlackRequest, webApi } from "@slack/bolt";
-import { SocketModeClient } from "@slack/socket-mode";
+import type { Timers } from "../../application/ports/platform.ts";
 import type { Attachment, InboundMessage, Receive } from "../../application/ports/serve.ts";
 import {
   isServiceId,
@@ -11,6 +11,7 @@ import {
 import type { SlackMessages } from "../../domain/texts/channels.ts";
 import { inTime } from "./in-time.ts";
 import { ACTION, type Block, fromSlackText } from "./slack-channel.ts";
+import { createSlackSocket, type SocketTrouble } from "./slack-socket.ts";
 
 export interface SlackAppDeps {
   readonly botToken: string;
@@ -21,6 +22,7 @@ export interface SlackAppDeps {
   readonly apiUrl: string | null;
   readonly receive: Receive;
   readonly texts: () => SlackMessages;
+  readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -29,12 +31,14 @@ export interface SlackApp {
   /** `/webhooks/slack`; null where no signing secret is set. */
   readonly webhook: ((request: Request) => Promise<Response>) | null;
   start(): Promise<void>;
+  /** Why no events come in over the socket just now; null where they do, or come over HTTP. */
+  socketTrouble(): SocketTrouble | null;
   stop(): Promise<void>;
 }
 
 export const LIMIT_BYTES = 1024 ** 2;
 const MOST_AHEAD_MS = 5 * 60_000;
-const OWN_TEAM_MS = 20_000;
+const ANSWER_MS = 20_000;
 /**
  * Subtypes that a person's messages can still have: with a file, and in a thread with a copy to the channel.
  */
@@ -55,41 +59,41 @@ export function createSlackApp(parts: SlackAppDeps): SlackApp {
     getLevel: () => "error" as never,
     setName() {},
   };
-  const client = new webApi.WebClient(parts.botToken, {
-    logger: quiet,
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    ...(parts.apiUrl !== null && { slackApiUrl: parts.apiUrl }),
-  });
-  const socket =
-    parts.appToken === null
-      ? null
-      : new SocketModeClient({
-          appToken: parts.appToken,
-          logger: quiet,
-          ...(parts.apiUrl !== null && { clientOptions: { slackApiUrl: parts.apiUrl } }),
-        });
+  const openClient = (token: string) =>
+    new webApi.WebClient(token, {
+      logger: quiet,
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+      ...(parts.apiUrl !== null && { slackApiUrl: parts.apiUrl }),
+    });
+  const client = openClient(parts.botToken);
   const isOwn = createTeamCheck(client);
   const take = async (body: JsonObject): Promise<string | undefined> => {
     const event = readSlackEvent(body);
     return event === null || !(await isOwn(body)) ? undefined : takeSlackEvent(event, client, parts);
   };
-  socket?.on("slack_event", async ({ ack, body }) => {
-    try {
-      const answer = await take(readObject(body));
-      await ack(answer === undefined ? undefined : { text: answer });
-    } catch (error) {
-      parts.onTrouble(error);
-    }
-  });
+  const socket = parts.appToken === null ? null : openSocket(openClient(parts.appToken), take, parts);
   const { signingSecret } = parts;
   return {
     client,
     webhook:
       signingSecret === null ? null : (request) => overHttp(request, signingSecret, take, parts.onTrouble),
-    start: async () => void (await socket?.start()),
-    stop: async () => void (await socket?.disconnect()),
+    start: async () => socket?.start(),
+    socketTrouble: () => socket?.trouble() ?? null,
+    stop: async () => socket?.stop(),
   };
+}
+
+function openSocket(
+  client: webApi.WebClient,
+  take: (body: JsonObject) => Promise<string | undefined>,
+  { timers, onTrouble }: SlackAppDeps,
+) {
+  const openAddress = async () => {
+    const asked = client.apps.connections.open({});
+    return (await inTime(asked, AbortSignal.timeout(ANSWER_MS), "no answer in time")).url;
+  };
+  return createSlackSocket({ openAddress, take, timers, onTrouble });
 }
 
 /**
@@ -100,7 +104,7 @@ export function createSlackApp(parts: SlackAppDeps): SlackApp {
 function createTeamCheck(client: webApi.WebClient): (body: JsonObject) => Promise<boolean> {
   let asked: Promise<webApi.AuthTestResponse> | null = null;
   const ownTeam = () => {
-    const ask = () => inTime(client.auth.test(), AbortSignal.timeout(OWN_TEAM_MS), "no answer in time");
+    const ask = () => inTime(client.auth.test(), AbortSignal.timeout(ANSWER_MS), "no answer in time");
     asked ??= ask().catch((error: unknown) => {
       asked = null;
       throw error;

@@ -25,6 +25,7 @@ export const slack: ChannelEntry = {
       apiUrl: settings.base_url,
       receive: parts.receive,
       texts,
+      timers,
       onTrouble: (error) => parts.onTrouble(error, "slack"),
     });
     const channel = createSlackChannel({
@@ -33,6 +34,7 @@ export const slack: ChannelEntry = {
       timers,
       describe: (event) => describeEvent(event, chatMessagesFor(locale())) || null,
       files: { token: botToken, apiUrl: settings.base_url },
+      socketTrouble: app.socketTrouble,
       onClose: () => app.stop(),
     });
     const { webhook: answer } = app;

@@ -31,6 +31,7 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
   const calls: string[] = [];
   const acks: { readonly envelope_id: string; readonly payload?: unknown }[] = [];
   let socket: ServerWebSocket<unknown> | undefined;
+  let connections = 0;
   const connected = Promise.withResolvers<void>();
   let clock = 1_700_000_000;
   const ok = (more: object = {}) => Response.json({ ok: true, ...more });
@@ -158,6 +159,7 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
     websocket: {
       open(ws) {
         socket = ws;
+        connections += 1;
         ws.send(
           JSON.stringify({
             type: "hello",
@@ -183,6 +185,8 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
     calls,
     acks,
     connected: connected.promise,
+    /** How many were made over Socket Mode. */
+    connections: () => connections,
     /** Sends an envelope over Socket Mode. */
     push(type: "events_api" | "slash_commands" | "interactive", payload: object, more: object = {}) {
       const envelope = {
@@ -195,6 +199,10 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
       socket?.send(JSON.stringify(envelope));
       return envelope.envelope_id;
     },
+    /** Sends a frame as it is over Socket Mode. */
+    pushFrame: (frame: string | Uint8Array) => void socket?.send(frame),
+    /** Ends the connection of Socket Mode, as a proxy or a fallen server does. */
+    hangUp: () => socket?.terminate(),
     stop: () => server.stop(true),
   };
 }

@@ -55,6 +55,7 @@ describe("Slack", () => {
         return outcome;
       },
       texts: () => slackMessagesFor("en"),
+      timers: clock,
       onTrouble: () => {},
     });
     channel = createSlackChannel({
@@ -63,6 +64,7 @@ describe("Slack", () => {
       timers: clock,
       describe: ({ type }) => type,
       files: { token: TOKENS.botToken, apiUrl: slack.url },
+      socketTrouble: app.socketTrouble,
       onClose: () => app.stop(),
     });
   };
@@ -276,6 +278,7 @@ describe("Slack", () => {
       timers,
       describe: () => null,
       files: { token: "xoxb-other", apiUrl: slack.url },
+      socketTrouble: () => null,
       onClose: async () => {},
     });
     const url = `${new URL(slack.url).origin}/files/a.png`;
