@@ -2,7 +2,7 @@ import {
   processCells,
   toProcessJson,
   wordLog,
-  wordPlantedGit,
+  wordPlanted,
   wordStarted,
   wordStopped,
 } from "../../application/engine/process-report.ts";
@@ -72,7 +72,7 @@ async function list(program: CliProgram, opened: Opened, { values }: Flags): Pro
     program.out(`${JSON.stringify({ processes: found.map(toProcessJson) })}\n`);
     return EXIT.done;
   }
-  const planted = found.flatMap((process) => wordPlantedGit(process, opened.messages.locale));
+  const planted = found.flatMap((process) => wordPlanted(process, opened.messages.locale));
   const table = tableOf(found, textsOf(opened), values.all === true);
   program.out(`${printable([table, ...planted].join("\n"))}\n`);
   return EXIT.done;

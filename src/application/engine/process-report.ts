@@ -34,6 +34,7 @@ export function toProcessJson(process: BackgroundProcess) {
     runs: process.runs,
     confinement: process.confinement,
     planted_git: process.plantedGit,
+    planted_home: process.plantedHome,
   };
 }
 
@@ -104,16 +105,22 @@ export function wordProcessList(list: readonly BackgroundProcess[], locale: Loca
       const line = [`${isUp(process) ? "●" : "○"} ${name}`, state, time, ports, command]
         .filter((cell) => cell !== "")
         .join(" · ");
-      return [line, ...wordPlantedGit(process, locale)].join("\n");
+      return [line, ...wordPlanted(process, locale)].join("\n");
     })
     .join("\n");
 }
 
-/** No line, or one. */
-export function wordPlantedGit({ name, plantedGit }: BackgroundProcess, locale: Locale): string[] {
-  if (plantedGit.length === 0) return [];
-  const shown = plantedGit.slice(0, SHOWN_PLANTED).map((path) => shownPath(cutMiddle(path, SHOWN_COMMAND)));
-  return [processMessagesFor(locale).plantedGit(name, shown, plantedGit.length - shown.length)];
+/** A line for each kind of file that has come since the process started, and that programs of the user would obey. */
+export function wordPlanted({ name, plantedGit, plantedHome }: BackgroundProcess, locale: Locale): string[] {
+  const words = processMessagesFor(locale);
+  const kinds = [
+    [plantedGit, words.plantedGit],
+    [plantedHome, words.plantedHome],
+  ] as const;
+  return kinds.flatMap(([paths, say]) => {
+    const shown = paths.slice(0, SHOWN_PLANTED).map((path) => shownPath(cutMiddle(path, SHOWN_COMMAND)));
+    return paths.length === 0 ? [] : [say(name, shown, paths.length - shown.length)];
+  });
 }
 
 export function isUp({ state }: BackgroundProcess): boolean {
@@ -132,7 +139,7 @@ export function wordStarted(
   const { name, ports, port, state, confinement } = process;
   if (state.kind === "ended") {
     const line = [words.ranToEnd(name), wordState(state, words)].join(" ");
-    return [line, ...wordPlantedGit(process, locale)].join("\n");
+    return [line, ...wordPlanted(process, locale)].join("\n");
   }
   const facts = [
     process.endsWithProgram ? words.endsWithProgram : words.keeps,
@@ -184,11 +191,11 @@ export function wordStopped(stopped: ProcessStopped, locale: Locale): string {
   const words = processMessagesFor(locale);
   switch (stopped.status) {
     case "stopped":
-      return [words.stopped(stopped.process.name), ...wordPlantedGit(stopped.process, locale)].join("\n");
+      return [words.stopped(stopped.process.name), ...wordPlanted(stopped.process, locale)].join("\n");
     case "not-running":
       return words.notRunning(stopped.process.name);
     case "survived":
-      return words.survived(stopped.process.name);
+      return [words.survived(stopped.process.name), ...wordPlanted(stopped.process, locale)].join("\n");
     case "unknown":
       return words.unknown(stopped.name);
   }

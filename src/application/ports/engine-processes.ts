@@ -71,6 +71,11 @@ export interface BackgroundProcess {
    * from the process or from somebody else. The user's next git command would obey them.
    */
   readonly plantedGit: readonly string[];
+  /**
+   * Where the folder is a home or holds one: names that came there since it started, and that programs of the user run or
+   * obey. From the process or from somebody else.
+   */
+  readonly plantedHome: readonly string[];
 }
 
 export type ProcessConfinement = "confined" | "limited" | "none";

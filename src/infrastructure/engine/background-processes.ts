@@ -338,6 +338,7 @@ async function describe(
     runs,
     confinement,
     plantedGit: settled.plantedGit ?? [],
+    plantedHome: settled.plantedHome ?? [],
   };
 }
 

@@ -310,7 +310,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       if (staging.reason === "configured" || staging.bubblewrap === null) return null;
       return rememberFailure(storage.folder, staging.bubblewrap, complaint);
     },
-    obeyedInHomes: () => findObeyedInHomes(workspace, wiring),
+    obeyedInHomes: (search) => findObeyedInHomes(workspace, wiring, search),
     hiddenInHomes: () => findSurroundings(wiring, installation).hiddenInHomes,
     limit: () =>
       wiring.confined

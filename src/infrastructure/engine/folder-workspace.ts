@@ -19,6 +19,7 @@ import { copyXattrs } from "../platform/xattr.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
 import { nameLockHolder, withFolderLocks } from "./folder-lock.ts";
 import { createWorkspaceFiles } from "./folder-view.ts";
+import type { ObeyedSearch } from "./homes-inside.ts";
 import { createJobArchive, keepImages } from "./job-archive.ts";
 import {
   checkFolders,
@@ -116,7 +117,7 @@ export interface Sandbox {
   /** Entries of homes in the workspace that no command may see. */
   hiddenInHomes(): readonly string[];
   /** Entries of such homes that programs of the user run or obey. */
-  obeyedInHomes(): readonly string[];
+  obeyedInHomes(search: ObeyedSearch): readonly string[];
 }
 
 /** The one commit and undo engine for every way to stage. */

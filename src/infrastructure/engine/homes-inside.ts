@@ -164,8 +164,17 @@ export function findHiddenInHome({ home, root, shown }: HiddenRequest): string[]
   return [...hidden].filter((path) => !isInside(path, home));
 }
 
-/** Entries of homes in a workspace that programs obey, for a process whose writes are live; links and `homeWrites` are left out. */
-export function findObeyedInHomes(root: string, { env, homeWrites }: HomeSettings): string[] {
+export interface ObeyedSearch {
+  /** Links count as well: no mount can cover one, but a program follows it. */
+  readonly links: boolean;
+}
+
+/** Entries of homes in a workspace that programs obey, for a process whose writes are live; `homeWrites` are left out. */
+export function findObeyedInHomes(
+  root: string,
+  { env, homeWrites }: HomeSettings,
+  { links }: ObeyedSearch,
+): string[] {
   return findHomesInside(root, env).flatMap((home) => {
     const writable = namedInHome(home, homeWrites);
     const found: string[] = [];
@@ -174,7 +183,11 @@ export function findObeyedInHomes(root: string, { env, homeWrites }: HomeSetting
         const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
         const absolute = join(home, path);
         const rule = ruleInHome(path);
-        if (rule === "obeyed" && !entry.isSymbolicLink() && !writable.some((one) => isInside(absolute, one)))
+        if (
+          rule === "obeyed" &&
+          (links || !entry.isSymbolicLink()) &&
+          !writable.some((one) => isInside(absolute, one))
+        )
           found.push(absolute);
         else if (rule !== null && rule !== "cache" && entry.isDirectory() && depth < DEEPEST)
           look(path, depth + 1);

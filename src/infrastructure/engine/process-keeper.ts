@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/engine-processes.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
 import type { Sandbox } from "./folder-workspace.ts";
@@ -70,10 +70,10 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
   process.on(KEEPER_SIGNALS.restart, restart);
   const watch = setInterval(createWatch(parts, first, { stop, restart }), LOOK_MS);
   save({});
-  const git = first.over === null ? watchGit(first.root, save) : null;
+  const planted = first.over === null ? watchPlanted(parts, first.root, save) : null;
   for (;;) {
     const end = await runOnce({ ...parts, save, log, signal: running.abort.signal }, state.record);
-    git?.look();
+    planted?.look();
     if (wishes.stop === null && wishes.again) {
       wishes.again = false;
       running.abort = new AbortController();
@@ -81,24 +81,36 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
       continue;
     }
     clearInterval(watch);
-    git?.end();
+    planted?.end();
     save({ isUp: false, openedPorts: [], end: wishes.stop === null ? end : { ...end, why: wishes.stop } });
     return;
   }
 }
 
 /** Seldom, where a look takes long: a hundredth of the time at most. */
-function watchGit(root: string, save: Run["save"]): { readonly look: () => void; readonly end: () => void } {
-  const find = createGitWatch(root);
-  const state = { known: "", next: 0 };
+function watchPlanted(
+  { sandbox }: KeeperDeps,
+  root: string,
+  save: Run["save"],
+): { readonly look: () => void; readonly end: () => void } {
+  const findGit = createGitWatch(root);
+  const obeyed = new Set(sandbox.obeyedInHomes({ links: true }));
+  const findHome = () =>
+    sandbox
+      .obeyedInHomes({ links: true })
+      .filter((path) => !obeyed.has(path))
+      .map((path) => relative(root, path))
+      .sort();
+  const state = { known: "[[],[]]", next: 0 };
   const look = () => {
     const began = performance.now();
-    const plantedGit = find();
+    const [plantedGit, plantedHome] = [findGit(), findHome()];
+    const told = JSON.stringify([plantedGit, plantedHome]);
     const now = performance.now();
     state.next = now + Math.max(GIT_LOOK_MS, (now - began) * 100);
-    if (plantedGit.join("\0") === state.known) return;
-    state.known = plantedGit.join("\0");
-    save({ plantedGit });
+    if (told === state.known) return;
+    state.known = told;
+    save({ plantedGit, plantedHome });
   };
   const timer = setInterval(() => {
     if (performance.now() >= state.next) look();

@@ -55,7 +55,7 @@ async function openLivePlace(
   const { root, run } = request;
   const copies = [
     { original: root, copy: root },
-    ...guardedPlaces(root, sandbox.obeyedInHomes()).map((place) => ({
+    ...guardedPlaces(root, sandbox.obeyedInHomes({ links: false })).map((place) => ({
       original: place,
       copy: place,
       readOnly: true,

@@ -50,6 +50,8 @@ export interface ProcessRecord {
   readonly confinement: ProcessConfinement | null;
   /** Files of git directories that came since the start and hold what no job may leave there. */
   readonly plantedGit?: readonly string[];
+  /** Entries of a home in the folder that came since the start, and that programs run or obey. */
+  readonly plantedHome?: readonly string[];
   readonly end: ProcessEnd | null;
 }
 

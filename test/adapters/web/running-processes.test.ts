@@ -30,6 +30,7 @@ const web: BackgroundProcess = {
   runs: 1,
   confinement: "confined",
   plantedGit: [],
+  plantedHome: [],
 };
 const ended: BackgroundProcess = {
   ...web,

@@ -11,6 +11,7 @@ import {
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { wordPlanted } from "../../../src/application/engine/process-report.ts";
 import type {
   BackgroundProcess,
   WorkspaceProcesses,
@@ -236,6 +237,26 @@ describe("a background process", () => {
       return list[0]?.plantedGit.length === 1 && list;
     });
     expect(found).toMatchObject({ state: { kind: "running" }, plantedGit: ["a/.git/hooks/update"] });
+  });
+
+  test("in a home is told with the start files that it makes there, as links too, and not with those that stood there", async () => {
+    writeFileSync(join(root, ".bashrc"), "mine");
+    const env = { PATH: process.env.PATH, HOME: root, PICOCLAW_HOME: home };
+    const processes = open({ env });
+    const script = [
+      ": > .zshenv; : > notes; mkdir -p .config/autostart .cache/x; : > .config/autostart/x.desktop",
+      "ln -s notes .profile; echo more >> .bashrc; true",
+    ];
+    const { plantedHome } = started(await processes.start({ command: script.join("; "), name: "evil" }));
+    expect(plantedHome).toEqual([".config/autostart", ".profile", ".zshenv"]);
+    const [found] = await processes.list();
+    const said = wordPlanted(found as BackgroundProcess, "en");
+    expect(said).toEqual([
+      expect.stringMatching(/^CAUTION: .+ in a home: \.config\/autostart, \.profile, \.zshenv\./),
+    ]);
+    const again = open({ env: { ...env, PICOCLAW_WORKER_HOME_WRITES: "~/.zlogin" } });
+    const allowed = started(await again.start({ command: ": > .zlogin", name: "allowed" }));
+    expect(allowed.plantedHome).toEqual([]);
   });
 
   test("that floods its log is slowed down, kept within the limit, and can be stopped", async () => {

@@ -34,6 +34,8 @@ export const processTexts = {
   chatHint: (name: string) => `Its output: /ps log ${name} · to stop it: /ps stop ${name}`,
   plantedGit: (name: string, paths: readonly string[], more: number) =>
     `CAUTION: since ${name} started, hooks or settings have appeared in new git directories: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Your next git command there would obey them. If they are not yours, remove them first.`,
+  plantedHome: (name: string, paths: readonly string[], more: number) =>
+    `CAUTION: since ${name} started, start files, settings or programs have appeared in a home: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}. The next login, shell or command there would obey them. If they are not yours, remove them first.`,
   liveWrites: "What it writes to the folder cannot be undone.",
   endedAtOnce: (name: string, how: string) => `${name} ended at once: ${how}`,
   lastLines: "Its last lines:",
