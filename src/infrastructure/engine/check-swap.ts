@@ -116,7 +116,12 @@ function canBeForced({ op, goes }: SwapStep, reason: Conflict["reason"]): boolea
 function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): Identity | null {
   if (staysInPlace(recorded.op)) return recorded.comes;
   const found = identifyAt(inSlot(folder, recorded.op, direction));
-  return sameUntouched(found, recorded.comes) ? recorded.comes : found;
+  return isSameBody(found, recorded.comes) ? recorded.comes : found;
+}
+
+/** The same thing as far as a swap asks: a rename into the slot changes its time of change alone. */
+function isSameBody(found: Identity | null, recorded: Identity | null): boolean {
+  return found === null || recorded === null ? found === recorded : sameBody(found, recorded);
 }
 
 /** The job's own entry went with a folder of the user's when an earlier commit was taken back. */

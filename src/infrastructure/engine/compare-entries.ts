@@ -3,7 +3,7 @@ import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { listGitIndex } from "../../domain/policy/git-files.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { hashHex } from "../platform/hash.ts";
-import { lookInto } from "../platform/read-file.ts";
+import { lookInto, openQuickly } from "../platform/read-file.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
 import {
   type Identity,
@@ -88,6 +88,8 @@ export interface ReadEntry {
   readonly hash: string;
   /** The attributes that `isVisiblySame` compares; null where they cannot be told. */
   readonly attributes: readonly string[] | null;
+  /** It has no attribute whatever, not even one of an overlay's. */
+  readonly isBare: boolean;
   /** A copy, where the caller wants one. */
   readonly bytes: Uint8Array | undefined;
 }
@@ -101,6 +103,7 @@ export function readEntry(absolute: string, size: number, keepsBytes = false): R
     stats: look.stats,
     hash: digest(bytes),
     attributes: look.attributes && ownAttributes(look.attributes),
+    isBare: look.attributes?.length === 0,
     bytes: keepsBytes ? bytes.slice() : undefined,
   };
 }
@@ -110,7 +113,7 @@ export function readEntry(absolute: string, size: number, keepsBytes = false): R
  * ends where a file of the expected size does is the last: none is needed to hear that nothing follows.
  */
 export function readInto(absolute: string, room: Uint8Array, from: number, expected = -1): number {
-  const fd = openSync(absolute, READ);
+  const fd = openQuickly(absolute, READ) ?? openSync(absolute, READ);
   try {
     let at = from;
     while (at < room.length) {

@@ -29,6 +29,7 @@ import {
   ifSound,
   type JobFolder,
   jobFolder,
+  openSlots,
   type Plan,
   planFile,
   readIntent,
@@ -290,7 +291,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     const state = readState(folder);
     if (state === null) return { status: "refused", reason: "unknown-job" };
     const own = readOwnPlan(folder, workspace, sealed.get(jobId));
-    sealed.delete(jobId);
+    const isSealedNow = sealed.delete(jobId);
     if (own.status === "foreign")
       return { status: "conflict", conflicts: [foreignRootConflict(own, workspace)] };
     const plan = own.status === "own" ? own.plan : null;
@@ -302,11 +303,17 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
     if (plan === null && existsSync(planFile(folder))) throw new DamagedRecord(planFile(folder));
     if (plan === null) return { status: "refused", reason: "evicted" };
-    if (direction !== "redo") keepImages(folder, plan, direction === "commit" ? "b" : "a");
-    collectGarbage(plan.ops.length);
-    const outcome = await swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
-    if (outcome.status === "done") parts.onSwapped?.();
-    return outcome;
+    const slots = openSlots(folder);
+    try {
+      if (direction !== "redo") keepImages(slots.folder, plan, direction === "commit" ? "b" : "a");
+      collectGarbage(plan.ops.length);
+      const request = { folder: slots.folder, plan, turn: state.turn, direction, force, isSealedNow };
+      const outcome = await swapJob(swapParts, request);
+      if (outcome.status === "done") parts.onSwapped?.();
+      return outcome;
+    } finally {
+      slots.close();
+    }
   }
 
   async function repair(): Promise<RepairedJob | null> {

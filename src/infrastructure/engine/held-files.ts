@@ -10,10 +10,10 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { fstatEntry, lstatEntry } from "../platform/entry-stats.ts";
+import { type EntryStats, fstatEntry, lstatEntry } from "../platform/entry-stats.ts";
 import { hasWriters } from "../platform/libc.ts";
 import { openQuickly } from "../platform/read-file.ts";
-import { Identity, identify, identifyAt } from "./entry-identity.ts";
+import { Identity, identify, isAbsence } from "./entry-identity.ts";
 import type { Plan } from "./job-folder.ts";
 import { type OwnTouches, type Touched, touchKey } from "./own-touches.ts";
 import {
@@ -253,7 +253,8 @@ export function lateWriters(
     } else if (removesWholeFolder(turn)) {
       if (whoTouchedSince(slot, since, isOurs) === "somebody")
         late.push({ path: relative(workspace, path), reason: "changed" });
-      folders.push(watchFolder(slot, path));
+      // By its true path: that is what descriptors of other processes show.
+      folders.push(watchFolder(outSlot({ id: folder.id, path: folder.path }, op, direction), path));
     }
   }
   for (const { path, process } of openForWriting({ files, folders }))
@@ -267,16 +268,36 @@ function pushOnce(conflicts: Conflict[], conflict: Conflict): void {
     conflicts.push(conflict);
 }
 
-/** The entries in the slots that a swap fills, by op; most jobs of many files fill none. */
-export function readKeptEntries({ folder, plan, direction, turns }: Swap): Map<number, Identity> {
+interface KeptEntries {
+  /** By op. */
+  readonly entries: ReadonlyMap<number, Identity>;
+  /** The disk that they take; null where folders are among them, or may lie beside them. */
+  readonly bytes: number | null;
+}
+
+/** The entries in the slots that a swap fills; most jobs of many files fill none. */
+export function readKeptEntries({ folder, plan, direction, turns }: Swap): KeptEntries {
   const unfilled = new Set(turns.filter((turn) => fillsNothing(turn, direction)).map(({ op }) => op.n));
-  const kept = new Map<number, Identity>();
+  const entries = new Map<number, Identity>();
+  let bytes: number | null = 0;
   for (const op of plan.ops) {
+    if (op.a?.kind === "directory" || op.b?.kind === "directory") bytes = null;
     if (staysInPlace(op) || unfilled.has(op.n)) continue;
-    const entry = identifyAt(outSlot(folder, op, direction));
-    if (entry !== null) kept.set(op.n, entry);
+    const stats = lstatIfThere(outSlot(folder, op, direction));
+    if (stats === undefined) continue;
+    entries.set(op.n, Identity.of(stats));
+    if (bytes !== null) bytes += stats.blocks * 512;
   }
-  return kept;
+  return { entries, bytes };
+}
+
+function lstatIfThere(path: string): EntryStats | undefined {
+  try {
+    return lstatEntry(path);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Nothing stood there before or stands there now. */

@@ -59,9 +59,10 @@ export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void
   const names = side === "b" ? AFTER_IMAGES : BEFORE_IMAGES;
   if (side === "b" && existsSync(join(folder.path, names.places))) return;
   let places = "";
-  const kept = plan.ops.filter(({ area, inPlace, ...sides }) => {
-    const entry = sides[side];
-    return entry?.kind === "file" && area === "file" && inPlace !== true && entry.size <= LARGEST_BYTES;
+  const kept = plan.ops.filter((op) => {
+    const entry = op[side];
+    const isFile = entry?.kind === "file" && op.area === "file" && op.inPlace !== true;
+    return isFile && entry.size <= LARGEST_BYTES;
   });
   const all = kept.reduce((sum, op) => sum + (op[side]?.size ?? 0), 0);
   // Full where a file takes the last byte: one that grew meanwhile is left out.
@@ -79,7 +80,9 @@ export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void
     const size = op[side]?.size ?? 0;
     if (length + waiting + size > ALL_BYTES) continue;
     if (waiting + size >= room.length) write();
-    const count = readOrNull(() => readInto(opSlotPath(folder, op.n, side), room, waiting));
+    // Nobody writes to a staged file; the other side may have grown since.
+    const expected = side === "b" ? size : -1;
+    const count = readOrNull(() => readInto(opSlotPath(folder, op.n, side), room, waiting, expected));
     if (count === null || waiting + count === room.length) continue;
     // As text: an object for each file of a large job takes as much as its plan.
     places += `${places === "" ? "" : ","}"${op.n}":[${length + waiting},${count}]`;

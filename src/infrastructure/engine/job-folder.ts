@@ -23,7 +23,7 @@ import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
-import { Identity, isAbsence, shownBelow, type WrittenIdentity } from "./entry-identity.ts";
+import { Identity, isAbsence, O_PATH, shownBelow, type WrittenIdentity } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { removeTree } from "./walk-folder.ts";
 
@@ -40,6 +40,8 @@ import { removeTree } from "./walk-folder.ts";
 export interface JobFolder {
   readonly id: string;
   readonly path: string;
+  /** A shorter way to the slots, while somebody holds them open. */
+  readonly slots?: string;
 }
 
 /** One path of a change set. `a` is before the job, `b` after; null is absence. */
@@ -128,8 +130,19 @@ export function listJobIds(storage: string): string[] {
   }
 }
 
-export function opSlotPath(folder: JobFolder, n: number, side: "a" | "b"): string {
-  return `${folder.path}/slots/${n}.${side}`;
+export function opSlotPath({ path, slots }: JobFolder, n: number, side: "a" | "b"): string {
+  return `${slots ?? `${path}/slots`}/${n}.${side}`;
+}
+
+/**
+ * The job with its slots held open until `close`: a job of many files names them ten times each, and the way to them is a
+ * dozen folders long. Linux; elsewhere, and where there are none, the job itself.
+ */
+export function openSlots(job: JobFolder): { readonly folder: JobFolder; readonly close: () => void } {
+  const slots = join(job.path, "slots");
+  if (process.platform !== "linux" || !existsSync(slots)) return { folder: job, close: () => {} };
+  const fd = openSync(slots, constants.O_DIRECTORY | O_PATH);
+  return { folder: { ...job, slots: `/proc/self/fd/${fd}` }, close: () => closeSync(fd) };
 }
 
 /** Throws `DamagedRecord`: who takes "no state" for "never begun" would remove the only copy of somebody's file. */

@@ -16,10 +16,11 @@ import {
 } from "./job-folder.ts";
 import { removeTree, walkFolder } from "./walk-folder.ts";
 
-/** Disk that a job occupies: its slots, and its story with the outputs of its commands. */
-export function jobBytes(folder: JobFolder): number {
+/** Disk that a job occupies: its slots, and its story with the outputs of its commands. `slotBytes`: where they are known. */
+export function jobBytes(folder: JobFolder, slotBytes: number | null = null): number {
   const slots = join(folder.path, "slots");
-  let bytes = storyBytes(folder);
+  let bytes = storyBytes(folder) + (slotBytes ?? 0);
+  if (slotBytes !== null) return bytes;
   if (!existsSync(slots)) return bytes;
   for (const name of readdirSync(slots)) {
     const stats = lstatEntry(`${slots}/${name}`);

@@ -9,13 +9,13 @@ import {
   lutimesSync,
   openSync,
   readlinkSync,
-  renameSync,
   symlinkSync,
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { SealedChanges } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
+import { renameQuickly } from "../platform/libc.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { copyXattrs, getXattr } from "../platform/xattr.ts";
 import { createBreath } from "./breath.ts";
@@ -108,18 +108,32 @@ export interface SealedUpper {
   readonly tooDeep: readonly string[];
 }
 
+/** A sealed upper, with the ops of which the seal saw more than it could settle by itself. */
+export interface WholeSealedUpper extends SealedUpper {
+  /** Those whose staged file has attributes, or may have some. */
+  readonly attributed: readonly number[];
+  /** Those whose original has another name, or may have one. */
+  readonly linked: readonly number[];
+}
+
 /** Joins the sealed uppers of a job's roots. */
 export function gatherSealedUppers(workspace: string) {
   const ops: Op[] = [];
   const notes: SealNote[] = [];
   const noText: string[] = [];
   const tooDeep: string[] = [];
+  const attributed = new Set<number>();
+  const linked = new Set<number>();
   return {
     ops,
     notes,
-    add(root: LaidRoot, sealed: SealedUpper): void {
+    attributed,
+    linked,
+    add(root: LaidRoot, sealed: SealedUpper & Partial<WholeSealedUpper>): void {
       // A job has more ops than a call takes arguments.
       for (const op of sealed.ops) ops.push(op);
+      for (const n of sealed.attributed ?? []) attributed.add(n);
+      for (const n of sealed.linked ?? []) linked.add(n);
       notes.push(...sealed.notes);
       noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
       tooDeep.push(...sealed.tooDeep);
@@ -144,13 +158,15 @@ export async function sealUpper(
   index: number,
   firstSlot: number,
   ahead: FlushAhead,
-): Promise<SealedUpper> {
+): Promise<WholeSealedUpper> {
   const breath = createBreath();
   const sweep = createSweep();
   const ops: Op[] = [];
   const noText: string[] = [];
   const notes: SealNote[] = [];
   const touched: string[] = [];
+  const attributed: number[] = [];
+  const linked: number[] = [];
   const rootMode = index === 0 ? keptRoot(root.path, root.upper) : [];
   const anchors = createAnchors();
   const isNewRepository = (path: string) => identify(root.path, path) === null;
@@ -189,7 +205,7 @@ export async function sealUpper(
   const options = { unlock: true, unreadable };
   // Folders that were moved as a whole have nothing in the upper yet.
   const moved = mayHaveMovedFolders(root) ? movedEntries(root, options) : [];
-  if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
+  if (tooDeep.length > 0) return { ops, noText, notes, tooDeep, attributed, linked };
   if (moved.length > 0) settleMoves(root, moved);
   notes.length = 0;
   // Files leave the upper while it is walked: the names in a folder are read before the first of them goes.
@@ -260,9 +276,13 @@ export async function sealUpper(
           }
         }
         const next = nextSlot();
-        renameSync(absolute, next);
-        if (kind === "file") stripMarks(next, now.mode);
-        add(path, a, identifyAt(next), aHash, bHash);
+        renameQuickly(near ?? absolute, next);
+        const isBare = read?.isBare === true;
+        if (kind === "file" && !isBare) stripMarks(next, now.mode);
+        if (!isBare) attributed.push(firstSlot + ops.length);
+        if (a?.kind === "file" && seen?.names !== 1) linked.push(firstSlot + ops.length);
+        // A rename changes nothing of it but the time of change, which no plan goes by.
+        add(path, a, isBare ? Identity.of(read.stats) : identifyAt(next), aHash, bHash);
         ahead.onSlot();
         sight.forget(original);
         break;
@@ -276,7 +296,7 @@ export async function sealUpper(
   }
   anchors.close();
   notes.push(...rootMode, ...keptTimes(ops, touched));
-  return { ops: tooDeep.length > 0 ? [] : ops, noText, notes, tooDeep };
+  return { ops: tooDeep.length > 0 ? [] : ops, noText, notes, tooDeep, attributed, linked };
 }
 
 function movedEntries(root: LaidRoot, options: WalkOptions): UpperEntry[] {

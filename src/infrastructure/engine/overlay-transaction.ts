@@ -32,6 +32,7 @@ import {
   BUILT_FOLDER,
   HOME_LAYER,
   type JobFolder,
+  openSlots,
   type Plan,
   removeLayers,
   removeSlots,
@@ -416,28 +417,34 @@ function openOverlay(state: OpenOverlay): Transaction {
       // The looks at a job with many files hold as much as the rest of it together.
       takeChanges = () => [];
       const gathered = gatherSealedUppers(workspace);
-      const { ops: left, notes } = gathered;
+      const { ops: left, notes, attributed, linked } = gathered;
       const ahead = createFlushAhead(folder);
       const paths = roots.map(({ path }) => path);
+      const slots = openSlots(folder);
       let plan: Plan;
       try {
         for (const [i, root] of roots.entries()) {
-          gathered.add(root, await sealUpper(folder, root, state.stamp, sight, i, left.length, ahead));
+          const seal = sealUpper(slots.folder, root, state.stamp, sight, i, left.length, ahead);
+          gathered.add(root, await seal);
         }
         const refusal = gathered.refusal();
         if (refusal !== null) return refusal;
         collectGarbage(left.length);
-        const { ops, notes: lost } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
+        const { ops, notes: lost } = validateOps(
+          { folder: slots.folder, workspace, roots: paths, ops: left, attributed },
+          judge,
+        );
         collectGarbage(ops.length);
         await ahead.done();
         await makeDurable(folder, ops);
-        notes.push(...lost, ...partedLinks(ops, paths));
+        notes.push(...lost, ...partedLinks(ops, paths, linked));
         const folders = foldersOnTheWay(ops, (root, path) =>
           baseOfFolder(roots[root] as LaidRoot, path, sight),
         );
         plan = { roots: paths, stamp: String(state.stamp), ops, folders };
         writePlan(folder, plan);
       } finally {
+        slots.close();
         await Promise.all([gone, ahead.done()]);
       }
       const { ops } = plan;

@@ -39,6 +39,8 @@ export interface SealedOps {
   /** Absolute; an op names its root by number. */
   readonly roots: readonly string[];
   readonly ops: readonly Op[];
+  /** The ops whose staged file may have attributes. Default: any of them. */
+  readonly attributed?: ReadonlySet<number>;
 }
 
 /**
@@ -207,14 +209,15 @@ function hasOnlyMode({ a, b, inPlace }: Op): boolean {
 }
 
 /** Set-user-id and the like on a file, and set-user-id on a folder, unless it was so before. */
-function withoutPower({ folder, roots }: SealedOps, op: Op): Op {
+function withoutPower({ folder, roots, attributed }: SealedOps, op: Op): Op {
   const { a, b, n } = op;
   if (b === null || (b.kind !== "file" && b.kind !== "directory")) return op;
   const had = a?.kind === b.kind ? a.mode : 0;
   const extra = b.mode & (b.kind === "file" ? 0o7000 : 0o4000) & ~had;
   const staged = opSlotPath(folder, n, "b");
   const isKept = a?.kind === "directory" && b.kind === "directory";
-  if (b.kind === "file" && op.inPlace !== true && process.getuid?.() === 0)
+  const mayBring = b.kind === "file" && op.inPlace !== true && attributed?.has(n) !== false;
+  if (mayBring && process.getuid?.() === 0)
     takeCapability(staged, a === null ? null : join(roots[op.root] as string, op.path));
   if (extra === 0) return op;
   const mode = b.mode & ~extra;
@@ -347,10 +350,18 @@ function rewriteOp(
   return { ...rest, b, ...(bHash && { bHash }) };
 }
 
-/** Changed files that have another name: a commit puts a new file in the place of one name, and the others keep the old. */
-export function partedLinks(ops: readonly Op[], roots: readonly string[]): SealNote[] {
-  const parted = ops.filter(({ a, b, inPlace, root, path, area }) => {
+/**
+ * Changed files that have another name: a commit puts a new file in the place of one name, and the others keep the old.
+ * `linked`: the ops of which that may be so. Default: any of them.
+ */
+export function partedLinks(
+  ops: readonly Op[],
+  roots: readonly string[],
+  linked?: ReadonlySet<number>,
+): SealNote[] {
+  const parted = ops.filter(({ n, a, b, inPlace, root, path, area }) => {
     if (a?.kind !== "file" || b?.kind !== "file" || inPlace === true || area !== "file") return false;
+    if (linked?.has(n) === false) return false;
     return namesOf(join(roots[root] as string, path)) > 1;
   });
   return parted.length === 0 ? [] : [sealNote("other-names", ...parted.map(({ path }) => path))];

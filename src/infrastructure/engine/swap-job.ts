@@ -206,6 +206,8 @@ export interface SwapRequest {
   readonly turn: number;
   readonly direction: Intent["direction"];
   readonly force: boolean;
+  /** This process has just sealed the job, and nobody has tried to commit it yet. */
+  readonly isSealedNow?: boolean;
 }
 
 /** Checks, writes the intent, swaps, notes the current entries. Called under the lock. */
@@ -247,6 +249,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   const handles = createFolderHandles();
   const placed = (seeks: boolean) => createSwapPlaces({ folder, plan, turns, standing, seeks, handles });
   const work: Swap = { folder, plan, direction, turns, doors: intent.doors, places: placed(false) };
+  const isFirst = request.isSealedNow === true && stands === null;
   const takeBack = (why: readonly Conflict[]) =>
     rollBackSwap(parts, { ...work, places: placed(true) }, intent, why).finally(handles.close);
   collectGarbage(turns.length);
@@ -255,20 +258,21 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   at("intent");
   let swapped: SwapResult;
   try {
-    swapped = await runSwap(work, at);
+    swapped = await runSwap(work, at, isFirst);
   } catch (error) {
     return takeBack([toConflict(error, workspace)]);
   }
   at("swapped");
   collectGarbage(turns.length);
-  const lying = readKeptEntries(work);
+  const { entries: lying, bytes } = readKeptEntries(work);
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return takeBack(late);
   handles.close();
   const { given } = swapped;
   try {
-    await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given });
+    const slotBytes = isFirst && turns.length === plan.ops.length ? bytes : null;
+    await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given, slotBytes });
   } catch (error) {
     return cutOff(folder, workspace, systemError(error));
   }
@@ -432,6 +436,8 @@ interface SwapLeftovers {
   readonly stands: SwapRecord | null;
   /** The files of which the swap changed the mode, right after it; absent where it was cut off. */
   readonly given?: SwapResult["given"];
+  /** The disk that all slots take; null or absent where nobody knows. */
+  readonly slotBytes?: number | null;
 }
 
 /** After the last rename: writes the current entries and the new state, and removes the intent. */
@@ -441,7 +447,7 @@ async function settleSwap(
   intent: Intent,
   leftovers: SwapLeftovers,
 ): Promise<void> {
-  const { left, lying, around, stands, given } = leftovers;
+  const { left, lying, around, stands, given, slotBytes = null } = leftovers;
   const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
   const anchors = createAnchors();
@@ -472,7 +478,7 @@ async function settleSwap(
   writeState(folder, {
     state: targetState(intent.direction),
     at: parts.now().toISOString(),
-    bytes: jobBytes(folder),
+    bytes: jobBytes(folder, slotBytes),
     turn: intent.turn,
   });
   parts.at("state");
@@ -566,7 +572,7 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     markRepair(folder, intent, left);
     await settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
       left: edited.left,
-      lying: readKeptEntries(work),
+      lying: readKeptEntries(work).entries,
       around: null,
       stands: readSwapRecord(folder, intent.turn - 1),
     });

@@ -17,7 +17,7 @@ import { join, relative } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { fstatEntry } from "../platform/entry-stats.ts";
-import { AT_FDCWD, renameExchange, renameNoReplace } from "../platform/libc.ts";
+import { AT_FDCWD, renameExchange, renameNoReplace, renameQuickly } from "../platform/libc.ts";
 import { openQuickly } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
@@ -466,9 +466,10 @@ export type Checkpoint = (point: string) => void;
  *   4. git state and objects that are only removed are last, so that no ref is ever without its object
  *   5. files of which only the mode differs get it in place
  *   6. folders get their modes
- * The process is left to others now and then.
+ * The process is left to others now and then. `isFirst`: all slots were filled by the seal and have just been checked, and
+ * nobody has begun this swap before.
  */
-export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult> {
+export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): Promise<SwapResult> {
   const { plan, places } = request;
   const left: UntouchedPath[] = [];
   const given = new Map<number, Identity>();
@@ -502,7 +503,7 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult
     }
     places.close();
   };
-  const takeOutOne = (turn: SwapStep) => takeOut(request, turn, left);
+  const takeOutOne = (turn: SwapStep) => takeOut(request, turn, left, isFirst);
   const give = (turn: SwapStep) => {
     const entry = giveMode(request, turn);
     if (entry !== null) given.set(turn.op.n, entry);
@@ -512,7 +513,7 @@ export async function runSwap(request: Swap, at: Checkpoint): Promise<SwapResult
     await forEach(moving, null, (turn) => unlockSwapStep(request, turn));
     at("opened");
     await forEach(early, "out", takeOutOne);
-    await forEach(incoming, "in", (turn) => bringIn(request, turn, at));
+    await forEach(incoming, "in", (turn) => bringIn(request, turn, at, isFirst));
     await forEach(late, "out", takeOutOne);
     await forEach(inPlace, "mode", give);
     atFolders(plan, () => restoreModes(request));
@@ -542,10 +543,10 @@ function atFolders(plan: Plan, act: () => void): void {
 }
 
 /** Out of the workspace into the slot; put back when it turns out not to be what was checked. */
-function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[]): void {
+function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[], isFirst: boolean): void {
   const { folder, plan, direction } = swap;
   const slot = outSlot(folder, op, direction);
-  if (identifyAt(slot) !== null) return;
+  if (!isFirst && identifyAt(slot) !== null) return;
   const path = `${rootOf(plan, op)}/${op.path}`;
   atEntryIfThere(swap, op, (parent, name) => {
     const here = `${parent}/${name}`;
@@ -554,14 +555,14 @@ function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[]): voi
       return;
     }
     if (!isSameEntry(identifyAt(here), goes)) throw new SwapFailure(path);
-    renameSync(here, slot);
+    renameQuickly(here, slot);
     if (isSameEntry(identifyAt(slot), goes)) return;
     moveIfFree(slot, here);
     throw new SwapFailure(path);
   });
 }
 
-function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint): void {
+function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint, isFirst: boolean): void {
   const { folder, plan, direction, places } = swap;
   const { op, goes, comes } = turn;
   if (staysInPlace(op)) return;
@@ -572,6 +573,10 @@ function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint): void {
     makeParents(rootOf(plan, op), op.path);
   atEntry(swap, op, (parent, name) => {
     const here = `${parent}/${name}`;
+    if (isFirst) {
+      bringInFirst(from, here, out, turn, path, () => at(`exchange ${op.n}`));
+      return;
+    }
     if (goes === null) {
       if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
       return;
@@ -588,9 +593,27 @@ function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint): void {
         exchanged = replaceEntry(from, here, out, turn, path);
         at(`exchange ${op.n}`);
       }
-      if (exchanged || isSameEntry(identifyAt(from), goes)) renameSync(from, out);
+      if (exchanged || isSameEntry(identifyAt(from), goes)) renameQuickly(from, out);
     } else if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
   });
+}
+
+/** In a swap that nobody has begun before: its slots hold what the check saw there, and those on the other side are empty. */
+function bringInFirst(
+  from: string,
+  here: string,
+  out: string,
+  turn: SwapStep,
+  path: string,
+  onExchange: () => void,
+): void {
+  if (turn.goes === null) {
+    if (!moveIfFree(from, here)) throw new SwapFailure(path);
+    return;
+  }
+  const exchanged = replaceEntry(from, here, out, turn, path);
+  onExchange();
+  if (exchanged) renameQuickly(from, out);
 }
 
 /** `from` and `here` change places; afterwards `from` (or, without that ability, `out`: false) holds what stood here. */
