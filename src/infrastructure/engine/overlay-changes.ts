@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
@@ -176,6 +177,127 @@ function statEntryAt(absolute: string): EntryStats | undefined {
   }
 }
 
+/** So many paths are noted before a command has ended; the look at its end finds the others. */
+const MOST_EARLY = 20_000;
+/** The process is left to others after so long. */
+const EARLY_SLICE_MS = 5;
+/** A command that is over sooner is not looked at. */
+const FIRST_PAUSE_MS = 30;
+const LONGEST_PAUSE_MS = 1_000;
+/** A look at a large layer that finds nothing new is a small part of the time. */
+const PAUSE_SHARE = 20;
+
+/**
+ * Notes, while a command runs, what stood in the workspace at the paths of the files that it has written so far: the
+ * program would only wait, and each of them is a file to read and hash. A path that the command leaves as it was is
+ * forgotten at its end, so that nothing is known of a path but its first sight, sooner or later.
+ */
+export interface EarlySight {
+  /** Begins; returns how to stop. */
+  readonly watch: () => () => void;
+  /** Whether a file stood there, untouched, when the command had changed it. */
+  readonly sawFile: (absolute: string) => boolean;
+  /** The command is over: only paths that are still changed stay noted. */
+  readonly settle: (isChanged: (absolute: string) => boolean) => void;
+}
+
+export function createEarlySight(roots: readonly LaidRoot[], sight: FirstSight): EarlySight {
+  const noted = new Set<string>();
+  return {
+    watch: () => watchUppers(roots, sight, noted),
+    sawFile: (absolute) => noted.has(absolute) && sight.file(absolute) !== undefined,
+    settle(isChanged) {
+      for (const absolute of noted) if (!isChanged(absolute)) sight.forget(absolute);
+      noted.clear();
+    },
+  };
+}
+
+function watchUppers(roots: readonly LaidRoot[], sight: FirstSight, noted: Set<string>): () => void {
+  const folders = new Map<string, SeenFolder>();
+  const sweep = createSweep();
+  let isOver = false;
+  let pause = FIRST_PAUSE_MS;
+  let timer: Timer | undefined;
+  const wait = (ms: number, next: () => void) => {
+    timer = setTimeout(next, ms);
+    timer.unref();
+  };
+  const note = (absolute: string) => {
+    if (sight.existed(absolute) !== undefined) return;
+    sight.note(absolute);
+    noted.add(absolute);
+    sweep();
+  };
+  const begin = () => {
+    const before = noted.size;
+    const steps = lookForFiles(roots, folders, note);
+    let worked = 0;
+    const goOn = () => {
+      const from = performance.now();
+      try {
+        while (!isOver && noted.size < MOST_EARLY) {
+          const isDone = steps.next().done === true;
+          const spent = performance.now() - from;
+          if (!isDone && spent <= EARLY_SLICE_MS) continue;
+          worked += spent;
+          if (!isDone) return wait(0, goOn);
+          const isIdle = noted.size === before;
+          pause = isIdle ? Math.min(pause * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+          return wait(isIdle ? Math.max(pause, worked * PAUSE_SHARE) : pause, begin);
+        }
+      } catch {
+        // The command takes folders away, and shuts them, while they are read: the look at its end says so.
+        wait(LONGEST_PAUSE_MS, begin);
+      }
+    };
+    if (!isOver) goOn();
+  };
+  wait(pause, begin);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
+interface SeenFolder {
+  /** The kernel sets the time of writing back when it copies a file up; the time of change nobody can. */
+  readonly ctime: string;
+  readonly below: readonly string[];
+}
+
+/** A look at the files of all uppers, in steps of one folder or one file. */
+function* lookForFiles(
+  roots: readonly LaidRoot[],
+  folders: Map<string, SeenFolder>,
+  note: (absolute: string) => void,
+): Generator<void> {
+  for (const root of roots) {
+    const pending = [""];
+    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      yield;
+      const folder = at === "" ? root.upper : `${root.upper}/${at}`;
+      const stats = statEntryAt(folder);
+      if (stats?.isDirectory() !== true) continue;
+      const known = folders.get(folder);
+      if (known?.ctime === stats.ctime) {
+        for (const path of known.below) pending.push(path);
+        continue;
+      }
+      const below: string[] = [];
+      for (const entry of readdirSync(folder, { withFileTypes: true })) {
+        const path = at === "" ? entry.name : `${at}/${entry.name}`;
+        if (entry.isDirectory()) below.push(path);
+        if (!entry.isFile()) continue;
+        note(`${root.path}/${path}`);
+        yield;
+      }
+      folders.set(folder, { ctime: stats.ctime, below });
+      for (const path of below) pending.push(path);
+    }
+  }
+}
+
 /** The findings of one look at a path are one number: a job may change a hundred thousand paths. */
 const PRESENT = 1;
 const FOLDER = 2;
@@ -201,6 +323,7 @@ export function createChangeWatch(
   roots: readonly LaidRoot[],
   workspace: string,
   sight: FirstSight,
+  early?: EarlySight,
 ): () => Change[] {
   const last = new Map<string, number>();
   let turn = 0;
@@ -217,6 +340,7 @@ export function createChangeWatch(
         const absolute = `${root.path}/${path}`;
         const below = createLazyStat(absolute);
         sight.note(absolute, below);
+        const wasFile = early?.sawFile(absolute) === true;
         const isFolder = kind === "directory" || kind === "opaque";
         const isPresent = kind !== "gone";
         const hidesLower = kind !== "directory";
@@ -226,13 +350,14 @@ export function createChangeWatch(
         last.set(absolute, seen);
         // Whichever entry replaces a folder, the whole content of the folder is gone.
         if (hidesLower && !inherits && !hasFlag(before, HIDES_LOWER))
-          for (const gone of below()?.isDirectory() !== true
+          for (const gone of wasFile || below()?.isDirectory() !== true
             ? []
             : goneBelow(absolute, isFolder ? `${root.upper}/${path}` : null, last))
             changes.push({ path: pathBelow(workspace, gone), kind: "deleted" });
         if (before !== undefined && isSeenAlike(before, seen)) continue;
-        const existed = before === undefined ? below() !== undefined : hasFlag(before, PRESENT);
-        const wasFolder = before === undefined ? below()?.isDirectory() === true : hasFlag(before, FOLDER);
+        const existed = before === undefined ? wasFile || below() !== undefined : hasFlag(before, PRESENT);
+        const wasFolder =
+          before === undefined ? !wasFile && below()?.isDirectory() === true : hasFlag(before, FOLDER);
         if (isPresent === existed && isFolder && wasFolder) continue;
         if (!isPresent && !existed) continue;
         changes.push({
@@ -251,6 +376,7 @@ export function createChangeWatch(
       last.delete(absolute);
       if (hasFlag(before, PRESENT)) changes.push({ path: pathBelow(workspace, absolute), kind: "deleted" });
     }
+    early?.settle((absolute) => last.has(absolute));
     return changes
       .filter(({ path }) => !/(^|\/)\.git\/(.*\/)?objects\//.test(path))
       .sort((x, y) => (x.path < y.path ? -1 : 1));

@@ -268,10 +268,12 @@ export async function sealUpper(
           };
           if (!a.isUnknown() && isVisiblySame(compared)) {
             if (rules === "file" && !a.isWrittenWith(now)) touched.push(path);
+            ahead.onPassed();
             break;
           }
           if (rules === "file" && onlyModeDiffers(compared)) {
             add(path, a, a.withMode(now.mode), aHash, bHash, true);
+            ahead.onPassed();
             break;
           }
         }

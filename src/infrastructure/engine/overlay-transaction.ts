@@ -40,7 +40,7 @@ import {
   toChanges,
   writePlan,
 } from "./job-folder.ts";
-import { createChangeWatch, createFirstSight } from "./overlay-changes.ts";
+import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import {
   bytesOrNull,
   createLayeredFiles,
@@ -314,7 +314,8 @@ interface OpenOverlay extends OverlayDeps {
 function openOverlay(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
   const sight = createFirstSight(state.stamp, { keepsBytes: state.keepsBytes });
-  let takeChanges = createChangeWatch(roots, workspace, sight);
+  const early = createEarlySight(roots, sight);
+  let takeChanges = createChangeWatch(roots, workspace, sight, early);
   let foreignOwner: string | null = null;
   let ownHomeAside: string | null = null;
   const metForeign = () => {
@@ -337,7 +338,17 @@ function openOverlay(state: OpenOverlay): Transaction {
     environment: state.environment,
     ...(limited !== undefined && { network: limited }),
     ...(limited === "allow-list" && { takeRefused: executor.takeRefused }),
-    processes: executor.processes,
+    processes: {
+      ...executor.processes,
+      async runProcess(request) {
+        const stop = early.watch();
+        try {
+          return await executor.processes.runProcess(request);
+        } finally {
+          stop();
+        }
+      },
+    },
     hiddenHome: state.hiddenHome,
     homeAside: () => ownHomeAside ?? executor.homeAside(),
     takeChanges: () => takeChanges(),

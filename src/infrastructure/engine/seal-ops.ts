@@ -3,6 +3,7 @@ import {
   closeSync,
   fsync,
   fsyncSync,
+  futimesSync,
   lstatSync,
   openSync,
   readdirSync,
@@ -399,20 +400,43 @@ const FILES_AT_ONCE = 4;
 /** Lets the disk begin while a seal still moves files, once it is known that all of them will be flushed together. */
 export interface FlushAhead {
   readonly onSlot: () => void;
+  /** A file that the job left without a slot. */
+  readonly onPassed: () => void;
   /** Resolves when it is over. Whether it worked tells only `makeDurable`. */
   readonly done: () => Promise<unknown>;
 }
 
 export function createFlushAhead(folder: JobFolder): FlushAhead {
-  let begun: Promise<boolean> | null = null;
+  let begun: Promise<unknown> | null = null;
   let slots = 0;
+  let passed = 0;
   return {
     onSlot() {
       slots += 1;
-      if (slots > FILES_ONE_BY_ONE) begun ??= flushFileSystem(folder.path);
+      if (slots === FILES_ONE_BY_ONE + 1) begun = Promise.all([begun, flushFileSystem(folder.path)]);
+    },
+    onPassed() {
+      passed += 1;
+      if (passed === FILES_ONE_BY_ONE + 1) begun = Promise.all([begun, commitJournal(folder)]);
     },
     done: async () => begun,
   };
+}
+
+/**
+ * Copies of thousands of files that nobody needs any more stand in the file system's journal, and whoever flushes a file
+ * next, which is the plan, waits until all of it is written: so the journal begins now. Their contents stay where they are.
+ */
+function commitJournal(folder: JobFolder): Promise<void> {
+  return new Promise((resolve) => {
+    const descriptor = openSync(join(folder.path, "stamp"), "a", 0o600);
+    // Only a file of the journal's newest part makes it begin.
+    futimesSync(descriptor, 0, 0);
+    fsync(descriptor, () => {
+      closeSync(descriptor);
+      resolve();
+    });
+  });
 }
 
 /** Staged entries reach the disk before any intent names them. The process is left to others while the disk works. */
