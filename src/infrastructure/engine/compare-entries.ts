@@ -206,8 +206,12 @@ export interface EntryPair {
  * bytes that are too many to read.
  */
 export function isVisiblySame(compared: EntryPair): boolean {
+  return compared.a.mode === compared.b.mode && isSameButForMode(compared);
+}
+
+function isSameButForMode(compared: EntryPair): boolean {
   const { a, b, aHash, bHash, isIndex, from, to } = compared;
-  if (a.kind !== b.kind || a.mode !== b.mode || !sameOwner(a, b)) return false;
+  if (a.kind !== b.kind || !sameOwner(a, b)) return false;
   if (isIndex) return aHash !== undefined && aHash === bHash;
   if (a.kind === "symlink") return readlinkSync(to) === readlinkSync(from);
   if (a.kind === "other") return true;
@@ -220,7 +224,7 @@ export function isVisiblySame(compared: EntryPair): boolean {
 export function onlyModeDiffers(compared: EntryPair): boolean {
   const { a, b, from, names } = compared;
   if (a.kind !== "file" || a.mode === b.mode || compared.aHash === undefined) return false;
-  if (!isVisiblySame({ ...compared, b: b.withMode(a.mode) })) return false;
+  if (!isSameButForMode(compared)) return false;
   return (names ?? lstatEntry(from)?.nlink) === 1;
 }
 

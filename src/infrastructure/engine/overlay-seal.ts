@@ -178,14 +178,13 @@ export async function sealUpper(
     aHash?: string,
     bHash?: string,
     inPlace?: true,
+    rules = area(path),
   ) => {
     const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
-    ops.push({ n: firstSlot + ops.length, root: index, path, a, b, area: area(path), ...more });
+    ops.push({ n: firstSlot + ops.length, root: index, path, a, b, area: rules, ...more });
   };
   const nextSlot = () => opSlotPath(folder, firstSlot + ops.length, "b");
-  const asOf = (path: string) => {
-    const absolute = `${root.path}/${path}`;
-    const seen = sight.file(absolute);
+  const asOf = (path: string, absolute = `${root.path}/${path}`, seen = sight.file(absolute)) => {
     if (seen !== undefined) return seen.identity;
     return entryAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
   };
@@ -218,11 +217,14 @@ export async function sealUpper(
     }
     if (kind === "no-text") noText.push(path);
     const absolute = `${root.upper}/${path}`;
-    const a = asOf(path);
+    // Looked up once: a name of this length costs as much as a call of the system.
+    const original = `${root.path}/${path}`;
+    const seen = sight.file(original);
+    const a = asOf(path, original, seen);
     switch (kind) {
       case "gone":
         // The kernel marks only what stood there: if nothing does, and nobody looked before, somebody took it away.
-        if (a === null && sight.existed(join(root.path, path)) === undefined) add(path, GONE_SINCE, null);
+        if (a === null && sight.existed(original) === undefined) add(path, GONE_SINCE, null);
         else remove(path);
         break;
       case "directory":
@@ -250,8 +252,6 @@ export async function sealUpper(
         const isIndex = isIndexFile(path, rules);
         const read = kind === "file" && !isIndex ? readEntry(near ?? absolute, stats.size) : null;
         const bHash = read?.hash ?? hashAt(absolute, now, isIndex);
-        const original = `${root.path}/${path}`;
-        const seen = sight.file(original);
         const aHash = baseHash(original, a, seen, isIndex);
         if (a !== null) {
           const compared = {
@@ -272,7 +272,7 @@ export async function sealUpper(
             break;
           }
           if (rules === "file" && onlyModeDiffers(compared)) {
-            add(path, a, a.withMode(now.mode), aHash, bHash, true);
+            add(path, a, a.withMode(now.mode), aHash, bHash, true, rules);
             ahead.onPassed();
             break;
           }
@@ -284,7 +284,7 @@ export async function sealUpper(
         if (!isBare) attributed.push(firstSlot + ops.length);
         if (a?.kind === "file" && seen?.names !== 1) linked.push(firstSlot + ops.length);
         // A rename changes nothing of it but the time of change, which no plan goes by.
-        add(path, a, isBare ? Identity.of(read.stats) : identifyAt(next), aHash, bHash);
+        add(path, a, isBare ? Identity.of(read.stats) : identifyAt(next), aHash, bHash, undefined, rules);
         ahead.onSlot();
         sight.forget(original);
         break;
