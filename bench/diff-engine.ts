@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createTwoFilesPatch } from "diff";
 import { parsePatch } from "../src/domain/patch/parse-patch.ts";
@@ -32,9 +32,11 @@ export async function diffEngine(): Promise<Row[]> {
         `diff --git a/${name} b/${name}\n${createTwoFilesPatch(`a/${name}`, `b/${name}`, before[i] as string, after[i] as string, undefined, undefined, { context: 3 }).replace(/^=+\n/, "")}`,
     )
     .join("");
+  // Made anew: ext4 writes a file that was emptied first to the disk when it is closed, and git, which removes it, would wait.
   const reset = () => {
     for (const [i, name] of names.entries()) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
+      rmSync(join(folder, name), { force: true });
       writeFileSync(join(folder, name), before[i] as string);
     }
   };
