@@ -71,6 +71,10 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
     keptBytes += file.bytes?.length ?? 0;
     return file;
   };
+  const forget = (absolute: string) => {
+    keptBytes -= seen.get(absolute)?.file?.bytes?.length ?? 0;
+    seen.delete(absolute);
+  };
   const see = (absolute: string, stats: EntryStats | undefined): SeenEntry => {
     // A job may make a hundred thousand files where nothing stood.
     if (stats === undefined && current === undefined) return NOTHING;
@@ -120,10 +124,12 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
       return known?.existed === false ? null : known?.file?.bytes;
     },
     renew(absolute, identity, bytes) {
+      forget(absolute);
+      keptBytes += bytes.length;
       const file = { identity, hash: hashAt(absolute, identity, false), bytes };
       seen.set(absolute, { existed: true, folder: undefined, file, since: undefined });
     },
-    forget: (absolute) => void seen.delete(absolute),
+    forget,
     forgetAll: () => seen.clear(),
   };
 }
