@@ -229,7 +229,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   });
   if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
   const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
-  if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
+  if (stopping.length > 0) return { status: "conflict", conflicts: uppermostConflicts(stopping) };
   const unjudged = findUnjudged({ folder, plan, direction, turns }, workspace);
   if (unjudged.length > 0) return { status: "conflict", conflicts: unjudged };
   const active = new Set(turns.map(({ op }) => op.n));
@@ -285,6 +285,16 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
     ),
     left: [...left, ...swapped.left.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
   };
+}
+
+/** A folder that is another one now says all about the paths below it. */
+function uppermostConflicts(conflicts: readonly Conflict[]): Conflict[] {
+  const paths = new Set(conflicts.map(({ path }) => path));
+  return conflicts.filter(({ path }) => {
+    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+      if (paths.has(path.slice(0, slash))) return false;
+    return true;
+  });
 }
 
 /** The files are moved, and the disk took no note of it: a repair goes on from the intent. */
