@@ -39,6 +39,7 @@ await build({
   outdir: pieces,
   format: "esm",
   splitting: true,
+  plugins: [unfrozen()],
 });
 for (const piece of readdirSync(pieces)) requireLate(join(pieces, piece));
 await build({
@@ -100,6 +101,24 @@ function requireLate(piece: string): void {
     "Promise.resolve().then(() => require($1))",
   );
   if (late !== text) writeFileSync(piece, late);
+}
+
+/**
+ * Kysely freezes every node of every query, which is a twelfth of the processor time of a message. Nothing here changes one
+ * after it is made; the tests that run the sources run with frozen ones.
+ */
+function unfrozen(): Bun.BunPlugin {
+  return {
+    name: "queries are not frozen",
+    setup(builder) {
+      builder.onLoad({ filter: /[\\/]kysely[\\/]dist[\\/]util[\\/]object-utils\.js$/ }, ({ path }) => {
+        const contents = readFileSync(path, "utf8");
+        const loose = contents.replace("return Object.freeze(obj);", "return obj;");
+        if (loose === contents) throw new Error(`nothing is frozen in ${path}`);
+        return { contents: loose, loader: "js" };
+      });
+    },
+  };
 }
 
 /** Pieces ask for each other by name, but for those of the same group. */

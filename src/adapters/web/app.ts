@@ -188,11 +188,16 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
       return secured(new Response("Forbidden: the Host is not this server\n", { status: 403 }), place);
     const answer = async (read: Request) => app.fetch(read, { from });
     // A webhook reads its own body, when it has seen a signature.
-    const response = new URL(request.url).pathname.startsWith("/webhooks/")
+    const response = isBelow(request.url, "/webhooks/")
       ? await answer(request)
       : await gate(request, sourceOf(from, request.headers), LARGEST_BODY_BYTES, answer);
     return secured(response, place);
   };
+}
+
+/** Whether the path of an address begins so, as routes are found: parsing the address is a tenth of what a request costs. */
+function isBelow(address: string, path: string): boolean {
+  return address.startsWith(path, address.indexOf("/", address.indexOf("://") + 3));
 }
 
 /**

@@ -162,9 +162,10 @@ export async function readJsonBody(
 ): Promise<Record<string, unknown> | Response> {
   try {
     const text = await request.text();
-    // A body of ten megabytes takes a moment to be read and one to be parsed; others go on between them.
-    await giveWay();
     const isLong = text.length > MOST_TEXT_CHARACTERS;
+    // A body of ten megabytes takes a moment to be read and one to be parsed; others go on between them. Short ones would
+    // only come in one by one, and the first of a burst be answered before anybody sees that it is one.
+    if (isLong) await giveWay();
     if (isLong && (image === null || !text.includes(`"${image}"`)))
       return apiFailure(413, "too-large", `the body is text of more than ${MOST_TEXT_CHARACTERS} characters`);
     if (hasMoreMembers(text, MOST_MEMBERS))

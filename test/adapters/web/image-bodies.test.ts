@@ -70,3 +70,15 @@ test.each([
 ])("%j is no list of images", async (given) => {
   expect(await readImageList(given)).toEqual({ ok: false, trouble: { kind: "not-a-list" } });
 });
+
+test("short bodies that come together are read together: a burst is seen before its first message is answered", async () => {
+  const { turns, done } = await turnsDuring(() =>
+    Promise.all(
+      Array.from({ length: 64 }, (_, n) =>
+        readJsonBody(new Request("http://localhost/", { method: "POST", body: JSON.stringify({ n }) })),
+      ),
+    ),
+  );
+  expect(done[63]).toEqual({ n: 63 });
+  expect(turns).toBeLessThan(32);
+});
