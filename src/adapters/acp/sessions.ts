@@ -17,6 +17,7 @@ import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import { readPlanSteps } from "../../domain/coder/plan-steps.ts";
+import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
@@ -214,8 +215,11 @@ const MOST_BYTES = 1_000_000;
 function fileDiffs(differences: readonly FileDifference[], root: string): ToolCallContent[] {
   return differences.map(({ path, before, after }): ToolCallContent => {
     const [oldText, newText] = [shownText(before), shownText(after)];
-    if (oldText === undefined || newText === undefined)
-      return { type: "content", content: { type: "text", text: path } };
+    if (oldText === undefined || newText === undefined) {
+      const size = [after, before].find((side) => side instanceof Uint8Array)?.length;
+      const text = size === undefined ? path : `${path}: ${size} bytes`;
+      return { type: "content", content: { type: "text", text } };
+    }
     return { type: "diff", path: join(root, path), oldText, newText: newText ?? "" };
   });
 }
@@ -223,7 +227,7 @@ function fileDiffs(differences: readonly FileDifference[], root: string): ToolCa
 /** Null is absence, undefined is what cannot be shown. */
 function shownText(bytes: Uint8Array | null | undefined): string | null | undefined {
   if (bytes === null || bytes === undefined) return bytes;
-  if (bytes.length > MOST_BYTES || bytes.subarray(0, 8000).includes(0)) return undefined;
+  if (bytes.length > MOST_BYTES || isBinaryContent(bytes)) return undefined;
   return Buffer.from(bytes).toString("utf8");
 }
 

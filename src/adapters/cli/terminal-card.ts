@@ -1,5 +1,6 @@
 import { diffWordsWithSpace, structuredPatch } from "diff";
 import type { FileDifference } from "../../application/ports/jobs.ts";
+import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { printable } from "./command.ts";
@@ -33,19 +34,23 @@ export function diffLines(differences: readonly FileDifference[], texts: Termina
         { kind: "file", path: name, added: 0, removed: 0 },
         { kind: "note", text: texts.diffUnknown },
       ];
-    const [old, now] = [decode(before), decode(after)];
-    if (old === null || now === null)
-      return [
-        { kind: "file", path: name, added: 0, removed: 0 },
-        { kind: "note", text: texts.diffBinary },
-      ];
-    return fileLines(name, old, now);
+    const sides = [before, after].filter((side) => side !== null);
+    const bytes = (after ?? before ?? "").length;
+    const note = sides.some(isBinaryContent)
+      ? texts.diffBinary(bytes)
+      : sides.some((side) => side.length > LONGEST_FILE)
+        ? texts.diffTooLong(bytes)
+        : null;
+    if (note === null) return fileLines(name, decode(before), decode(after));
+    return [
+      { kind: "file", path: name, added: 0, removed: 0 },
+      { kind: "note", text: note },
+    ];
   });
 }
 
-function decode(bytes: Uint8Array | null): string | null {
+function decode(bytes: Uint8Array | null): string {
   if (bytes === null) return "";
-  if (bytes.length > LONGEST_FILE || bytes.subarray(0, 8000).includes(0)) return null;
   return printable(Buffer.from(bytes).toString("utf8")).replaceAll("\t", "    ");
 }
 

@@ -23,6 +23,8 @@ export interface FileDiff {
   readonly rows: readonly DiffRow[];
   /** Why there are no rows, or not all. */
   readonly note?: "binary" | "unknown" | "too-large" | "cut";
+  /** Of a file that is not text: its size now, or before it was deleted. */
+  readonly sizeBytes?: number;
 }
 
 const MOST_BYTES = 1024 ** 2;
@@ -34,7 +36,7 @@ const MOST_PAGE_ROWS = 15_000;
 
 /** The differences of a job, file by file, as rows to draw. */
 export async function fileDiffs(differences: Iterable<FileDifference>): Promise<FileDiff[]> {
-  const { toHunks, splitLines } = await import("../../domain/patch/compare-lines.ts");
+  const { toHunks, splitLines, isBinaryContent } = await import("../../domain/patch/compare-lines.ts");
   const pause = createPause();
   const files: FileDiff[] = [];
   let rows = 0;
@@ -51,7 +53,8 @@ export async function fileDiffs(differences: Iterable<FileDifference>): Promise<
     });
     if (before === undefined || after === undefined) files.push(bare("unknown"));
     else if ((before?.length ?? 0) + (after?.length ?? 0) > MOST_BYTES) files.push(bare("too-large"));
-    else if (isBinary(before) || isBinary(after)) files.push(bare("binary"));
+    else if ([before, after].some((side) => side !== null && isBinaryContent(side)))
+      files.push({ ...bare("binary"), sizeBytes: (after ?? before ?? "").length });
     else if (countLineEnds(before) + countLineEnds(after) > MOST_LINES) files.push(bare("too-large"));
     else {
       const bytes = (before?.length ?? 0) + (after?.length ?? 0);
@@ -138,10 +141,6 @@ function differingMiddle(old: string, now: string): [[number, number], [number, 
   ];
 }
 
-function isBinary(bytes: Uint8Array | null): boolean {
-  return bytes?.subarray(0, 8_000).includes(0) === true;
-}
-
 function decodeText(bytes: Uint8Array | null): string {
   return bytes === null ? "" : new TextDecoder().decode(bytes);
 }
@@ -163,7 +162,13 @@ ${diffLines(t, file, view)}</details>`;
 
 /** The lines below the name of a file. */
 export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
-  const note = file.note === undefined ? null : html`<p class="note">${t.diffNotes[file.note]}</p>`;
+  const words =
+    file.note === "binary"
+      ? t.diffBinary(file.sizeBytes ?? 0)
+      : file.note === undefined
+        ? null
+        : t.diffNotes[file.note];
+  const note = words === null ? null : html`<p class="note">${words}</p>`;
   return html`${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? splitTable(t, file.rows) : inlineTable(t, file.rows)}</div>`}
 ${note}`;
 }

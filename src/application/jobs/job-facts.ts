@@ -143,14 +143,14 @@ const SHOWN: DiffLimits = { fileBytes: 2 * 1024 ** 2, fileLines: 40_000, textByt
 export const WHOLE_DIFF: DiffLimits = { fileBytes: Infinity, fileLines: Infinity, textBytes: Infinity };
 
 /**
- * Unified diffs of text files; others are named. It grows with what is compared, and between files everybody else is
+ * Unified diffs of text files; others are named with their size. It grows with what is compared, and between files everybody else is
  * served.
  */
 export async function diffText(
   differences: Iterable<FileDifference>,
   limits: DiffLimits = SHOWN,
 ): Promise<string> {
-  const { toHunks, splitLines } = await import("../../domain/patch/compare-lines.ts");
+  const { toHunks, splitLines, isBinaryContent } = await import("../../domain/patch/compare-lines.ts");
   const pause = createPause();
   let text = "";
   for (const { path, before, after } of differences) {
@@ -160,9 +160,8 @@ export async function diffText(
       text += `# ${path}: changed again since; no longer known\n`;
       continue;
     }
-    const [old, now] = [decode(before), decode(after)];
-    if (old === null || now === null) {
-      text += `Binary files a/${path} and b/${path} differ\n`;
+    if ([before, after].some((side) => side !== null && isBinaryContent(side))) {
+      text += `# ${path}: binary file, ${(after ?? before ?? "").length} bytes${after === null ? ", deleted" : ""}\n`;
       continue;
     }
     if (
@@ -174,7 +173,7 @@ export async function diffText(
       continue;
     }
     text += `--- ${before === null ? "/dev/null" : `a/${path}`}\n+++ ${after === null ? "/dev/null" : `b/${path}`}\n`;
-    const sides = [splitLines(old), splitLines(now)] as const;
+    const sides = [splitLines(decode(before)), splitLines(decode(after))] as const;
     await pause(bytes);
     const hunks = toHunks(...sides);
     await pause(bytes);
@@ -205,8 +204,6 @@ export function createPause(): (bytes: number) => Promise<void> {
   };
 }
 
-function decode(bytes: Uint8Array | null): string | null {
-  if (bytes === null) return "";
-  if (bytes.subarray(0, 8000).includes(0)) return null;
-  return Buffer.from(bytes).toString("utf8");
+function decode(bytes: Uint8Array | null): string {
+  return bytes === null ? "" : Buffer.from(bytes).toString("utf8");
 }

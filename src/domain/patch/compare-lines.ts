@@ -29,6 +29,32 @@ export function compareLines(old: readonly string[], now: readonly string[]): Li
   return joinTouching(changes);
 }
 
+/** Git looks as far for a NUL byte. */
+const LOOKED_BYTES = 8_000;
+
+/**
+ * Whether a file is not text: it has a NUL byte near its start, or control characters and is not UTF-8. The second
+ * rule finds compressed data without a NUL byte, such as small objects of git; a text in an older encoding has no
+ * control characters.
+ */
+export function isBinaryContent(bytes: Uint8Array): boolean {
+  const start = bytes.subarray(0, LOOKED_BYTES);
+  if (start.includes(0)) return true;
+  if (!start.some(isControlByte)) return false;
+  try {
+    // A character that is cut at the end is none that is wrong.
+    new TextDecoder("utf-8", { fatal: true }).decode(start, { stream: start.length < bytes.length });
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Bell to carriage return and escape are found in texts. */
+function isControlByte(byte: number): boolean {
+  return byte < 7 || (byte > 13 && byte < 32 && byte !== 27) || byte === 127;
+}
+
 /** Line ends belong to their lines, so that a missing last one is a difference. */
 export function splitLines(text: string): string[] {
   const lines = text.split("\n");

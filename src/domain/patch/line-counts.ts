@@ -1,4 +1,4 @@
-import { compareLines } from "./compare-lines.ts";
+import { compareLines, isBinaryContent } from "./compare-lines.ts";
 
 /** How many lines a change adds and removes. */
 export interface LineCounts {
@@ -20,7 +20,7 @@ export function countLines(before: Uint8Array | null, after: Uint8Array | null):
 
 function linesOf(bytes: Uint8Array | null): string[] | null {
   if (bytes === null) return [];
-  if (bytes.subarray(0, 8000).includes(0)) return null;
+  if (isBinaryContent(bytes)) return null;
   const lines = Buffer.from(bytes).toString().split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines;

@@ -63,7 +63,8 @@ export const terminalTexts = {
   // Cards
   moreLines: (count: number) => `… ${count} more lines: ⇥ d`,
   moreInShow: (count: number, label: string) => `… ${count} more lines: picoclaw show --diff ${label}`,
-  diffBinary: "not text, or too long to show",
+  diffBinary: (bytes: number) => `binary file, ${bytes} ${bytes === 1 ? "byte" : "bytes"}`,
+  diffTooLong: (bytes: number) => `too long to show, ${bytes} bytes`,
   diffUnknown: "changed again since; no longer known",
   cardKeys: {
     undo: "[u] undo",

@@ -203,8 +203,8 @@ export const consoleTexts = {
   folderFiles: (count: number, names: readonly string[]) =>
     `Folder with ${many(count, "file", "files")}: ${names.join(", ")}${count > names.length ? ", …" : ""}`,
   changesLater: "The changes appear here when the job has ended.",
+  diffBinary: (bytes: number) => `Binary file, ${many(bytes, "byte", "bytes")}.`,
   diffNotes: {
-    binary: "Not text; the difference is not shown.",
     unknown: "Changed again since; what it was is no longer known.",
     "too-large": "Too large to show here. picoclaw show --diff prints it.",
     cut: "The rest is left out. picoclaw show --diff prints all of it.",

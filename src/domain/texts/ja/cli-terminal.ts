@@ -56,7 +56,8 @@ export const terminalTexts: typeof en = {
 
   moreLines: (count) => `… ほか ${count} 行: ⇥ d`,
   moreInShow: (count, label) => `… ほか ${count} 行: picoclaw show --diff ${label}`,
-  diffBinary: "テキストではないか、長すぎて表示できません",
+  diffBinary: (bytes) => `バイナリファイル、${bytes} バイト`,
+  diffTooLong: (bytes) => `長すぎるため表示しません（${bytes} バイト）`,
   diffUnknown: "その後さらに変更されたため、当時の内容は分かりません",
   cardKeys: {
     undo: "[u] 取り消す",

@@ -189,8 +189,8 @@ export const consoleTexts: typeof englishConsoleTexts = {
   folderFiles: (count, names) =>
     `フォルダ（${count} ファイル）: ${names.join("、")}${count > names.length ? "、…" : ""}`,
   changesLater: "変更は、ジョブの終了後に表示されます。",
+  diffBinary: (bytes) => `バイナリファイル（${bytes} バイト）です。`,
   diffNotes: {
-    binary: "テキストではないため、差分は表示しません。",
     unknown: "その後さらに変更されたため、当時の内容はわかりません。",
     "too-large": "大きすぎるため表示しません。picoclaw show --diff で見られます。",
     cut: "残りは省略しました。picoclaw show --diff ですべて見られます。",
