@@ -10,7 +10,7 @@ import {
   protectFolder,
 } from "../infrastructure/engine/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
-import { findGit } from "../infrastructure/engine/git-roots.ts";
+import { findGit, isInside } from "../infrastructure/engine/git-roots.ts";
 import { readHomeRules } from "../infrastructure/engine/homes-inside.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/engine/job-storage.ts";
 import { chooseStaging, type Staging } from "../infrastructure/engine/staging.ts";
@@ -40,7 +40,10 @@ export async function openWorkspace(
   const found = locate();
   const isReclaimed = !found.trusted && options.reclaimStorage === true && reclaimStorage(found, home);
   const storage = isReclaimed ? locate() : found;
-  if (!storage.trusted) return notOpened(services, messages.storageForeign(storage.folder), "own-storage");
+  if (!storage.trusted)
+    return isInside(home, storage.folder)
+      ? notOpened(services, messages.storageForeign(storage.folder), "own-storage")
+      : services.refuse(messages.storageForeignOutside(storage.outer));
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const ownPaths = ownPathsInside(root, storage.inside, home);
   const ofHome = readHomeRules(root, { env, homeWrites: config.worker.home_writes });

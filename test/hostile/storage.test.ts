@@ -67,6 +67,19 @@ describe.if(otherDevice)("where the jobs cannot be kept in PicoClaw's home", () 
     }
     expect(existsSync(join(target.workspace, "b.txt"))).toBe(false);
   });
+
+  test("one whose outer folder was opened to others is refused with the command that closes it", () => {
+    expect(target.apply([create("a.txt", "a\n")], [], { env: env() }).code).toBe(0);
+    const name = readdirSync(target.folder).find((one) => one.endsWith(".picoclaw")) as string;
+    chmodSync(join(target.folder, name), 0o777);
+    const { err } = target.run(["undo"], { env: env() });
+    expect(err).not.toContain("doctor --repair");
+    const [, command = ""] = /: (chmod .+)$/m.exec(err) ?? [];
+    expect(command).toContain(join(target.folder, name));
+    expect(Bun.spawnSync(["sh", "-c", command]).exitCode).toBe(0);
+    expect(target.run(["undo"], { env: env() }).code).toBe(0);
+    expect(existsSync(join(target.workspace, "a.txt"))).toBe(false);
+  });
 });
 
 test("a storage in PicoClaw's home that a job opened to others is closed by doctor --repair, and nobody is told to delete it", () => {

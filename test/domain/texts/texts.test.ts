@@ -211,6 +211,7 @@ const SAMPLES: Samples = {
   workspaceMissing: (say) => [say("/ws")],
   workspaceGone: (say) => [say("/ws", "overlay"), say("/ws", "none")],
   workspaceNotADirectory: (say) => [say("/ws")],
+  storageForeignOutside: (say) => [say("/srv/.ws.picoclaw")],
   storageForeign: (say) => [say("/home/you/.picoclaw")],
   workspaceBusy: (say) => [say("/ws")],
   fileTrouble: (say) => keysOf(TROUBLES).map((trouble) => say(trouble, "a.ts")),
