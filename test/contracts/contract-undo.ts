@@ -51,11 +51,35 @@ export const describeUndo: ContractPart = (kind, current) => {
       expect(bench.read("gone.txt")).toBe("mine\n");
     });
 
-    test("with force brings back a file that the user deleted since", async () => {
+    test("with force brings back a file that the user deleted since, and redo takes it away again", async () => {
       const jobId = await bench.apply(changeAll);
       rmSync(bench.at("edited.txt"));
+      const deleted = bench.tree();
       expect((await bench.transactions.undo(jobId, { force: true })).status).toBe("done");
       expect(bench.read("edited.txt")).toBe("one\n");
+      const undone = bench.tree();
+      for (const [direction, tree] of [
+        ["redo", deleted],
+        ["undo", undone],
+        ["redo", deleted],
+      ] as const) {
+        const outcome = await bench.transactions[direction](jobId, { force: false });
+        expect(outcome.status === "done" ? outcome.changes.map(({ path }) => path) : outcome).toContain(
+          "edited.txt",
+        );
+        expect(bench.tree()).toEqual(tree);
+      }
+    });
+
+    test("with force over what the user deleted after an undo: that redo is undone too", async () => {
+      const jobId = await bench.apply(changeAll);
+      await bench.transactions.undo(jobId, { force: false });
+      rmSync(bench.at("edited.txt"));
+      const deleted = bench.tree();
+      expect((await bench.transactions.redo(jobId, { force: true })).status).toBe("done");
+      expect(bench.read("edited.txt")).not.toBe("one\n");
+      expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+      expect(bench.tree()).toEqual(deleted);
     });
 
     test("keeps a folder of the job that holds a file of the user's, and says so", async () => {

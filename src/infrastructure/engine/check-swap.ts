@@ -133,9 +133,23 @@ function hasLostSide({ op, comes }: SwapStep): boolean {
 function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Direction): boolean {
   if (staysInPlace(op)) return true;
   const incoming = direction === "forward" ? op.b : op.a;
-  if (incoming !== null) return comes !== null;
+  if (incoming !== null && comes !== null) return true;
+  if (incoming !== null) return goes !== null && stoodOverNothing(op, folder, direction);
   if (op.area === "object" && direction === "back") return false;
   return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
+}
+
+/**
+ * Whether the last swap was forced over a file that the user had deleted: then no slot holds a side, and it is the user's
+ * absence that comes back. A path that was left alone keeps its slot, and objects of git stay.
+ */
+function stoodOverNothing(op: Op, folder: JobFolder, direction: Direction): boolean {
+  return (
+    op.area === "file" &&
+    op.a !== null &&
+    op.b !== null &&
+    identifyAt(outSlot(folder, op, direction)) === null
+  );
 }
 
 interface SeenEntry {
