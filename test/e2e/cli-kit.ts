@@ -125,6 +125,9 @@ export const create = (target: string, content: string) => ({
 });
 export const shell = (target: string) => ({ type: "shell_command", action: "run", target });
 
+/** After the name of a job that nobody knows. */
+export const JOBS_HINT = "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all\n";
+
 export function jobIdIn(text: string): string {
   return /job_\d+_[0-9a-z]{8}/.exec(text)?.[0] ?? "";
 }

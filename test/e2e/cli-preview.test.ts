@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DoctorCheck } from "../../src/application/ports/jobs-workspace.ts";
-import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
+import { type Cli, create, createCli, JOBS_HINT, jobIdIn, shell } from "./cli-kit.ts";
 
 let cli: Cli;
 beforeEach(() => {
@@ -74,8 +74,8 @@ describe("a preview", () => {
   });
 
   test.each([
-    ["an unknown job", ["apply", "--job", "job_1_aaaaaaaa"], "No such job: job_1_aaaaaaaa\n"],
-    ["a path", ["apply", "--job", "../../ws"], "No such job: ../../ws\n"],
+    ["an unknown job", ["apply", "--job", "job_1_aaaaaaaa"], `No such job: job_1_aaaaaaaa${JOBS_HINT}`],
+    ["a path", ["apply", "--job", "../../ws"], `No such job: ../../ws${JOBS_HINT}`],
     [
       "a job and a file",
       ["apply", "--job", "job_1_aaaaaaaa", "p.json"],

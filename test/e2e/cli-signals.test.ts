@@ -65,7 +65,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} is still running (pid ${job.pid}). Undo it when it has ended, or stop it first.\n`,
+      err: `Refused\n${id} is still running (pid ${job.pid}). Wait until it has ended, or stop it: picoclaw stop ${id}\n`,
     });
     const end = ended(job);
     job.kill("SIGKILL");

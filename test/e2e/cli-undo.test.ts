@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
+import { type Cli, create, createCli, JOBS_HINT, jobIdIn, shell } from "./cli-kit.ts";
 
 let cli: Cli;
 beforeEach(() => {
@@ -127,9 +127,13 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", "job_1_aaaaaaaa"])).toEqual({
       code: 2,
       out: "",
-      err: "No such job: job_1_aaaaaaaa\n",
+      err: `No such job: job_1_aaaaaaaa${JOBS_HINT}`,
     });
-    expect(cli.run(["redo", "../../etc"])).toEqual({ code: 2, out: "", err: "No such job: ../../etc\n" });
+    expect(cli.run(["redo", "../../etc"])).toEqual({
+      code: 2,
+      out: "",
+      err: `No such job: ../../etc${JOBS_HINT}`,
+    });
   });
 
   test("a preview says that there is nothing to take back, and how it is applied", () => {
@@ -146,7 +150,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} is already undone. See: picoclaw jobs\n`,
+      err: `Refused\n${id} is already undone. To redo it: picoclaw redo ${id}\n`,
     });
   });
 
@@ -192,6 +196,10 @@ describe("jobs and show", () => {
       diff: expect.stringContaining("+new\n"),
       events: expect.arrayContaining([expect.objectContaining({ event: { type: "committed", changes: 1 } })]),
     });
-    expect(cli.run(["show", "job_1_x"])).toEqual({ code: 2, out: "", err: "No such job: job_1_x\n" });
+    expect(cli.run(["show", "job_1_x"])).toEqual({
+      code: 2,
+      out: "",
+      err: `No such job: job_1_x${JOBS_HINT}`,
+    });
   });
 });

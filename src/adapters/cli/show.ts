@@ -152,7 +152,7 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
         ? jobs.find(({ jobId }) => jobId === name)
         : jobs[Number(number) - 1];
   if (job === undefined) {
-    const text = name === undefined ? messages.noJobs : messages.unknownJob(name);
+    const text = name === undefined ? messages.noJobs : messages.unknownJob(name, "terminal");
     const failure = { exitCode: EXIT.usage, code: "unknown-job", text };
     return fail(program, flags.values.json === true, failure);
   }

@@ -89,7 +89,7 @@ export const diff: LookCommand = async (parts, turn, rest) => {
     const far = named === "unknown" ? await findFarJob(parts, turn, name) : null;
     if (far !== null) return farDiff(parts, far);
     if (named === "unknown")
-      return answerInEveryLanguage(parts, (locale) => messagesFor(locale).unknownJob(name), false);
+      return answerInEveryLanguage(parts, (locale) => messagesFor(locale).unknownJob(name, "chat"), false);
     chosen = named;
   }
   let text = "";

@@ -337,7 +337,7 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
     case "nothing":
       return nothing(messages, action);
     case "unknown-job":
-      return messages.unknownJob(name);
+      return messages.unknownJob(name, at);
     case "conflict": {
       if (action === "apply" || stuckJob(conflicts) !== null || findKeptAside(conflicts) !== null)
         return describeConflicts(messages, name, conflicts, at);
@@ -347,7 +347,7 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
     case "busy":
       return messages.workspaceBusy(workspace);
     case "running":
-      return messages.jobRunning(name, facts.pid ?? null);
+      return messages.jobRunning(name, facts.pid ?? null, at);
     case "died":
       return messages.jobDied(name);
     case "evicted":
@@ -362,7 +362,7 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
       return messages.workspaceMissing(workspace);
     case "wrong-state":
       if (facts.state === "staged") return messages.stillAPreview(name, at);
-      return messages.wrongState(name, facts.state ?? "");
+      return messages.wrongState(name, facts.state ?? "", at);
     case "not-a-preview":
       return messages.notAPreview(name);
     case "not-running":

@@ -82,7 +82,6 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
 /** Why a job can be neither undone nor redone, by its state. */
 const JOB_STATES: Readonly<Record<string, string>> = {
   running: "it is still running",
-  committed: "it is applied",
   discarded: "it was discarded",
   evicted: "its undo data was removed",
 };
@@ -220,10 +219,12 @@ export const workTexts = {
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +
     `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. Discard it: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}.`,
-  wrongState: (jobId: string, state: string) =>
+  wrongState: (jobId: string, state: string, at: "terminal" | "chat") =>
     state === "undone"
-      ? `${jobId} is already undone. See: picoclaw jobs`
-      : `${jobId} cannot be undone or redone now: ${JOB_STATES[state] ?? "its state does not allow it"}. See: picoclaw jobs`,
+      ? `${jobId} is already undone. To redo it: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId}`
+      : state === "committed"
+        ? `${jobId} is applied, so there is nothing to redo. To undo it: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}`
+        : `${jobId} cannot be undone or redone now: ${JOB_STATES[state] ?? "its state does not allow it"}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
     `${path} (changed since by ${jobId}; undo that first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
   foldersKept: (list: readonly string[]) =>
@@ -250,9 +251,10 @@ export const workTexts = {
     prepare: "preparing the environment",
     store: "working on the database",
   },
-  unknownJob: (jobId: string) => `No such job: ${jobId}`,
-  jobRunning: (jobId: string, pid: number | null) =>
-    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Undo it when it has ended, or stop it first.`,
+  unknownJob: (jobId: string, at: "terminal" | "chat") =>
+    `No such job: ${jobId}${at === "chat" ? "" : "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all"}`,
+  jobRunning: (jobId: string, pid: number | null, at: "terminal" | "chat") =>
+    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Wait until it has ended, or stop it: ${at === "chat" ? "/stop" : `picoclaw stop ${jobId}`}`,
   /** An order to another machine: it was not carried out and will not be. */
   machineAway: (machine: string) =>
     `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,

@@ -77,7 +77,6 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
 
 const JOB_STATES: Readonly<Record<string, string>> = {
   running: "まだ実行中のため、",
-  committed: "すでに適用済みのため、",
   discarded: "破棄されているため、",
   evicted: "取り消しデータが削除されているため、",
 };
@@ -186,10 +185,12 @@ export const workTexts: typeof englishWorkTexts = {
   stillAPreview: (jobId, at) =>
     `${jobId} はプレビューです。まだ何も適用していないため、取り消すものはありません。` +
     `適用するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}、破棄するには: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}`,
-  wrongState: (jobId, state) =>
+  wrongState: (jobId, state, at) =>
     state === "undone"
-      ? `${jobId} はすでに取り消し済みです。一覧: picoclaw jobs`
-      : `${jobId} は、${JOB_STATES[state] ?? "今の状態では"}取り消しもやり直しもできません。一覧: picoclaw jobs`,
+      ? `${jobId} はすでに取り消し済みです。やり直すには: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId}`
+      : state === "committed"
+        ? `${jobId} は適用済みのため、やり直すものはありません。取り消すには: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}`
+        : `${jobId} は、${JOB_STATES[state] ?? "今の状態では"}取り消しもやり直しもできません。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してください: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
   foldersKept: (list) => `ジョブの後に作られたファイルがあるため、次のフォルダは残しました:${paths(list)}`,
@@ -206,9 +207,10 @@ export const workTexts: typeof englishWorkTexts = {
     prepare: "実行環境を準備しています",
     store: "データベースを処理しています",
   },
-  unknownJob: (jobId) => `ジョブが見つかりません: ${jobId}`,
-  jobRunning: (jobId, pid) =>
-    `${jobId} はまだ実行中です${pid === null ? "" : `（pid ${pid}）`}。終了または停止してから取り消してください。`,
+  unknownJob: (jobId, at) =>
+    `ジョブが見つかりません: ${jobId}${at === "chat" ? "" : "\nこのフォルダのジョブ: picoclaw jobs　すべてのフォルダのジョブ: picoclaw jobs --all"}`,
+  jobRunning: (jobId, pid, at) =>
+    `${jobId} はまだ実行中です${pid === null ? "" : `（pid ${pid}）`}。終了を待つか、停止してください: ${at === "chat" ? "/stop" : `picoclaw stop ${jobId}`}`,
   machineAway: (machine) =>
     `このジョブを持つマシン ${machine} が応答していません。何も行っていません。後から行われることもありません。そのマシンで picoclaw serve または picoclaw join を起動してから、もう一度お試しください。`,
   orderUnsettled: (machine) =>
