@@ -173,6 +173,11 @@ export function writeState(folder: JobFolder, state: StateFile): void {
 }
 
 export function writePlan(folder: JobFolder, plan: Plan): void {
+  printPlan(folder, plan).finish();
+}
+
+/** A plan that is written, and stands once it is finished. */
+export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"> {
   const lines = openLines(planFile(folder));
   lines.add(JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders }));
   const sweep = createSweep();
@@ -180,7 +185,7 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
     lines.add(printOp(op));
     sweep();
   }
-  lines.finish();
+  return lines;
 }
 
 /** By hand: the runtime would ask every field of thousands of ops and identities for its name and its kind. */
@@ -403,6 +408,8 @@ interface LineWriter {
   add(line: string): void;
   /** Synced and renamed into its place, as `writeDurably`. */
   finish(): void;
+  /** In place of `finish`. */
+  drop(): void;
 }
 
 /** One line of JSON a value, written as they come: all lines of a large job would take a hundred megabytes. */
@@ -434,6 +441,10 @@ function openLines(path: string): LineWriter {
       });
       closeSync(fd);
       renameSync(temporary, path);
+    },
+    drop() {
+      closeSync(fd);
+      rmSync(temporary, { force: true });
     },
   };
 }

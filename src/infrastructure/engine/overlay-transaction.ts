@@ -28,17 +28,18 @@ import { rewriteFile } from "./entry-identity.ts";
 import { ChannelClosed, createRemoteView, restoreThrough, rewriteThrough } from "./executor-channel.ts";
 import { retryDespiteOthers, watchView } from "./folder-view.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
+import { keepImages } from "./job-archive.ts";
 import {
   BUILT_FOLDER,
   HOME_LAYER,
   type JobFolder,
   openSlots,
   type Plan,
+  printPlan,
   removeLayers,
   removeSlots,
   takeStamp,
   toChanges,
-  writePlan,
 } from "./job-folder.ts";
 import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import {
@@ -446,14 +447,22 @@ function openOverlay(state: OpenOverlay): Transaction {
           judge,
         );
         collectGarbage(ops.length);
-        await ahead.done();
-        await makeDurable(folder, ops);
         notes.push(...lost, ...partedLinks(ops, paths, linked));
         const folders = foldersOnTheWay(ops, (root, path) =>
           baseOfFolder(roots[root] as LaidRoot, path, sight),
         );
         plan = { roots: paths, stamp: String(state.stamp), ops, folders };
-        writePlan(folder, plan);
+        // The disk has begun, and this goes on beside it; the plan stands only once every slot is on the disk.
+        if (end?.preview !== true) keepImages(slots.folder, plan, "b");
+        const written = printPlan(folder, plan);
+        try {
+          await ahead.done();
+          await makeDurable(folder, ops);
+        } catch (error) {
+          written.drop();
+          throw error;
+        }
+        written.finish();
       } finally {
         slots.close();
         await Promise.all([gone, ahead.done()]);
