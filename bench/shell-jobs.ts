@@ -37,18 +37,25 @@ export async function shellJobs(): Promise<Row[]> {
     if (!result.success) throw new Error(JSON.stringify(result));
   };
   const edit = "echo $N >> d0/f0/file1.txt";
+  const prepare = () => flush(folder);
   const times = await inTurns(9, {
-    small: () => job(SIZES[0], edit),
-    middle: () => job(SIZES[1], edit),
-    large: () => job(SIZES[2], edit),
-    snapshot: () => {
-      writeFileSync(join(largest, "d0/f0/file2.txt"), String(n++));
-      git("add", "-A");
-      git("write-tree");
+    small: { prepare, run: () => job(SIZES[0], edit) },
+    middle: { prepare, run: () => job(SIZES[1], edit) },
+    large: { prepare, run: () => job(SIZES[2], edit) },
+    snapshot: {
+      prepare,
+      run: () => {
+        writeFileSync(join(largest, "d0/f0/file2.txt"), String(n++));
+        git("add", "-A");
+        git("write-tree");
+      },
     },
-    opencode: () => {
-      writeFileSync(join(largest, "d0/f0/file3.txt"), String(n++));
-      opencode();
+    opencode: {
+      prepare,
+      run: () => {
+        writeFileSync(join(largest, "d0/f0/file3.txt"), String(n++));
+        opencode();
+      },
     },
   });
   const { small, middle, large, snapshot, opencode: theirs } = times;
@@ -78,6 +85,14 @@ export async function shellJobs(): Promise<Row[]> {
   remove(folder);
   removeInstalled();
   return rows;
+}
+
+/**
+ * Before every run: a job flushes what it brings in, and would pay for what others left to be written, which is all files of
+ * the workspaces at first and an index of ten megabytes after each snapshot.
+ */
+function flush(folder: string): void {
+  execFileSync("sync", ["-f", folder]);
 }
 
 /** Its own git directory with its settings, then the two commands of every snapshot. */
@@ -114,8 +129,7 @@ async function trueCosts(folder: string, executeWorkerPatch: Library["executeWor
   const plain = join(folder, "plain");
   for (const place of [asJob, plain]) costWorkspace(place);
   let n = 0;
-  // A job flushes what it brings in, and would pay for what the command by hand left to be written.
-  const prepare = () => void execFileSync("sync", ["-f", folder]);
+  const prepare = () => flush(folder);
   const runJob = async (line: string) => {
     const target = line.replaceAll("$N", String(n++));
     const patch = JSON.stringify([{ type: "shell_command", action: "run", target }]);
