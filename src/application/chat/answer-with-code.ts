@@ -20,7 +20,7 @@ import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-c
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
 import type { CoderEnd, CoderEnding } from "../coder/coder-ends.ts";
 import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
-import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked } from "../coder/explorer.ts";
+import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked, wishOf } from "../coder/explorer.ts";
 import { type ContestedFile, createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
@@ -457,6 +457,8 @@ const LOOKS: Readonly<Record<string, CoderLook>> = {
 
 /** Without the tool's name where the kind of the look says it. */
 function wordCall({ name, arguments: given }: ToolCall): string {
+  const wish = name === "read_file" ? wishOf(given) : "";
+  if (wish !== "") return oneLine(wish).slice(0, 100);
   const values = typeof given === "object" && given !== null ? Object.values(given) : [];
   const isSaid = LOOKS[name] !== undefined && values.length > 0;
   return oneLine([...(isSaid ? [] : [name]), ...values.map(String)].join(" ")).slice(0, 100);

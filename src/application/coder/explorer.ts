@@ -446,8 +446,12 @@ function wrong(told: string): ToolResult {
   return { ok: false, text: told };
 }
 
-/** Models write numbers as text, and ranges into the path. */
-function wishOf(args: Readonly<Record<string, unknown>>): string {
+/**
+ * The file that a call of `read_file` asks for, with its lines: `path`, `path:12-80`, `path:12-`. Models write numbers as
+ * text, and ranges into the path.
+ */
+export function wishOf(given: unknown): string {
+  const args = argumentsOf(given);
   const path = stringOf(args.path) || stringOf(args.file_path) || stringOf(args.file);
   const from = Number(args.from ?? args.offset ?? args.start_line ?? Number.NaN);
   const to = Number(args.to ?? args.end_line ?? Number.NaN);

@@ -31,7 +31,7 @@ test("a cloud coder looks by tools, side by side, and what it saw stays where it
   expect(reply.ok).toBe(true);
   expect(at.read("lib/deep.ts")).toBe("one\n2\nthree\n");
   expect(at.events.flatMap((event) => (event.type === "notice" ? [event.text] : []))).toMatchObject([
-    "Reading more files: lib/deep.ts 2 2",
+    "Reading more files: lib/deep.ts:2-2",
     "Searching: two",
     expect.stringContaining("Try 1 of"),
   ]);
