@@ -185,6 +185,7 @@ function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Comp
     ),
   );
   const isFewer = total(now.counts) < total(before.counts);
+  const renumbered = renumberedCases(names, before, now);
   const lists: Record<TestChange, string[]> = {
     worse: [],
     mended: [],
@@ -204,6 +205,7 @@ function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Comp
       now: outcomeIn(now, name),
       old: old === null ? null : outcomeIn(old.results, name),
       isElsewhere: others.has(bareTestName(name)),
+      isRenumbered: renumbered.has(name),
       isAsked: wanted.has(name),
       isFewer,
       isFile: isTestPath(name),
@@ -212,13 +214,48 @@ function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Comp
     if (change !== null) lists[change].push(name);
   }
   const moved = new Set(lists.moved.map(bareTestName));
-  const newPassing = lists.newPassing.filter((name) => !moved.has(bareTestName(name)));
+  const newPassing = lists.newPassing.filter(
+    (name) => !moved.has(bareTestName(name)) && !renumbered.has(name),
+  );
   return { ...lists, newPassing, weakensTests: lists.weakened.length > 0 };
 }
 
 /** A test without its file and suite: what stays when the file is renamed. */
 export function bareTestName(name: string): string {
   return name.split(/::| > | › |\/(?=\w+$)/).at(-1) ?? name;
+}
+
+/**
+ * Cases of a table that tools count, as in `test_style[styles16-x]` or `TestStyle/#03`: where a row is added in between, those behind
+ * it get other numbers. Both names of each such case, the one that is gone and the one that is new.
+ */
+function renumberedCases(
+  names: readonly string[],
+  before: TestResults,
+  now: TestResults,
+): ReadonlySet<string> {
+  const counted = names.filter((name) => withoutCaseNumber(name) !== name);
+  const gone = Map.groupBy(
+    counted.filter((name) => outcomeIn(before, name) === "pass" && outcomeIn(now, name) === "absent"),
+    withoutCaseNumber,
+  );
+  const come = Map.groupBy(
+    counted.filter((name) => outcomeIn(before, name) === "absent" && outcomeIn(now, name) === "pass"),
+    withoutCaseNumber,
+  );
+  return new Set(
+    [...gone].flatMap(([key, left]) => {
+      const again = come.get(key) ?? [];
+      const pairs = Math.min(left.length, again.length);
+      return [...left.slice(0, pairs), ...again.slice(0, pairs)];
+    }),
+  );
+}
+
+function withoutCaseNumber(name: string): string {
+  const open = name.endsWith("]") ? name.indexOf("[") : -1;
+  if (open === -1) return name.replace(/#\d+$/, "#");
+  return name.slice(0, open) + name.slice(open).replace(/(?<=[[-][A-Za-z_]*)\d+(?=[-\]])/g, "");
 }
 
 /** `unlisted`: the tool names failures alone, so it passed, was skipped or was not there. `absent`: it was not there. */
@@ -231,6 +268,8 @@ interface Sightings {
   readonly old: SeenOutcome | null;
   /** A test of the same name, below another file or suite, is new and passes. */
   readonly isElsewhere: boolean;
+  /** It stands under another number of the same table. */
+  readonly isRenumbered: boolean;
   readonly isAsked: boolean;
   /** Fewer tests than before: one that is gone was taken away, and no other stands in its place. */
   readonly isFewer: boolean;
@@ -263,7 +302,8 @@ function changeOf(seen: Sightings): TestChange | null {
 
 const failsNow = (outcome: SeenOutcome) => outcome === "fail" || outcome === "error";
 
-function changeOfPassing({ now, old, isElsewhere, isFewer, importsOnly }: Sightings): TestChange | null {
+function changeOfPassing(seen: Sightings): TestChange | null {
+  const { now, old, isElsewhere, isRenumbered, isFewer, importsOnly } = seen;
   const oldHolds = old === "pass" || old === "unlisted";
   switch (now) {
     case "pass":
@@ -281,6 +321,7 @@ function changeOfPassing({ now, old, isElsewhere, isFewer, importsOnly }: Sighti
     case "absent":
       if (old === null) return "worse";
       if (isElsewhere) return "moved";
+      if (oldHolds && isRenumbered) return null;
       if (oldHolds) return "weakened";
       // Its name and what it demands are others now, as when what it tests got another name.
       return isFewer ? "worse" : "expectsElse";

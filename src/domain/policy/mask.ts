@@ -153,6 +153,7 @@ function findNamedValues(text: string, spans: SecretSpan[]): void {
     if (!isSecretField(name)) continue;
     const at = pattern.lastIndex;
     const tight = separator === "=" && before === "" && after === "" && quote === undefined;
+    if (quote === undefined && endsString(text, from, at)) continue;
     const value = quotedValue(text, at) ?? bareValue(text, at, { tight, shell: tight && isUpper(name) });
     if (value === undefined || isEmptyWord(value.text, name)) continue;
     spans.push({ from, start: value.start, end: value.start + value.text.length });
@@ -169,6 +170,25 @@ function nameStart(text: string, end: number): number {
   let start = end;
   while (start > 0 && end - start < LONGEST_NAME && isNameChar(text.charCodeAt(start - 1))) start -= 1;
   return start;
+}
+
+/** A longer line is no code that somebody wrote. */
+const LONGEST_STRING = 1_000;
+
+/** Whether the name stands within a string that ends at `at`, as in `input("Password: ")`: what follows is code, no value. */
+function endsString(text: string, from: number, at: number): boolean {
+  const quote = text.charAt(at);
+  if (quote !== '"' && quote !== "'" && quote !== "`") return false;
+  // A value begins with something else, also where an apostrophe stands before it.
+  if (!/[\s,;:)\]}+.]|^$/.test(text.charAt(at + 1))) return false;
+  let quotes = 0;
+  for (let back = from - 1; back >= 0; back -= 1) {
+    const char = text.charAt(back);
+    if (char === "\n" || char === "\r") break;
+    if (from - back > LONGEST_STRING) return false;
+    if (char === quote && text.charAt(back - 1) !== "\\") quotes += 1;
+  }
+  return quotes % 2 === 1;
 }
 
 /** The text between quotes on this line; the quotes may be escaped, as in JSON within JSON. */

@@ -94,6 +94,15 @@ describe("a draft is judged", () => {
   for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
 });
 
+test("a case that got another number in its table is not a new test", () => {
+  const { newPassing } = judgeCheck({
+    baseline: check("green: +t[s0-x] +t[s1-y]"),
+    draft: check("green: +t[s0-x] +t[s1-n] +t[s2-y]"),
+    old: check("green: +t[s0-x] +t[s1-y]"),
+  });
+  expect(newPassing).toEqual(["t[s1-n]"]);
+});
+
 describe("tests that the draft changed", () => {
   const cases: readonly [what: string, got: string, expected: string][] = [
     ["pass in their old version too", judged("green: +a", "green: +a +b", "green: +a"), "same||||"],
@@ -102,6 +111,25 @@ describe("tests that the draft changed", () => {
     ["are gone, and would fail", judged("red: -x +b", "red: -x", "red: -x -b"), "worse|b|||"],
     ["are skipped now, and would fail", judged("green: +a +b", "green: +a ~b", "red: +a -b"), "worse|b|||"],
     ["are skipped now, and would pass", judged("green: +a +b", "green: +a ~b", "green: +a +b"), "same||||b!"],
+    [
+      "got other numbers in their table",
+      judged("green: +t[s0-x] +t[s1-y]", "green: +t[s0-x] +t[s1-n] +t[s2-y]", "green: +t[s0-x] +t[s1-y]"),
+      "same||||",
+    ],
+    [
+      "got other numbers in their table, and one is gone",
+      judged(
+        "green: +t[s0-x] +t[s1-y] +t[s2-z]",
+        "green: +t[s0-y] +t[s1-z]",
+        "green: +t[s0-x] +t[s1-y] +t[s2-z]",
+      ),
+      "same||||t[s0-x]!",
+    ],
+    [
+      "are one less in a table without names",
+      judged("green: +t[s0] +t[s1]", "green: +t[s0]", "green: +t[s0] +t[s1]"),
+      "same||||t[s1]!",
+    ],
     ["are taken away, and would fail", judged("green: +a +b", "green: +a", "red: +a -b"), "worse|b|||"],
     [
       "are others now, and would fail",

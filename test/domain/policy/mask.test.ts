@@ -50,6 +50,10 @@ describe("what is a secret is masked", () => {
   for (const [text, masked] of cases) test(masked, () => expect(maskSecrets(text)).toBe(masked));
 });
 
+test("an apostrophe before a value does not hide it", () => {
+  expect(maskSecrets("it's password: 'hunter22'")).toBe("it's password: '****'");
+});
+
 describe("honest text stays", () => {
   const texts = [
     "const token = getToken();",
@@ -87,6 +91,9 @@ describe("honest text stays", () => {
     "OLDPWD=/home/me PWD=/home/me/x1234567",
     "実行完了！ パスワード: なし",
     "user:password:1000:",
+    'assert "Confirm Password: " in result.output',
+    "getpass('Password: ', stream=err)",
+    'console.log("token: " + token.id); prompt(`Password:`)',
   ];
   for (const text of texts) test(text, () => expect(maskSecrets(text)).toBe(text));
 });
