@@ -88,11 +88,20 @@ const SEARCH_MS = 300;
 const LONGEST_SEARCHED_FILE = 400_000;
 const LONGEST_LINE = 200;
 const MOST_IN_A_FILE = 12;
+const MOST_CONTEXT = 20;
 const ORDER: readonly FileKind[] = ["source", "settings", "test", "docs", "fixture", "history"];
 
-interface Match {
+/** A line that matches, or one beside such a line. */
+interface FoundLine {
   readonly line: number;
   readonly text: string;
+  readonly matches: boolean;
+}
+
+interface FileMatches {
+  readonly path: string;
+  readonly lines: readonly FoundLine[];
+  readonly count: number;
   readonly defines: boolean;
 }
 
@@ -100,14 +109,16 @@ interface SearchRequest {
   readonly pattern: string;
   /** Only below this folder. */
   readonly under?: string;
+  /** Lines that are shown on either side of a match. */
+  readonly context?: number;
   /** Files with matches that were shown before. */
-  readonly after?: number;
+  readonly skipFiles?: number;
 }
 
 /** The lines of the project that match, definitions before uses and source before tests, within a budget; says what it left out. */
 export function searchProject(
   project: SearchedFiles,
-  { pattern, under = "", after = 0 }: SearchRequest,
+  { pattern, under = "", context = 0, skipFiles = 0 }: SearchRequest,
   limit: number,
 ): string {
   const { matches, literal } = readSearchPattern(pattern);
@@ -121,15 +132,15 @@ export function searchProject(
           .find(all, [{ spellings: [literal.toLowerCase(), literal], anyCase: true }], SEARCH_MS)
           .hits.map(({ path }) => path);
   const found = paths.slice(0, MOST_READ).flatMap((path) => {
-    const lines = matchingLines(project, path, matches);
-    return lines.length === 0 ? [] : [{ path, lines }];
+    const inFile = matchesIn(project, path, { matches, context: Math.min(context, MOST_CONTEXT) });
+    return inFile === null ? [] : [inFile];
   });
   found.sort(
     (a, b) =>
-      Number(b.lines.some(({ defines }) => defines)) - Number(a.lines.some(({ defines }) => defines)) ||
+      Number(b.defines) - Number(a.defines) ||
       ORDER.indexOf(fileKind(a.path)) - ORDER.indexOf(fileKind(b.path)),
   );
-  return wordMatches(pattern, found, { limit, after, unread: paths.length > MOST_READ });
+  return wordMatches(pattern, found, { limit, skipFiles, unread: paths.length > MOST_READ });
 }
 
 function isUnder(path: string, folder: string): boolean {
@@ -137,35 +148,50 @@ function isUnder(path: string, folder: string): boolean {
   return plain === "" || plain === "." || path === plain || path.startsWith(`${plain}/`);
 }
 
-function matchingLines(project: SearchedFiles, path: string, matches: (line: string) => boolean): Match[] {
+function matchesIn(
+  project: SearchedFiles,
+  path: string,
+  { matches, context }: { readonly matches: (line: string) => boolean; readonly context: number },
+): FileMatches | null {
   const lines = (project.read(path, LONGEST_SEARCHED_FILE)?.text ?? "").split("\n");
   const hits = lines.flatMap((text, at) => (matches(text.slice(0, 2_000)) ? [at] : []));
-  if (hits.length === 0) return [];
-  const defined = new Set(
-    definitionsOf(
-      hits.map((at) => lines[at] as string),
-      path,
-    ).map(({ line }) => line - 1),
-  );
-  return hits.map((at, place) => ({
-    line: at + 1,
-    text: (lines[at] as string).trim().slice(0, LONGEST_LINE),
-    defines: defined.has(place),
-  }));
+  if (hits.length === 0) return null;
+  const shown = new Map<number, boolean>();
+  for (const hit of hits)
+    for (let at = Math.max(0, hit - context); at <= Math.min(lines.length - 1, hit + context); at++)
+      shown.set(at, at === hit || shown.get(at) === true);
+  // Among other lines the depth of one says where it belongs.
+  const cut = (text: string) => (context === 0 ? text.trim() : text.trimEnd()).slice(0, LONGEST_LINE);
+  return {
+    path,
+    lines: [...shown].map(([at, isHit]) => ({
+      line: at + 1,
+      text: cut(lines[at] as string),
+      matches: isHit,
+    })),
+    count: hits.length,
+    defines:
+      definitionsOf(
+        hits.map((at) => lines[at] as string),
+        path,
+      ).length > 0,
+  };
 }
 
 function wordMatches(
   pattern: string,
-  found: readonly { readonly path: string; readonly lines: readonly Match[] }[],
-  { limit, after, unread }: { readonly limit: number; readonly after: number; readonly unread: boolean },
+  found: readonly FileMatches[],
+  {
+    limit,
+    skipFiles,
+    unread,
+  }: { readonly limit: number; readonly skipFiles: number; readonly unread: boolean },
 ): string {
   const out: string[] = [];
   let left = limit;
-  let shownFiles = Math.min(after, found.length);
-  for (const { path, lines } of found.slice(after)) {
-    const shown = lines.slice(0, MOST_IN_A_FILE).map(({ line, text }) => `${line}: ${text}`);
-    const more = lines.length - shown.length;
-    const block = `${path}\n${shown.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
+  let shownFiles = Math.min(skipFiles, found.length);
+  for (const file of found.slice(skipFiles)) {
+    const block = wordFile(file, found.length === 1 ? Number.POSITIVE_INFINITY : MOST_IN_A_FILE, left);
     if (block.length > left && out.length > 0) break;
     left -= block.length + 1;
     out.push(block);
@@ -174,14 +200,33 @@ function wordMatches(
   const missing = found.length - shownFiles;
   if (missing > 0)
     out.push(
-      `… and ${missing} more files (after: ${shownFiles}): ${found
+      `… and ${missing} more files (skip_files: ${shownFiles}): ${found
         .slice(shownFiles, shownFiles + 10)
         .map(({ path }) => path)
         .join(", ")}`,
     );
   if (unread) out.push(`Only ${MOST_READ} files were looked into; search for something rarer.`);
-  const total = found.reduce((sum, { lines }) => sum + lines.length, 0);
-  return `<search pattern="${pattern}" lines="${total}" files="${found.length}">\n${out.join("\n") || "nothing found"}\n</search>`;
+  const total = found.reduce((sum, { count }) => sum + count, 0);
+  const none = found.length === 0 ? "nothing found" : `all ${found.length} files were skipped (skip_files)`;
+  return `<search pattern="${pattern}" lines="${total}" files="${found.length}">\n${out.join("\n") || none}\n</search>`;
+}
+
+/** As many matches as may be shown and fit, each with the lines beside it. */
+function wordFile({ path, lines, count }: FileMatches, most: number, limit: number): string {
+  const out: string[] = [];
+  let [shown, left, last] = [0, limit - path.length, 0];
+  for (const { line, text, matches } of lines) {
+    if (matches && shown === most) break;
+    const word = `${line}${matches ? ":" : "-"} ${text}`;
+    const gap = out.length > 0 && line > last + 1 && lines.length > count ? ["…"] : [];
+    left -= word.length + 1 + gap.length * 2;
+    if (left < 0 && out.length > 0) break;
+    out.push(...gap, word);
+    last = line;
+    if (matches) shown++;
+  }
+  const more = count - shown;
+  return `${path}\n${out.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
 }
 
 /** The content that a coder wants to see before it writes. */
@@ -307,8 +352,9 @@ const READ: ModelTool = {
 };
 const SEARCH: ModelTool = {
   name: "search",
-  description: "Finds lines by text or regular expression, in path if given; definitions first.",
-  parameters: object({ pattern: TEXT, path: TEXT, after: NUMBER }, "pattern"),
+  description:
+    "Finds lines by text or regular expression, in path if given, each with context lines around it; definitions first.",
+  parameters: object({ pattern: TEXT, path: TEXT, context: NUMBER, skip_files: NUMBER }, "pattern"),
 };
 const TREE: ModelTool = {
   name: "tree",
@@ -382,7 +428,13 @@ async function answer(
     case "search": {
       const pattern = stringOf(args.pattern);
       if (pattern === "") return wrong("search needs a pattern");
-      const asked = { pattern, under: stringOf(args.path), after: countOf(args.after) };
+      const asked = {
+        pattern,
+        under: stringOf(args.path),
+        // `after` and `before` are how other tools call it.
+        context: countOf(args.context ?? args.after ?? args.before),
+        skipFiles: countOf(args.skip_files),
+      };
       return { ok: true, text: searchProject(project(), asked, Math.min(limit, 8_000)) };
     }
     case "tree":

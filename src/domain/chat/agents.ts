@@ -199,7 +199,7 @@ ${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} A question, or an answe
 
 # Patch format
 ${PATCH_FORMATS[family]}
-Change what exists with such edits, Markdown too; write a whole file only when it is new or you saw all of it, and never leave out lines with "...". A new Markdown file that holds fences stands in a longer fence (\`\`\`\`).
+Change what exists with such edits, Markdown too; write a whole file only when it is new or you saw all of it, and never leave out lines with "...". A block that holds fences itself stands in a longer fence (\`\`\`\`).
 Shell commands go in a \`\`\`bash block at the place where they shall run, only when they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
     checks === "" ? "" : ` ${checks}`
   } A fix brings a test that fails on the old code, where the project has tests.${

@@ -88,12 +88,36 @@ test("what is too long is read page by page: a file, a search, the output of a c
     `\nconst line${Number(next) - 1} =`,
   );
   const first = await call("search", { pattern: "needle" });
-  const after = Number(/more files \(after: (\d+)\)/.exec(first)?.[1]);
-  const second = await call("search", { pattern: "needle", after });
-  expect(after).toBeGreaterThan(0);
+  const skip = Number(/more files \(skip_files: (\d+)\)/.exec(first)?.[1]);
+  const second = await call("search", { pattern: "needle", skip_files: skip });
+  expect(skip).toBeGreaterThan(0);
   expect(second).not.toContain("src/use-0.ts");
   expect(second).toContain("needle(");
   expect(await call("run", { command: "print" })).toContain("from: LINE");
   expect(await call("run", { command: "print", from: 200 })).toContain("\nconst line199 = 199;");
   expect(runs).toBe(1);
+});
+
+test("a search shows lines around each match where they are asked for, and all matches of a single file", async () => {
+  const lines = Array.from({ length: 60 }, (_, at) => (at % 3 === 1 ? `  needle(${at});` : `  // ${at}`));
+  const explorer = createExplorer({
+    project: () => memoryProject({ "src/one.ts": `${lines.join("\n")}\n`, "src/two.ts": "other();\n" }),
+    request: "",
+    limit: 6_000,
+    mask: (text) => text,
+  });
+  const search = async (args: object) =>
+    (await explorer.call({ id: "1", name: "search", arguments: args })).text;
+  const all = await search({ pattern: "needle" });
+  expect(all.match(/needle\(/g)).toHaveLength(20);
+  expect(all).not.toContain("more");
+  const around = await search({ pattern: "needle\\(31\\)", context: 1 });
+  expect(around).toBe(
+    '<search pattern="needle\\(31\\)" lines="1" files="1">\nsrc/one.ts\n31-   // 30\n32:   needle(31);\n33-   // 32\n</search>',
+  );
+  expect(await search({ pattern: "needle\\((?:1|58)\\)", after: 1 })).toContain("3-   // 2\n…\n58-");
+  expect(await search({ pattern: "needle", skip_files: 1 })).toContain(
+    "all 1 files were skipped (skip_files)",
+  );
+  expect(await search({ pattern: "absent" })).toContain("nothing found");
 });
