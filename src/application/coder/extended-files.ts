@@ -89,6 +89,8 @@ const MOST_SOURCES = 3;
 const MOST_NEAREST = 2;
 /** The second test is shown where as much speaks for it. */
 const NEARLY = 0.75;
+/** With less where the request calls it by its name. */
+const NEARLY_CALLED_SO = 0.5;
 /** Less than this speaks for a test that shares nothing but a word. */
 const LEAST = 2;
 
@@ -98,9 +100,10 @@ const WORTH = {
   partOfName: [4, 2, 1],
   mentioned: [2, 1, 0.5],
   sameFolder: 0.5,
-  /** A word of the request in the name of the test, and as its whole name. */
+  /** A word of the request in the name of the test, as its whole name, and a name of code as its whole name. */
   called: 1.5,
   calledSo: 3,
+  calledAsCode: 5,
 } as const;
 /** Names that say nothing of what a file is about. */
 const NAMELESS = /^(?:__init__|index|main|mod|lib|setup|conftest)$/;
@@ -129,7 +132,7 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: ExtendedRequ
   const rarity = (word: number) =>
     Math.log(1 + tests.length / (0.5 + hits.filter((hit) => hit.terms.includes(word)).length));
   const worth = [...names, ...sources].map((_, at) => rarity(at));
-  const score = (path: string): number => {
+  const judge = (path: string) => {
     const own = stemOf(path);
     const parts = wordsOfName(own);
     const found = held.get(path) ?? [];
@@ -144,19 +147,22 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: ExtendedRequ
     for (const word of found)
       if (word < names.length) sum += Math.min(3, ((names[word]?.weight ?? 0) / 3) * (worth[word] ?? 0));
     const called = termsIn(own.toLowerCase(), terms);
-    const isSo = called.some((at) =>
+    const exact = called.filter((at) =>
       terms[at]?.spellings.some((one) => stem(one.toLowerCase()) === stem(own)),
     );
-    return sum + (isSo ? WORTH.calledSo : called.length > 0 ? WORTH.called : 0);
+    const isSo = exact.length > 0;
+    const isCode = exact.some((at) => terms[at]?.kind === "identifier");
+    const name = isCode ? WORTH.calledAsCode : isSo ? WORTH.calledSo : called.length > 0 ? WORTH.called : 0;
+    return { path, isSo, score: sum + name };
   };
   const ranked = tests
-    .map((path) => ({ path, score: score(path) }))
+    .map(judge)
     .filter((one) => one.score >= LEAST)
     .sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
   const best = ranked[0]?.score ?? 0;
   return ranked
     .slice(0, MOST_NEAREST)
-    .filter((one) => one.score >= best * NEARLY && !shown.has(one.path))
+    .filter((one) => one.score >= best * (one.isSo ? NEARLY_CALLED_SO : NEARLY) && !shown.has(one.path))
     .map(({ path }) => path);
 }
 

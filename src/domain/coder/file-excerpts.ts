@@ -132,7 +132,8 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
   const definitions = definitionsOf(lines, path);
   const taken = createExcerptBudget(lines, request.limit);
   if (request.ends === true) {
-    taken.take({ from: 1, to: Math.min(ENDS.first, lines.length) });
+    const first = headOf(lines);
+    taken.take({ from: first, to: Math.min(first - 1 + ENDS.first, lines.length) });
     taken.take({ from: Math.max(1, lines.length - ENDS.last + 1), to: lines.length });
   }
   for (const range of request.also ?? []) taken.take(range);
@@ -152,6 +153,16 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
     for (const term of hit.terms) worth[term] = (worth[term] ?? 0) * SEEN;
   }
   return taken.ranges();
+}
+
+/** Lines of a comment at the head of a file from which on it is a licence, and what the file imports stands below it. */
+const LICENCE = 5;
+
+/** The line where a file begins for whoever extends it. */
+function headOf(lines: readonly string[]): number {
+  let at = 0;
+  while (at < lines.length && /^\s*(?:\/\/|\/?\*|#(?![#!]| \S+$)|$)/.test(lines[at] as string)) at++;
+  return at < LICENCE || at === lines.length ? 1 : at + 1;
 }
 
 interface Hit {

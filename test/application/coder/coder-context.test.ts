@@ -418,6 +418,16 @@ describe("files that a change extends", () => {
     expect(told).not.toContain('<file path="test/unrelated.js"');
   });
 
+  test("a test that is called like the code of the request stands beside the one of its source", () => {
+    const told = context("parseSpan() drops the last character", {
+      "test/spans.test.js": cases("spans", "parseSpan"),
+      "test/other/parse-span.test.js": cases("spans", "parseSpan"),
+      "test/spans-and-ranges.js": "",
+    });
+    expect(told).toContain('<file path="test/spans.test.js"');
+    expect(told).toContain('<file path="test/other/parse-span.test.js"');
+  });
+
   test("it is there where the message names the source, too", () => {
     const told = context("In src/spans.js an empty text should give null");
     expect(told).toContain('<file path="test/spans-and-ranges.js"');

@@ -210,6 +210,22 @@ test("the outline covers a long file to its end, and comments are no headings", 
   expect(outline.length).toBeLessThan(600);
 });
 
+test("the head of a test is what it imports, not its licence", () => {
+  const licence = Array.from({ length: 14 }, (_, at) => `// Licence, paragraph ${at}.`);
+  const imports = ["", "package cobra", "", 'import "testing"'];
+  const body = Array.from({ length: 300 }, (_, at) => `func Test${at}(t *testing.T) { check(${at}) }`);
+  const text = [...licence, ...imports, ...body].join("\n");
+  const shown = showFile("args_test.go", text, { terms: [], limit: 1_500, ends: true });
+  expect(shown).toContain('import "testing"');
+  expect(shown).not.toContain("Licence");
+  const short = showFile("a_test.go", ["// One line.", ...imports, ...body].join("\n"), {
+    terms: [],
+    limit: 1_500,
+    ends: true,
+  });
+  expect(short).toContain("// One line.");
+});
+
 test("typings are no sources", () => {
   expect(["types/index.d.ts", "lib/a.pyi", "lib/a.ts"].map(fileKind)).toEqual(["docs", "docs", "source"]);
 });
