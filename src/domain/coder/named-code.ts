@@ -145,8 +145,12 @@ export function readTouchedCode(changed: readonly ChangedFile[]): TouchedCode {
       [now, ranges.map((one) => one.now)],
     ] as const) {
       const blocks = definitionsOf(lines, path).map((one) => ({ ...one, to: endOf(lines, one) }));
+      // Both are in the order of their lines: of thousands of functions only those around a range are looked at for it.
+      let [around, next] = [blocks.slice(0, 0), 0];
       for (const [from, to] of side) {
-        const around = blocks.filter(({ line, to: end }) => line <= Math.max(to, from + 1) && end > from);
+        for (; (blocks[next]?.line ?? Infinity) <= Math.max(to, from + 1); next++)
+          around.push(blocks[next] as (typeof blocks)[number]);
+        around = around.filter(({ to: end }) => end > from);
         for (const { name } of around) defined.add(name);
         const inner = kind === "source" ? around.at(-1)?.name : undefined;
         if (inner !== undefined) bodies.add(inner);

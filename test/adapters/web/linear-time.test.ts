@@ -7,6 +7,7 @@ import { timeline } from "../../../src/adapters/web/job-view.ts";
 import { markdown } from "../../../src/adapters/web/markdown.ts";
 import { visible } from "../../../src/adapters/web/markup.ts";
 import type { PageContext } from "../../../src/adapters/web/page-context.ts";
+import { readImageList } from "../../../src/adapters/web/request-bodies.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
 import type { JournalLine } from "../../../src/application/ports/jobs.ts";
 import {
@@ -34,17 +35,26 @@ import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
 import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
 import { isAboutDeciding } from "../../../src/domain/checks/deciding-files.ts";
 import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";
-import { looksLikePatch } from "../../../src/domain/coder/proposal.ts";
+import { leavesAlone, readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
+import { readPlanSteps } from "../../../src/domain/coder/plan-steps.ts";
+import {
+  claimsWork,
+  isQuestion,
+  looksLikePatch,
+  plansWork,
+  readProposal,
+} from "../../../src/domain/coder/proposal.ts";
 import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
-import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
+import { codeMentions, literalTerms, requestTerms } from "../../../src/domain/coder/request-terms.ts";
 import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
 import { estimateTokens } from "../../../src/domain/models/model-facts.ts";
 import { compareLines, toHunks } from "../../../src/domain/patch/compare-lines.ts";
-import { hasMoreMembers } from "../../../src/domain/platform/json-members.ts";
+import { hasMoreMembers, parseEvent, parseEventForm } from "../../../src/domain/platform/json-members.ts";
 import { maskSecrets } from "../../../src/domain/policy/mask.ts";
 import { splitText } from "../../../src/domain/texts/format-text.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
+import { fillInImages } from "../../../src/infrastructure/models/wire.ts";
 
 function shuffledLines(count: number): string[] {
   const all = Array.from({ length: count }, (_, n) => `line ${n}\n`);
@@ -146,6 +156,40 @@ const CASES: readonly Case[] = [
   ),
 ];
 
+/** A file of many functions, each of them changed. */
+const functions = (indent: (at: number) => string) => (n: number) => {
+  const body = (word: string) =>
+    Array.from({ length: n }, (_, at) => `${indent(at)}function f${at}() {\n${indent(at)}  ${word}();`).join(
+      "\n",
+    );
+  return [{ path: "src/a.ts", before: body("one"), after: body("two") }];
+};
+const LATER_CASES: readonly Case[] = [
+  ["code that a change touches, in functions", 2_000, functions(() => ""), readTouchedCode],
+  [
+    "code that a change touches, in functions of functions",
+    2_000,
+    functions((at) => " ".repeat(at % 40)),
+    readTouchedCode,
+  ],
+  [
+    "a plan that leaves a name alone",
+    20_000,
+    (n) => "f stays. ".repeat(n),
+    (plan: string) => leavesAlone(plan, "g"),
+  ],
+  ["an image in base64", 200_000, (n) => [{ data: "iVBOR AAA".repeat(n) }], readImageList],
+  [
+    "a request with many images",
+    2_000,
+    (n) => Array.from({ length: n }, () => "QUJD".repeat(100)),
+    (images: string[]) => fillInImages(images.map((_, at) => `text "m${at}_"`).join(), { mark: "m", images }),
+  ],
+  ["a service's event", 40_000, (n) => `[${"1,".repeat(n)}1]`, parseEvent],
+  ["a service's event of one text", 200_000, (n) => JSON.stringify({ text: '\\"'.repeat(n) }), parseEvent],
+  ["a service's form", 200_000, (n) => `payload=${"%22+".repeat(n)}`, parseEventForm],
+];
+
 const PATHS = Array.from({ length: 20_000 }, (_, n) => `src/d${n % 50}/f${n}.test.ts`);
 const RULES = SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped"));
 /** Whatever looks at a message before a model does. */
@@ -173,6 +217,14 @@ const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   readMemoryLine,
   maskSecrets,
   splitText: (message) => splitText(message, 4_000),
+  readNamedCode,
+  literalTerms,
+  codeMentions,
+  isQuestion,
+  claimsWork,
+  plansWork,
+  readProposal,
+  readPlanSteps,
 };
 /** One word, or what a careless pattern takes for one. */
 const PIECES = [
@@ -253,10 +305,13 @@ async function leastTimes(
   return { small, large };
 }
 
-test.each(CASES)("%s: twice as much takes at most 2.5 times as long", async (_, n, make, run) => {
-  const { small, large } = await leastTimes(make(n / 2), make(n * 4), run);
-  expect(large).toBeLessThanOrEqual(limitFor(small));
-});
+test.each([...CASES, ...LATER_CASES])(
+  "%s: twice as much takes at most 2.5 times as long",
+  async (_, n, make, run) => {
+    const { small, large } = await leastTimes(make(n / 2), make(n * 4), run);
+    expect(large).toBeLessThanOrEqual(limitFor(small));
+  },
+);
 
 test("a diff of a shuffled file of 10,000 lines is soon shown", async () => {
   const before = process.cpuUsage();
