@@ -1,8 +1,10 @@
 import { type Kysely, type Selectable, sql } from "kysely";
+import { z } from "zod";
 import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fleet.ts";
 import type { JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { bareRecord } from "../engine/job-archive.ts";
 import { databaseClock } from "../store/liveness.ts";
 import { type Database, type FleetJobRow, storable } from "../store/schema.ts";
 import { parseWorkspaceName } from "./workspace-name.ts";
@@ -146,7 +148,7 @@ export function createFleetJobs(parts: FleetJobsDeps): FleetJobs {
       return rows.map(({ job_id, message_id, events, tail }) => ({
         jobId: job_id,
         messageId: message_id ?? "",
-        events: JSON.parse(events) as JournalLine[],
+        events: readLines(events),
         tail,
       }));
     },
@@ -180,13 +182,68 @@ type ListedJobRow = Pick<
   "job_id" | "workspace" | "record" | "alive" | "changed_at" | "events" | "tail"
 >;
 
+const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
+
+/** What lists, pages and searches of jobs read of a record without asking. */
+const jobShape = z.looseObject({
+  jobId: z.string(),
+  groupId: z.string(),
+  workspace: z.string(),
+  source: z.string(),
+  title: z.string(),
+  request: z.string().optional(),
+  createdAt: time,
+  finishedAt: z.string(),
+  kind: z.string(),
+  outcome: z.string(),
+  state: z.string(),
+  stateAt: z.string(),
+  bytes: z.number(),
+  success: z.boolean(),
+  totalCmds: z.number(),
+  executedCmds: z.number(),
+  failedCmds: z.number(),
+  changes: z.array(z.looseObject({ path: z.string(), kind: z.string() })),
+  changeCount: z.number().int().nonnegative().optional(),
+  notes: z.array(z.looseObject({ code: z.string() })),
+  interruptions: z.array(z.looseObject({ left: z.array(z.unknown()) })).optional(),
+});
+const lineShape = z.looseObject({ at: time, event: z.looseObject({ type: z.string() }) });
+
+type ReportedJob = StoredJob & Pick<FleetJob, "changeCount">;
+
+/**
+ * The record as its machine reported it. A machine of another version, or one that lies, may have written anything: one
+ * job that cannot be read is listed as that, and hides no other.
+ */
+function readReport({ job_id: jobId, workspace, record }: ListedJobRow): ReportedJob {
+  const read = jobShape.safeParse(parseJson(record));
+  if (read.success && read.data.jobId === jobId) return read.data as unknown as ReportedJob;
+  const bare = bareRecord(jobId, parseWorkspaceName(workspace).root);
+  return { ...bare, state: "evicted", stateAt: bare.finishedAt, bytes: 0, damaged: "fleet_jobs.record" };
+}
+
+function readLines(events: string): JournalLine[] {
+  const lines = parseJson(events);
+  const all: unknown[] = Array.isArray(lines) ? lines : [];
+  return all.filter((line) => lineShape.safeParse(line).success) as JournalLine[];
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function toFleetJob(row: ListedJobRow, machine: JobMachine): FleetJob {
-  const { changeCount, ...job } = JSON.parse(row.record) as StoredJob & Pick<FleetJob, "changeCount">;
+  const { changeCount, ...job } = readReport(row);
   return {
     job,
     ...(changeCount !== undefined && { changeCount }),
     alive: Number(row.alive) === 1 && machine.here,
-    events: JSON.parse(row.events) as JournalLine[],
+    events: readLines(row.events),
     tail: row.tail,
     workspace: row.workspace,
     root: parseWorkspaceName(row.workspace).root,

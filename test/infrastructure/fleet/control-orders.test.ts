@@ -71,6 +71,35 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     ...more,
   });
 
+  test("a record that another machine wrote in another shape is listed as one that cannot be read, and hides no other", async () => {
+    const store = open();
+    const near = await machine(store, "a");
+    const far = await machine(store, "b");
+    const [odd, sound] = [storedJob(1), storedJob(2)];
+    for (const job of [odd, sound]) await far.jobs.write({ job, alive: false, events: [], tail: "" });
+    const put = (changed: Partial<Record<"record" | "events", string>>) =>
+      store.db.updateTable("fleet_jobs").set(changed).where("job_id", "=", odd.jobId).execute();
+    const shapes: unknown[] = [null, {}, [], 5, "text", { ...odd, jobId: sound.jobId }];
+    for (const member of ["changes", "notes", "title", "createdAt", "groupId"] as const)
+      for (const value of [null, -1, {}, [null], [5], [{}], [{ path: null, kind: "added" }]])
+        shapes.push({ ...odd, [member]: value });
+    for (const record of ["", "no JSON", ...shapes.map((shape) => JSON.stringify(shape))]) {
+      await put({ record });
+      const listed = await near.jobs.others({ limit: 10 });
+      expect(listed.map(({ job }) => job.jobId)).toEqual([odd.jobId, sound.jobId]);
+      expect(listed[0]?.job).toMatchObject({ damaged: "fleet_jobs.record", changes: [], notes: [] });
+      expect(listed[1]?.job).toEqual(sound);
+      expect((await near.jobs.read(odd.jobId))?.job.damaged).toBe("fleet_jobs.record");
+    }
+    const line = { at: "2026-01-01T00:00:00.000Z", event: { type: "committed", changes: 1 } } as const;
+    for (const events of ["", "no JSON", "null", "{}", JSON.stringify([5, null, {}, { at: 1 }, line])]) {
+      await put({ record: JSON.stringify(odd), events });
+      const read = await near.jobs.read(odd.jobId);
+      expect(read?.job).toEqual(odd);
+      expect(read?.events).toEqual(events.includes("committed") ? [line] : []);
+    }
+  });
+
   test("an order is carried out once, and never when it is withdrawn, too late, or begun by a process that died", async () => {
     const store = open();
     const near = await machine(store, "a");
