@@ -114,7 +114,8 @@ export interface ForgeUser {
 
 export interface ForgeRepository {
   readonly name: string;
-  readonly defaultBranch: string;
+  /** Null where the repository is empty. */
+  readonly defaultBranch: string | null;
   readonly cloneUrl: string;
   readonly archived: boolean;
   /** Whether the token may push. */

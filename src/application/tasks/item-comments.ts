@@ -2,7 +2,7 @@ import { closesIssue } from "../../domain/forges/posted-text.ts";
 import { readOrder } from "../../domain/forges/trigger.ts";
 import type { ForgeComment, ForgeReviewComment } from "../ports/forges.ts";
 import type { Order } from "../ports/tasks.ts";
-import { orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
+import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
 
 export interface HeardComments {
   /** Of those who may ask, oldest first. */
@@ -60,6 +60,7 @@ export async function gatherRequest(
   // Asked before any model works: a change that cannot be pushed is paid for in vain. A fork's branch is asked about later.
   const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   if (!isFork && !repository.canPush) throw new SolveStop("no-permission", repository.name);
+  const branch = item.pull?.sourceBranch ?? baseBranchOf({ task: { base: null }, repository });
   await stopForAnothersPull(parts.forge, work);
   const { heard, ids } = await readHeardComments(parts, work);
   const text = [
@@ -72,7 +73,7 @@ export async function gatherRequest(
     title: item.title,
     transcript: [{ role: "user", text }],
     seen: ids,
-    base: { branch: item.pull?.sourceBranch ?? repository.defaultBranch, commit: null },
+    base: { branch, commit: null },
   });
 }
 

@@ -6,7 +6,14 @@ import { askJson } from "../models/complete.ts";
 import type { Forge } from "../ports/forges.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import { failedInstallWords, fileList, showProject } from "./show-project.ts";
-import { orStop, type SolveDeps, SolveStop, type SolveWork, stopWithoutAnswer } from "./solve-work.ts";
+import {
+  baseBranchOf,
+  orStop,
+  type SolveDeps,
+  SolveStop,
+  type SolveWork,
+  stopWithoutAnswer,
+} from "./solve-work.ts";
 
 interface ClonedBranch {
   readonly repository: string;
@@ -45,7 +52,7 @@ export async function prepareTask(parts: SolveDeps, work: SolveWork): Promise<vo
   const fork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   const source = fork ? await forge.readRepository(item.pull?.sourceRepository ?? "", signal) : null;
   if (source !== null && !source.ok) throw new SolveStop("clone", mask(source.failure.message));
-  const branch = task.base?.branch ?? repository.defaultBranch;
+  const branch = baseBranchOf(work);
   const base = await expectBase(forge, {
     repository: source?.value.name ?? repository.name,
     branch,
@@ -161,7 +168,7 @@ async function listFiles({ forge, log }: SolveDeps, work: SolveWork): Promise<re
   const { item, task, signal } = work;
   const listed = await forge.listFiles(
     item.pull?.sourceRepository || item.ref.repository,
-    task.base?.branch ?? work.repository.defaultBranch,
+    baseBranchOf(work),
     signal,
   );
   if (listed.ok) return listed.value;

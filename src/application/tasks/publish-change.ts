@@ -16,7 +16,7 @@ import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { ForgeReviewComment, Published } from "../ports/forges.ts";
 import type { SolveTask } from "../ports/tasks.ts";
 import { readHeardComments } from "./item-comments.ts";
-import { orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
+import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
 
 const COMMAND_CHARS = 200;
 
@@ -67,7 +67,7 @@ function pullText(
     `---\n_${messages.howToAsk} ${messages.footer}_`,
   ];
   return {
-    title: messages.pullTitle(task.title),
+    title: messages.pullTitle(taskTitle(task)),
     body: parts.join("\n\n"),
     closes: closesOf(task),
     draft: verdict === "red" || verdict === "not-run",
@@ -120,13 +120,18 @@ export function quoteModelText(text: string): string {
     .join("\n");
 }
 
+/** A title in which nothing can be seen is refused by forges; the issue's number stands in for it. */
+function taskTitle({ title, item }: SolveTask): string {
+  return /[^\p{C}\p{Z}]/u.test(title) ? title : `#${item.number}`;
+}
+
 /** The message of the commit: what, why, for which issue. */
 function commitMessage(
   task: SolveTask,
   { messages, mask }: { readonly messages: SolveMessages; readonly mask: (text: string) => string },
 ): string {
-  const { item, title, summary } = task;
-  const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : title).slice(0, 72);
+  const { item, summary } = task;
+  const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : taskTitle(task)).slice(0, 72);
   // A message is an argument of git's, and those have a length.
   const text = [subject, cutMiddle(summary, SUMMARY_CHARS)].filter((part) => part !== "").join("\n\n");
   return postedCommit(item.forge, mask(text), closesOf(task));
@@ -316,7 +321,7 @@ async function pushBranch(parts: SolveDeps, work: SolveWork, patch: Uint8Array):
       cloneUrl: repository.cloneUrl,
       credentials: forge.credentials,
       baseCommit: task.base?.commit ?? "",
-      baseBranch: task.base?.branch ?? repository.defaultBranch,
+      baseBranch: baseBranchOf(work),
       branch,
       previous: task.pushed,
       patch,

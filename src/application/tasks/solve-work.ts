@@ -157,6 +157,8 @@ export type SolveStopKind =
   | "declined"
   | "push-failed"
   | "archived"
+  /** The repository has no commit yet. */
+  | "empty"
   /** Somebody's open pull closes the issue. */
   | "has-pull"
   | "closed";
@@ -170,6 +172,19 @@ export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
   const kind =
     code === "unauthorized" ? "forge-token" : code === "not-found" ? "forge-missing" : ("forge" as const);
   throw new SolveStop(kind, scope === undefined ? message : `${message} (${scope})`);
+}
+
+/** The branch that the change is for: the task's own, else the repository's; a repository without a commit has none. */
+export function baseBranchOf({
+  task,
+  repository,
+}: {
+  readonly task: Pick<SolveTask, "base">;
+  readonly repository: Pick<ForgeRepository, "name" | "defaultBranch">;
+}): string {
+  const branch = task.base?.branch ?? repository.defaultBranch;
+  if (branch === null) throw new SolveStop("empty", repository.name);
+  return branch;
 }
 
 /** The end of a task whose model gave no answer. */

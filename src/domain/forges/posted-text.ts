@@ -48,9 +48,12 @@ export function defuse(forge: ForgeKind, text: string): string {
   );
 }
 
-/** One line, which a forge does not take for the title of a draft either. */
+/** Characters that steer a terminal, or turn the direction of the words after them. */
+const STEERING = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** One line of what can be seen, which a forge does not take for the title of a draft either. */
 export function defuseTitle(forge: ForgeKind, title: string): string {
-  return defuse(forge, title.replace(/\s+/g, " ").trim()).replace(
+  return defuse(forge, title.replace(STEERING, " ").replace(/\s+/g, " ").trim()).replace(
     /^([\s[(]*(?:dra|wi))(?=ft|p)/i,
     `$1${WORD_BREAK}`,
   );

@@ -1,13 +1,60 @@
 import { z } from "zod";
 
 const id = z.number().int();
+const text = z.string().nullish();
+const address = z.string().regex(/^https?:\/\//);
 const login = z.looseObject({ login: z.string() }).nullish();
-const githubIssue = z.looseObject({ number: id, title: z.string(), state: z.string(), user: login });
-const githubComment = z.looseObject({ id, created_at: z.string(), user: login });
-const githubPull = z.looseObject({ number: id, html_url: z.string() });
-const githubUsers = z.array(z.looseObject({}));
-const gitlabItem = z.looseObject({ iid: id, title: z.string(), state: z.string() });
-const gitlabNote = z.looseObject({ id, created_at: z.string() });
+const githubIssue = z.looseObject({
+  number: id,
+  title: z.string(),
+  state: z.string(),
+  user: login,
+  body: text,
+  labels: z.array(z.union([z.string(), z.looseObject({ name: text })])),
+  assignees: z.array(z.looseObject({ login: z.string() })).nullish(),
+});
+const githubComment = z.looseObject({ id, created_at: z.string(), user: login, body: text });
+/** Of a review comment. */
+const line = z.number().nullish();
+const githubNote = githubComment.extend({
+  html_url: text,
+  path: text,
+  line,
+  original_line: line,
+  in_reply_to_id: id.nullish(),
+});
+const githubPull = z.looseObject({ number: id, html_url: address, title: text, body: text, user: login });
+const githubEvent = z.looseObject({
+  id,
+  event: z.string(),
+  created_at: text,
+  actor: login,
+  label: z.looseObject({ name: text }).nullish(),
+  assignee: login,
+});
+const githubBranch = z.looseObject({ ref: z.string(), sha: z.string() });
+const username = z.looseObject({ username: z.string() }).nullish();
+const gitlabItem = z.looseObject({
+  iid: id,
+  title: z.string(),
+  state: z.string(),
+  description: text,
+  author: username,
+  labels: z.array(z.string()).nullish(),
+  assignees: z.array(z.looseObject({ id, username: z.string() })).nullish(),
+});
+const gitlabPull = gitlabItem.extend({
+  source_project_id: id.nullish(),
+  target_project_id: id,
+  source_branch: z.string(),
+  target_branch: z.string(),
+  sha: text,
+});
+const gitlabNote = z.looseObject({ id, created_at: z.string(), body: text, author: username });
+const gitlabPosition = z.looseObject({ new_path: text, old_path: text, new_line: line, old_line: line });
+const gitlabLineNote = gitlabNote.extend({ position: gitlabPosition.nullish() });
+const gitlabAccess = z.looseObject({ access_level: z.number() }).nullish();
+const gitlabSaid = gitlabNote.extend({ noteable_type: z.string(), noteable_iid: id.nullish() });
 const anyObject = z.looseObject({});
 const anyAnswer = z.union([z.looseObject({}), z.array(z.unknown())]);
 
@@ -34,34 +81,87 @@ const SHAPES: readonly AnswerShape[] = [
   shape(
     "GET",
     /\/repos\/[^/]+\/[^/]+$/,
-    z.looseObject({ full_name: z.string(), default_branch: z.string(), clone_url: z.string() }),
+    z.looseObject({
+      full_name: z.string(),
+      default_branch: z.string(),
+      clone_url: z.string(),
+      permissions: anyObject.nullish(),
+    }),
   ),
   shape("GET", /\/repos\/[^/]+\/[^/]+\/issues$/, z.array(githubIssue)),
   shape("GET", /\/repos\/[^/]+\/[^/]+\/issues\/\d+$/, githubIssue),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/(?:issues|pulls)(?:\/\d+)?\/comments$/, z.array(githubComment)),
+  shape("GET", /\/repos\/[^/]+\/[^/]+\/(?:issues|pulls)(?:\/\d+)?\/comments$/, z.array(githubNote)),
   shape("POST", /\/repos\/[^/]+\/[^/]+\/issues\/\d+\/comments$/, githubComment),
   shape("PATCH", /\/repos\/[^/]+\/[^/]+\/issues\/comments\/\d+$/, githubComment),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/issues\/\d+\/events$/, githubUsers),
+  shape("GET", /\/repos\/[^/]+\/[^/]+\/issues\/\d+\/events$/, z.array(githubEvent)),
   shape("GET", /\/repos\/[^/]+\/[^/]+\/pulls$/, z.array(githubPull)),
   shape("POST", /\/repos\/[^/]+\/[^/]+\/pulls$/, githubPull),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/, githubPull),
+  shape(
+    "GET",
+    /\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/,
+    githubPull.extend({
+      head: githubBranch.extend({ repo: z.looseObject({ full_name: z.string() }).nullish() }),
+      base: z.looseObject({ ref: z.string() }),
+    }),
+  ),
   shape("PATCH", /\/repos\/[^/]+\/[^/]+\/pulls\/\d+$/, githubPull),
   shape(
     "GET",
     /\/repos\/[^/]+\/[^/]+\/branches\/[^/]+$/,
     z.looseObject({ name: z.string(), commit: z.looseObject({ sha: z.string() }) }),
   ),
-  shape("GET", /\/repos\/[^/]+\/[^/]+\/git\/trees\//, z.looseObject({ tree: z.array(anyObject) })),
-  shape("GET", /\/check-runs$/, z.looseObject({ check_runs: z.array(anyObject) })),
+  shape(
+    "GET",
+    /\/repos\/[^/]+\/[^/]+\/git\/trees\//,
+    z.looseObject({ tree: z.array(z.looseObject({ type: text, path: z.string().optional() })) }),
+  ),
+  shape(
+    "GET",
+    /\/check-runs$/,
+    z.looseObject({ check_runs: z.array(z.looseObject({ status: z.string(), conclusion: text })) }),
+  ),
+  shape("GET", /\/collaborators\/[^/]+\/permission$/, z.looseObject({ permission: z.string() })),
   // GitLab
   shape(
     "GET",
     /\/projects\/[^/]+$/,
-    z.looseObject({ path_with_namespace: z.string(), default_branch: z.string().nullish() }),
+    z.looseObject({
+      path_with_namespace: z.string(),
+      default_branch: text,
+      http_url_to_repo: z.string(),
+      permissions: z.looseObject({ project_access: gitlabAccess, group_access: gitlabAccess }).nullish(),
+    }),
   ),
-  shape("GET", /\/projects\/[^/]+\/(?:issues|merge_requests)\/\d+$/, gitlabItem),
+  shape("GET", /\/projects\/[^/]+\/issues\/\d+$/, gitlabItem),
+  shape("GET", /\/projects\/[^/]+\/merge_requests\/\d+$/, gitlabPull),
   shape("GET", /\/projects\/[^/]+\/(?:issues|merge_requests)$/, z.array(gitlabItem)),
-  shape("GET", /\/(?:issues|merge_requests)\/\d+\/(?:notes|discussions)$/, z.array(anyObject)),
+  shape("GET", /\/(?:issues|merge_requests)\/\d+\/notes$/, z.array(gitlabNote)),
+  shape(
+    "GET",
+    /\/(?:issues|merge_requests)\/\d+\/discussions$/,
+    z.array(z.looseObject({ id: z.string(), notes: z.array(gitlabLineNote).nullish() })),
+  ),
+  shape(
+    "GET",
+    /\/(?:issues|merge_requests)\/\d+\/resource_label_events$/,
+    z.array(
+      z.looseObject({
+        id,
+        action: z.string(),
+        created_at: z.string(),
+        user: username,
+        label: z.looseObject({ name: z.string() }).nullish(),
+      }),
+    ),
+  ),
+  shape(
+    "GET",
+    /\/projects\/[^/]+\/members\/all$/,
+    z.array(z.looseObject({ username: z.string(), access_level: z.number() })),
+  ),
+  shape("GET", /\/projects\/[^/]+\/events$/, z.array(z.looseObject({ note: gitlabSaid.optional() }))),
+  shape("GET", /\/repository\/tree$/, z.array(z.looseObject({ type: z.string(), path: z.string() }))),
+  shape("GET", /\/repository\/commits\/[^/]+\/statuses$/, z.array(z.looseObject({ status: z.string() }))),
   shape("POST", /\/(?:issues|merge_requests)\/\d+\/notes$/, gitlabNote),
   shape("PUT", /\/(?:issues|merge_requests)\/\d+\/notes\/\d+$/, gitlabNote),
   shape("POST", /\/projects\/[^/]+\/merge_requests$/, z.looseObject({ iid: id, web_url: z.string() })),

@@ -46,7 +46,10 @@ function responseFailure(response: Response, body: string, now: number): ForgeFa
   const said = responseText(body);
   const message = `${status}: ${said.slice(0, MESSAGE_CHARS)}`;
   const waitMs = rateLimitWait(status, headers, said, now);
-  if (waitMs !== null) return { code: "rate-limited", message, status, retryAfterMs: waitMs };
+  if (waitMs !== null) {
+    const limited = `${message} (too many requests; to be asked again in ${Math.ceil(waitMs / 1000)} s)`;
+    return { code: "rate-limited", message: limited, status, retryAfterMs: waitMs };
+  }
   if (status === 401) return { code: "unauthorized", message, status };
   if (status === 403) {
     const scope = missingScope(headers, body);
@@ -239,6 +242,26 @@ function checkAnswer(request: Request, response: Response, text: string): Respon
 }
 
 const FIRST_WORDS = 120;
+
+/**
+ * The address of a repository, as its forge names it. Git signs in there with the forge's token, and would clone a
+ * folder of this machine as well: an address elsewhere than on the forge's own host is a failure.
+ */
+export function requireOwnAddress(address: string, site: string): string {
+  const url = URL.parse(address);
+  const own = new URL(site);
+  // GitHub's API has a host of its own.
+  const hosts = [own.host, own.host.replace(/^api\./, "")];
+  const isOwn =
+    url !== null &&
+    hosts.includes(url.host) &&
+    url.username === "" &&
+    url.password === "" &&
+    (url.protocol === "https:" || (url.protocol === "http:" && own.protocol === "http:"));
+  if (isOwn) return address;
+  const message = `${own.host} names ${address.slice(0, FIRST_WORDS)} as the repository's address, which is not on its own host; check the forge's base_url`;
+  throw new ForgeFault({ code: "invalid", message });
+}
 
 /** The longest tree of files that GitHub tells has 7 MB, a page of a hundred long comments about as much. */
 const MOST_ANSWER_BYTES = 8 * 1024 ** 2;

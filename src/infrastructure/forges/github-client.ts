@@ -17,6 +17,7 @@ import {
   type ForgePulls,
   findForgeFault,
   nullIfMissing,
+  requireOwnAddress,
 } from "./forge-fetch.ts";
 
 export interface GitHubDeps {
@@ -128,12 +129,12 @@ function toForgeItem(issue: Issue, ref: (kind: ItemRef["kind"]) => ItemRef): For
 
 function toForgeComment(comment: {
   readonly id: number;
-  readonly body?: string;
+  readonly body?: string | null;
   readonly user: { readonly login: string } | null;
   readonly created_at: string;
 }): ForgeComment {
-  const { id, body = "", user, created_at } = comment;
-  return { id: String(id), author: user?.login ?? "", body, createdAt: created_at };
+  const { id, body, user, created_at } = comment;
+  return { id: String(id), author: user?.login ?? "", body: body ?? "", createdAt: created_at };
 }
 
 function toPermission(said: string | undefined): Permission {
@@ -304,7 +305,7 @@ function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): Forg
           )
         ).map((comment) => ({
           ...toForgeComment(comment),
-          path: comment.path,
+          path: (comment.path as string | null | undefined) ?? "",
           line: comment.line ?? comment.original_line ?? null,
           lineNow: comment.side === "LEFT" ? null : (comment.line ?? null),
           thread: String(comment.in_reply_to_id ?? comment.id),
@@ -340,7 +341,7 @@ function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): Forg
         return data.map((pull) => ({
           ...toPull(repository, pull),
           author: pull.user?.login ?? "",
-          title: pull.title,
+          title: (pull.title as string | null | undefined) ?? "",
           body: pull.body ?? "",
         }));
       }),
@@ -398,8 +399,8 @@ export function createGitHub(parts: GitHubDeps): Forge {
         return {
           name: data.full_name,
           defaultBranch: data.default_branch,
-          cloneUrl: data.clone_url,
-          archived: data.archived,
+          cloneUrl: requireOwnAddress(data.clone_url, parts.site),
+          archived: data.archived === true,
           // Of an app's token GitHub tells no rights here; git itself refuses its push.
           canPush: parts.token.startsWith("ghs_") || data.permissions?.push === true,
         };
@@ -424,7 +425,7 @@ export function createGitHub(parts: GitHubDeps): Forge {
         );
         if (found === null) return null;
         const { name, commit, protected: isProtected } = found.data;
-        return { name, commit: commit.sha, protected: isProtected };
+        return { name, commit: commit.sha, protected: isProtected === true };
       }),
     ...createGitHubItems(api),
     ...createGitHubPulls(api),

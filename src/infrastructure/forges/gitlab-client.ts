@@ -34,6 +34,7 @@ import {
   type ForgeItems,
   type ForgePulls,
   nullIfMissing,
+  requireOwnAddress,
 } from "./forge-fetch.ts";
 
 /** The client library's own handler repeats a refused request within milliseconds; ours waits as long as the server asks. */
@@ -81,23 +82,24 @@ export interface Issue {
   readonly title: string;
   readonly description: string | null;
   readonly state: string;
-  readonly author: { readonly username: string };
-  readonly labels: readonly string[];
+  /** Absent where the account is gone. */
+  readonly author?: { readonly username: string } | null;
+  readonly labels?: readonly string[] | null;
   readonly assignees?: readonly { readonly username: string }[] | null;
 }
 
 export interface MergeRequest extends Issue {
-  readonly source_project_id: number;
+  readonly source_project_id?: number | null;
   readonly target_project_id: number;
   readonly source_branch: string;
   readonly target_branch: string;
-  readonly sha: string;
+  readonly sha?: string | null;
 }
 
 export interface Note {
   readonly id: number;
-  readonly body: string;
-  readonly author: { readonly username: string };
+  readonly body?: string | null;
+  readonly author?: { readonly username: string } | null;
   readonly created_at: string;
   readonly system?: boolean;
   readonly position?: {
@@ -135,15 +137,15 @@ export function toForgeItem(issue: Issue, ref: ItemRef): ForgeItem {
     ref,
     title: issue.title,
     body: issue.description ?? "",
-    author: issue.author.username,
+    author: issue.author?.username ?? "",
     open: issue.state === "opened",
-    labels: issue.labels,
+    labels: issue.labels ?? [],
     assignees: (issue.assignees ?? []).map(({ username }) => username),
   };
 }
 
 export function toForgeComment({ id, body, author, created_at }: Note): ForgeComment {
-  return { id: String(id), author: author.username, body, createdAt: created_at };
+  return { id: String(id), author: author?.username ?? "", body: body ?? "", createdAt: created_at };
 }
 
 export function toForgeSaid(issue: Issue, ref: ItemRef): ForgeSaid {
@@ -155,8 +157,8 @@ export function toForgeSaid(issue: Issue, ref: ItemRef): ForgeSaid {
 export interface NoteEvent {
   readonly note?: {
     readonly id: number;
-    readonly body: string;
-    readonly author: { readonly username: string };
+    readonly body?: string | null;
+    readonly author?: { readonly username: string } | null;
     readonly created_at: string;
     readonly system?: boolean;
     readonly type?: string | null;
@@ -176,7 +178,9 @@ export function readNoteEvent(
   const { id, body, author, noteable_iid: number } = note;
   if (kind === undefined || typeof number !== "number" || Date.parse(note.created_at) < since.getTime())
     return [];
-  return [{ ref: ref(kind, number), commentId: String(id), author: author.username, body }];
+  return [
+    { ref: ref(kind, number), commentId: String(id), author: author?.username ?? "", body: body ?? "" },
+  ];
 }
 
 const NOTEABLE: Readonly<Record<string, ItemRef["kind"]>> = {
@@ -210,8 +214,8 @@ export function newestRequest(
     if (action === "add" && on?.name === label)
       found.push({ id: `gitlab-label-${id}`, actor: user?.username ?? "", kind: "labeled", at });
   for (const { id, body, system, author, created_at: at } of notes)
-    if (system === true && /^assigned to /.test(body) && mentionsLogin(body, assignee))
-      found.push({ id: `gitlab-note-${id}`, actor: author.username, kind: "assigned", at });
+    if (system === true && /^assigned to /.test(body ?? "") && mentionsLogin(body ?? "", assignee))
+      found.push({ id: `gitlab-note-${id}`, actor: author?.username ?? "", kind: "assigned", at });
   return found.sort((a, b) => a.at.localeCompare(b.at)).at(-1) ?? null;
 }
 
@@ -263,6 +267,12 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
     item.kind === "issue"
       ? await new Issues(options(signal)).show(item.number, { projectId: item.repository })
       : await new MergeRequests(options(signal)).show(item.repository, item.number);
+  /** Empty where the fork is gone. */
+  const sourceOf = async (projectId: number | null | undefined, signal: AbortSignal) => {
+    if (projectId === null || projectId === undefined) return "";
+    const project = await nullIfMissing(new Projects(options(signal)).show(projectId));
+    return project?.path_with_namespace ?? "";
+  };
   const assigneeIds = async (item: ItemRef, signal: AbortSignal) =>
     ((await read(item, signal)).assignees ?? []).map(({ id }) => id);
   return {
@@ -275,14 +285,13 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
         const source =
           pull.source_project_id === pull.target_project_id
             ? item.repository
-            : ((await nullIfMissing(new Projects(options(signal)).show(pull.source_project_id)))
-                ?.path_with_namespace ?? "");
+            : await sourceOf(pull.source_project_id, signal);
         return {
           ...facts,
           pull: {
             sourceRepository: source,
             sourceBranch: pull.source_branch,
-            sourceCommit: pull.sha,
+            sourceCommit: pull.sha ?? "",
             targetBranch: pull.target_branch,
           },
         };
@@ -474,6 +483,7 @@ function pullFields(text: PullText): { readonly title: string; readonly descript
 }
 
 export function createGitLab(parts: GitLabDeps): Forge {
+  const { site } = parts;
   const api = createGitLabApi(parts);
   const { options } = api;
   return {
@@ -490,8 +500,9 @@ export function createGitLab(parts: GitLabDeps): Forge {
         const { permissions } = project as unknown as { permissions?: Permissions };
         return {
           name: project.path_with_namespace,
-          defaultBranch: project.default_branch,
-          cloneUrl: project.http_url_to_repo,
+          // A project without a commit has none.
+          defaultBranch: (project.default_branch as string | null | undefined) || null,
+          cloneUrl: requireOwnAddress(project.http_url_to_repo, site),
           archived: project.archived === true,
           canPush: accessLevel(permissions) >= DEVELOPER,
         };

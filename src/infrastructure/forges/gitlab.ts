@@ -19,6 +19,8 @@ interface GitLabPayload {
     readonly note?: string;
     readonly noteable_type?: string;
     readonly type?: string | null;
+    /** GitLab's own word on what somebody did. */
+    readonly system?: boolean;
   };
   readonly issue?: { readonly iid?: number };
   readonly merge_request?: { readonly iid?: number; readonly author_id?: number };
@@ -103,7 +105,8 @@ function readGitLabHappenings(payload: GitLabPayload): Omit<ForgeEvent, "actor">
   const { object_kind, object_attributes: object, changes } = payload;
   if (object_kind === "note") {
     const kind = object?.type === "DiffNote" ? "reviewed" : "commented";
-    return object?.note === undefined || isEdited(object) ? [] : [{ kind, text: object.note }];
+    if (object?.note === undefined || object.system === true || isEdited(object)) return [];
+    return [{ kind, text: object.note }];
   }
   // The initial values of an item are beside it; `changes` contains only later changes.
   const opened = object?.action === "open";

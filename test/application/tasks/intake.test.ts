@@ -324,7 +324,7 @@ describe("what comes in from a forge", () => {
     expect(answers[200]).toBeGreaterThan(300);
   });
 
-  test("GitLab: an edited comment starts nothing, also where the action is not named", async () => {
+  test("GitLab: an edited comment and a note of GitLab's own start nothing, also where the action is not named", async () => {
     const note = (more: object) => ({
       object_kind: "note",
       object_attributes: { id: 5, note: "@picoclaw-bot please", ...more },
@@ -333,6 +333,7 @@ describe("what comes in from a forge", () => {
     const at = "2026-01-01 10:00:00 UTC";
     expect(await did(lab(note({ action: "update" })))).toEqual([]);
     expect(await did(lab(note({ created_at: at, updated_at: "2026-01-01 11:00:00 UTC" })))).toEqual([]);
+    expect(await did(lab(note({ created_at: at, updated_at: at, system: true })))).toEqual([]);
     expect(await did(lab(note({ created_at: at, updated_at: at })))).toEqual(["start"]);
   });
 

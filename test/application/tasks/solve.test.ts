@@ -202,6 +202,31 @@ describe("solving an issue", () => {
     expect((await solve([PLAN, shell(FIX), DONE], {}, await open(issue, "hand"))).task.state).toBe("done");
   });
 
+  test("an issue whose title shows nothing is named by its number: forges refuse such a title", async () => {
+    issue.title = " \u200b\u2066 ";
+    expect((await solve([PLAN, shell(FIX), DONE])).task.state).toBe("done");
+    expect(pulls()).toMatchObject([{ title: "#1" }]);
+    expect(git(repository.folder ?? "", "log", "-1", "--format=%s", "picoclaw/1")).toBe("#1");
+  });
+
+  test("a repository without a commit is named as that before any model works", async () => {
+    const all = parts(createCoderModel(() => expect.unreachable() as never));
+    const forge: SolveDeps["forge"] = {
+      ...all.forge,
+      async readRepository(name, signal) {
+        const read = await all.forge.readRepository(name, signal);
+        return read.ok ? { ok: true, value: { ...read.value, defaultBranch: null } } : read;
+      },
+    };
+    const { id } = await open();
+    const signal = new AbortController().signal;
+    expect(await solveTask({ ...all, forge }, id, { signal, say: () => {} })).toMatchObject({
+      state: "failed",
+      failure: { kind: "empty" },
+    });
+    expect(progress()[0]?.body).toContain("The repository acme/calc is empty. Push a first commit");
+  });
+
   test("removing the label, un-assigning or closing stops it, when that is how it began", async () => {
     for (const [trigger, end] of [
       ["label", () => (issue.labels = [])],

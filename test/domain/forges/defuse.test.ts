@@ -62,6 +62,7 @@ describe("words of others on a forge", () => {
       const calm = defuseTitle("gitlab", title);
       expect(calm).not.toMatch(/^\s*[[(]?(?:draft|wip)|\n/i);
     }
+    expect(defuseTitle("gitlab", "\u001b[2J\u202eevil\u2069 \u200e題名")).toBe("[2J evil 題名");
   });
   test("whatever the text, defusing again changes nothing, and the forge's own readers find nothing", () => {
     fc.assert(

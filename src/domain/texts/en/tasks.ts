@@ -57,6 +57,7 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   declined: (detail) => `The forge declined the push: ${detail}`,
   "push-failed": (detail) => `The change could not be pushed: ${detail}`,
   archived: () => "This repository is archived; nothing can be changed in it.",
+  empty: (repository) => `The repository ${repository} is empty. Push a first commit, then ask again.`,
   "has-pull": (detail) =>
     `An open pull request already closes this: ${detail}. Ask there, or close it and ask here again.`,
   closed: () => "This is already closed.",

@@ -47,6 +47,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   declined: (detail) => `プッシュが拒否されました: ${detail}`,
   "push-failed": (detail) => `変更をプッシュできませんでした: ${detail}`,
   archived: () => "このリポジトリはアーカイブ済みのため、変更できません。",
+  empty: (repository) =>
+    `リポジトリ ${repository} は空です。最初のコミットを push してから、もう一度依頼してください。`,
   "has-pull": (detail) =>
     `この Issue をクローズするプルリクエストがすでにあります: ${detail}。そちらで依頼するか、クローズしてからここでもう一度依頼してください。`,
   closed: () => "すでにクローズされています。",
