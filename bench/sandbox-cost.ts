@@ -154,7 +154,13 @@ function setUpOnce(workspace: string, home: string): Side {
 function limitOnce(folder: string): Side["run"] {
   const installation = findBundle() ?? findInstallation();
   const readable = [ROOT, installation.runtime];
-  const parts = { entry: threadEntry(installation, "limited"), readable, shown: null, closed: [] };
+  const parts = {
+    entry: threadEntry(installation, "limited"),
+    readable,
+    shown: null,
+    closed: [],
+    processes: 0,
+  };
   const limit = createLimitCopy(() => parts);
   const at = join(folder, "limited");
   mkdirSync(at);

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
-import { createTarget, type Target } from "./hostile-kit.ts";
+import { CONFINE_OFF, createTarget, type Target } from "./hostile-kit.ts";
+import { hasExactRooms, openLittleMemory, openLittleRoom } from "./little-room.ts";
 
 let target: Target;
 beforeEach(() => {
@@ -95,13 +96,83 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(told.join()).toContain("worker.limits.open_files (64)");
   });
 
-  test.if(process.getuid?.() !== 0)("starts no more processes than it may", () => {
-    const line = "for i in $(seq 100); do sleep 5 & done; wait";
-    const { notes: told } = notes(`${line}; false`, limit("PROCESSES", "40"));
-    expect(told.join()).toContain("worker.limits.processes (40)");
+  test("starts no more processes than it may, and is ended where it tries", () => {
+    const line = "for i in $(seq 100); do sleep 60 & done; wait";
+    const ran = target.apply([shell(line)], [], { env: limit("PROCESSES", "40") });
+    expect(ran.err).toContain(
+      "The job started more processes than worker.limits.processes allows (40), so it was ended.",
+    );
+    expect(ran.err).toMatch(/Nothing of job_\S+ was applied/);
+    expect(ran.code).toBe(1);
   });
 
   test("is what the kernel ends first when memory runs out", () => {
     expect(target.try("cat /proc/self/oom_score_adj").said).toBe("500\n");
+  });
+});
+
+const BOMB = "bomb() { bomb | bomb & }; bomb; sleep 100";
+const PLACES: readonly [string, Record<string, string>, boolean][] = [
+  ["in a sandbox", {}, true],
+  ["in a copy without one", { ...CONFINE_OFF, PICOCLAW_WORKER_TRANSACTION: "copy" }, false],
+  ["in the workspace itself", { ...CONFINE_OFF, PICOCLAW_WORKER_TRANSACTION: "none" }, false],
+];
+
+const MIB = 1024 * 1024;
+const littleMemory = process.platform === "linux" ? openLittleMemory(400 * MIB) : null;
+afterAll(() => littleMemory?.close());
+
+test.if(littleMemory !== null && requirePart("bwrap"))(
+  "a job that uses up the memory around the program is told so",
+  () => {
+    const line = "dd if=/dev/zero of=/dev/shm/big bs=1M count=800; echo on";
+    const ran = target.run(["apply"], {
+      program: littleMemory?.program ?? "",
+      input: JSON.stringify([shell(line)]),
+    });
+    expect(ran.err).toContain("Memory ran out while the job ran, and the system ended the job.");
+    expect(ran.err).toMatch(/Nothing of job_\S+ was applied/);
+    expect(ran.code).toBe(1);
+  },
+);
+
+describe.if(process.platform === "linux" && requirePart("bwrap"))("where few processes are left", () => {
+  test.each(PLACES)(
+    "a fork bomb %s ends its job, with words, and never the program",
+    (_, env, isSandboxed) => {
+      const room = openLittleRoom(400);
+      const ran = target.run(["apply"], {
+        env,
+        program: room.program,
+        input: JSON.stringify([shell(BOMB)]),
+      });
+      room.close();
+      expect(ran.err + ran.out).not.toContain("panic");
+      expect(ran.err + ran.out).toMatch(
+        isSandboxed
+          ? /The job started more processes than the \d+ that can be left to it here, so it was ended/
+          : /the job started more processes than the \d+ it may have here \(worker\.limits\.processes: 8192\)/,
+      );
+      expect(ran.code).toBe(1);
+      expect(target.try("echo on").said).toBe("on\n");
+    },
+  );
+
+  test.if(hasExactRooms)("a command still runs with a few, and is refused in words with none", () => {
+    const few = openLittleRoom(60);
+    const ran = target.run(["apply"], { program: few.program, input: JSON.stringify([shell("echo on")]) });
+    few.close();
+    expect(ran.code).toBe(0);
+    const none = openLittleRoom(12);
+    const refused = target.run(["apply"], {
+      program: none.program,
+      input: JSON.stringify([shell("echo on")]),
+    });
+    none.close();
+    expect(refused.err + refused.out).toMatch(
+      /Only \d+ more process(es)? can be started here, too few to run commands/,
+    );
+    expect(refused.code).toBe(3);
+    expect(target.try("echo on").said).toBe("on\n");
   });
 });

@@ -1,11 +1,11 @@
-import { JobBroken, LimitReached } from "../../application/jobs/execution.ts";
+import { JobBroken } from "../../application/jobs/execution.ts";
+import { wordUsedUp } from "../../application/jobs/word-notes.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { type FileTrouble, missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { confinementMessages } from "../../domain/texts/policy.ts";
 import { fail } from "./command.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -25,6 +25,7 @@ const TROUBLES: Readonly<Record<string, FileTrouble>> = {
 const CODES: Readonly<Record<string, string>> = {
   EXECUTOR_ENDED: "executor-ended",
   LIMIT_REACHED: "limit-reached",
+  MEMORY_RAN_OUT: "memory-ran-out",
 };
 
 /** The one handler at the process edge: system troubles get their remedy, bugs their stack. */
@@ -40,8 +41,8 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const gone = code === "INSTALLATION_INCOMPLETE" ? (path ?? "") : missingPiece(cause);
   const isClosed = isStoreClosed(cause);
   const lines: string[] = [];
-  if (cause instanceof LimitReached)
-    lines.push(confinementMessages(messages.locale).diskReached(cause.what, cause.bytes, cause.limitBytes));
+  const usedUp = wordUsedUp(messages.locale, cause);
+  if (usedUp !== null) lines.push(usedUp);
   else if (gone !== null) lines.push(messages.installationIncomplete(gone));
   else if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
   else if (isClosed) lines.push(messages.storeAway(maskSecrets(toErrorText(cause))));

@@ -15,12 +15,11 @@ import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { confinementMessages } from "../../domain/texts/policy.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { createJobHistory } from "../coder/job-history.ts";
-import { JobBroken, LimitReached } from "../jobs/execution.ts";
+import { JobBroken } from "../jobs/execution.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
-import { wordNote } from "../jobs/word-notes.ts";
+import { wordNote, wordUsedUp } from "../jobs/word-notes.ts";
 import type {
   ChatEvent,
   Conversation,
@@ -162,16 +161,16 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * The reply for a job that took more disk than allowed, worded as in `picoclaw apply`; null for any other
+ * The reply for a job that took more disk, processes or memory than there is for it, worded as in `picoclaw apply`; null for any other
  * error.
  */
 function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | null {
   const reached = error instanceof JobBroken ? error.cause : error;
-  if (!(reached instanceof LimitReached)) return null;
+  if (wordUsedUp("en", reached) === null) return null;
   const jobId = error instanceof JobBroken ? error.jobId : undefined;
   const { text, said = [] } = answerInEveryLanguage(parts, (locale) =>
     [
-      confinementMessages(locale).diskReached(reached.what, reached.bytes, reached.limitBytes),
+      wordUsedUp(locale, reached) ?? "",
       ...(jobId === undefined ? [] : [messagesFor(locale).nothingApplied(jobId)]),
     ].join("\n"),
   );

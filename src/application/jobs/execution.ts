@@ -179,18 +179,29 @@ export class JobBroken extends Error {
   }
 }
 
+/** The part of its limits that a job used up. Disk in bytes. */
+export type ReachedLimit =
+  | { readonly what: "changes" | "home"; readonly taken: number; readonly most: number }
+  /** `most` is less than `configured` (`worker.limits.processes`) where no more could be left to a job. */
+  | { readonly what: "processes"; readonly most: number; readonly configured: number }
+  /** There was no room for the job to begin with: only so many processes could still be started. */
+  | { readonly what: "no-processes"; readonly left: number };
+
 /** A job took more than it may, and was ended; nothing of it is applied. */
 export class LimitReached extends Error {
   readonly code = "LIMIT_REACHED";
 
-  constructor(
-    /** The part that took it. */
-    readonly what: "changes" | "home",
-    readonly bytes: number,
-    /** `worker.limits.disk`. */
-    readonly limitBytes: number,
-  ) {
-    super(`worker.limits.disk reached: ${what} of the job take ${bytes} bytes, ${limitBytes} are allowed`);
+  constructor(readonly reached: ReachedLimit) {
+    super(`a limit of worker.limits was reached: ${JSON.stringify(reached)}`);
+  }
+}
+
+/** The kernel ended a process of the job, since memory had run out; nothing of the job is applied. */
+export class MemoryRanOut extends Error {
+  readonly code = "MEMORY_RAN_OUT";
+
+  constructor() {
+    super("the executor was ended while memory ran out");
   }
 }
 

@@ -55,6 +55,8 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
         messages.patchFailed(messages.fileTrouble("permission-denied", refusal.message)),
         messages.remedy("writable-home"),
       ];
+    case "no-processes":
+      return [confinementMessages(messages.locale).noProcessesLeft(refusal.left ?? 0)];
     case "installation":
       return [messages.installationIncomplete(refusal.message)];
     case "workspace-missing":

@@ -1,3 +1,4 @@
+import type { Note } from "../../domain/jobs/note.ts";
 import type { FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import {
@@ -44,7 +45,15 @@ export async function runShell(
   const outcome = toCommandOutcome(result, "command failed", timeoutSeconds);
   if (result.outcome === "not-started") return outcome;
   const { exitCode, stdout, stderr } = result;
-  return { ...outcome, process: { exitCode: result.outcome === "exited" ? exitCode : null, stdout, stderr } };
+  const warnings: Note[] = [
+    ...outcome.warnings,
+    ...(result.outOfMemory ? [{ code: "memory-ran-out" } as const] : []),
+  ];
+  return {
+    ...outcome,
+    warnings,
+    process: { exitCode: result.outcome === "exited" ? exitCode : null, stdout, stderr },
+  };
 }
 
 export function runInView(
@@ -90,6 +99,9 @@ function workingDirectory({ transaction, policy }: RunProcessDeps, workdir: stri
   }
 }
 
+const processesReached = ({ most, configured }: NonNullable<ProcessResult["tooMany"]>) =>
+  `the job started more processes than the ${most} it may have here (worker.limits.processes: ${configured})`;
+
 /** Says what went wrong first, then what the program printed. */
 export function toCommandOutcome(
   result: ProcessResult,
@@ -98,6 +110,8 @@ export function toCommandOutcome(
 ): CommandOutcome {
   const { output } = result;
   const said = output === "" ? "" : ` (output: ${output})`;
+  if (result.tooMany !== undefined)
+    return failedOutcome(`${opening}: ${processesReached(result.tooMany)}${said}`, output);
   switch (result.outcome) {
     case "exited":
       return result.exitCode === 0

@@ -9,10 +9,11 @@ import {
 import type { LineCounts } from "../../domain/patch/line-counts.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import type { RepairedJob } from "../ports/jobs-transaction.ts";
-import { conflictsOfStuck, repairNotes } from "./execution.ts";
+import { conflictsOfStuck, LimitReached, MemoryRanOut, repairNotes } from "./execution.ts";
 
 export function wordNote(messages: Messages, note: Note): string {
   if (typeof note === "string") return note;
@@ -69,6 +70,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return confinementMessages(messages.locale).homeLeftOut(note.paths);
     case "network-limited":
       return confinementMessages(messages.locale).networkLimited(note.network);
+    case "memory-ran-out":
+      return confinementMessages(messages.locale).memoryRanOutIn;
     case "limit-met":
       return confinementMessages(messages.locale).limitMet(note.limit, note.value);
   }
@@ -230,4 +233,21 @@ export function foldedLines(messages: Messages, { git, ignored }: Omit<Folded, "
 
 function counted(counts: LineCounts | undefined): string {
   return counts === undefined ? "" : ` +${counts.added} −${counts.removed}`;
+}
+
+/** Why a job was ended that took more than there is for it; null for any other cause. */
+export function wordUsedUp(locale: Locale, cause: unknown): string | null {
+  const said = confinementMessages(locale);
+  if (cause instanceof MemoryRanOut) return said.memoryRanOut;
+  if (!(cause instanceof LimitReached)) return null;
+  const { reached } = cause;
+  switch (reached.what) {
+    case "processes":
+      return said.processesReached(reached.most, reached.configured);
+    case "no-processes":
+      return said.noProcessesLeft(reached.left);
+    case "changes":
+    case "home":
+      return said.diskReached(reached.what, reached.taken, reached.most);
+  }
 }

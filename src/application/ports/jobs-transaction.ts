@@ -193,6 +193,10 @@ export interface ProcessResult {
   readonly truncatedBytes: number;
   readonly durationMs: number;
   readonly error?: StartFailure;
+  /** It failed, and the kernel ended a process meanwhile for want of memory. */
+  readonly outOfMemory?: true;
+  /** The job was ended at its number of processes; `configured` is `worker.limits.processes`. */
+  readonly tooMany?: { readonly most: number; readonly configured: number };
 }
 
 export interface RunningProcess {

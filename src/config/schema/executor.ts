@@ -234,9 +234,11 @@ export const worker = z
         ),
         file_size: size(0, "Largest file that a command may write; 0 is no limit."),
         open_files: count(0, "Most files that a process may have open; 0 is your own limit."),
-        processes: count(8192, "Most processes and threads of a job; no limit when PicoClaw runs as root.", {
-          min: 16,
-        }),
+        processes: count(
+          8192,
+          "Most processes and threads of a job; fewer where the limit around PicoClaw (a container, systemd, `ulimit -u`) leaves fewer. A job that starts more is ended.",
+          { min: 16 },
+        ),
         disk: size(
           20 * GIB,
           "Most disk space that a job's changes may take, and as much again for its private home; 0 is no limit.",

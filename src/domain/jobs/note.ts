@@ -170,6 +170,9 @@ export type NoteFact =
   | RepairedNote
   | { readonly code: "network-limited"; readonly network: "off" | "allow-list" }
   | {
+      readonly code: "memory-ran-out";
+    }
+  | {
       readonly code: "limit-met";
       readonly limit: "memory" | "file_size" | "open_files" | "processes";
       readonly value: number;

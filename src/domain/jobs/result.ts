@@ -122,8 +122,11 @@ export interface BeginRefusal {
     | "storage"
     /** A file of the program itself is missing; `message` is its path. */
     | "installation"
+    /** `left`: so few more processes can be started that no command could run. */
+    | "no-processes"
     | "failed";
   readonly message: string;
+  readonly left?: number;
   readonly bytes?: number;
   readonly limitBytes?: number;
 }

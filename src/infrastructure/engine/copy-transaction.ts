@@ -476,7 +476,12 @@ function openCopy(state: OpenCopy): Transaction {
   /** The commands that could not be ended: with a file they have open they could go on writing after the commit. */
   async function endJob(): Promise<readonly string[]> {
     const { createProcessRunner } = await import("./process-runner.ts");
-    const killed = await (limited?.processes ?? createProcessRunner()).killJobProcesses(folder.id);
+    const { boundRunner, findReachedBound } = await import("./process-bound.ts");
+    const why = findReachedBound(folder.id);
+    const killed = await boundRunner(limited?.processes ?? createProcessRunner(), 0).killJobProcesses(
+      folder.id,
+    );
+    if (why !== null) throw why;
     return killed.filter(({ survived }) => survived).map(({ command }) => command);
   }
 

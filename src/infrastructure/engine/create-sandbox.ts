@@ -317,7 +317,8 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         ? createLimitCopy(() => {
             const { shown, readable, files, closed } = findSurroundings(wiring, installation);
             const entry = threadEntry(installation, "limited");
-            return { entry, readable: [...readable, ...files], shown, closed };
+            const { processes } = wiring.limits;
+            return { entry, readable: [...readable, ...files], shown, closed, processes };
           })
         : null,
     confine: () =>

@@ -1,5 +1,11 @@
-import { readdirSync, writeSync } from "node:fs";
-import { closeOnExec, hideFromPeers, readDescriptor, waitForChild } from "../platform/process-calls.ts";
+import { readdirSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeOnExec,
+  hideFromPeers,
+  readDescriptor,
+  waitForChild,
+  withProcessLimit,
+} from "../platform/process-calls.ts";
 import {
   answerViewCall,
   createFrameReader,
@@ -8,7 +14,15 @@ import {
   writeFrame,
 } from "./executor-channel.ts";
 import { createFolderView } from "./folder-view.ts";
-import { type JobLimits, limitThisProcess, PROXY_PORT, withLimits } from "./job-limits.ts";
+import {
+  type JobLimits,
+  limitThisProcess,
+  MANY_PROCESSES,
+  PROXY_PORT,
+  type ProcessAllowance,
+  withLimits,
+} from "./job-limits.ts";
+import { NEARLY } from "./process-bound.ts";
 import { createProcessRunner } from "./process-runner.ts";
 
 /** Descriptors the program hands to the executor, beside standard input and output. */
@@ -28,6 +42,7 @@ export interface ExecutorSettings {
   /** The socket at which callers from outside wait for ports of this loopback, where it is one of its own. */
   readonly callers: string | null;
   readonly limits: JobLimits;
+  readonly allowance: ProcessAllowance;
 }
 
 /**
@@ -36,19 +51,26 @@ export interface ExecutorSettings {
  * making the view; what goes wrong there it says itself.
  */
 export async function serveView(
-  { root, proxy, head, callers, limits }: ExecutorSettings,
+  { root, proxy, head, callers, limits, allowance }: ExecutorSettings,
   setUpBy: number | null,
 ): Promise<void> {
   if (setUpBy !== null && !hasEndedWell(setUpBy)) process.exit(1);
-  limitThisProcess(limits);
+  limitThisProcess(limits, allowance);
   hideFromPeers();
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
   const view = createFolderView(root);
   const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));
   void readDescriptor(CALLS, answer).finally(leaveExecutor);
   const runner = createProcessRunner();
-  const runProcess: typeof runner.runProcess = (request) =>
-    runner.runProcess({ ...request, argv: withLimits(request.argv, limits) });
+  const { processes: most } = limits;
+  const runProcess: typeof runner.runProcess = (request) => {
+    const processes = most > 0 ? most + allowance.beside + Math.min(countOwnThreads(), allowance.spare) : 0;
+    const argv = withLimits(request.argv, {
+      memory: limits.memory,
+      processes: processes < MANY_PROCESSES ? processes : 0,
+    });
+    return withProcessLimit(processes || null, () => runner.runProcess({ ...request, argv }));
+  };
   const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
   void readDescriptor(0, serve).finally(leaveExecutor);
   if (proxy !== null) await (await import("./forward-port.ts")).forwardPort(PROXY_PORT, proxy);
@@ -56,6 +78,24 @@ export async function serveView(
   // Without a loopback of its own the view takes any port that is free.
   const headPort = head === null ? null : await (await import("./forward-port.ts")).forwardPort(0, head);
   writeAllBlocking(1, encodeFrame({ ready: true, headPort }));
+  if (most > 0) watchProcesses(most, () => writeAllBlocking(1, encodeFrame({ processes: true })));
+}
+
+const LOOK_MS = 250;
+
+/** Tells the program once that the job has as many processes as it may: it ends the job, and says why. */
+function watchProcesses(most: number, onReached: () => void): void {
+  const timer = setInterval(() => {
+    // This process is none of the job's.
+    if (readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length - 1 < most * NEARLY) return;
+    clearInterval(timer);
+    onReached();
+  }, LOOK_MS);
+  timer.unref();
+}
+
+function countOwnThreads(): number {
+  return Number(/^Threads:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? 1);
 }
 
 /**

@@ -1,5 +1,10 @@
 import { existsSync, statSync } from "node:fs";
-import { conflictsOfStuck, type WorkerConfig, type WorkspaceDeps } from "../../application/jobs/execution.ts";
+import {
+  conflictsOfStuck,
+  LimitReached,
+  type WorkerConfig,
+  type WorkspaceDeps,
+} from "../../application/jobs/execution.ts";
 import { createWorkspace, type WorkspaceBacking } from "../../application/jobs/workspace.ts";
 import type {
   BeginRequest,
@@ -74,6 +79,10 @@ const CODES: Readonly<Record<string, BeginRefusal["code"]>> = {
 function toRefusal(error: unknown, folder: string): BeginRefusal {
   const code = (error as { code?: unknown }).code;
   if (typeof code !== "string") throw error;
+  if (error instanceof LimitReached && error.reached.what === "no-processes") {
+    const { left } = error.reached;
+    return { code: "no-processes", message: `only ${left} more processes can be started here`, left };
+  }
   if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };
   if ((code === "ENOENT" || code === "ENOTDIR") && !existsSync(folder))
     return { code: "storage", message: folder };
@@ -494,7 +503,13 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
       const { findOwnGit } = await import("./own-git.ts");
       return findOwnGit({ workspace: storage.workspace, env: rest.hostEnv });
     },
-    processes: async () => (await import("./process-runner.ts")).createProcessRunner(),
+    processes: async () => {
+      const [{ createProcessRunner }, { boundRunner }] = await Promise.all([
+        import("./process-runner.ts"),
+        import("./process-bound.ts"),
+      ]);
+      return boundRunner(createProcessRunner(), config.limits.processes);
+    },
   };
   const workspace = createWorkspace({
     parts,

@@ -12,8 +12,11 @@ export interface JobLimits {
 }
 
 /** For the executor, before it hides (its own files in /proc are root's then) and anything runs in its view. The disk is watched from outside. */
-export function limitThisProcess({ fileSize, openFiles, processes }: JobLimits): void {
-  const own = { fileSize, openFiles, ...(processes >= MANY_PROCESSES && { processes }) };
+export function limitThisProcess(
+  { fileSize, openFiles, processes }: JobLimits,
+  { spare, beside }: ProcessAllowance,
+): void {
+  const own = { fileSize, openFiles, processes: processes > 0 ? processes + spare + beside : 0 };
   for (const [resource, most] of Object.entries(own))
     if (most > 0) limitResource(resource as "fileSize" | "openFiles" | "processes", most);
   // A file that grows too large is an error of the write, not the end of the executor.
@@ -25,18 +28,23 @@ export function limitThisProcess({ fileSize, openFiles, processes }: JobLimits):
   }
 }
 
-/**
- * The executor's runtime starts threads when it needs them, and ends where it cannot: a small limit is laid on the
- * commands alone.
- */
-const MANY_PROCESSES = 1024;
+/** Processes that count beside those of the commands. */
+export interface ProcessAllowance {
+  /** For the executor: its runtime starts threads when it needs them, and ends where it cannot. */
+  readonly spare: number;
+  /** Of the user, where the kernel counts them among the job's. */
+  readonly beside: number;
+}
+
+/** From here on the executor sets the limit as a soft one: a shell that sets it costs a millisecond for each command. */
+export const MANY_PROCESSES = 1024;
 
 /** Where memory runs out, a job goes before the program of its user. */
 const OOM_SCORE = "500";
 
 /**
  * The executor's own runtime takes more address space than a limit of memory would leave it, so that one is laid on
- * each command as it starts, and a small limit of processes with it. Data is what counts: address space alone
+ * each command as it starts, and the limit of processes with it. Data is what counts: address space alone
  * (`ulimit -v`) is what node and Java reserve.
  */
 export function withLimits(
@@ -46,9 +54,7 @@ export function withLimits(
   const steps = [
     ...(memory > 0 ? [`ulimit -d ${Math.max(1, Math.floor(memory / 1024))}`] : []),
     // Shells disagree about the letter.
-    ...(processes > 0 && processes < MANY_PROCESSES
-      ? [`{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`]
-      : []),
+    ...(processes > 0 ? [`{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`] : []),
   ];
   if (steps.length === 0) return argv;
   return ["/bin/sh", "-c", [...steps, 'exec "$@"'].join(" && "), "picoclaw", ...argv];

@@ -6,6 +6,7 @@ import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.t
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { isInside } from "./git-roots.ts";
 import { type ShownHome, seedHome } from "./home.ts";
+import { boundRunner } from "./process-bound.ts";
 import { lendRegister, type RunRegister } from "./process-runner.ts";
 import { removeTree, trialFolder } from "./walk-folder.ts";
 
@@ -98,6 +99,8 @@ export interface LimitCopyDeps {
   readonly shown: ShownHome | null;
   /** The paths that only root may read, for a job of root. */
   readonly closed: readonly { readonly path: string }[];
+  /** `worker.limits.processes`. */
+  readonly processes: number;
 }
 
 const SYSTEM = [
@@ -123,7 +126,7 @@ const CACHE =
 export function createLimitCopy(parts: () => LimitCopyDeps): LimitCopy | null {
   if (landlockAbi() < LEAST_ABI) return null;
   return async (job, copies, { network }) => {
-    const { entry, readable, shown, closed } = parts();
+    const { entry, readable, shown, closed, processes } = parts();
     const [home, temporary] = [join(job, "limited-home"), join(job, "limited-tmp")];
     for (const folder of [home, temporary]) mkdirSync(folder, { mode: 0o700 });
     if (shown !== null) furnishLimitedHome(home, shown);
@@ -149,7 +152,11 @@ export function createLimitCopy(parts: () => LimitCopyDeps): LimitCopy | null {
       stop();
       return null;
     }
-    return { processes: started.processes, environment: { HOME: home, TMPDIR: temporary }, stop };
+    return {
+      processes: boundRunner(started.processes, processes),
+      environment: { HOME: home, TMPDIR: temporary },
+      stop,
+    };
   };
 }
 
@@ -179,7 +186,13 @@ export async function tryLimits(storage: string): Promise<boolean> {
   if (typeof folder !== "string") return false;
   try {
     const readable = [installation.folder, installation.runtime];
-    const parts = { entry: threadEntry(installation, "limited"), readable, shown: null, closed: [] };
+    const parts = {
+      entry: threadEntry(installation, "limited"),
+      readable,
+      shown: null,
+      closed: [],
+      processes: 0,
+    };
     const limited = await createLimitCopy(() => parts)?.(folder, [], { network: true });
     limited?.stop();
     return limited !== null && limited !== undefined;

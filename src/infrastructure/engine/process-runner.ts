@@ -9,6 +9,7 @@ import {
   type StartFailure,
   type StartFailureReason,
 } from "../../application/ports/jobs-transaction.ts";
+import { countOutOfMemory } from "../platform/control-groups.ts";
 import {
   openPipe,
   reapChild,
@@ -21,6 +22,7 @@ import { createCharacterGate, createOutputCapture } from "./output-capture.ts";
 import {
   maySignal,
   type ProcessEntry,
+  readLinuxProcesses,
   readLinuxStartTime,
   readProcessTable,
   signalProcess,
@@ -287,6 +289,19 @@ export async function killProcesses(scope: ProcessScope, graceMs: number): Promi
   return [...commands].map(([key, named]) => ({ ...named, survived: survivors.has(key) }));
 }
 
+/**
+ * Linux: kills the groups of a job's processes at once, without waiting for anything: one look, each group as soon as one of
+ * it is met. For a job that multiplies faster than it could be ended in order.
+ */
+export function killGroupsNow(jobMarker: string): void {
+  const killed = new Set<number>();
+  for (const entry of readLinuxProcesses(process.pid)) {
+    if (killed.has(entry.group) || !isMarked(entry, { jobMarker })) continue;
+    killed.add(entry.group);
+    killGroup(entry);
+  }
+}
+
 /** A whole group at once, so that none of it can fork away. A group is of one session, and so of one job. */
 function killGroup({ group }: ProcessEntry): void {
   if (group <= 1) return;
@@ -313,8 +328,13 @@ export interface StartedChild {
   readonly streams: Readonly<Record<OutputStream, ChildStream>>;
 }
 
+/** A request for a process that gets this descriptor of ours as its fourth: the way into a control group. */
+export interface EnteringRequest extends ProcessRequest {
+  readonly entrance?: number;
+}
+
 /** Spawns in a new session, tagged and marked. Throws what the system said when it could not. */
-export function startChild(request: ProcessRequest, runTag: bigint): StartedChild {
+export function startChild(request: EnteringRequest, runTag: bigint): StartedChild {
   setChildSubreaper();
   const pipes = openPipes();
   const spawn = {
@@ -326,6 +346,7 @@ export function startChild(request: ProcessRequest, runTag: bigint): StartedChil
       request.stdin === undefined ? "ignore" : "pipe",
       pipes?.stdout.writeFd ?? "pipe",
       pipes?.stderr.writeFd ?? "pipe",
+      ...(request.entrance === undefined ? [] : [request.entrance]),
     ],
   } as const;
   try {
@@ -440,10 +461,12 @@ const NO_EXIT: Exit = { exitCode: null, signal: null };
 async function runProcess(family: ProcessFamily, request: ProcessRequest): Promise<ProcessResult> {
   const began = performance.now();
   const output = createProcessOutput(request);
+  const endedForMemory = countOutOfMemory();
   const report = (rest: Exit & Pick<ProcessResult, "outcome" | "error">): ProcessResult => ({
     ...rest,
     ...output.finish(),
     durationMs: performance.now() - began,
+    ...(rest.exitCode !== 0 && countOutOfMemory() > endedForMemory && { outOfMemory: true }),
   });
   if (request.signal?.aborted) return report({ outcome: "aborted", ...NO_EXIT });
 

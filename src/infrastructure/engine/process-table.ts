@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 export async function readProcessTable(): Promise<readonly ProcessEntry[]> {
-  if (process.platform === "linux") return readLinuxProcesses();
+  if (process.platform === "linux") return [...readLinuxProcesses()];
   if (process.platform === "darwin") return readDarwinProcesses();
   return [];
 }
@@ -86,15 +86,18 @@ async function ps(args: readonly string[]): Promise<string> {
   });
 }
 
-/** `/proc`, read in one go and without forking: a full process table cannot stop the killer. */
-function readLinuxProcesses(): readonly ProcessEntry[] {
-  const entries: ProcessEntry[] = [];
-  for (const name of readdirSync("/proc")) {
-    const pid = Number(name);
-    const stat = Number.isInteger(pid) ? readStat(pid) : undefined;
-    if (stat) entries.push({ ...stat, ...detailsOf(pid) });
+/**
+ * `/proc`, read without forking: a full process table cannot stop the killer. `first`: where the numbers begin; those
+ * below come last.
+ */
+export function* readLinuxProcesses(first = 0): Generator<ProcessEntry> {
+  const pids = readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid));
+  for (const pid of [...pids.filter((one) => one >= first), ...pids.filter((one) => one < first)]) {
+    const stat = readStat(pid);
+    if (stat) yield { ...stat, ...detailsOf(pid) };
   }
-  return entries;
 }
 
 function sameLinuxProcess(entry: Pick<ProcessEntry, "pid" | "startedAt">): boolean {

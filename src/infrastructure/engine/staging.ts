@@ -59,9 +59,17 @@ interface Failure {
 /** Said of a sandbox that ended without a word, as one that somebody killed. */
 export const SILENT_SANDBOX = "the sandbox did not start";
 
-/** A killed sandbox shows nothing about the machine, and is not held against it. */
+/**
+ * As the system says that there is no room for another process, or no memory, at this moment; the executor's runtime
+ * crashes then.
+ */
+const SHORT_OF_SOMETHING =
+  /abort\(\) called|has crashed|Resource temporarily unavailable|EAGAIN|Cannot allocate memory|ENOMEM|Too many open files|EMFILE|ENFILE/i;
+
+/** A killed sandbox, or a machine that is short of something, shows nothing about the next one, and is not remembered. */
 export function rememberFailure(memory: string, bubblewrap: string, complaint: string): Failure["reason"] {
   const reason = reasonFor(complaint);
+  if (SHORT_OF_SOMETHING.test(complaint)) return reason;
   const failure: Failure = { machine: machineOf(bubblewrap), reason, complaint };
   if (complaint !== SILENT_SANDBOX) writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
   return reason;

@@ -1,14 +1,21 @@
 import { closeSync, lstatSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { LimitReached } from "../../application/jobs/execution.ts";
+import { LimitReached, MemoryRanOut } from "../../application/jobs/execution.ts";
 import type {
   HeadSurroundings,
   ProcessRunner,
   RefusedHost,
   View,
 } from "../../application/ports/jobs-transaction.ts";
+import { countOutOfMemory } from "../platform/control-groups.ts";
 import type { Installation } from "../platform/installation.ts";
-import { openPipe, rawPipe, type SpawnedChild, spawnChild } from "../platform/process-calls.ts";
+import {
+  openPipe,
+  rawPipe,
+  type SpawnedChild,
+  spawnChild,
+  withProcessLimit,
+} from "../platform/process-calls.ts";
 import type { ExecutorSettings } from "./executor.ts";
 import {
   type Call,
@@ -23,6 +30,7 @@ import {
 } from "./executor-channel.ts";
 import { isInside } from "./git-roots.ts";
 import type { PrivateHome } from "./home.ts";
+import { boundSandbox, openProcessBound, type ProcessBound } from "./process-bound.ts";
 import { killStrays } from "./process-table.ts";
 import {
   CONFINED_STAGE,
@@ -95,8 +103,8 @@ function findLimitReached({ job, home, roots, limits }: WatchedDisk): LimitReach
   const copied = roots.reduce((sum, root) => sum + (isCopy(root) ? bytesIn(root.path) : 0), 0);
   const inHome = home === null ? 0 : bytesIn(home.folder);
   const changes = bytesIn(job) - copied - (home?.folder.startsWith(job) ? inHome : 0);
-  if (changes > limits.disk) return new LimitReached("changes", changes, limits.disk);
-  return inHome > limits.disk ? new LimitReached("home", inHome, limits.disk) : null;
+  if (changes > limits.disk) return new LimitReached({ what: "changes", taken: changes, most: limits.disk });
+  return inHome > limits.disk ? new LimitReached({ what: "home", taken: inHome, most: limits.disk }) : null;
 }
 
 function freeAt(folder: string): number {
@@ -117,6 +125,17 @@ function bytesIn(folder: string): number {
 
 function blocksAt(path: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0;
+}
+
+/** Calls `onReached` once when the job has taken all the processes that it may. Returns how to stop it. */
+function watchProcesses(bound: ProcessBound, onReached: () => void): () => void {
+  const timer = setInterval(() => {
+    if (!bound.isReached()) return;
+    clearInterval(timer);
+    onReached();
+  }, bound.lookMs);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 interface Executor {
@@ -142,12 +161,17 @@ export async function startExecutor(
   installation: Installation,
   env: Readonly<Record<string, string>>,
 ): Promise<ExecutorStart> {
+  const bound = openProcessBound(plan.limits.processes, true);
   const pipes = openChannels();
-  if (pipes === null) return { ok: false, complaint: "no pipes" };
+  if (pipes === null) {
+    bound.release();
+    return { ok: false, complaint: "no pipes" };
+  }
   const { calls, answers, requests, replies, complaints, filter } = pipes;
   writeFrame(filter.writeEnd, keyringFilter());
   closeSync(filter.writeEnd);
-  const command = executorCommand(installation, plan, env.PATH ?? SYSTEM_PATH);
+
+  const command = executorCommand(installation, plan, bound, env.PATH ?? SYSTEM_PATH);
   const ends = [
     requests.readEnd,
     replies.writeFd,
@@ -157,9 +181,10 @@ export async function startExecutor(
     ...(plan.confined ? [filter.readEnd] : []),
   ];
   const stage = openStage(plan);
-  const started = trySpawn(() =>
+  const spawn = (start: () => SpawnedChild) => trySpawn(() => withProcessLimit(bound.mostOfUser, start));
+  const started = spawn(() =>
     spawnChild({
-      argv: [plan.bubblewrap, ...sandboxArguments(plan, command, stage.path())],
+      argv: boundSandbox([plan.bubblewrap, ...sandboxArguments(plan, command, stage.path())], bound),
       stdio: ends,
       // The runtime would keep a cache in the home of the view, which may lie in the workspace.
       env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
@@ -171,10 +196,12 @@ export async function startExecutor(
   if (!plan.confined) closeSync(filter.readEnd);
   if ("complaint" in started) {
     stage.close();
+    bound.release();
     return { ok: false, complaint: started.complaint };
   }
   const child = started;
-  const exited = child.exited.then(() => {});
+  const exited = child.exited.then(bound.release);
+  const endedForMemory = countOutOfMemory();
   let complaint = "";
   const complaining = complaints.read((bytes) => {
     complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
@@ -185,17 +212,26 @@ export async function startExecutor(
   const ready = Promise.withResolvers<number | null>();
   const quiet = Promise.withResolvers<void>();
   void exited.then(quiet.resolve);
+  let onProcesses = () => {};
   const onFrame = (frame: Frame) => {
     if (frame.head.ready === true)
       ready.resolve(typeof frame.head.headPort === "number" ? frame.head.headPort : null);
     // The last that it does. Its descriptors are no sign: bubblewrap holds them until the mounts are gone.
     else if (frame.head.alone === true) quiet.resolve();
+    else if (frame.head.processes === true) onProcesses();
     else remote.onFrame(frame);
   };
   void replies.read(createFrameReader(onFrame)).then(() => {
-    if (stopping === null) whyEnded ??= new ChannelClosed();
+    if (stopping === null) whyEnded ??= findCauseOfEnd();
     remote.onEnd();
   });
+  /** The executor's runtime ends where it cannot have a thread, and the kernel ends it where memory runs out. */
+  const findCauseOfEnd = () => {
+    if (bound.isReached()) return tooManyProcesses();
+    return countOutOfMemory() > endedForMemory ? new MemoryRanOut() : new ChannelClosed();
+  };
+  const tooManyProcesses = () =>
+    new LimitReached({ what: "processes", most: bound.most, configured: plan.limits.processes });
   let unwatch = () => {};
   const stop = () => {
     stopping ??= (async () => {
@@ -206,7 +242,7 @@ export async function startExecutor(
       closeSync(answers.readEnd);
       await waitForComplaint(complaining);
       // A cache that has eaten the disk is no cache.
-      if (whyEnded instanceof LimitReached && whyEnded.what === "home")
+      if (whyEnded instanceof LimitReached && whyEnded.reached.what === "home")
         for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
     })();
     return stopping;
@@ -222,10 +258,15 @@ export async function startExecutor(
     await stop();
     return { ok: false, complaint: complaint.trim() || SILENT_SANDBOX };
   }
-  unwatch = watchDisk(plan, (reached) => {
+  const endJob = (reached: LimitReached) => {
     whyEnded ??= reached;
     void stop();
-  });
+  };
+  onProcesses = () => endJob(tooManyProcesses());
+  const unwatchers = [watchDisk(plan, endJob), watchProcesses(bound, onProcesses)];
+  unwatch = () => {
+    for (const one of unwatchers) one();
+  };
   return {
     ok: true,
     executor: {
@@ -266,6 +307,7 @@ function openStage({ confined }: SandboxPlan) {
 function executorCommand(
   { folder, runtime, executor }: Installation,
   plan: SandboxPlan,
+  { most, spare, beside }: ProcessBound,
   path: string,
 ): string[] {
   const flags = [
@@ -280,7 +322,8 @@ function executorCommand(
     proxy: proxySocket(plan),
     head: headSocket(plan),
     callers: callersSocket(plan),
-    limits: plan.limits,
+    limits: { ...plan.limits, processes: most },
+    allowance: { spare, beside },
   };
   return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
 }

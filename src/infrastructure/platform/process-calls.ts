@@ -231,6 +231,33 @@ export function limitResource(resource: keyof typeof RLIMITS, most: number): Lib
   return lib.c.setrlimit(RLIMITS[resource], limits) === 0 ? DONE : failure(lib);
 }
 
+/** Linux: the processes that this one's user may have, threads included, as far as its own limit says. */
+export function readProcessLimit(): number {
+  const lib = linuxLibc();
+  const limits = new BigUint64Array(2);
+  if (!lib || lib.c.getrlimit(RLIMITS.processes, limits) !== 0) return Number.POSITIVE_INFINITY;
+  const [soft = NO_LIMIT] = limits;
+  return soft === NO_LIMIT ? Number.POSITIVE_INFINITY : Number(soft);
+}
+
+const NO_LIMIT = 2n ** 64n - 1n;
+
+/** Linux: whatever `start` spawns synchronously may have this many processes of its user; null: as many as this one. */
+export function withProcessLimit<T>(most: number | null, start: () => T): T {
+  const lib = linuxLibc();
+  if (!lib || most === null) return start();
+  const before = new BigUint64Array(2);
+  if (lib.c.getrlimit(RLIMITS.processes, before) !== 0) return start();
+  const [soft = NO_LIMIT, hard = NO_LIMIT] = before;
+  if (soft <= BigInt(most)) return start();
+  lib.c.setrlimit(RLIMITS.processes, new BigUint64Array([BigInt(most), hard]));
+  try {
+    return start();
+  } finally {
+    lib.c.setrlimit(RLIMITS.processes, before);
+  }
+}
+
 /** Both ends of a plain blocking pipe, closed on exec. */
 export function rawPipe(): LibcResult<{ readonly readEnd: number; readonly writeEnd: number }> {
   const lib = linuxLibc();

@@ -30,20 +30,20 @@ const watched = (disk: number, copied = false) => ({
 function lookUntilCounted(look: ReturnType<typeof createDiskLook>) {
   for (let i = 0; i < 1201; i++) {
     const reached = look();
-    if (reached !== null) return { what: reached.what, limitBytes: reached.limitBytes };
+    if (reached !== null) return reached.reached;
   }
   return null;
 }
 
 test("what a job changed, or its home, is counted in blocks and held against the limit", () => {
   writeFileSync(join(folder, "job/view/f"), new Uint8Array(3 * MIB).fill(1));
-  expect(lookUntilCounted(createDiskLook(watched(2 * MIB)))).toEqual({
+  expect(lookUntilCounted(createDiskLook(watched(2 * MIB)))).toMatchObject({
     what: "changes",
-    limitBytes: 2 * MIB,
+    most: 2 * MIB,
   });
   expect(lookUntilCounted(createDiskLook(watched(4 * MIB)))).toBeNull();
   writeFileSync(join(folder, "home/u/f"), new Uint8Array(5 * MIB).fill(1));
-  expect(lookUntilCounted(createDiskLook(watched(4 * MIB)))).toEqual({ what: "home", limitBytes: 4 * MIB });
+  expect(lookUntilCounted(createDiskLook(watched(4 * MIB)))).toMatchObject({ what: "home", most: 4 * MIB });
 });
 
 test("a sparse file counts for what it takes, and a copy for what it has more than its original", () => {

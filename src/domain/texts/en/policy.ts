@@ -196,10 +196,24 @@ export const confinementTexts = {
   /** The job was ended: it took too much of the disk. */
   diskReached: (what: "changes" | "home", bytes: number, limitBytes: number) =>
     `${what === "changes" ? "The changes of the job" : "The private home of the job"} took ${formatBytes(bytes)} of disk, more than worker.limits.disk (${formatBytes(limitBytes)}), so the job was ended.${what === "home" ? " The private home was emptied." : ""}`,
+  /** The job was ended: it had as many processes as it may have. `configured`: `worker.limits.processes`. */
+  processesReached: (most: number, configured: number) =>
+    most < configured
+      ? `The job started more processes than the ${most} that can be left to it here, so it was ended. The limit around PicoClaw (the pids limit of a container, TasksMax of systemd, ulimit -u) is what stands in the way: raise that one. worker.limits.processes allows ${configured}; a smaller number there lowers the limit further.`
+      : `The job started more processes than worker.limits.processes allows (${configured}), so it was ended. If it needs them, raise worker.limits.processes.`,
+  /** Nothing ran: so few more processes can be started that no command could. */
+  noProcessesLeft: (left: number) =>
+    `Only ${left} more ${left === 1 ? "process" : "processes"} can be started here, too few to run commands. End other programs, or raise the limit around PicoClaw (the pids limit of a container, TasksMax of systemd, ulimit -u).`,
+  /** The kernel ended the job's executor, and memory ran out meanwhile. */
+  memoryRanOut:
+    "Memory ran out while the job ran, and the system ended the job. Let it use less (fewer parallel processes, smaller files in /tmp or /dev/shm, which are kept in memory; worker.limits.memory bounds each process), or give PicoClaw more: the limit is that of the machine or of the container or service around PicoClaw.",
+  /** The same for a single command of the job. */
+  memoryRanOutIn:
+    "memory: memory ran out while the command ran, and the system ended a process. Let it use less (fewer parallel processes, smaller files in /tmp or /dev/shm), or raise the memory limit of the machine, or of the container or service around PicoClaw",
   /** The statement of `doctor` about the limits; `holds`: there is a sandbox to hold them in. */
   limitsPromise: (limits: Readonly<Record<string, number>>, holds: boolean): string => {
     if (!holds)
-      return "Commands have no memory, disk or process limits here (worker.limits needs a sandbox).";
+      return "Commands have no memory or disk limits here: worker.limits needs a sandbox, all but processes.";
     const set = Object.entries(limits).filter(([, value]) => value > 0);
     const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join(", ");
     return `Limits of a job: ${named}. Memory, file_size and open_files are per process; when memory runs out, a job is ended first.`;

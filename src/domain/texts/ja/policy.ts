@@ -175,9 +175,19 @@ export const confinementTexts: typeof englishConfinementTexts = {
     `${limit}: コマンドは worker.limits.${limit}（${shown(limit, value)}）に達したようです`,
   diskReached: (what, bytes, limitBytes) =>
     `${what === "changes" ? "ジョブの変更" : "ジョブの専用ホーム"}が ${formatBytes(bytes)} に達し、worker.limits.disk（${formatBytes(limitBytes)}）を超えたため、ジョブを終了しました。${what === "home" ? "専用ホームは空にしました。" : ""}`,
+  processesReached: (most, configured) =>
+    most < configured
+      ? `ジョブが起動したプロセスが、ここでジョブに割り当てられる ${most} 個を超えたため、ジョブを終了しました。PicoClaw の外側の上限（コンテナの pids 制限、systemd の TasksMax、ulimit -u）が原因なので、そちらを引き上げてください。worker.limits.processes は ${configured} まで許可しています（小さくすると上限はさらに下がります）。`
+      : `ジョブが起動したプロセスが worker.limits.processes（${configured}）を超えたため、ジョブを終了しました。必要な場合は worker.limits.processes を引き上げてください。`,
+  noProcessesLeft: (left) =>
+    `ここで新しく起動できるプロセスは残り ${left} 個で、コマンドを実行するには足りません。ほかのプログラムを終了するか、PicoClaw の外側の上限（コンテナの pids 制限、systemd の TasksMax、ulimit -u）を引き上げてください。`,
+  memoryRanOut:
+    "ジョブの実行中にメモリが不足し、システムがジョブを終了しました。使用量を減らすか（並列プロセスを減らす、メモリ上に置かれる /tmp や /dev/shm のファイルを小さくする、worker.limits.memory でプロセスごとに制限する）、PicoClaw が使えるメモリを増やしてください。上限は、このマシン、または PicoClaw を囲むコンテナやサービスのものです。",
+  memoryRanOutIn:
+    "memory: コマンドの実行中にメモリが不足し、システムがプロセスを終了しました。使用量を減らすか（並列プロセスを減らす、/tmp や /dev/shm のファイルを小さくする）、マシン、または PicoClaw を囲むコンテナやサービスのメモリの上限を引き上げてください",
   limitsPromise: (limits, holds) => {
     if (!holds)
-      return "ここではコマンドのメモリ、ディスク、プロセス数を制限できません（worker.limits にはサンドボックスが必要です）。";
+      return "ここではコマンドのメモリとディスクを制限できません（worker.limits は、processes を除き、サンドボックスが必要です）。";
     const set = Object.entries(limits).filter(([, value]) => value > 0);
     const named = set.map(([limit, value]) => `${limit} ${shown(limit, value)}`).join("、");
     return `ジョブの上限: ${named}。memory、file_size、open_files はプロセスごとです。メモリが足りなくなると、ジョブが先に終了します。`;

@@ -1,0 +1,175 @@
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+
+/** The folder of the control group of this process that a controller counts in; `top`: the uppermost that can be seen. */
+export interface ControlGroup {
+  readonly folder: string;
+  readonly top: string;
+  /** All controllers share one tree. */
+  readonly unified: boolean;
+}
+
+/** Null where the controller is not mounted, or shows other groups than those of this process. */
+export function findControlGroup(controller: "pids" | "memory"): ControlGroup | null {
+  const own = readText("/proc/self/cgroup").split("\n");
+  const ownPath = (isWanted: (names: string) => boolean) =>
+    own
+      .map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
+      .find((found) => found && isWanted(found[1] ?? ""))?.[2];
+  const v1 = ownPath((names) => names.split(",").includes(controller));
+  const mounts = readText("/proc/self/mountinfo").split("\n").map(parseMount);
+  const isWanted = (mount: ReturnType<typeof parseMount>) =>
+    v1 === undefined
+      ? mount?.type === "cgroup2"
+      : mount?.type === "cgroup" && mount.options.includes(controller);
+  const mount = mounts.find(isWanted);
+  const path = v1 ?? ownPath((names) => names === "");
+  if (mount === undefined || mount === null || path === undefined) return null;
+  const below = relative(mount.root, path);
+  const folder = below.startsWith("..") ? mount.point : join(mount.point, below);
+  const unified = v1 === undefined;
+  if (unified && !readText(join(folder, "cgroup.controllers")).split(/\s/).includes(controller)) return null;
+  return { folder, top: mount.point, unified };
+}
+
+/** `36 35 98:0 /root /point rw - type source options` */
+function parseMount(line: string) {
+  const [own = "", rest = ""] = line.split(" - ");
+  const [, , , root, point] = own.split(" ");
+  const [type = "", , options = ""] = rest.split(" ");
+  if (root === undefined || point === undefined) return null;
+  return { root: unescapeField(root), point: unescapeField(point), type, options: options.split(",") };
+}
+
+/** White space stands as octal numbers. */
+function unescapeField(field: string): string {
+  return field.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
+
+/** "" where it cannot be read. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function readNumber(path: string): number | null {
+  const text = readText(path).trim();
+  return /^\d+$/.test(text) ? Number(text) : null;
+}
+
+/** Processes and threads that may still be started, as far as this group and those above it say. */
+export function findRoomInGroups({ folder, top }: ControlGroup): number {
+  let left = Number.POSITIVE_INFINITY;
+  for (let at = folder; ; at = join(at, "..")) {
+    const most = readNumber(join(at, "pids.max"));
+    const now = readNumber(join(at, "pids.current"));
+    if (most !== null && now !== null) left = Math.min(left, most - now);
+    if (at === top || !at.startsWith(top)) return left;
+  }
+}
+
+/** Processes and threads that may still be started before the whole machine has no more. */
+export function findRoomInMachine(): number {
+  const threads = countThreads();
+  const mosts = ["threads-max", "pid_max"].map((name) => readNumber(`/proc/sys/kernel/${name}`));
+  return Math.min(...mosts.map((most) => (most ?? Number.POSITIVE_INFINITY) - threads));
+}
+
+/** All processes and threads of the machine; 0 where nobody says. */
+export function countThreads(): number {
+  return Number(/ \d+\/(\d+) /.exec(readText("/proc/loadavg"))?.[1] ?? 0);
+}
+
+/** Processes and threads of a user; takes a few milliseconds where there are many processes. */
+export function countThreadsOfUser(uid: number): number {
+  let count = 0;
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const status = readText(`/proc/${name}/status`);
+    if (Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]) === uid)
+      count += Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 1);
+  }
+  return count;
+}
+
+/** A group below this process's own that holds no more than so many processes. */
+export interface BoundedGroup {
+  readonly folder: string;
+  /** Changes how many it may hold; "max" is no limit. */
+  limit(most: string): void;
+  /** Processes and threads in it and below. */
+  count(): number;
+  /** How often it refused a process. */
+  refusals(): number;
+  /** False while a process is in it. */
+  remove(): boolean;
+}
+
+/**
+ * Makes a group for processes. Null where this process may not, or the controller does not count there. In the one tree
+ * of all controllers a group with processes can only have threaded groups below it; all else stays counted above.
+ */
+export function openBoundedGroup(
+  parent: Pick<ControlGroup, "folder" | "unified">,
+  name: string,
+  most: string,
+): BoundedGroup | null {
+  const folder = join(parent.folder, name);
+  const remove = () => {
+    try {
+      rmdirSync(folder);
+      return true;
+    } catch (error) {
+      return (error as { code?: string }).code === "ENOENT";
+    }
+  };
+  try {
+    mkdirSync(folder);
+    if (parent.unified) {
+      if (readText(join(folder, "cgroup.type")).trim() !== "threaded")
+        writeFileSync(join(folder, "cgroup.type"), "threaded");
+      writeFileSync(join(parent.folder, "cgroup.subtree_control"), "+pids");
+    }
+    const limit = (count: string) => writeFileSync(join(folder, "pids.max"), count);
+    limit(most);
+    return {
+      folder,
+      limit,
+      count: () => readNumber(join(folder, "pids.current")) ?? 0,
+      refusals: () => Number(/^max (\d+)/m.exec(readText(join(folder, "pids.events")))?.[1] ?? 0),
+      remove,
+    };
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") remove();
+    return null;
+  }
+}
+
+/** Removes empty groups that a program left which is gone. */
+export function removeLeftGroups(parent: string, isLeft: (name: string) => boolean): void {
+  try {
+    for (const name of readdirSync(parent)) if (isLeft(name)) removeEmptyGroup(join(parent, name));
+  } catch {
+    // They are empty, and harm nobody.
+  }
+}
+
+function removeEmptyGroup(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) rmdirSync(join(folder, entry.name));
+  rmdirSync(folder);
+}
+
+/**
+ * How many processes the kernel has ended for want of memory: in the group of this process, or, where no group counts them,
+ * on the machine.
+ */
+export function countOutOfMemory(): number {
+  const group = findControlGroup("memory");
+  const file = group && join(group.folder, group.unified ? "memory.events" : "memory.oom_control");
+  const counted = /^oom_kill (\d+)/m.exec(file === null ? "" : readText(file))?.[1];
+  return Number(counted ?? /^oom_kill (\d+)/m.exec(readText("/proc/vmstat"))?.[1] ?? 0);
+}
