@@ -274,7 +274,7 @@ function place({ workspace, home, configFile, env = process.env }: WorkspaceOpti
 function refuse({ problems, messages, message }: NotOpened): never {
   throw new WorkerError(
     problems.length > 0 ? "configuration" : "workspace",
-    message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n"),
+    message ?? [messages.configInvalid, ...messages.configProblems(problems)].join("\n"),
     problems,
   );
 }

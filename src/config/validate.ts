@@ -121,8 +121,16 @@ export type ValidateResult =
 export function validateSettings(tree: Tree, root: SchemaNode, origin: Origin): ValidateResult {
   const result = acceptTree(root, tree);
   if (result.ok) return { ok: true, config: result.value as Config };
-  return { ok: false, problems: result.refusals.map((refusal) => problemOf(refusal, tree, root, origin)) };
+  const problems = result.refusals.map((refusal, index) =>
+    index >= MOST_SUGGESTIONS && refusal.why === "unknown-key"
+      ? plainUnknownKey(refusal.path, origin)
+      : problemOf(refusal, tree, root, origin),
+  );
+  return { ok: false, problems };
 }
+
+/** A nearest key is searched for among hundreds: for a file of thousands of wrong keys that would take seconds. */
+const MOST_SUGGESTIONS = 100;
 
 function problemOf({ path, why }: Refusal, tree: Tree, root: SchemaNode, origin: Origin): ConfigProblem {
   if (why === "unknown-key") return unknownKey(path, root, origin);
@@ -137,13 +145,12 @@ function unknownKey(path: Path, root: SchemaNode, origin: Origin): ConfigProblem
   const parent = path.slice(0, -1);
   const sibling = nearestName(name, Object.keys(nodeAt(root, parent)?.properties ?? {}));
   const near = sibling === undefined ? elsewhere(name, root) : pathText([...parent, sibling]);
+  return { ...plainUnknownKey(path, origin), ...(near === undefined ? {} : { nearest: near }) };
+}
+
+function plainUnknownKey(path: Path, origin: Origin): ConfigProblem & { readonly code: "unknown-key" } {
   const at = origin.position(pathText(path));
-  return {
-    code: "unknown-key",
-    key: pathText(path),
-    ...(near === undefined ? {} : { nearest: near }),
-    ...(at === undefined ? {} : { at }),
-  };
+  return { code: "unknown-key", key: pathText(path), ...(at === undefined ? {} : { at }) };
 }
 
 function elsewhere(name: string, root: SchemaNode): string | undefined {

@@ -9,7 +9,8 @@ export type YamlTree =
 /** A YAML map with the place of every key. An empty file is an empty map. */
 export function parseYamlTree(text: string, file: string): YamlTree {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false });
+  // The parser compares each key of a map with all others: a file of nothing but keys would take minutes.
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
   const at = (offset: number): FilePosition => {
     const { line, col } = lineCounter.linePos(offset);
     return { file, line, column: col };
@@ -19,6 +20,11 @@ export function parseYamlTree(text: string, file: string): YamlTree {
       (error): ConfigProblem => ({ code: "invalid-yaml", detail: error.message, at: at(error.pos[0]) }),
     );
     return { ok: false, problems };
+  }
+  const twins = document.contents === null ? [] : findTwins(document.contents);
+  if (twins.length > 0) {
+    const detail = "Map keys must be unique";
+    return { ok: false, problems: twins.map((offset) => ({ code: "invalid-yaml", detail, at: at(offset) })) };
   }
   const tree = plain(() => document.toJS({ maxAliasCount: 100 }) ?? {});
   if (!isTree(tree)) {
@@ -33,6 +39,18 @@ export function parseYamlTree(text: string, file: string): YamlTree {
   if (proto !== undefined)
     return { ok: false, problems: [{ code: "unknown-key", key: proto[0], at: proto[1] }] };
   return { ok: true, tree, positions };
+}
+
+/** Where keys stand that their map has already. */
+function findTwins(node: unknown): number[] {
+  if (isSeq(node)) return node.items.flatMap(findTwins);
+  if (!isMap(node)) return [];
+  const seen = new Set<unknown>();
+  return node.items.flatMap(({ key, value }) => {
+    const offset = isScalar(key) && seen.has(key.value) ? key.range?.[0] : undefined;
+    if (isScalar(key)) seen.add(key.value);
+    return [...(offset === undefined ? [] : [offset]), ...findTwins(value)];
+  });
 }
 
 function plain(read: () => unknown): unknown {

@@ -79,7 +79,7 @@ export async function keepProcessOf(env: Environment, folder: string): Promise<n
     ...(configFile !== null && { configFile }),
   });
   if (!services.ok) {
-    console.error(services.problems.map((problem) => JSON.stringify(problem)).join("\n"));
+    console.error(services.messages.configProblems(services.problems).join("\n"));
     return services.exitCode;
   }
   const { home, config } = services;

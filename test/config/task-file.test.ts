@@ -62,3 +62,12 @@ test("the schema for editors accepts what the reader does", () => {
   for (const word of ["max_loops", "codex-cli", "prd", "max_run_time_sec", "additionalProperties"])
     expect(schema).toContain(word);
 });
+
+test("a key that stands twice in one map is a mistake, told at each of its places", () => {
+  const twice = `${minimal}version: 1\ntask:\n  prd: { text: again, text: and again }\n`;
+  expect(problemsOf(twice)).toEqual([
+    "task.yaml:6:1: not valid YAML: Map keys must be unique",
+    "task.yaml:7:1: not valid YAML: Map keys must be unique",
+    "task.yaml:8:23: not valid YAML: Map keys must be unique",
+  ]);
+});

@@ -244,3 +244,20 @@ describe("a store that cannot be opened", () => {
     expect(inTheWay.err).toContain("set PICOCLAW_HOME to a folder that can be written");
   });
 });
+
+test.each([
+  ["brackets that nobody closes", "[".repeat(20_000)],
+  ["keys that nobody knows", Array.from({ length: 5000 }, (_, i) => `k${i}: 1\n`).join("")],
+])("a file with thousands of mistakes (%s) is told by its first ones", (_, text) => {
+  const file = join(cli.folder, "many.yaml");
+  writeFileSync(file, text);
+  cli.write("picoclaw.yaml", text);
+  for (const args of [["run", file], ["--config", file, "jobs"], ["jobs"]]) {
+    const { code, err, out } = cli.run(args);
+    expect(err.trim().split("\n").length).toBeLessThan(14);
+    expect(err).toContain(".yaml:");
+    expect([code, out]).toEqual([2, ""]);
+    const json = cli.json(cli.run([...args, "--json"])) as { error: { problems: unknown[] } };
+    expect(json.error.problems.length).toBeLessThanOrEqual(100);
+  }
+});

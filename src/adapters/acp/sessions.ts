@@ -552,5 +552,5 @@ export function createAcpSessions(host: AcpHost) {
 
 function wordNotOpened({ messages, problems, message = "" }: NotOpened): string {
   if (problems.length === 0) return message;
-  return [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n  ");
+  return [messages.configInvalid, ...messages.configProblems(problems)].join("\n  ");
 }

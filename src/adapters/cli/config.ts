@@ -53,8 +53,7 @@ async function check(program: CliProgram, flags: Flags): Promise<number> {
   for (const { role, message } of troubles)
     program.err(`${messages.warningLabel} ${messages.cannotWork(role, message)}\n`);
   if (checked.ok) program.out(`${messages.configValid}\n`);
-  else
-    program.err(`${[messages.configInvalid, ...checked.errors.map(messages.configProblem)].join("\n  ")}\n`);
+  else program.err(`${[messages.configInvalid, ...messages.configProblems(checked.errors)].join("\n  ")}\n`);
   return checked.ok ? EXIT.done : EXIT.usage;
 }
 
@@ -64,7 +63,7 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
     resolveLocale({ env: program.env, ...(loaded.ok && { config: loaded.config }) }),
   );
   if (!loaded.ok) {
-    program.err(`${[messages.configInvalid, ...loaded.errors.map(messages.configProblem)].join("\n  ")}\n`);
+    program.err(`${[messages.configInvalid, ...messages.configProblems(loaded.errors)].join("\n  ")}\n`);
     return EXIT.usage;
   }
   for (const warning of loaded.warnings)

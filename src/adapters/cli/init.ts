@@ -5,6 +5,7 @@ import {
   describeTest,
   foundJson,
 } from "../../application/setup/setup-steps.ts";
+import { problemFacts } from "../../domain/config/config-problem.ts";
 import {
   type ChosenModel,
   type ModelChoice,
@@ -174,8 +175,8 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
   });
   if (!opened.ok) {
     const messages = messagesFor(opened.locale);
-    const text = [messages.configInvalid, ...opened.problems.map(messages.configProblem)].join("\n  ");
-    const facts = { problems: opened.problems };
+    const text = [messages.configInvalid, ...messages.configProblems(opened.problems)].join("\n  ");
+    const facts = problemFacts(opened.problems);
     return fail(program, json, { exitCode: EXIT.usage, code: "configuration", text, facts });
   }
   const words = setupMessagesFor(opened.locale);

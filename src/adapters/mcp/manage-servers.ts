@@ -44,7 +44,7 @@ export function createMcpServers(deps: ManageServersDeps): McpServers {
     const text = editYaml(deps.readText(file) ?? "", [{ path: ["mcp_servers", name], value }]);
     if (text === null) return file;
     const loaded = await loadConfig({ ...place, instead: { file, text } });
-    if (!loaded.ok) return loaded.errors.map(deps.messages.configProblem).join("\n");
+    if (!loaded.ok) return deps.messages.configProblems(loaded.errors).join("\n");
     deps.replaceFile(file, text);
     return null;
   }

@@ -52,8 +52,8 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
     const text = editYaml(old ?? "", edits);
     if (text === null) return words().notEditable(file);
     const loaded = await loadConfig({ ...place, instead: { file, text } });
-    const { configProblem } = messagesFor(current().locale);
-    if (!loaded.ok) return [words().notAccepted, ...loaded.errors.map(configProblem)].join("\n");
+    const { configProblems } = messagesFor(current().locale);
+    if (!loaded.ok) return [words().notAccepted, ...configProblems(loaded.errors)].join("\n");
     const broken = findBrokenRole(deps, loaded, edits);
     if (broken !== null) return `${words().notAccepted}\n${broken}`;
     replaceFile(file, text);

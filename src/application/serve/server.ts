@@ -99,7 +99,7 @@ export async function openReloadableChat(
       const next = await open();
       if (!next.ok) {
         const { messages, problems, message } = next;
-        return message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n");
+        return message ?? [messages.configInvalid, ...messages.configProblems(problems)].join("\n");
       }
       // Messages that wait belong to the workspace that this process was started for.
       if (next.workspace.root !== held.chat.workspace.root) {

@@ -43,6 +43,17 @@ export type ConfigWarning =
 /** The value of a key that had to be there. */
 export const NOTHING = "(nothing)";
 
+const MOST_IN_FACTS = 100;
+
+/** Problems for a program to read: the first hundred, and how many more there are. */
+export function problemFacts(problems: readonly ConfigProblem[]): {
+  readonly problems: readonly ConfigProblem[];
+  readonly more_problems?: number;
+} {
+  const rest = problems.length - MOST_IN_FACTS;
+  return rest <= 0 ? { problems } : { problems: problems.slice(0, MOST_IN_FACTS), more_problems: rest };
+}
+
 /** As editors and terminals understand it; empty where nothing is known. */
 export function filePositionText(at: FilePosition | undefined): string {
   if (at === undefined) return "";

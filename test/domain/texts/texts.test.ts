@@ -412,3 +412,18 @@ test("the state of a task is said in words", () => {
     ["running: work", "PENDING ⏸", "COMPLETE", "paused"].map(consoleMessagesFor("ja").taskState),
   ).toEqual(["実行中: 作業", "待機中 ⏸", "完了", "一時停止中"]);
 });
+
+test.each([
+  ["en", "… and 4990 more"],
+  ["ja", "… ほか 4990 件"],
+] as const)(
+  "of thousands of problems the first are told, and how many more there are (%s)",
+  (locale, rest) => {
+    const { configProblems, configProblem, configWarning } = messagesFor(locale);
+    const problems = Array.from({ length: 5000 }, (_, i) => ({ code: "unknown-key", key: `k${i}` }) as const);
+    expect(configProblems(problems)).toEqual([...problems.slice(0, 10).map(configProblem), rest]);
+    expect(configProblems(problems.slice(0, 10))).toEqual(problems.slice(0, 10).map(configProblem));
+    const keys = problems.map(({ key }) => key);
+    expect(configWarning({ code: "untrusted-keys", file: "picoclaw.yaml", keys }).length).toBeLessThan(400);
+  },
+);

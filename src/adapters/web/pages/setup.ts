@@ -133,7 +133,7 @@ function setupRoutes(app: WebApp, { host }: Web): void {
     if (opened.ok) return respond(setupPage(c.var.page, opened, setUp.steps.trial()));
     const words = messagesFor(c.var.page.t.locale);
     return respond(
-      troublePage(c.var.page, words.configInvalid, opened.problems.map(words.configProblem).join("\n")),
+      troublePage(c.var.page, words.configInvalid, words.configProblems(opened.problems).join("\n")),
     );
   });
   app.post("/setup", async (c) => {

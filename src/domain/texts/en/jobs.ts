@@ -19,7 +19,7 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../jobs/note.ts";
-import { formatBytes, listPaths, namePaths } from "../format-text.ts";
+import { formatBytes, listFirst, listPaths, nameFew, namePaths } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 
 export interface CommandCounts {
@@ -414,6 +414,8 @@ export const configurationTexts = {
   cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
   configValid: "The configuration is valid.",
   configProblem: problemText,
+  configProblems: (problems: readonly ConfigProblem[]) =>
+    listFirst(problems.map(problemText), (rest) => `… and ${rest} more`),
   configWarning: warningText,
   workspaceTrusted: (path: string, files: readonly string[]): string =>
     [
@@ -476,7 +478,7 @@ function warningText(warning: ConfigWarning): string {
       return `ignored the environment variable ${warning.variable}: it does not fit ${warning.key}.`;
     case "untrusted-keys":
       return (
-        `ignored in ${warning.file}, because the folder is not trusted: ${warning.keys.join(", ")}. ` +
+        `ignored in ${warning.file}, because the folder is not trusted: ${nameFew(warning.keys, (rest) => `… and ${rest} more`)}. ` +
         machineTexts.remedy("trust-workspace")
       );
     case "ignored-key":

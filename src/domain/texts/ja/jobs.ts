@@ -20,7 +20,7 @@ import type {
   sealedOtherwise as englishSealedOtherwise,
   workTexts as englishWorkTexts,
 } from "../en/jobs.ts";
-import { formatBytes, listPaths, namePaths } from "../format-text.ts";
+import { formatBytes, listFirst, listPaths, nameFew, namePaths } from "../format-text.ts";
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
 
@@ -360,6 +360,7 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   cannotWork: (role, why) => `roles.${role} はこのままでは使えません: ${why}`,
   configValid: "設定に問題はありません。",
   configProblem: problemText,
+  configProblems: (problems) => listFirst(problems.map(problemText), (rest) => `… ほか ${rest} 件`),
   configWarning: warningText,
   workspaceTrusted: (path, files) =>
     [
@@ -422,7 +423,7 @@ function warningText(warning: ConfigWarning): string {
       return `環境変数 ${warning.variable} は ${warning.key} に使えない値なので無視しました。`;
     case "untrusted-keys":
       return (
-        `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${warning.keys.join(", ")}。` +
+        `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${nameFew(warning.keys, (rest) => `… ほか ${rest} 件`)}。` +
         machineTexts.remedy("trust-workspace")
       );
     case "ignored-key":
