@@ -8,6 +8,7 @@ import type { JobEvent, StoredJob } from "./application/ports/jobs.ts";
 import type { NotOpened, Opened, OpenOptions } from "./application/ports/jobs-workspace.ts";
 import type { Models } from "./application/ports/models.ts";
 import type { WorkerChoices, WorkerExecutor } from "./application/ports/tasks.ts";
+import { listProblems } from "./domain/config/config-problem.ts";
 import { formatExecutionResults as formatResults } from "./domain/jobs/result.ts";
 import { messagesFor } from "./domain/texts/jobs.ts";
 import type { Locale } from "./domain/texts/locale.ts";
@@ -274,7 +275,7 @@ function place({ workspace, home, configFile, env = process.env }: WorkspaceOpti
 function refuse({ problems, messages, message }: NotOpened): never {
   throw new WorkerError(
     problems.length > 0 ? "configuration" : "workspace",
-    message ?? [messages.configInvalid, ...messages.configProblems(problems)].join("\n"),
+    message ?? [messages.configInvalid, ...listProblems(messages, problems)].join("\n"),
     problems,
   );
 }

@@ -4,6 +4,7 @@ import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { WorkspaceProcesses } from "../application/ports/engine-processes.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
+import { listProblems } from "../domain/config/config-problem.ts";
 import { createBackgroundProcesses, listAll } from "../infrastructure/engine/background-processes.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage } from "../infrastructure/engine/job-storage.ts";
@@ -79,7 +80,7 @@ export async function keepProcessOf(env: Environment, folder: string): Promise<n
     ...(configFile !== null && { configFile }),
   });
   if (!services.ok) {
-    console.error(services.messages.configProblems(services.problems).join("\n"));
+    console.error(listProblems(services.messages, services.problems).join("\n"));
     return services.exitCode;
   }
   const { home, config } = services;

@@ -18,6 +18,7 @@ import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import { readPlanSteps } from "../../domain/coder/plan-steps.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
+import { listProblems } from "../../domain/config/config-problem.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
@@ -552,5 +553,5 @@ export function createAcpSessions(host: AcpHost) {
 
 function wordNotOpened({ messages, problems, message = "" }: NotOpened): string {
   if (problems.length === 0) return message;
-  return [messages.configInvalid, ...messages.configProblems(problems)].join("\n  ");
+  return [messages.configInvalid, ...listProblems(messages, problems)].join("\n  ");
 }

@@ -1,5 +1,6 @@
 import { resolveLocale } from "../../config/environment.ts";
 import { checkConfig, describeConfig, loadConfig, sourceText } from "../../config/load.ts";
+import { listProblems } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { Flags, Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
@@ -53,7 +54,7 @@ async function check(program: CliProgram, flags: Flags): Promise<number> {
   for (const { role, message } of troubles)
     program.err(`${messages.warningLabel} ${messages.cannotWork(role, message)}\n`);
   if (checked.ok) program.out(`${messages.configValid}\n`);
-  else program.err(`${[messages.configInvalid, ...messages.configProblems(checked.errors)].join("\n  ")}\n`);
+  else program.err(`${[messages.configInvalid, ...listProblems(messages, checked.errors)].join("\n  ")}\n`);
   return checked.ok ? EXIT.done : EXIT.usage;
 }
 
@@ -63,7 +64,7 @@ async function show(program: CliProgram, flags: Flags): Promise<number> {
     resolveLocale({ env: program.env, ...(loaded.ok && { config: loaded.config }) }),
   );
   if (!loaded.ok) {
-    program.err(`${[messages.configInvalid, ...messages.configProblems(loaded.errors)].join("\n  ")}\n`);
+    program.err(`${[messages.configInvalid, ...listProblems(messages, loaded.errors)].join("\n  ")}\n`);
     return EXIT.usage;
   }
   for (const warning of loaded.warnings)

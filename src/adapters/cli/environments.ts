@@ -1,7 +1,7 @@
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
 import type { SandboxFailure } from "../../application/ports/containers.ts";
 import { resolveLocale } from "../../config/environment.ts";
-import { problemFacts } from "../../domain/config/config-problem.ts";
+import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import { isTaskUuid } from "../../domain/containers/container-info.ts";
 import { type EnvironmentMessages, environmentMessages } from "../../domain/texts/containers.ts";
 import { type Flags, fail } from "./command.ts";
@@ -22,7 +22,7 @@ export async function openEnvironments(
     const { messages, problems, message = "", exitCode } = opened;
     const text =
       problems.length > 0
-        ? [messages.configInvalid, ...messages.configProblems(problems)].join("\n  ")
+        ? [messages.configInvalid, ...listProblems(messages, problems)].join("\n  ")
         : message;
     throw new Stop(
       fail(program, values.json === true, {

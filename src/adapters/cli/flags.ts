@@ -1,6 +1,6 @@
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/jobs-workspace.ts";
 import { resolveLocale } from "../../config/environment.ts";
-import { problemFacts } from "../../domain/config/config-problem.ts";
+import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type CommandLine, type Flags, type FlagTypes, fail, parseFlags } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedIndex } from "./program.ts";
@@ -111,7 +111,7 @@ export function notOpened(
 ): Stop {
   const text =
     problems.length > 0
-      ? [messages.configInvalid, ...messages.configProblems(problems)].join("\n  ")
+      ? [messages.configInvalid, ...listProblems(messages, problems)].join("\n  ")
       : message;
   const [code, facts] = problems.length > 0 ? ["configuration", problemFacts(problems)] : [what, {}];
   return new Stop(fail(program, values.json === true, { exitCode, code, text, facts }));

@@ -5,7 +5,7 @@ import {
   describeTest,
   foundJson,
 } from "../../application/setup/setup-steps.ts";
-import { problemFacts } from "../../domain/config/config-problem.ts";
+import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import {
   type ChosenModel,
   type ModelChoice,
@@ -175,7 +175,7 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
   });
   if (!opened.ok) {
     const messages = messagesFor(opened.locale);
-    const text = [messages.configInvalid, ...messages.configProblems(opened.problems)].join("\n  ");
+    const text = [messages.configInvalid, ...listProblems(messages, opened.problems)].join("\n  ");
     const facts = problemFacts(opened.problems);
     return fail(program, json, { exitCode: EXIT.usage, code: "configuration", text, facts });
   }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { TaskRun } from "../../application/ports/tasks.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
-import { problemFacts } from "../../domain/config/config-problem.ts";
+import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import { keptJob, landedJobs, lastTest, passes, type TaskRecord } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
@@ -130,7 +130,7 @@ async function readCheckedTask(
   const locale = resolveLocale({ env: program.env });
   const lines = [
     taskMessagesFor(locale).taskInvalid(name),
-    ...messagesFor(locale).configProblems(read.problems),
+    ...listProblems(messagesFor(locale), read.problems),
   ];
   const failure = {
     exitCode: EXIT.usage,

@@ -2,6 +2,7 @@ import type { ListedMcpServer, McpServerReport, McpServers } from "../../applica
 import type { LoadInput } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
+import { listProblems } from "../../domain/config/config-problem.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 
 export interface ManageServersDeps {
@@ -44,7 +45,7 @@ export function createMcpServers(deps: ManageServersDeps): McpServers {
     const text = editYaml(deps.readText(file) ?? "", [{ path: ["mcp_servers", name], value }]);
     if (text === null) return file;
     const loaded = await loadConfig({ ...place, instead: { file, text } });
-    if (!loaded.ok) return deps.messages.configProblems(loaded.errors).join("\n");
+    if (!loaded.ok) return listProblems(deps.messages, loaded.errors).join("\n");
     deps.replaceFile(file, text);
     return null;
   }

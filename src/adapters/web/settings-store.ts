@@ -13,6 +13,7 @@ import {
   trustWorkspace,
 } from "../../config/trust.ts";
 import { isOwnVariable } from "../../config/usual-variables.ts";
+import { listProblems } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { manageMessagesFor } from "../../domain/texts/web.ts";
 import type { ConfigLine, WebHost } from "./host.ts";
@@ -52,8 +53,8 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
     const text = editYaml(old ?? "", edits);
     if (text === null) return words().notEditable(file);
     const loaded = await loadConfig({ ...place, instead: { file, text } });
-    const { configProblems } = messagesFor(current().locale);
-    if (!loaded.ok) return [words().notAccepted, ...configProblems(loaded.errors)].join("\n");
+    const messages = messagesFor(current().locale);
+    if (!loaded.ok) return [words().notAccepted, ...listProblems(messages, loaded.errors)].join("\n");
     const broken = findBrokenRole(deps, loaded, edits);
     if (broken !== null) return `${words().notAccepted}\n${broken}`;
     replaceFile(file, text);

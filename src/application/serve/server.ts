@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { listProblems } from "../../domain/config/config-problem.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ServeMessages, serveMessagesFor } from "../../domain/texts/serve.ts";
 import type { OpenChat } from "../chat/conversation.ts";
@@ -99,7 +100,7 @@ export async function openReloadableChat(
       const next = await open();
       if (!next.ok) {
         const { messages, problems, message } = next;
-        return message ?? [messages.configInvalid, ...messages.configProblems(problems)].join("\n");
+        return message ?? [messages.configInvalid, ...listProblems(messages, problems)].join("\n");
       }
       // Messages that wait belong to the workspace that this process was started for.
       if (next.workspace.root !== held.chat.workspace.root) {

@@ -43,6 +43,21 @@ export type ConfigWarning =
 /** The value of a key that had to be there. */
 export const NOTHING = "(nothing)";
 
+const MOST_LISTED = 10;
+
+/** The first problems, a line each, and how many more there are: one mistake in a file can count as thousands. */
+export function listProblems(
+  messages: {
+    readonly configProblem: (problem: ConfigProblem) => string;
+    readonly moreProblems: (rest: number) => string;
+  },
+  problems: readonly ConfigProblem[],
+): string[] {
+  const lines = problems.slice(0, MOST_LISTED).map(messages.configProblem);
+  const rest = problems.length - lines.length;
+  return rest > 0 ? [...lines, messages.moreProblems(rest)] : lines;
+}
+
 const MOST_IN_FACTS = 100;
 
 /** Problems for a program to read: the first hundred, and how many more there are. */

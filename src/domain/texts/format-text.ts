@@ -59,14 +59,6 @@ export function listPaths(paths: readonly string[], more: (rest: number) => stri
   return lines.join("");
 }
 
-const MOST_LISTED_PROBLEMS = 10;
-
-/** The first of many problems, a line each: one mistake in a file can be thousands. `more` is said of the rest. */
-export function listFirst(lines: readonly string[], more: (rest: number) => string): string[] {
-  const first = lines.slice(0, MOST_LISTED_PROBLEMS);
-  return lines.length > first.length ? [...first, more(lines.length - first.length)] : first;
-}
-
 const MOST_NAMED_PATHS = 5;
 
 /** The first paths of `count`, in one line; `more` is said of the rest. */

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { release } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { LimitReached } from "../../application/jobs/execution.ts";
 import type { ProcessRequest, ProcessRunner } from "../../application/ports/jobs-transaction.ts";
 import {
@@ -18,6 +18,7 @@ import { readProcessLimit } from "../platform/process-calls.ts";
 import { withLimits } from "./job-limits.ts";
 import { type EnteringRequest, killGroupsNow } from "./process-runner.ts";
 import { maySignal } from "./process-table.ts";
+import { findProgram } from "./staging.ts";
 
 /**
  * How many processes a job may have here. Steps: ask how many can still be started around this program (the pids limit of a
@@ -266,7 +267,7 @@ export function boundRunner(runner: ProcessRunner, configured: number): ProcessR
       const signal = request.signal ? AbortSignal.any([request.signal, ended.signal]) : ended.signal;
       const bounded: EnteringRequest = {
         ...request,
-        argv: boundArguments(request.argv, bound),
+        argv: isThere(request) ? boundArguments(request.argv, bound) : request.argv,
         signal,
         ...(entrance !== null && { entrance }),
       };
@@ -280,6 +281,13 @@ export function boundRunner(runner: ProcessRunner, configured: number): ProcessR
       return killed;
     },
   };
+}
+
+/** What is not there is not started through a shell: the system's own word for it says what is missing. */
+function isThere({ argv, cwd, env }: ProcessRequest): boolean {
+  const [name] = argv;
+  const found = name.includes("/") ? findProgram(resolve(cwd, name), "/") : findProgram(name, env.PATH ?? "");
+  return found !== null;
 }
 
 /** The third descriptor leads into the group; the command itself does not get it. */

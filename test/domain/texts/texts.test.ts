@@ -5,6 +5,7 @@ import { renderTextDoors } from "../../../scripts/text-doors.ts";
 import {
   type ConfigProblem,
   type ConfigWarning,
+  listProblems,
   NOTHING,
 } from "../../../src/domain/config/config-problem.ts";
 import type { FileTrouble, Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
@@ -220,6 +221,7 @@ const SAMPLES: Samples = {
   workspaceBusy: (say) => [say("/ws")],
   fileTrouble: (say) => keysOf(TROUBLES).map((trouble) => say(trouble, "a.ts")),
   remedy: (say) => keysOf(REMEDIES).map((remedy) => say(remedy)),
+  moreProblems: (say) => [say(4990)],
   configProblem: (say) => PROBLEMS.map((problem) => say(problem)),
   configWarning: (say) => WARNINGS.map((warning) => say(warning)),
   workspaceTrusted: (say) => [say("/ws", []), say("/ws", ["picoclaw.yaml"])],
@@ -419,10 +421,11 @@ test.each([
 ] as const)(
   "of thousands of problems the first are told, and how many more there are (%s)",
   (locale, rest) => {
-    const { configProblems, configProblem, configWarning } = messagesFor(locale);
+    const messages = messagesFor(locale);
+    const { configProblem, configWarning } = messages;
     const problems = Array.from({ length: 5000 }, (_, i) => ({ code: "unknown-key", key: `k${i}` }) as const);
-    expect(configProblems(problems)).toEqual([...problems.slice(0, 10).map(configProblem), rest]);
-    expect(configProblems(problems.slice(0, 10))).toEqual(problems.slice(0, 10).map(configProblem));
+    expect(listProblems(messages, problems)).toEqual([...problems.slice(0, 10).map(configProblem), rest]);
+    expect(listProblems(messages, problems.slice(0, 10))).toEqual(problems.slice(0, 10).map(configProblem));
     const keys = problems.map(({ key }) => key);
     expect(configWarning({ code: "untrusted-keys", file: "picoclaw.yaml", keys }).length).toBeLessThan(400);
   },

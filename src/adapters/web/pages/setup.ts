@@ -7,6 +7,7 @@ import {
   findOfferedModel,
   modelNameOf,
 } from "../../../application/setup/setup-steps.ts";
+import { listProblems } from "../../../domain/config/config-problem.ts";
 import {
   type ChosenModel,
   type ModelChoice,
@@ -133,7 +134,7 @@ function setupRoutes(app: WebApp, { host }: Web): void {
     if (opened.ok) return respond(setupPage(c.var.page, opened, setUp.steps.trial()));
     const words = messagesFor(c.var.page.t.locale);
     return respond(
-      troublePage(c.var.page, words.configInvalid, words.configProblems(opened.problems).join("\n")),
+      troublePage(c.var.page, words.configInvalid, listProblems(words, opened.problems).join("\n")),
     );
   });
   app.post("/setup", async (c) => {

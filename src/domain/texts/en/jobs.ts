@@ -19,7 +19,7 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../jobs/note.ts";
-import { formatBytes, listFirst, listPaths, nameFew, namePaths } from "../format-text.ts";
+import { formatBytes, listPaths, nameFew, namePaths } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 
 export interface CommandCounts {
@@ -414,8 +414,7 @@ export const configurationTexts = {
   cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
   configValid: "The configuration is valid.",
   configProblem: problemText,
-  configProblems: (problems: readonly ConfigProblem[]) =>
-    listFirst(problems.map(problemText), (rest) => `… and ${rest} more`),
+  moreProblems: (rest: number) => `… and ${rest} more`,
   configWarning: warningText,
   workspaceTrusted: (path: string, files: readonly string[]): string =>
     [

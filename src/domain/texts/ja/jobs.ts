@@ -20,7 +20,7 @@ import type {
   sealedOtherwise as englishSealedOtherwise,
   workTexts as englishWorkTexts,
 } from "../en/jobs.ts";
-import { formatBytes, listFirst, listPaths, nameFew, namePaths } from "../format-text.ts";
+import { formatBytes, listPaths, nameFew, namePaths } from "../format-text.ts";
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
 
@@ -360,7 +360,7 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   cannotWork: (role, why) => `roles.${role} はこのままでは使えません: ${why}`,
   configValid: "設定に問題はありません。",
   configProblem: problemText,
-  configProblems: (problems) => listFirst(problems.map(problemText), (rest) => `… ほか ${rest} 件`),
+  moreProblems: (rest) => `… ほか ${rest} 件`,
   configWarning: warningText,
   workspaceTrusted: (path, files) =>
     [
