@@ -17,8 +17,8 @@ import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import { readPlanSteps } from "../../domain/coder/plan-steps.ts";
-import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
+import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
