@@ -34,7 +34,7 @@ import {
  */
 const drains = new Map<string, Set<() => void>>();
 
-export function keepDraining(jobMarker: string, ended: Promise<unknown>, stop: () => void): void {
+function keepDraining(jobMarker: string, ended: Promise<unknown>, stop: () => void): void {
   const ofJob = drains.get(jobMarker) ?? new Set();
   drains.set(jobMarker, ofJob.add(stop));
   void ended.then(() => {
@@ -43,7 +43,7 @@ export function keepDraining(jobMarker: string, ended: Promise<unknown>, stop: (
   });
 }
 
-export function stopDraining(jobMarker: string): void {
+function stopDraining(jobMarker: string): void {
   for (const stop of drains.get(jobMarker) ?? []) stop();
 }
 
@@ -190,7 +190,7 @@ export function selectProcesses(
   return [...selected.values()].sort((a, b) => a.startedAt - b.startedAt || a.pid - b.pid);
 }
 
-export function processKey(entry: Pick<ProcessEntry, "pid" | "startedAt">): string {
+function processKey(entry: Pick<ProcessEntry, "pid" | "startedAt">): string {
   return `${entry.pid}:${entry.startedAt}`;
 }
 
@@ -225,7 +225,7 @@ function orphanTest(table: readonly ProcessEntry[], scope: ProcessScope): (entry
     ((family.signalsOwnOnly && !leader) || !isAnothers(entry.tag() ?? 0n));
 }
 
-export const DEFAULT_GRACE_MS = 1500;
+const DEFAULT_GRACE_MS = 1500;
 const KILL_DEADLINE_MS = 3000;
 const LONGEST_PAUSE_MS = 50;
 
@@ -334,7 +334,7 @@ export interface EnteringRequest extends ProcessRequest {
 }
 
 /** Spawns in a new session, tagged and marked. Throws what the system said when it could not. */
-export function startChild(request: EnteringRequest, runTag: bigint): StartedChild {
+function startChild(request: EnteringRequest, runTag: bigint): StartedChild {
   setChildSubreaper();
   const pipes = openPipes();
   const spawn = {
@@ -404,7 +404,7 @@ const REASONS: Readonly<Record<string, StartFailureReason>> = {
 };
 
 /** The operating system says ENOENT both for a missing program and a missing folder: the folder is looked at again. */
-export function startFailure(request: Pick<ProcessRequest, "argv" | "cwd">, cause: unknown): StartFailure {
+function startFailure(request: Pick<ProcessRequest, "argv" | "cwd">, cause: unknown): StartFailure {
   const program = request.argv[0];
   const code = errorCode(cause);
   const reason = folderFailure(request.cwd) ?? REASONS[code] ?? "unknown";
