@@ -25,28 +25,36 @@ const CONTEXT = 2;
 const MOST_WORDS = 400;
 const LONGEST_FILE = 2_000_000;
 
-/** The changes of a job, file by file, with the changed words within a line. */
+/**
+ * The changes of a job, file by file, with the changed words within a line. The files of git's own folder are only
+ * counted: after `git init` or a commit they would hide the change itself.
+ */
 export function diffLines(differences: readonly FileDifference[], texts: TerminalMessages): DiffLine[] {
-  return differences.flatMap(({ path, before, after }): DiffLine[] => {
-    const name = printable(shownPath(path));
-    if (before === undefined || after === undefined)
-      return [
-        { kind: "file", path: name, added: 0, removed: 0 },
-        { kind: "note", text: texts.diffUnknown },
-      ];
-    const sides = [before, after].filter((side) => side !== null);
-    const bytes = (after ?? before ?? "").length;
-    const note = sides.some(isBinaryContent)
-      ? texts.diffBinary(bytes)
-      : sides.some((side) => side.length > LONGEST_FILE)
-        ? texts.diffTooLong(bytes)
-        : null;
-    if (note === null) return fileLines(name, decode(before), decode(after));
+  const own = differences.filter(({ path }) => !path.startsWith(".git/"));
+  const gitFiles = differences.length - own.length;
+  const lines = own.flatMap((difference) => differenceLines(difference, texts));
+  return gitFiles === 0 ? lines : [...lines, { kind: "note", text: texts.gitFiles(gitFiles) }];
+}
+
+function differenceLines({ path, before, after }: FileDifference, texts: TerminalMessages): DiffLine[] {
+  const name = printable(shownPath(path));
+  if (before === undefined || after === undefined)
     return [
       { kind: "file", path: name, added: 0, removed: 0 },
-      { kind: "note", text: note },
+      { kind: "note", text: texts.diffUnknown },
     ];
-  });
+  const sides = [before, after].filter((side) => side !== null);
+  const bytes = (after ?? before ?? "").length;
+  const note = sides.some(isBinaryContent)
+    ? texts.diffBinary(bytes)
+    : sides.some((side) => side.length > LONGEST_FILE)
+      ? texts.diffTooLong(bytes)
+      : null;
+  if (note === null) return fileLines(name, decode(before), decode(after));
+  return [
+    { kind: "file", path: name, added: 0, removed: 0 },
+    { kind: "note", text: note },
+  ];
 }
 
 function decode(bytes: Uint8Array | null): string {

@@ -31,7 +31,7 @@ test("an object of git is binary with or without a NUL byte; texts in older enco
 });
 
 test("a binary file is named with its size in the diffs of terminal, console and chat", async () => {
-  const path = ".git/objects/4b/825dc642cb6eb9a060e54bf8d69288fbee4904";
+  const path = "objects/4b825dc642cb6eb9a060e54bf8d69288fbee4904";
   const differences = [
     { path, before: null, after: OBJECT },
     { path: "gone.bin", before: OBJECT, after: null },
@@ -50,4 +50,17 @@ test("a binary file is named with its size in the diffs of terminal, console and
   expect(String(diffMarkup(consoleMessagesFor("ja"), file!, "inline"))).toContain(
     `バイナリファイル（${size} バイト）です。`,
   );
+});
+
+test("a card counts the files of git's own folder after the change itself", () => {
+  const differences = [
+    { path: ".git/HEAD", before: null, after: Buffer.from("ref: refs/heads/main\n") },
+    { path: ".git/objects/01/d255766b", before: null, after: OBJECT },
+    { path: "a.txt", before: null, after: Buffer.from("one\n") },
+  ];
+  expect(diffLines(differences, terminalMessagesFor("en"))).toEqual([
+    { kind: "file", path: "a.txt", added: 1, removed: 0 },
+    { kind: "added", number: 1, pieces: [{ text: "one", isChanged: false }] },
+    { kind: "note", text: ".git/ · 2 files changed" },
+  ]);
 });

@@ -65,6 +65,7 @@ export const terminalTexts = {
   moreInShow: (count: number, label: string) => `… ${count} more lines: picoclaw show --diff ${label}`,
   diffBinary: (bytes: number) => `binary file, ${bytes} ${bytes === 1 ? "byte" : "bytes"}`,
   diffTooLong: (bytes: number) => `too long to show, ${bytes} bytes`,
+  gitFiles: (count: number) => `.git/ · ${count} ${count === 1 ? "file" : "files"} changed`,
   diffUnknown: "changed again since; no longer known",
   cardKeys: {
     undo: "[u] undo",

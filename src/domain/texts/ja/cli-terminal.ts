@@ -58,6 +58,7 @@ export const terminalTexts: typeof en = {
   moreInShow: (count, label) => `… ほか ${count} 行: picoclaw show --diff ${label}`,
   diffBinary: (bytes) => `バイナリファイル、${bytes} バイト`,
   diffTooLong: (bytes) => `長すぎるため表示しません（${bytes} バイト）`,
+  gitFiles: (count) => `.git/ · ${count} 件のファイルを変更`,
   diffUnknown: "その後さらに変更されたため、当時の内容は分かりません",
   cardKeys: {
     undo: "[u] 取り消す",
