@@ -134,6 +134,21 @@ describe("a preview", () => {
     expect(cli.tree()).toEqual({ a: "old" });
   });
 
+  test("is named by its number, too, and one of another folder with what that needs", () => {
+    for (const name of ["b", "c"]) cli.apply([create(name, "x")], ["--preview"]);
+    expect(cli.run(["apply", "--job", "#2"]).out).toStartWith("Applied\n");
+    expect(cli.run(["discard", "1"]).out).toContain("was discarded");
+    expect(cli.tree()).toEqual({ a: "old", c: "x" });
+    expect(cli.run(["show", "3"]).err).toBe(`No such job: 3${JOBS_HINT}`);
+    cli.apply([create("d", "x")], ["--preview"]);
+    expect(cli.run(["jobs", "--all"]).out).not.toContain("--workspace");
+    const other = join(cli.folder, "other");
+    mkdirSync(other);
+    expect(cli.run(["jobs", "--all"], { cwd: other }).out).toContain(
+      "(one of another folder: add --workspace FOLDER)",
+    );
+  });
+
   test("of commands is refused where nothing stages them", () => {
     const env = { PICOCLAW_WORKER_TRANSACTION: "none" };
     const ran = cli.apply(COMMANDS, ["--preview", "--json"], { env });

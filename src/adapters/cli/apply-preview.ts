@@ -1,6 +1,7 @@
 import { previewFacts } from "../../application/jobs/action-report.ts";
 import { storedFacts } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordJob } from "../../application/jobs/job-report.ts";
+import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { printable, styleReport } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -10,9 +11,10 @@ import { reportAction } from "./report-action.ts";
 export async function applyPreview(
   program: CliProgram,
   opened: Opened,
-  jobId: string,
+  name: string,
   { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
 ): Promise<number> {
+  const jobId = resolveJobName(opened.workspace, name);
   if (dryRun) return showPreview(program, opened, jobId, json);
   const { messages, workspace } = opened;
   const { archive } = workspace;

@@ -1,4 +1,5 @@
 import { discardFacts } from "../../application/jobs/action-report.ts";
+import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import { waitingPreview } from "../../application/jobs/unfinished-jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { fail, type Subcommand } from "./command.ts";
@@ -24,7 +25,9 @@ async function discard(program: CliProgram, args: readonly string[]): Promise<nu
   const opened = await openFromFlags(program, flags);
   if (flags.values.aside === true) return discardAside(program, opened, { json, jobId: flags.words[0] });
   const { messages, workspace } = opened;
-  const waiting = flags.words[0] ?? waitingPreview(workspace.archive.list());
+  const [given] = flags.words;
+  const waiting =
+    given === undefined ? waitingPreview(workspace.archive.list()) : resolveJobName(workspace, given);
   if (typeof waiting === "object" && "several" in waiting) {
     const text = messages.previewsWait(waiting.several);
     return fail(program, json, { exitCode: EXIT.usage, code: "several-previews", text });

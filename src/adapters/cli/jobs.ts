@@ -83,9 +83,10 @@ function remarks(opened: Opened, list: readonly ListedJob[]): string {
   return `${damaged.join("")}${previews(opened, list)}`;
 }
 
-function previews({ messages }: Opened, list: readonly ListedJob[]): string {
-  const waiting = list.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined).length;
-  return waiting === 0 ? "" : `\n${messages.previewsHint(waiting)}\n`;
+function previews({ messages, workspace }: Opened, list: readonly ListedJob[]): string {
+  const waiting = list.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
+  const isElsewhere = waiting.some((job) => job.workspace !== workspace.root);
+  return waiting.length === 0 ? "" : `\n${messages.previewsHint(waiting.length, isElsewhere)}\n`;
 }
 
 function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolean): string {

@@ -7,6 +7,7 @@ import {
   WHOLE_DIFF,
 } from "../../application/jobs/job-facts.ts";
 import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
+import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
 import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
@@ -144,13 +145,8 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   } = opened;
   const jobs = archive.list();
   const [name] = flags.words;
-  const number = /^#?(\d+)$/.exec(name ?? "")?.[1];
-  const job =
-    name === undefined
-      ? jobs.at(-1)
-      : number === undefined
-        ? jobs.find(({ jobId }) => jobId === name)
-        : jobs[Number(number) - 1];
+  const named = name === undefined ? undefined : resolveJobName(opened.workspace, name);
+  const job = name === undefined ? jobs.at(-1) : jobs.find(({ jobId }) => jobId === named);
   if (job === undefined) {
     const text = name === undefined ? messages.noJobs : messages.unknownJob(name, "terminal");
     const failure = { exitCode: EXIT.usage, code: "unknown-job", text };

@@ -1,4 +1,5 @@
 import { stopFacts } from "../../application/jobs/action-report.ts";
+import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -20,11 +21,12 @@ async function stop(program: CliProgram, args: readonly string[]): Promise<numbe
   if (/^proc_/.test(flags.words[0] ?? "")) return (await import("./ps.ts")).stopById(program, flags);
   const opened = await openFromFlags(program, flags);
   const { messages } = opened;
-  const [jobId] = flags.words;
-  if (jobId === undefined) {
+  const [given] = flags.words;
+  if (given === undefined) {
     const text = messages.usageLines(command.usage, command.name);
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
+  const jobId = resolveJobName(opened.workspace, given);
   const facts = stopFacts(opened.workspace, jobId, await opened.workspace.stop(jobId));
   const document = { success: true, status: facts.status, job_id: jobId };
   return reportAction(program, messages, facts, { json, document });

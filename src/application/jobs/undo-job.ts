@@ -161,6 +161,12 @@ export function readJobNumber(name: string): number | null {
   return number === undefined ? null : Number(number);
 }
 
+/** The id of the job that a person names by its number; any other name as it is. */
+export function resolveJobName({ archive }: Pick<TakeBackDeps, "archive">, name: string): string {
+  const number = readJobNumber(name);
+  return number === null ? name : (archive.list()[number - 1]?.jobId ?? name);
+}
+
 /** The jobs a request means, in the order in which they are to be swapped. */
 export function chooseJobs(
   { archive }: Pick<TakeBackDeps, "archive">,

@@ -196,8 +196,8 @@ export const workTexts = {
   nothingToRedo: "There is no job to redo.",
   nothingToDiscard: "There is no preview to discard.",
   previewsWait: (jobIds: readonly string[]) => `There are several previews; name one:${paths(jobIds)}`,
-  previewsHint: (count: number) =>
-    `${count === 1 ? "1 preview is" : `${count} previews are`} waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB`,
+  previewsHint: (count: number, isElsewhere: boolean) =>
+    `${count === 1 ? "1 preview is" : `${count} previews are`} waiting. Apply one: picoclaw apply --job JOB   Discard it: picoclaw discard JOB${isElsewhere ? "   (one of another folder: add --workspace FOLDER)" : ""}`,
   undoList: (jobId: string, list: readonly string[]) => `Undoing ${jobId} restores:${paths(list)}`,
   parentNoFolder: (path: string) => `${path} (a folder above it is gone, or is a link or a file now)`,
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,

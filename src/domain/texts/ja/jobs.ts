@@ -162,8 +162,8 @@ export const workTexts: typeof englishWorkTexts = {
   nothingToRedo: "やり直せるジョブはありません。",
   nothingToDiscard: "破棄できるプレビューはありません。",
   previewsWait: (jobIds) => `プレビューが複数あります。対象を指定してください:${paths(jobIds)}`,
-  previewsHint: (count) =>
-    `プレビュー ${count} 件が未適用です。適用するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
+  previewsHint: (count, isElsewhere) =>
+    `プレビュー ${count} 件が未適用です。適用するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB${isElsewhere ? "（ほかのフォルダのものは --workspace FOLDER を付けて指定）" : ""}`,
   undoList: (jobId, list) => `${jobId} を取り消すと元に戻るパス:${paths(list)}`,
   parentNoFolder: (path) => `${path}（上のフォルダがないか、リンクやファイルになっています）`,
   recordDamaged: (jobId, file) =>
