@@ -205,6 +205,21 @@ test("a job whose undo data is damaged is named by `doctor` and `show`, with wha
   expect(cli.run(["undo", job]).code).not.toBe(0);
 });
 
+test("a record that cannot be read has no result in `jobs` and `show`, and its file in the JSON", () => {
+  const job = jobIdIn(cli.apply([create("a", "new\n")]).out);
+  const [record] = [...new Bun.Glob(`**/${job}/job.json`).scanSync({ cwd: cli.home, absolute: true })];
+  truncateSync(record as string, 20);
+  expect(cli.run(["jobs"]).out).toMatch(new RegExp(`^${job} .+ Record damaged  0`, "m"));
+  expect(cli.run(["show", job]).out).toStartWith("Record damaged\n");
+  expect(cli.json(cli.run(["show", job, "--json"]))).toMatchObject({ damaged: record });
+});
+
+test("an undo names a file that was deleted since as deleted", () => {
+  cli.apply([create("a", "new\n")]);
+  rmSync(join(cli.workspace, "a"));
+  expect(cli.run(["undo"]).err).toContain("\n  a (deleted since)\n");
+});
+
 test("originals that were kept aside are named by `doctor`, and go when exactly they are discarded", () => {
   const job = jobIdIn(cli.apply(COMMANDS, ["--preview"]).out);
   const [journal] = [...new Bun.Glob(`**/${job}/journal.ndjson`).scanSync({ cwd: cli.home, absolute: true })];

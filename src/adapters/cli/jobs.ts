@@ -47,7 +47,10 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
       job: { ...job, title: printable(job.title) },
       label: numbers.get(job.jobId) ?? null,
       status: toJobStatus(job, isAliveIn(opened.workspace, job)),
-      remark: wordInterruption(opened.messages, job),
+      remark:
+        job.damaged === undefined
+          ? wordInterruption(opened.messages, job)
+          : ` (${opened.messages.recordUnreadable})`,
     }));
     const withWorkspace = flags.values.all === true;
     const text = report.lookOfJobs(program, opened.messages, rows, { withWorkspace });
@@ -97,10 +100,12 @@ function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolea
     ...list.map((job) => [
       job.jobId,
       localTime(job.createdAt),
-      `${wordStatus(messages, {
-        status: toJobStatus(job, isAliveIn(opened.workspace, job)),
-        failedCmds: job.failedCmds,
-      })}${wordInterruption(messages, job)}`,
+      job.damaged === undefined
+        ? `${wordStatus(messages, {
+            status: toJobStatus(job, isAliveIn(opened.workspace, job)),
+            failedCmds: job.failedCmds,
+          })}${wordInterruption(messages, job)}`
+        : messages.recordUnreadable,
       String(job.changeCount),
       messages.undoStates[toUndoState(job)],
       withWorkspace ? `${job.workspace}  ${job.title}` : job.title,

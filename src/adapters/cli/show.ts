@@ -57,7 +57,7 @@ export function describeJob(
     ),
   ];
   const lines = [
-    wordHeadline(messages, facts),
+    job.damaged === undefined ? wordHeadline(messages, facts) : messages.recordUnreadable,
     "",
     `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
@@ -67,6 +67,7 @@ export function describeJob(
     ...(facts.status === "interrupted" && job.unsettled
       ? [messages.jobInterrupted(job.jobId, interruptedDirection(job))]
       : []),
+    ...(facts.status === "interrupted" && job.state === "running" ? [messages.jobDied(job.jobId)] : []),
     ...(files ? interruptedFileLines(messages, files, all ? Number.POSITIVE_INFINITY : SHOWN_LINES) : []),
     "",
     ...validatedJournal(journal).flatMap(({ event }) => {

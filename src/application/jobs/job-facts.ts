@@ -125,6 +125,7 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     change_count: job.changeCount,
     ...(job.changes !== undefined && { changes: changedFiles(job.changes) }),
     bytes: job.bytes,
+    ...(job.damaged !== undefined && { damaged: job.damaged }),
     ...(job.interruptions !== undefined && { interruptions: job.interruptions }),
     undo: toUndoState(job),
   };

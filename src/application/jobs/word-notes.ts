@@ -87,6 +87,7 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
   if (reason === "parent-missing") return messages.parentNoFolder(path);
   if (reason === "no-space" || reason === "disk-error") return messages.fileTrouble(reason, path);
+  if (by === undefined && reason === "missing") return messages.deletedSince(path);
   if (by === undefined || reason === "kept-aside") return path;
   if (reason === "damaged") return messages.repairImpossible(by, path);
   if (reason === "interrupted") return messages.repairStuck(by, [path]);

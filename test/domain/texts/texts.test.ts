@@ -153,6 +153,7 @@ const SAMPLES: Samples = {
   recordDamaged: (say) => [say("job_1", "/p")],
   undoDamaged: (say) => [say("job_1", "/p")],
   undoDamagedRemedy: (say) => [say("/p/slots")],
+  deletedSince: (say) => [say("a/b")],
   recordLost: (say) => [say("job_1", "/p")],
   recordMended: (say) => [say("job_1", "/p")],
   undoDataGone: (say) => [say("undo", "job_1", paths), say("redo", "job_1", paths)],

@@ -203,6 +203,8 @@ export const workTexts = {
   undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
   recordDamaged: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged, so it cannot be undone or applied again: ${file}\nOther jobs are not affected. To restore what can be restored: picoclaw doctor --repair`,
+  /** In the place of a status. */
+  recordUnreadable: "Record damaged",
   recordLost: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
   recordMended: (jobId: string, file: string) =>
@@ -227,6 +229,7 @@ export const workTexts = {
         : `${jobId} cannot be undone or redone now: ${JOB_STATES[state] ?? "its state does not allow it"}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
     `${path} (changed since by ${jobId}; undo that first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
+  deletedSince: (path: string) => `${path} (deleted since)`,
   foldersKept: (list: readonly string[]) =>
     `These folders were kept, because they hold files made after the job:${paths(list)}`,
   quotaEvicted: ({

@@ -168,6 +168,7 @@ export const workTexts: typeof englishWorkTexts = {
   parentNoFolder: (path) => `${path}（上のフォルダがないか、リンクやファイルになっています）`,
   recordDamaged: (jobId, file) =>
     `${jobId} の記録が壊れているため、取り消しも再適用もできません: ${file}\nほかのジョブには影響ありません。復元できるものを復元するには: picoclaw doctor --repair`,
+  recordUnreadable: "記録が壊れています",
   recordLost: (jobId, file) =>
     `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダに残っています。ほかのジョブには影響ありません。`,
   recordMended: (jobId, file) =>
@@ -193,6 +194,7 @@ export const workTexts: typeof englishWorkTexts = {
         : `${jobId} は、${JOB_STATES[state] ?? "今の状態では"}取り消しもやり直しもできません。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してください: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
+  deletedSince: (path) => `${path}（その後削除されています）`,
   foldersKept: (list) => `ジョブの後に作られたファイルがあるため、次のフォルダは残しました:${paths(list)}`,
   quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
     `取り消しデータが上限 ${formatBytes(quotaBytes)} を超えたため、古いもの（${formatBytes(bytes)}）を削除しました。` +
