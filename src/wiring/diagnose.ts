@@ -4,7 +4,11 @@ import type { DoctorCheck, Opened, OpenOptions } from "../application/ports/jobs
 import { createSecrets } from "../config/config.ts";
 import { resolveHome } from "../config/environment.ts";
 import type { Locale } from "../domain/texts/locale.ts";
-import { diagnosePrograms, diagnoseWorkspace } from "../infrastructure/engine/diagnose-machine.ts";
+import {
+  diagnosePrograms,
+  diagnoseSpace,
+  diagnoseWorkspace,
+} from "../infrastructure/engine/diagnose-machine.ts";
 import { diagnoseAside } from "../infrastructure/engine/kept-aside.ts";
 import { findGoneStore } from "../infrastructure/serve/live-address.ts";
 import { type Environment, openServices } from "./services.ts";
@@ -22,6 +26,7 @@ export async function diagnose(
     { name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` },
     ...diagnosePrograms(env, messages),
     diagnoseWorkspace(workspace.root, messages),
+    ...diagnoseSpace([workspace.root, workspace.storage, resolveHome(env)], messages),
     { name: "transaction", ok: true, text: messages.transactionKind(kind, reason) },
     ...(await diagnoseSandbox(env, opened)),
     ...diagnoseHome(opened, options),

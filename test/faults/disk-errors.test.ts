@@ -1,10 +1,11 @@
 /** A disk that fails while a job lands or is taken back: what is said of the workspace is true, and a repair goes on. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
+import { appendJournal, writeDurably } from "../../src/infrastructure/engine/job-folder.ts";
 import {
   createBench,
   openTransactions,
@@ -103,3 +104,15 @@ for (const [code, reason, words] of [
         expect(now()).toBe(swap === "undo" ? NEW : OLD);
       });
 }
+
+test.if(existsSync("/dev/full"))("a record that a full disk does not take is named by its path", () => {
+  const path = bench.at("record.json");
+  symlinkSync("/dev/full", `${path}.tmp`);
+  const folder = { id: "job_1_x", path: bench.folder };
+  symlinkSync("/dev/full", join(folder.path, "journal.ndjson"));
+  for (const [write, at] of [
+    [() => writeDurably(path, "{}"), path],
+    [() => appendJournal(folder, "{}\n"), join(folder.path, "journal.ndjson")],
+  ] as const)
+    expect(write).toThrow(expect.objectContaining({ code: "ENOSPC", path: at }));
+});

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import type { DoctorCheck } from "../../application/ports/jobs-workspace.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 
@@ -15,6 +15,41 @@ export function diagnoseWorkspace(
   } catch {
     const remedy = messages.remedy("let-write");
     return { name: "workspace", ok: false, text: messages.workspaceReadOnly(root), remedy };
+  }
+}
+
+const SCARCE_BYTES = 64 * 1024 ** 2;
+/** Less than a record of a job takes. */
+const FULL_BYTES = 1024 ** 2;
+
+/** The disks on which jobs write, where little is free; none where there is enough. */
+export function diagnoseSpace(
+  folders: readonly string[],
+  messages: Messages,
+  readDisk: (path: string) => { readonly id: number; readonly freeBytes: number } = readDiskOf,
+): DoctorCheck[] {
+  const disks = new Map<number, DoctorCheck>();
+  for (const folder of folders) {
+    const { id, freeBytes } = readDisk(folder);
+    if (freeBytes >= SCARCE_BYTES || disks.has(id)) continue;
+    disks.set(id, {
+      name: "space",
+      ok: false,
+      ...(freeBytes >= FULL_BYTES && { optional: true }),
+      text: messages.diskScarce(folder, freeBytes),
+      remedy: messages.remedy("free-space"),
+    });
+  }
+  return [...disks.values()];
+}
+
+function readDiskOf(path: string): { readonly id: number; readonly freeBytes: number } {
+  try {
+    const { bavail, bsize } = statfsSync(path);
+    return { id: statSync(path).dev, freeBytes: bavail * bsize };
+  } catch {
+    // A home that is not made yet.
+    return { id: -1, freeBytes: Number.POSITIVE_INFINITY };
   }
 }
 

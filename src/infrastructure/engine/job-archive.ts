@@ -38,6 +38,7 @@ import {
   readText,
   type StateFile,
   stateFile,
+  withPath,
   writeDurably,
   writeWhole,
 } from "./job-folder.ts";
@@ -70,7 +71,9 @@ export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void
   const at = join(folder.path, names.bytes);
   let [length, waiting] = [0, 0];
   const write = () => {
-    writeFileSync(at, room.subarray(0, waiting), { mode: 0o600, flag: length === 0 ? "w" : "a" });
+    withPath(at, () =>
+      writeFileSync(at, room.subarray(0, waiting), { mode: 0o600, flag: length === 0 ? "w" : "a" }),
+    );
     length += waiting;
     waiting = 0;
   };

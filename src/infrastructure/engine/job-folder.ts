@@ -298,7 +298,8 @@ export function swapRecordPath(folder: JobFolder, turn: number): string {
 }
 
 export function appendJournal(folder: JobFolder, line: string): void {
-  appendFileSync(join(folder.path, "journal.ndjson"), line);
+  const path = join(folder.path, "journal.ndjson");
+  withPath(path, () => appendFileSync(path, line));
 }
 
 /** A home layer of the job's own, and what checks of the baseline built. */
@@ -392,12 +393,23 @@ function replaceText(path: string, text: string, sync: (fd: number) => void): vo
   const temporary = `${path}.tmp`;
   const fd = openSync(temporary, "w", 0o600);
   try {
-    writeFileSync(fd, text);
-    sync(fd);
+    withPath(path, () => {
+      writeFileSync(fd, text);
+      sync(fd);
+    });
   } finally {
     closeSync(fd);
   }
   renameSync(temporary, path);
+}
+
+/** The runtime's error of a write that began does not say to which file. */
+export function withPath(path: string, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    throw error instanceof Error && !("path" in error) ? Object.assign(error, { path }) : error;
+  }
 }
 
 /** Pieces of a long file that are written and read at once. */
@@ -419,7 +431,7 @@ function openLines(path: string): LineWriter {
   let piece = "";
   const attempt = (act: () => void) => {
     try {
-      act();
+      withPath(path, act);
     } catch (error) {
       closeSync(fd);
       throw error;

@@ -217,6 +217,7 @@ const SAMPLES: Samples = {
   workspaceMissing: (say) => [say("/ws")],
   workspaceGone: (say) => [say("/ws", "overlay"), say("/ws", "none")],
   workspaceNotADirectory: (say) => [say("/ws")],
+  diskScarce: (say) => [say("/home/you/project", 4096)],
   storageForeignOutside: (say) => [say("/srv/.ws.picoclaw")],
   storageForeign: (say) => [say("/home/you/.picoclaw")],
   workspaceBusy: (say) => [say("/ws")],

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
-import { diagnoseWorkspace } from "../../../src/infrastructure/engine/diagnose-machine.ts";
+import { diagnoseSpace, diagnoseWorkspace } from "../../../src/infrastructure/engine/diagnose-machine.ts";
 import { trySandbox } from "../../../src/infrastructure/engine/diagnose-sandbox.ts";
 import { tryLimits } from "../../../src/infrastructure/engine/limited-copy.ts";
 
@@ -23,4 +23,20 @@ test("where nothing can be tried out, it does not work, and nothing throws", asy
     ok: false,
     complaint: expect.stringContaining("ENOENT"),
   });
+});
+
+test("a disk with little space left is named once, and fails where nothing can be written", () => {
+  const messages = messagesFor("en");
+  const disks: Record<string, { id: number; freeBytes: number }> = {
+    "/ws": { id: 1, freeBytes: 0 },
+    "/storage": { id: 1, freeBytes: 0 },
+    "/home": { id: 2, freeBytes: 5 * 1024 ** 2 },
+    "/roomy": { id: 3, freeBytes: 1024 ** 3 },
+  };
+  const read = (path: string) => disks[path] ?? { id: 9, freeBytes: 0 };
+  expect(diagnoseSpace(Object.keys(disks), messages, read)).toMatchObject([
+    { name: "space", ok: false, text: "Only 0 B are free on the disk of /ws: jobs, undo and redo may fail." },
+    { name: "space", ok: false, optional: true, remedy: "Free some disk space." },
+  ]);
+  expect(diagnoseSpace(["/nowhere/at/all"], messages)).toEqual([]);
 });

@@ -340,6 +340,8 @@ export const workTexts = {
     `The workspace was removed or moved while the job ran: ${path}\n${kind === "none" ? "Commands of this job worked in the folder itself; their changes went with it." : "Nothing was applied. Move the folder back, or go to its new place, and run the job again."}`,
   workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
   workspaceReadOnly: (root: string) => `${root} cannot be written to, so no job can change anything there.`,
+  diskScarce: (path: string, freeBytes: number) =>
+    `Only ${formatBytes(freeBytes)} are free on the disk of ${path}: jobs, undo and redo may fail.`,
   startFolderAway: (path: string) =>
     `The folder you are in cannot be opened: ${path}\nIt was removed or moved, or its name is not valid UTF-8. Go to another folder, or rename it.`,
   storageForeign: (path: string) =>

@@ -285,6 +285,8 @@ export const workTexts: typeof englishWorkTexts = {
     `ジョブの実行中に workspace が削除または移動されました: ${path}\n${kind === "none" ? "このジョブのコマンドはフォルダを直接変更したので、変更はフォルダと一緒に失われたか移動しました。" : "何も適用していません。フォルダを元の場所に戻すか、移動先に移ってから、もう一度実行してください。"}`,
   workspaceNotADirectory: (path) => `workspace がフォルダではありません: ${path}`,
   workspaceReadOnly: (root) => `${root} に書き込めないので、ジョブは何も変更できません。`,
+  diskScarce: (path, freeBytes) =>
+    `${path} のディスクの空き容量は ${formatBytes(freeBytes)} しかありません。ジョブ、取り消し、やり直しが失敗することがあります。`,
   startFolderAway: (path) =>
     `今いるフォルダを開けません: ${path}\n削除または移動されたか、名前が正しい UTF-8 ではありません。別のフォルダに移るか、名前を変えてください。`,
   storageForeign: (path) =>
