@@ -46,6 +46,7 @@ async function readFields(request: Request): Promise<SentForm | null> {
 }
 
 const MOST_FILES = 10;
+/** Of all files of a message together: more than most models read at once. */
 const MOST_TEXT_BYTES = 1024 ** 2;
 /** Longer than any path of a file. */
 const LONGEST_NAME = 4_096;
@@ -60,11 +61,12 @@ export type ReadAttachments =
   | { readonly ok: false; readonly trouble: ImageTrouble };
 
 /**
- * Files of a form. Images are for the models' eyes, text is kept to be read; of others, and of very long ones, name and
+ * Files of a form. Images are for the models' eyes, text is kept to be read; of others, and of what is too long, name and
  * size. An image that no model takes refuses the whole: its sender means it to be seen.
  */
 export async function readAttachments(files: readonly File[]): Promise<ReadAttachments> {
   const attachments: Attachment[] = [];
+  let textBytes = 0;
   for (const file of files.slice(0, MOST_FILES)) {
     await giveWay();
     const name = attachmentName(file.name);
@@ -74,7 +76,8 @@ export async function readAttachments(files: readonly File[]): Promise<ReadAttac
     const image = readImage(name, bytes);
     const isMeant = /^image\/(?!svg)/.test(file.type) || image.ok || image.trouble.kind === "too-large";
     if (isMeant && !image.ok) return image;
-    const text = image.ok || file.size > MOST_TEXT_BYTES ? null : decodeAttachment(bytes);
+    const text = image.ok || textBytes + file.size > MOST_TEXT_BYTES ? null : decodeAttachment(bytes);
+    if (text !== null) textBytes += file.size;
     attachments.push({
       ...told,
       ...(image.ok && { mediaType: image.mediaType, bytes }),

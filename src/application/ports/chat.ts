@@ -77,8 +77,17 @@ export interface ImageStore {
   attach(chatKey: string, ids: readonly string[], groupId: string): Promise<void>;
   /** In the order of the ids; one that is gone is left out. */
   load(chatKey: string, ids: readonly string[]): Promise<readonly LoadedImage[]>;
+  /** A text that came as a file, as long as one may be. */
+  keepText(chatKey: string, text: string): Promise<StoredText>;
+  /** Null where it is gone. */
+  loadText(chatKey: string, stored: StoredText): Promise<string | null>;
   /** Those of earlier messages, the newest last, at most so many. */
   ofGroups(chatKey: string, groupIds: readonly string[], limit: number): Promise<readonly RecalledImage[]>;
+}
+
+export interface StoredText {
+  readonly id: string;
+  readonly pieces: number;
 }
 
 export interface NewImage {

@@ -1,4 +1,4 @@
-import type { ChatEvent, Reply, Route } from "./chat.ts";
+import type { ChatEvent, Reply, Route, StoredText } from "./chat.ts";
 import type { Span } from "./platform.ts";
 
 /**
@@ -69,6 +69,8 @@ export interface Attachment {
   readonly mediaType: string;
   readonly sizeBytes: number;
   readonly text?: string;
+  /** A longer text that lies in the store: whoever lists messages does not read it. */
+  readonly storedText?: StoredText;
   /** The id of an image in the store. */
   readonly image?: string;
   /** An image's bytes, on arrival only: the receiver stores them and keeps the id. */

@@ -24,7 +24,7 @@ export interface AnswerMessagesDeps {
   /** Asked anew for every message, so that a reload takes effect. */
   readonly conversation: () => Conversation;
   readonly channel: (name: string) => Pick<Channel, "progress" | "download"> | undefined;
-  readonly images: () => Pick<ImageStore, "keep">;
+  readonly images: () => Pick<ImageStore, "keep" | "loadText">;
   /**
    * Which jobs of a message stand after an attempt that was cut off: of those that the store noted, and of those that
    * only the job folders know of. Nothing else of that attempt can land afterwards.
@@ -180,7 +180,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
         channel,
         chatId,
         userId,
-        text: messageTextWithFiles(message, parts.messages()),
+        text: await messageTextWithFiles(parts, message),
         ...(images.length > 0 && { images }),
         sentAt: message.receivedAt,
         ...(forcedRoute !== undefined && { forcedRoute }),
@@ -280,11 +280,22 @@ async function fetchImages(
 }
 
 /** Files that came along are read with the message; of what is neither text nor image, name and size. */
-function messageTextWithFiles(message: StoredMessage, messages: ServeMessages): string {
-  const others = (message.attachments ?? []).filter((file) => !isImage(file));
-  const files = others.map(({ name, sizeBytes, text }) =>
-    text === undefined ? messages.attachment(name, sizeBytes) : fenceFileText(name, text),
-  );
+async function messageTextWithFiles(
+  { images, messages }: Pick<AnswerMessagesDeps, "images" | "messages">,
+  message: StoredMessage,
+): Promise<string> {
+  const key = chatKeyOf(message.channel, message.chatId);
+  const files: string[] = [];
+  for (const { name, sizeBytes, text, storedText } of (message.attachments ?? []).filter(
+    (file) => !isImage(file),
+  )) {
+    const read = storedText === undefined ? text : await images().loadText(key, storedText);
+    files.push(
+      read === undefined || read === null
+        ? messages().attachment(name, sizeBytes)
+        : fenceFileText(name, read),
+    );
+  }
   return [message.text, ...files].filter((part) => part !== "").join("\n\n");
 }
 

@@ -19,7 +19,7 @@ import type { Bus } from "./serve-events.ts";
 
 export interface ReceiveMessagesDeps {
   readonly store: Pick<MessageStore, "addAll">;
-  readonly images: () => Pick<ImageStore, "keep">;
+  readonly images: () => Pick<ImageStore, "keep" | "keepText">;
   /** Decides who may speak here and how often; null admits the message. */
   readonly admit: (message: InboundMessage) => Promise<Extract<ReceiveResult, { status: "refused" }> | null>;
   /** The root of the workspace that messages are sent to here. */
@@ -143,21 +143,25 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
     if (arrivals.length > BURST) arrivals.shift();
     const refused = await parts.admit(message);
     if (refused !== null) return refused;
-    const light = await moveBytes(message);
+    const light = await moveFiles(message);
     return new Promise((resolve, reject) => {
       waiting.push({ ...prepareFrom(light, arrived), resolve, reject });
       if (!writing.now) void write();
     });
   }
 
-  /** Images go to their own table: the message only names them. */
-  async function moveBytes(message: InboundMessage): Promise<InboundMessage> {
-    if (message.attachments?.some(({ bytes }) => bytes !== undefined) !== true) return message;
+  /** Images and long texts go to tables of their own: the message only names them. */
+  async function moveFiles(message: InboundMessage): Promise<InboundMessage> {
+    const isLarge = ({ bytes, text }: Attachment) => bytes !== undefined || isLongText(text);
+    if (message.attachments?.some(isLarge) !== true) return message;
+    const key = chatKeyOf(message.channel, message.chatId);
     const attachments: Attachment[] = [];
-    for (const { bytes, ...rest } of message.attachments) {
-      if (bytes === undefined) attachments.push(rest);
+    for (const file of message.attachments) {
+      const { bytes, text, ...rest } = file;
+      if (isLongText(text))
+        attachments.push({ ...rest, storedText: await parts.images().keepText(key, text) });
+      else if (bytes === undefined) attachments.push(file);
       else {
-        const key = chatKeyOf(message.channel, message.chatId);
         const kept = await keepImages(parts.images(), key, [{ name: rest.name, bytes }]);
         attachments.push(kept.ok ? { ...rest, image: kept.images[0]?.id ?? "" } : rest);
       }
@@ -171,6 +175,13 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
     announce,
     isBusy: () => arrivals.length === BURST && parts.now().getTime() - (arrivals[0] as number) < BURST_MS,
   };
+}
+
+/** Characters. Shorter ones are stored with their message. */
+const LONG_TEXT = 8_192;
+
+function isLongText(text: string | undefined): text is string {
+  return text !== undefined && text.length > LONG_TEXT;
 }
 
 /** `msg_<unix seconds>_<8 characters>`: the same shape as a job's. */

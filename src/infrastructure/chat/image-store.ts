@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { ImageStore, LoadedImage } from "../../application/ports/chat.ts";
 import type { ImageType } from "../../domain/models/image.ts";
-import { type Database, type ImageRow, storable } from "../store/schema.ts";
+import { type Database, type FilePieceRow, type ImageRow, storable } from "../store/schema.ts";
 
 export interface ImageStoreDeps {
   readonly db: Kysely<Database>;
@@ -16,7 +16,8 @@ export interface ImageStoreDeps {
 const PIECE_BYTES = 96 * 1024;
 
 /**
- * Images as rows of the store, so that any machine of a fleet can answer their message. Base64, as the wires send them.
+ * Images and texts that came as files, as rows of the store, so that any machine of a fleet can answer their message. Base64,
+ * as the wires send images.
  * An image is there with its row, which is written after the last of its pieces: a process that dies in between leaves
  * pieces that nobody finds, and that go with the messages of their day.
  */
@@ -28,6 +29,37 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       .select(["id", "name", "media_type", "group_id", "pieces"])
       .where((is) => is.and(inChat(chatKey)));
 
+  /** Answers with how many there are. */
+  async function writePieces(of: PieceFacts, bytes: Uint8Array): Promise<number> {
+    let position = 0;
+    for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+      await giveWay();
+      const data = Buffer.from(bytes.subarray(from, from + PIECE_BYTES)).toString("base64");
+      await db
+        .insertInto("file_pieces")
+        .values({ ...of, position, data })
+        .execute();
+      position += 1;
+    }
+    return position;
+  }
+
+  /** Null where one of them is gone. */
+  async function readPieces(chatKey: string, file_id: string, pieces: number): Promise<string | null> {
+    const read: string[] = [];
+    for (let position = 0; position < pieces; position += 1) {
+      const piece = await db
+        .selectFrom("file_pieces")
+        .select("data")
+        .where((is) => is.and({ ...inChat(chatKey), file_id, position }))
+        .executeTakeFirst();
+      if (piece === undefined) return null;
+      read.push(piece.data);
+      await giveWay();
+    }
+    return read.join("");
+  }
+
   /** Null where it, or a piece of it, is gone. */
   async function readData(chatKey: string, { id, pieces }: ImageFacts): Promise<string | null> {
     await giveWay();
@@ -36,18 +68,7 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
       const row = await query.where((is) => is.and({ ...inChat(chatKey), id })).executeTakeFirst();
       return row?.data ?? null;
     }
-    const read: string[] = [];
-    for (let position = 0; position < pieces; position += 1) {
-      const piece = await db
-        .selectFrom("file_pieces")
-        .select("data")
-        .where((is) => is.and({ ...inChat(chatKey), file_id: id, position }))
-        .executeTakeFirst();
-      if (piece === undefined) return null;
-      read.push(piece.data);
-      await giveWay();
-    }
-    return read.join("");
+    return readPieces(chatKey, id, pieces);
   }
 
   /** In their order, without those that are gone. */
@@ -65,17 +86,19 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
     async keep(chatKey, { name, mediaType, bytes }) {
       const image = { id: newId(), name: storable(name) };
       const of = { ...inChat(chatKey), at: now().toISOString() };
-      let pieces = 0;
-      for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-        await giveWay();
-        const data = Buffer.from(bytes.subarray(from, from + PIECE_BYTES)).toString("base64");
-        const piece = { ...of, file_id: image.id, position: pieces, data };
-        await db.insertInto("file_pieces").values(piece).execute();
-        pieces += 1;
-      }
+      const pieces = await writePieces({ ...of, file_id: image.id }, bytes);
       const row = { ...of, ...image, group_id: null, media_type: mediaType, data: "", pieces };
       await db.insertInto("images").values(row).execute();
       return image;
+    },
+    async keepText(chatKey, text) {
+      const id = newId();
+      const of = { ...inChat(chatKey), at: now().toISOString(), file_id: id };
+      return { id, pieces: await writePieces(of, Buffer.from(text)) };
+    },
+    async loadText(chatKey, { id, pieces }) {
+      const data = await readPieces(chatKey, id, pieces);
+      return data === null ? null : Buffer.from(data, "base64").toString();
     },
     async attach(chatKey, ids, groupId) {
       if (ids.length === 0) return;
@@ -110,4 +133,5 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
   };
 }
 
+type PieceFacts = Omit<FilePieceRow, "position" | "data">;
 type ImageFacts = Pick<ImageRow, "id" | "name" | "media_type" | "pieces">;

@@ -61,7 +61,7 @@ export interface ImageRow {
 export interface FilePieceRow {
   workspace: string;
   chat_key: string;
-  /** The image's. */
+  /** The image's, or of a text that the message names. */
   file_id: string;
   /** From 0. */
   position: number;

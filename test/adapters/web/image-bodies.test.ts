@@ -82,3 +82,14 @@ test("short bodies that come together are read together: a burst is seen before 
   expect(done[63]).toEqual({ n: 63 });
   expect(turns).toBeLessThan(32);
 });
+
+test("of the texts of a message a megabyte is read; files beyond it are told by name and size", async () => {
+  const file = (name: string, bytes: number) => new File(["x".repeat(bytes)], name, { type: "text/plain" });
+  const read = await readAttachments([file("a", 600_000), file("b", 600_000), file("c", 400_000)]);
+  const found = read.ok ? read.attachments : [];
+  expect(found.map(({ name, sizeBytes, text }) => [name, sizeBytes, text?.length])).toEqual([
+    ["a", 600_000, 600_000],
+    ["b", 600_000, undefined],
+    ["c", 400_000, 400_000],
+  ]);
+});

@@ -236,8 +236,20 @@ describe("answering", () => {
     );
     await settle();
     expect(conversation.asked[0]?.text).toBe(
-      "text 1\n\na.md:\n````\n```\nx\n```\n````\n\n[attachment: b.png, 7 bytes, not text]",
+      "text 1\n\na.md:\n````\n```\nx\n```\n````\n\n[attachment: b.png, 7 bytes, not read: it is not text, or too long]",
     );
+  });
+
+  test("a long text is stored apart from its message, and read when that is answered", async () => {
+    const conversation = createFakeConversation();
+    const bench = await open({ conversation });
+    const text = "a line of a log\n".repeat(60_000);
+    const file = { name: "a.log", mediaType: "text/plain", sizeBytes: text.length };
+    const received = await bench.receive(inbound(1, { text: "why?", attachments: [{ ...file, text }] }));
+    const stored = await bench.store.message((received as { messageId: string }).messageId);
+    expect(stored?.attachments).toEqual([{ ...file, storedText: { id: expect.any(String), pieces: 10 } }]);
+    await settle();
+    expect(conversation.asked[0]?.text === `why?\n\na.log:\n\`\`\`\n${text}\n\`\`\``).toBe(true);
   });
 
   test("images are stored once they are let in, and are the message's when it is answered", async () => {

@@ -51,6 +51,16 @@ export function describeImageStore(name: string, open: () => Promise<Kysely<Data
       expect(read.done).toHaveLength(1);
     });
 
+    test("a text that came as a file comes back as it was, in pieces that cut no character in two", async () => {
+      const text = "aé漢😀".repeat(30_000);
+      const written = await turnsDuring(() => storeIn("/ws").keepText("web:a", text));
+      expect(written.turns).toBeGreaterThanOrEqual(3);
+      expect((await storeIn("/ws").loadText("web:a", written.done)) === text).toBe(true);
+      expect(await storeIn("/ws").loadText("web:b", written.done)).toBe(null);
+      await db.deleteFrom("file_pieces").where("position", "=", 1).execute();
+      expect(await storeIn("/ws").loadText("web:a", written.done)).toBe(null);
+    });
+
     test("those of before there were pieces are read beside the others, in the order of their messages", async () => {
       const old = { workspace: "/ws", chat_key: "web:a", id: "old", name: "old.png", group_id: "g1" };
       const rest = { at: "2026-02-01T00:00:00.000Z", media_type: "image/png", data: PNG_BASE64 };

@@ -11,7 +11,8 @@ export const serveTexts = {
   tooLong: (limitChars: number) => `The message is too long (at most ${limitChars} characters).`,
   stranger: "You are not registered yet. Ask an operator to register you.",
   tooMany: "Too many messages at once. Try again in a minute.",
-  attachment: (name: string, sizeBytes: number) => `[attachment: ${name}, ${sizeBytes} bytes, not text]`,
+  attachment: (name: string, sizeBytes: number) =>
+    `[attachment: ${name}, ${sizeBytes} bytes, not read: it is not text, or too long]`,
   /** The machine that holds the chat's workspace does not answer. */
   machineAway: (name: string) =>
     `${name}, the machine that holds this workspace, is away. Your message is kept and will be answered when the machine is back.`,

@@ -8,7 +8,8 @@ export const serveTexts: typeof englishServeTexts = {
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
   stranger: "まだ登録されていません。管理者に登録を依頼してください。",
   tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
-  attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
+  attachment: (name, sizeBytes) =>
+    `［添付: ${name}、${sizeBytes} バイト、内容は読み込んでいません（テキストではないか、長すぎます）］`,
   machineAway: (name: string) =>
     `この workspace のあるマシン ${name} が応答していません。メッセージは保管され、復帰後に回答します。`,
   machineBack: (name: string) => `${name} が復帰しました。待っていたメッセージの処理を続けます。`,
