@@ -1,5 +1,6 @@
 import type { Timers } from "../../application/ports/platform.ts";
 import { isServiceId, type JsonObject, parseEvent, readObject } from "../../domain/platform/json-members.ts";
+import { inTime } from "./in-time.ts";
 
 export interface SlackSocketDeps {
   /** Asks Slack where to connect (`apps.connections.open`); rejects with its refusal. */
@@ -104,7 +105,7 @@ async function connect(
   const failed = (detail: string) => ({ trouble: { detail }, wasSteady: false, isPlanned: false });
   let address: unknown;
   try {
-    address = await parts.openAddress();
+    address = await inTime(parts.openAddress(), signal, "closed");
   } catch (error) {
     return { ...failed(""), trouble: toTrouble(error), ...limitOf(error) };
   }

@@ -175,6 +175,24 @@ describe("Slack's Socket Mode", () => {
     expect(troubles).toEqual([]);
   });
 
+  test("a server that stops waits for no address", async () => {
+    const asked = Promise.withResolvers<void>();
+    const never = Promise.withResolvers<Response>();
+    slack.faults.push({
+      method: "apps.connections.open",
+      answer: () => {
+        asked.resolve();
+        return never.promise;
+      },
+    });
+    const started = app.start();
+    await asked.promise;
+    await channel.close();
+    await started;
+    never.resolve(new Response(""));
+    expect(troubles).toEqual([]);
+  });
+
   test("a connection over which nothing comes any more is given up", async () => {
     const silent = createServer(greetAndFallSilent);
     silent.listen(0, "127.0.0.1");
