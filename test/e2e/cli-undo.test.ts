@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { renameSync, symlinkSync } from "node:fs";
+import { chmodSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, create, createCli, JOBS_HINT, jobIdIn, shell } from "./cli-kit.ts";
 
@@ -121,6 +121,35 @@ describe("undo and redo", () => {
       ],
     });
     expect(cli.tree()).toEqual({ a: "1", b: "2\n" });
+  });
+
+  test.if(process.getuid?.() !== 0)(
+    "a file or folder that was shut since is told as such, and an unreadable one is restored with force",
+    () => {
+      cli.write("d/f", "old\n");
+      cli.apply([create("d/f", "new\n")]);
+      chmodSync(join(cli.workspace, "d/f"), 0);
+      const changed = cli.run(["undo"]);
+      expect([changed.code, changed.err]).toEqual([
+        3,
+        expect.stringMatching(/^Refused\n.+\n {2}d\/f\n.+--force\n$/),
+      ]);
+      chmodSync(join(cli.workspace, "d"), 0);
+      const shut = cli.run(["undo"]);
+      chmodSync(join(cli.workspace, "d"), 0o755);
+      expect(shut.err).toContain("because the system does not allow it:\n  Permission denied: d/f\n");
+      expect(shut.err).not.toContain("--force");
+      expect(cli.run(["undo", "--force"]).code).toBe(0);
+      expect(cli.tree()).toMatchObject({ "d/f": "old\n" });
+    },
+  );
+
+  test.if(process.getuid?.() !== 0)("a home that cannot be made is told with what helps", () => {
+    const refused = cli.apply([create("a", "x")], [], { env: { PICOCLAW_HOME: "/nope/home" } });
+    expect([refused.code, refused.out + refused.err]).toEqual([
+      3,
+      expect.stringContaining("Set PICOCLAW_HOME to a folder that can be written to"),
+    ]);
   });
 
   test("a name that is no job is bad input", () => {

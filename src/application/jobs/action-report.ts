@@ -342,6 +342,7 @@ export function wordReason(messages: Messages, facts: ActionFacts, at: Surface):
       if (action === "apply" || stuckJob(conflicts) !== null || findKeptAside(conflicts) !== null)
         return describeConflicts(messages, name, conflicts, at);
       const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
+      if (conflicts.every(isSystemTrouble)) return words.outOfReach(action, name, paths);
       return words.inTheWay(action, name, paths);
     }
     case "busy":

@@ -3,7 +3,7 @@ import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
 import type { Change, Conflict, RanJob } from "../../domain/jobs/result.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
-import type { BeginResult, Transaction } from "../ports/jobs-transaction.ts";
+import { type BeginResult, type Transaction, ViewFault } from "../ports/jobs-transaction.ts";
 import type { Draft, MergedNote } from "./draft.ts";
 import { beginJob, stagedAs } from "./execute-patch.ts";
 import { newJobId, type WorkspaceDeps } from "./execution.ts";
@@ -78,7 +78,7 @@ export async function mergeJob(
     for (const difference of differences) {
       const { path, before, after } = difference;
       const sides = direction === "out" ? { base: after, ours: before } : { base: before, ours: after };
-      const result = mergeInView(transaction, path, sides);
+      const result = tryMerge(transaction, path, sides);
       if (result === "conflict") conflicts.push({ path, reason: "changed" });
       else if (result === "merged") merged.push({ path, by: laterJob(parts, job, path) });
     }
@@ -143,11 +143,26 @@ async function judgeMerge(parts: MergeDeps, run: JobRun, signal: AbortSignal): P
   );
 }
 
+interface MergeSides {
+  readonly base: FileDifference["before"];
+  readonly ours: FileDifference["before"];
+}
+
+/** A file that cannot be read, or not be written, is one whose lines cannot be merged: an exact undo may still do. */
+function tryMerge(transaction: Transaction, path: string, sides: MergeSides): ReturnType<typeof mergeInView> {
+  try {
+    return mergeInView(transaction, path, sides);
+  } catch (error) {
+    if (error instanceof ViewFault) return "conflict";
+    throw error;
+  }
+}
+
 /** Merges one side of what the job did to a file with the file as it is, in the view. */
 function mergeInView(
   { view }: Transaction,
   path: string,
-  { base, ours }: { readonly base: FileDifference["before"]; readonly ours: FileDifference["before"] },
+  { base, ours }: MergeSides,
 ): "merged" | "exact" | "conflict" {
   const { kind } = view.look(path);
   if (base === undefined || ours === undefined || (kind !== "file" && kind !== "missing")) return "conflict";

@@ -84,7 +84,7 @@ function toRefusal(error: unknown, folder: string): BeginRefusal {
     return { code: "no-processes", message: `only ${left} more processes can be started here`, left };
   }
   if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };
-  if ((code === "ENOENT" || code === "ENOTDIR") && !existsSync(folder))
+  if (["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(code) && !existsSync(folder))
     return { code: "storage", message: folder };
   const message = `${(error as Error).message} (${folder})`;
   return { code: CODES[code] ?? "failed", message };

@@ -612,6 +612,8 @@ export const reportTexts = {
     stop: (jobId: string) => `${jobId} was stopped.`,
     discard: (jobId: string) => `The preview ${jobId} was discarded. Nothing else changed.`,
   },
+  outOfReach: (action: string, jobId: string, list: readonly string[]) =>
+    `Nothing of ${jobId} was ${action === "redo" ? "applied again" : "undone"}, because the system does not allow it:${listPaths(list, (rest) => `… and ${rest} more`)}\nMake these files and their folders accessible, or the disk, and try again.`,
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
     `Nothing was ${action === "redo" ? "applied again" : "undone"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
   previewHint: {

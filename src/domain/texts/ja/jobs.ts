@@ -529,6 +529,8 @@ export const reportTexts: typeof englishReportTexts = {
     stop: (jobId) => `${jobId} を停止しました。`,
     discard: (jobId) => `プレビュー ${jobId} を破棄しました。ほかに変更はありません。`,
   },
+  outOfReach: (action, jobId, list) =>
+    `システムが許可しないため、${jobId} は何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}\nこれらのファイルとフォルダ、またはディスクを使えるようにしてから、もう一度実行してください。`,
   inTheWay: (action, jobId, list) =>
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   previewHint: {
