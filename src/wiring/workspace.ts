@@ -1,4 +1,5 @@
 import { realpathSync } from "node:fs";
+import { dirname } from "node:path";
 import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { confinementSettings } from "../config/settings.ts";
@@ -43,7 +44,12 @@ export async function openWorkspace(
   if (!storage.trusted)
     return isInside(home, storage.folder)
       ? notOpened(services, messages.storageForeign(storage.folder), "own-storage")
-      : services.refuse(messages.storageForeignOutside(storage.outer));
+      : services.refuse(
+          messages.storageForeignOutside(storage.folder, [
+            ...(storage.outer === storage.folder ? [] : [storage.outer, dirname(storage.folder)]),
+            storage.folder,
+          ]),
+        );
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const ownPaths = ownPathsInside(root, storage.inside, home);
   const ofHome = readHomeRules(root, { env, homeWrites: config.worker.home_writes });

@@ -218,7 +218,9 @@ const SAMPLES: Samples = {
   workspaceGone: (say) => [say("/ws", "overlay"), say("/ws", "none")],
   workspaceNotADirectory: (say) => [say("/ws")],
   diskScarce: (say) => [say("/home/you/project", 4096)],
-  storageForeignOutside: (say) => [say("/srv/.ws.picoclaw")],
+  storageForeignOutside: (say) => [
+    say("/srv/.ws.picoclaw/s/1", ["/srv/.ws.picoclaw", "/srv/.ws.picoclaw/s/1"]),
+  ],
   storageForeign: (say) => [say("/home/you/.picoclaw")],
   workspaceBusy: (say) => [say("/ws")],
   fileTrouble: (say) => keysOf(TROUBLES).map((trouble) => say(trouble, "a.ts")),

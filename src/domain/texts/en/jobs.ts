@@ -346,9 +346,9 @@ export const workTexts = {
     `The folder you are in cannot be opened: ${path}\nIt was removed or moved, or its name is not valid UTF-8. Go to another folder, or rename it.`,
   storageForeign: (path: string) =>
     `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${path}`,
-  storageForeignOutside: (path: string) =>
-    `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${path}\n` +
-    `It lies outside of PICOCLAW_HOME, where somebody else may have put something into it, so PicoClaw neither uses nor repairs it. Look through it (ls -laR). If all of it is yours, close it: chmod -R go-rwx '${path}'\n` +
+  storageForeignOutside: (folder: string, places: readonly string[]) =>
+    `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${folder}\n` +
+    `It lies outside of PICOCLAW_HOME, where somebody else may have put something into it, so PicoClaw neither uses nor repairs it. Look through it: ls -laR '${folder}'\nIf all of it is yours, close it: chmod go-rwx ${places.map((place) => `'${place}'`).join(" ")}\n` +
     "Do not delete it: it holds the undo data. With another PICOCLAW_HOME you begin without these jobs.",
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
   fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,

@@ -291,9 +291,9 @@ export const workTexts: typeof englishWorkTexts = {
     `今いるフォルダを開けません: ${path}\n削除または移動されたか、名前が正しい UTF-8 ではありません。別のフォルダに移るか、名前を変えてください。`,
   storageForeign: (path) =>
     `この workspace のジョブを置くフォルダがほかのユーザーのものか、ほかのユーザーが書き込める状態です: ${path}`,
-  storageForeignOutside: (path) =>
-    `この workspace のジョブを置くフォルダがほかのユーザーのものか、ほかのユーザーが書き込める状態です: ${path}\n` +
-    `PICOCLAW_HOME の外にあり、ほかのユーザーが何かを置いた可能性があるため、PicoClaw は使用も修復もしません。中を確認し（ls -laR）、すべて自分のものであれば閉じてください: chmod -R go-rwx '${path}'\n` +
+  storageForeignOutside: (folder, places) =>
+    `この workspace のジョブを置くフォルダがほかのユーザーのものか、ほかのユーザーが書き込める状態です: ${folder}\n` +
+    `PICOCLAW_HOME の外にあり、ほかのユーザーが何かを置いた可能性があるため、PicoClaw は使用も修復もしません。中を確認してください: ls -laR '${folder}'\nすべて自分のものであれば閉じてください: chmod go-rwx ${places.map((place) => `'${place}'`).join(" ")}\n` +
     "取り消しデータが入っているので、削除しないでください。PICOCLAW_HOME に別のフォルダを設定すると、これらのジョブのない状態で始まります。",
   workspaceBusy: (path) => `別のジョブを適用中です: ${path}`,
   fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
