@@ -52,13 +52,23 @@ function wordTests(title: string, names: readonly string[]): string[] {
  * The results of the checks, for the coder who made the draft: regressions, and the output of the red checks.
  */
 function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: readonly ProjectCheck[]): string {
-  const red = runs.filter(({ exitCode }) => exitCode !== 0);
+  const unable = (facts.beside ?? []).filter(({ state }) => state === "cannot-run");
+  const red = runs.filter(
+    ({ exitCode, command }) =>
+      exitCode !== 0 && !unable.some((one) => one.command === checkCommandLine({ command }, checks)),
+  );
   return [
     wordWhatIsRed(facts),
     ...wordTests("Passed before, and fail now or are gone", facts.worse),
     ...wordTests("New and failing", facts.newFailing),
     ...wordTests("Red before, and still red", facts.stillRed ?? []),
     ...(facts.verdict === "red-before" ? wordTests("Red before, and still red", facts.redBefore ?? []) : []),
+    ...wordTests("Cannot be set up, before your change as now: not yours", facts.unable ?? []),
+    ...(unable.length > 0
+      ? [
+          `Cannot run here, before your change as now: ${unable.map(({ command }) => `\`${command}\``).join(", ")}`,
+        ]
+      : []),
     ...red.map((run) => wordRedCheck({ ...run, command: checkCommandLine(run, checks) })),
   ].join("\n\n");
 }
@@ -80,7 +90,7 @@ function wordWhatIsRed(facts: ChecksFacts): string {
       return `The checks pass, but these new lines of code that is no test speak of the test run, so nobody can say what the checks show:\n${lines.join("\n")}\nTake them out and make the code right. If the request needs them, answer with an empty patch and say why; the user is told of them.`;
     }
     case "new-failing":
-      return "New tests fail. If they are meant to fail, say so and repeat your answer; else mend them.";
+      return "New tests fail. Mend the code or the tests; if they are meant to fail, say so and repeat your answer.";
     case "still-red":
       return "These checks were red before, the request is about them, and with your change they are still red.";
     case "red-before":
@@ -92,7 +102,7 @@ function wordWhatIsRed(facts: ChecksFacts): string {
   }
 }
 
-function checkCommandLine({ command }: CheckRun, checks: readonly ProjectCheck[]): string {
+function checkCommandLine({ command }: Pick<CheckRun, "command">, checks: readonly ProjectCheck[]): string {
   return checks.find(({ line }) => line === command)?.command ?? command;
 }
 

@@ -165,7 +165,7 @@ export function failingOutput(output: string, limitChars: number): string {
     if (left > 0) kept.push(`… ${left === 1 ? "1 line" : `${left} lines`} about tests that did not fail …`);
     left = 0;
   };
-  const lines = countSameFailures(output.split("\n"));
+  const lines = countSameFailures(output.replace(COLOURS, "").split("\n"));
   for (const [at, line] of lines.entries()) {
     if (belowPassed && (inDetails || DETAILS.opens.test(line))) {
       inDetails = !DETAILS.closes.test(line);

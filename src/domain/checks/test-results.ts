@@ -10,6 +10,11 @@ export interface TestCounts {
   readonly unable?: number;
 }
 
+/** Those that failed by what they found, not because they could not be set up. */
+export function countFailing({ failed, unable = 0 }: TestCounts): number {
+  return failed - unable;
+}
+
 /** New tests, run over the code as it was before the change. */
 export interface NewTests {
   readonly count: number;

@@ -9,7 +9,7 @@ export interface Definition {
 }
 
 const NAMED = [
-  /^\s*(?:export\s+|default\s+|declare\s+|public\s+|private\s+|protected\s+|internal\s+|static\s+|abstract\s+|final\s+|async\s+|unsafe\s+|pub(?:\([^)]*\))?\s+)*(?:function\*?|class|interface|enum|struct|trait|impl|fn|def|module|record|namespace|object|protocol|macro_rules!)\s+([\w$]+)/,
+  /^\s*(?:export\s+|default\s+|declare\s+|public\s+|private\s+|protected\s+|internal\s+|static\s+|abstract\s+|final\s+|async\s+|unsafe\s+|pub(?:\([^)]*\))?\s+)*(?:function\*?(?=\s+[\w$.:]+\s*[(<{])|class|interface|enum|struct|trait|impl|fn|def|module|record|namespace|object|protocol|macro_rules!)\s+([\w$]+)/,
   /^\s*(?:export\s+)?type\s+([\w$]+)/,
   /^func\s+(?:\([^)]*\)\s*)?(\w+)/,
   /^\s*(?:export\s+)?(?:const|let|var)\s+([\w$]+)(?:\s*:[^=]+)?\s*=\s*(?:async\s*)?(?:function|class\b|\(|[\w$]+\s*=>)/,

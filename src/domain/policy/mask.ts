@@ -130,6 +130,9 @@ function isNameChar(code: number): boolean {
 }
 const LONGEST_NAME = 64;
 
+/** Tokens and keys are one word; of passwords some are whole sentences. */
+const WITHOUT_SPACES = /^(?:key|token)/i;
+
 /** Values that begin so refer to something or are masked already. */
 const REFERENCE = /\*{3}|[$<{%]|env:|process\.env|os\.environ/y;
 const EMPTY_WORD =
@@ -156,6 +159,7 @@ function findNamedValues(text: string, spans: SecretSpan[]): void {
     if (quote === undefined && endsString(text, from, at)) continue;
     const value = quotedValue(text, at) ?? bareValue(text, at, { tight, shell: tight && isUpper(name) });
     if (value === undefined || isEmptyWord(value.text, name)) continue;
+    if (WITHOUT_SPACES.test(nameEnd) && /\s/.test(value.text)) continue;
     spans.push({ from, start: value.start, end: value.start + value.text.length });
     pattern.lastIndex = value.start + value.text.length;
   }

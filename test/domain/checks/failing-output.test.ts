@@ -73,6 +73,15 @@ describe("what a runner printed, without the tests that passed", () => {
     ]);
   });
 
+  test("colours hide neither points nor tests that passed", () => {
+    const points = `${"\u001b[32m.\u001b[0m".repeat(70)}\u001b[32m [ 20%]\u001b[0m`;
+    const passed = "\u001b[32mPASSED\u001b[0m tests/test_a.py::\u001b[1mtest_one\u001b[0m";
+    const failed = "\u001b[31mFAILED\u001b[0m tests/test_a.py::test_two - assert 1 == 2";
+    expect(failingOutput([points, passed, failed, ""].join("\n"), 10_000)).toBe(
+      "… 2 lines about tests that did not fail …\nFAILED tests/test_a.py::test_two - assert 1 == 2\n",
+    );
+  });
+
   test("failures that differ in their error or in their place stay, each of them", () => {
     const account = (error: string, line: number) => [
       `___ test_${line} ___`,

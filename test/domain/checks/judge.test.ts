@@ -298,3 +298,18 @@ test("a check that was red before, and shows no test any more, is not told as ne
   expect(line({ ...facts, newlyRed: ["npm test"] })).toBe("npm test: red, was green before");
   expect(checksMessagesFor("ja").line(facts)).not.toContain("変更前は成功");
 });
+
+test("tests that could not be set up are not counted as failing while the coder mends", () => {
+  const facts = judgeAll({
+    baseline: [check("red: +a +b ?x ?y")],
+    draft: [check("red: +a -b ?x ?y")],
+    old: null,
+  });
+  for (const [locale, told] of [
+    ["en", "1 of 2 tests fail"],
+    ["ja", "2 件中 1 件失敗"],
+  ] as const)
+    expect(checksMessagesFor(locale).brief({ ...notChecked("no-checks"), ...facts, notChecked: null })).toBe(
+      told,
+    );
+});

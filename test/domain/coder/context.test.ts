@@ -226,6 +226,17 @@ test("the head of a test is what it imports, not its licence", () => {
   expect(short).toContain("// One line.");
 });
 
+test("a sentence that begins with a word of a language defines nothing", () => {
+  const lines = [
+    "    function that accepts a value",
+    "function real(a) {",
+    "local function M.of(x)",
+    "function shell_one {",
+  ];
+  expect(definitionsOf(lines, "a.py").map(({ name }) => name)).toEqual(["real", "shell_one"]);
+  expect(definitionsOf(["function M.of(x)"], "a.lua").map(({ name }) => name)).toEqual(["M"]);
+});
+
 test("typings are no sources", () => {
   expect(["types/index.d.ts", "lib/a.pyi", "lib/a.ts"].map(fileKind)).toEqual(["docs", "docs", "source"]);
 });

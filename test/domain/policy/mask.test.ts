@@ -93,6 +93,7 @@ describe("honest text stays", () => {
     "user:password:1000:",
     'assert "Confirm Password: " in result.output',
     "getpass('Password: ', stream=err)",
+    'clamp(0.1, floor_token="under ")',
     'console.log("token: " + token.id); prompt(`Password:`)',
   ];
   for (const text of texts) test(text, () => expect(maskSecrets(text)).toBe(text));

@@ -1,4 +1,4 @@
-import type { TestCounts } from "../../checks/test-results.ts";
+import { countFailing, type TestCounts } from "../../checks/test-results.ts";
 import {
   type CheckBeside,
   type CheckResult,
@@ -318,8 +318,8 @@ export const checksTexts = {
       ? unended(endless)
       : verdict === "still-red" && (facts.stillRed ?? []).length > 0
         ? `${stillRed(facts)}: ${names(facts.stillRed ?? [])}`
-        : all !== null && all.failed > 0
-          ? `${all.failed} of ${all.passed + all.failed} tests fail`
+        : all !== null && countFailing(all) > 0
+          ? `${countFailing(all)} of ${all.passed + countFailing(all)} tests fail`
           : verdict === "worse"
             ? facts.newlyRed === undefined
               ? facts.worse.length > 0

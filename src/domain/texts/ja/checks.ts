@@ -1,4 +1,4 @@
-import type { TestCounts } from "../../checks/test-results.ts";
+import { countFailing, type TestCounts } from "../../checks/test-results.ts";
 import {
   type CheckBeside,
   type CheckResult,
@@ -267,8 +267,8 @@ export const checksTexts: typeof englishChecksTexts = {
       ? unended(endless)
       : verdict === "still-red" && (facts.stillRed ?? []).length > 0
         ? `${stillRed(facts)}: ${names(facts.stillRed ?? [])}`
-        : all !== null && all.failed > 0
-          ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
+        : all !== null && countFailing(all) > 0
+          ? `${all.passed + countFailing(all)} 件中 ${countFailing(all)} 件失敗`
           : verdict === "worse"
             ? facts.newlyRed === undefined
               ? facts.worse.length > 0
