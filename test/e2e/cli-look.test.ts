@@ -56,7 +56,7 @@ describe("what commands print at a terminal", () => {
     expect(shown.text).toStartWith(
       "● create long-name.txt  #1\n  long-name.txt  +2\n    1 + one\n    2 + two",
     );
-    expect((await look(["undo", "1"])).text).toStartWith("↶ Taken back");
+    expect((await look(["undo", "1"])).text).toStartWith("↶ Undone");
     for (const { raw, text } of [applied, jobs, shown]) {
       expect(raw).toContain("\x1b[3");
       for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(60);
@@ -64,7 +64,7 @@ describe("what commands print at a terminal", () => {
     for (const args of [["jobs"], ["show", "1"], ["show", "1", "--diff"]])
       expect(piped(...args)).not.toContain("\x1b");
     expect(piped("jobs")).toMatch(/^Job +Time +Result/);
-    expect(piped("show", "1")).toStartWith("Taken back\n\nJob: job_");
+    expect(piped("show", "1")).toStartWith("Undone\n\nJob: job_");
   });
 
   test("NO_COLOR has the signs without colours, TERM=dumb is as through a pipe", async () => {

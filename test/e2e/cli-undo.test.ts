@@ -19,7 +19,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo"])).toEqual({
       code: 0,
       err: "",
-      out: `Taken back\n\n${second} was undone.\nChanged files: 1\n  M a\n\nTo redo it: picoclaw redo ${second}\n`,
+      out: `Undone\n\n${second} was undone.\nChanged files: 1\n  M a\n\nTo redo it: picoclaw redo ${second}\n`,
     });
     expect(cli.tree()).toEqual({ a: "1" });
     expect(cli.run(["undo"]).out).toContain(first);
@@ -201,7 +201,7 @@ describe("jobs and show", () => {
     cli.run(["undo"]);
     expect(cli.run(["jobs"]).out).toMatch(
       new RegExp(
-        `^Job .*\\n${first} .* Applied +1 +available .*\\n${second} .* Taken back +1 +undone .*\\n$`,
+        `^Job .*\\n${first} .* Applied +1 +available .*\\n${second} .* Undone +1 +undone .*\\n$`,
       ),
     );
     expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([

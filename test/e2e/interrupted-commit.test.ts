@@ -53,7 +53,7 @@ test("so is an undo that was cut off", () => {
   cutOff("undo", jobId);
   expectInterrupted(jobId, "being undone");
   expect(cli.run(["doctor", "--repair"]).out).toContain(jobId);
-  expect(cli.run(["show", jobId]).out).toStartWith("Taken back\n");
+  expect(cli.run(["show", jobId]).out).toStartWith("Undone\n");
   expect(cli.run(["show", jobId]).out).toContain(
     "was interrupted while it was being undone; that was completed",
   );

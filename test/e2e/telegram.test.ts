@@ -32,7 +32,7 @@ test("a stranger is given a code, is let in, changes a file, and takes it back b
   expect(`${undo?.text}: ${undo?.callback_data}`).toMatch(/^Undo: \/undo /);
 
   telegram.post(pressing(3, String(undo?.callback_data), applied.id));
-  await shown("Taken back");
+  await shown("Undone");
   expect(cli.read("a.txt")).toBe("old\n");
   const redo = await until(() => applied.keyboard.flat().find(({ text }) => text === "Redo"));
   expect(redo.callback_data).toMatch(/^\/redo /);

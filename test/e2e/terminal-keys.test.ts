@@ -106,7 +106,7 @@ describe("lists to choose from", () => {
     shown.type("\r");
     await shown.until("▌ #1");
     shown.type("u");
-    await shown.until("↶ Taken back · 1 file as before: src/cart.js");
+    await shown.until("↶ Undone · 1 file as before: src/cart.js");
     expect(files().read("src/cart.js")).toBe(CART);
     expect(files().read("made.txt")).toBe("x\n");
   });
@@ -248,7 +248,7 @@ describe("keys of a card", () => {
     await shown.until("▌ #1");
     expect(shown.screen()).toContain("+ export const total = 2;");
     shown.type("u");
-    await shown.until("↶ Taken back");
+    await shown.until("↶ Undone");
     expect(files().read("src/cart.js")).toBe(CART);
   });
 });

@@ -97,7 +97,7 @@ export async function takeTour(columns: number, rows: number): Promise<readonly 
     shown.type("\t");
     await shown.until("▌ #1");
     shown.type("u");
-    await shown.until("↶ Taken back");
+    await shown.until("↶ Undone");
     keep("taken back");
     shown.type("\x1b");
     await shown.until(() => !shown.screen().includes("▌ #1"));

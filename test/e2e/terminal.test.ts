@@ -112,7 +112,7 @@ describe("the conversation at a terminal", () => {
     shown.type("\t");
     await shown.until("▌ #1");
     shown.type("u");
-    await shown.until("↶ Taken back · 1 file as before: src/cart.js");
+    await shown.until("↶ Undone · 1 file as before: src/cart.js");
     expect(files().read("src/cart.js")).toBe(CART);
     expect(shown.all()).not.toContain("✓ Applied");
     shown.type("r");
@@ -141,10 +141,10 @@ describe("the conversation at a terminal", () => {
     await shown.say("/code3 count quantities");
     await shown.until("✓ Applied");
     shown.type("\x1bu");
-    await shown.until("↶ Taken back");
+    await shown.until("↶ Undone");
     await shown.say("hi");
     await shown.until("hello there");
-    expect(shown.all()).toContain("↶ Taken back · 1 file as before: src/cart.js");
+    expect(shown.all()).toContain("↶ Undone · 1 file as before: src/cart.js");
     expect(shown.all()).not.toContain("✓ Applied");
     await shown.say("/redo #1");
     await shown.until(() => files().read("src/cart.js").includes("item.quantity"));
@@ -232,7 +232,7 @@ describe("the conversation at a terminal", () => {
     expect(shown.screen()).toContain("printed");
     expect(files().read("made.txt")).toBe("made\n");
     shown.type("\x1bu");
-    await shown.until("↶ Taken back · 1 file as before: made.txt");
+    await shown.until("↶ Undone · 1 file as before: made.txt");
     expect(() => files().read("made.txt")).toThrow();
   });
 

@@ -193,7 +193,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
       ];
     },
     describeMove(made, { action, done }) {
-      const paths = [...new Set(done.flatMap(({ changes }) => changes.map(({ path }) => path)))];
+      const paths = namedPaths(done.flatMap(({ changes }) => changes.map(({ path }) => path)));
       const more = paths.length - NAMED_FILES;
       const names = `${paths.slice(0, NAMED_FILES).join(", ")}${more > 0 ? ` +${more}` : ""}`;
       const word = action === "undo" ? texts.restored : texts.broughtIn;
@@ -202,6 +202,14 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
     },
     label,
   };
+}
+
+/** Files that a person knows: a folder is named by what is in it, and git's own files only where nothing else changed. */
+function namedPaths(changed: readonly string[]): string[] {
+  const all = [...new Set(changed)].sort();
+  const files = all.filter((path, n) => !all[n + 1]?.startsWith(`${path}/`));
+  const own = files.filter((path) => !path.startsWith(".git/"));
+  return own.length > 0 ? own : files;
 }
 
 function tail(output: string): string {

@@ -83,7 +83,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       expect(await page.locator("table.split").count()).toBe(2);
       await page.click("button:has-text('Undo')");
       await page.waitForSelector(".notice.good");
-      expect(await page.textContent("#head")).toContain("Taken back");
+      expect(await page.textContent("#head")).toContain("Undone");
       await page.click("button:has-text('Redo')");
       await page.waitForSelector("button:has-text('Undo')");
     }, 300_000);

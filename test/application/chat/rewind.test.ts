@@ -118,7 +118,7 @@ describe("/rewind", () => {
     const later = at.tree();
     const plan = await at.send("/rewind 2");
     expect(plan.text).toMatch(/This is undone, .*\n.*: b\.txt\nThis is applied again:\n.*: b\.txt\n/);
-    expect((await at.send("/rewind 2 --yes")).text).toMatch(/^Taken back\n.*b\.txt\nApplied\n.*b\.txt\n/);
+    expect((await at.send("/rewind 2 --yes")).text).toMatch(/^Undone\n.*b\.txt\nApplied\n.*b\.txt\n/);
     expect(at.tree()).toEqual(before);
     expect((await at.send("/rewind 2")).ok).toBe(false);
     expect((await at.send("/rewind redo")).ok).toBe(true);

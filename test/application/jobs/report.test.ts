@@ -177,7 +177,7 @@ describe("the first line of a report is what became of the job:", () => {
       );
     expect([await apply(), await apply()]).toEqual(["Applied", "Refused"]);
     expect([await swap("undo"), await swap("undo"), await swap("redo")]).toEqual([
-      "Taken back",
+      "Undone",
       "Refused",
       "Applied",
     ]);

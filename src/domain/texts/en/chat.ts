@@ -22,7 +22,7 @@ const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);
 const parts = (lines: readonly string[]) => lines.filter((line) => line !== "").join("\n");
 const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
-  jobs.length > 0 ? "Taken back" : again.length > 0 ? "" : "No change",
+  jobs.length > 0 ? "Undone" : again.length > 0 ? "" : "No change",
   rewindJobs(jobs),
   again.length > 0 ? "Applied" : "",
   rewindJobs(again),

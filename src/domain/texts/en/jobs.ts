@@ -122,7 +122,7 @@ export const workTexts = {
   jobLine: (jobId: string) => `Job: ${jobId}`,
 
   // The reply in a chat
-  workerFailed: (error: string) => `The worker failed: ${error}`,
+  workerFailed: (error: string) => `The job failed: ${error}`,
 
   // Transaction
   commitConflict: ({
@@ -255,7 +255,7 @@ export const workTexts = {
     store: "working on the database",
   },
   unknownJob: (jobId: string, at: "terminal" | "chat") =>
-    `No such job: ${jobId}${at === "chat" ? "" : "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all"}`,
+    `No such job: ${jobId}${at === "chat" ? "\nThe last jobs: /jobs" : "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all"}`,
   jobRunning: (jobId: string, pid: number | null, at: "terminal" | "chat") =>
     `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Wait until it has ended, or stop it: ${at === "chat" ? "/stop" : `picoclaw stop ${jobId}`}`,
   /** An order to another machine: it was not carried out and will not be. */
@@ -545,7 +545,7 @@ function status(is: JobStatus, failed: number): string {
     case "no-change":
       return failed > 0 ? `No change, ${commands(failed)} failed` : "No change";
     case "taken-back":
-      return "Taken back";
+      return "Undone";
     case "refused":
       return "Refused";
     case "running":

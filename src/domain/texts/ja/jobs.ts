@@ -210,7 +210,7 @@ export const workTexts: typeof englishWorkTexts = {
     store: "データベースを処理しています",
   },
   unknownJob: (jobId, at) =>
-    `ジョブが見つかりません: ${jobId}${at === "chat" ? "" : "\nこのフォルダのジョブ: picoclaw jobs　すべてのフォルダのジョブ: picoclaw jobs --all"}`,
+    `ジョブが見つかりません: ${jobId}${at === "chat" ? "\n最近のジョブ: /jobs" : "\nこのフォルダのジョブ: picoclaw jobs　すべてのフォルダのジョブ: picoclaw jobs --all"}`,
   jobRunning: (jobId, pid, at) =>
     `${jobId} はまだ実行中です${pid === null ? "" : `（pid ${pid}）`}。終了を待つか、停止してください: ${at === "chat" ? "/stop" : `picoclaw stop ${jobId}`}`,
   machineAway: (machine) =>

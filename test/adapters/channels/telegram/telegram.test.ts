@@ -304,7 +304,7 @@ describe("what a person sees", () => {
     expect(received).toMatchObject([{ text: undo.message, chatId: "7", replyTo: { pressed: id } }]);
     expect(telegram.calls).toContain("answerCallbackQuery");
     const redo = { label: "Redo", message: "/redo job_1764000000_k3v9x2ab" };
-    await channel.deliver(delivery("Taken back", [redo], { replyTo: { pressed: id } }), signal());
+    await channel.deliver(delivery("Undone", [redo], { replyTo: { pressed: id } }), signal());
     expect(telegram.messages[0]?.keyboard).toEqual([[{ text: "Redo", callback_data: redo.message }]]);
     const words = delivery("A diff", [], { replyTo: { pressed: id } });
     await channel.deliver(words, signal());
