@@ -200,9 +200,7 @@ describe("jobs and show", () => {
     const second = job("2");
     cli.run(["undo"]);
     expect(cli.run(["jobs"]).out).toMatch(
-      new RegExp(
-        `^Job .*\\n${first} .* Applied +1 +available .*\\n${second} .* Undone +1 +undone .*\\n$`,
-      ),
+      new RegExp(`^Job .*\\n${first} .* Applied +1 +available .*\\n${second} .* Undone +1 +undone .*\\n$`),
     );
     expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([
       { job_id: first, state: "committed", success: true, undo: "available", changes: [{ path: "a" }] },

@@ -283,7 +283,7 @@ export function boundRunner(runner: ProcessRunner, configured: number): ProcessR
   };
 }
 
-/** What is not there is not started through a shell: the system's own word for it says what is missing. */
+/** A program that does not exist is not started through a shell: the system's own error says what is missing. */
 function isThere({ argv, cwd, env }: ProcessRequest): boolean {
   const [name] = argv;
   const found = name.includes("/") ? findProgram(resolve(cwd, name), "/") : findProgram(name, env.PATH ?? "");

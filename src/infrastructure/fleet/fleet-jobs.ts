@@ -184,7 +184,7 @@ type ListedJobRow = Pick<
 
 const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 
-/** What lists, pages and searches of jobs read of a record without asking. */
+/** The fields of a record that lists, pages and searches of jobs read without a check. */
 const jobShape = z.looseObject({
   jobId: z.string(),
   groupId: z.string(),
