@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import type { CliProgram } from "../adapters/cli/program.ts";
 import { isConfigured, resolveHome, resolveLocale } from "../config/environment.ts";
 import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
-import { openChatHistory, readBounded } from "../infrastructure/platform/text-files.ts";
+import { openChatHistory, readBounded, readInputBounded } from "../infrastructure/platform/text-files.ts";
 import { VERSION } from "../version.ts";
 
 /** The command line's ports: this process, its streams, and a workspace wired on demand. */
@@ -19,7 +18,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     inIsTerminal: isTerminal(0),
     columns: () => (isTerminal(1) ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY),
     errColumns: () => process.stderr.columns || 80,
-    readInput: () => readFileSync(0),
+    readInput: readInputBounded,
     readFile: readBounded,
     removeFolder: async (path) => (await import("../infrastructure/engine/walk-folder.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),

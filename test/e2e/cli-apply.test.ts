@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, lstatSync } from "node:fs";
+import { join } from "node:path";
 import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -196,3 +198,20 @@ describe("apply", () => {
     expect(ran.err).toStartWith("Warning: ");
   });
 });
+
+/** Root may write anywhere. */
+test.if(process.getuid?.() !== 0).each(["auto", "copy"])(
+  "a command changes a file in a folder that may not be written to, as an edit does, and it can be taken back (%s)",
+  (transaction) => {
+    const env = { PICOCLAW_WORKER_TRANSACTION: transaction };
+    cli.write("closed/a.txt", "one\n");
+    chmodSync(join(cli.workspace, "closed"), 0o555);
+    const ran = cli.apply([shell("echo two >> closed/a.txt")], [], { env });
+    expect(ran.err + ran.out).not.toContain(cli.home);
+    expect([ran.code, cli.read("closed/a.txt")]).toEqual([0, "one\ntwo\n"]);
+    expect(lstatSync(join(cli.workspace, "closed")).mode & 0o777).toBe(0o555);
+    expect(cli.run(["undo"]).code).toBe(0);
+    expect(cli.read("closed/a.txt")).toBe("one\n");
+    expect(lstatSync(join(cli.workspace, "closed")).mode & 0o777).toBe(0o555);
+  },
+);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Cli, create, createCli } from "./cli-kit.ts";
+import { type Cli, create, createCli, PROGRAM } from "./cli-kit.ts";
 
 let cli: Cli;
 let mark: string;
@@ -167,6 +167,17 @@ test.each(["apply", "run"])(
     feed(`printf %s '${text}'`);
     if (command === "apply") expect(cli.run([command, "pipe"])).toMatchObject({ code: 0 });
     else expect(cli.run([command, "pipe"]).err).not.toContain("64 MiB");
+  },
+);
+
+test.each(["apply", "run -", "tool read_file -", "chat -"])(
+  "standard input without an end is read only as far as a bound (%s)",
+  (line) => {
+    const endless = join(cli.folder, "endless");
+    writeFileSync(endless, `#!/bin/sh\nexec "${PROGRAM}" "$@" < /dev/zero\n`, { mode: 0o755 });
+    const { code, out, err } = cli.run(line.split(" "), { program: endless });
+    expect(code).toBe(2);
+    expect(out + err).toMatch(/larger than 64 MiB/);
   },
 );
 

@@ -172,6 +172,8 @@ function readPatch(program: CliProgram, { messages }: Opened, name = "-"): Patch
       : program.readFile(name.startsWith("/") ? name : `${program.cwd}/${name}`);
   } catch (error) {
     const code = (error as { code?: string }).code;
+    if (fromInput && code === "EFBIG")
+      return { ok: false, text: messages.fileTrouble("too-large", messages.standardInput) };
     if (fromInput) return { ok: false, text: messages.noInput };
     const trouble =
       code === "EISDIR"

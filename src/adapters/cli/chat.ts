@@ -7,7 +7,7 @@ import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../serve/reply-json.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openedOrStop, readFlags, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { prepareFolder } from "./repair-first.ts";
@@ -159,7 +159,7 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
     const text =
       first ??
       (words.length === 0 || (words.length === 1 && words[0] === "-")
-        ? readMessage(program)
+        ? readMessage(program, json)
         : words.join(" "));
     if (text === null || text.trim() === "") {
       const said = text === null ? opened.chat.notText : opened.chat.emptyMessage;
@@ -173,13 +173,16 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
 }
 
 /** Null: what standard input holds is not text. */
-function readMessage(program: CliProgram): string | null {
+function readMessage(program: CliProgram, json: boolean): string | null {
   if (program.inIsTerminal) return "";
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(program.readInput());
     return text.includes("\0") ? null : text;
-  } catch {
-    return null;
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EFBIG") return null;
+    const messages = messagesFor(resolveLocale({ env: program.env }));
+    const text = messages.fileTrouble("too-large", messages.standardInput);
+    throw new Stop(fail(program, json, { exitCode: EXIT.usage, code: "no-message", text }));
   }
 }
 

@@ -40,6 +40,7 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   const trouble = inTheWay ? "not-directory" : code === undefined ? undefined : TROUBLES[code];
   const gone = code === "INSTALLATION_INCOMPLETE" ? (path ?? "") : missingPiece(cause);
   const isClosed = isStoreClosed(cause);
+  const ownPath = path === undefined || job === null ? path : toUsersPath(path, job.workspace);
   const lines: string[] = [];
   const usedUp = wordUsedUp(messages.locale, cause);
   if (usedUp !== null) lines.push(usedUp);
@@ -50,8 +51,9 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
     lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
   else
     lines.push(
-      messages.fileTrouble(trouble, maskSecrets(path ?? job?.workspace ?? (cause as Error).message)),
+      messages.fileTrouble(trouble, maskSecrets(ownPath ?? job?.workspace ?? (cause as Error).message)),
     );
+  if (trouble === "permission-denied" && job !== null) lines.push(messages.remedy("writable-workspace"));
   if (trouble === "no-space") lines.push(messages.remedy("free-space"));
   if (job !== null) lines.push(messages.nothingApplied(job.jobId));
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
@@ -64,4 +66,14 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
         : "installation-incomplete"),
     text: lines.join("\n"),
   });
+}
+
+/** A job's files lie in layers or copies in PicoClaw's storage: to the user they are files of the workspace. */
+const STAGED = /\/jobs\/job_[^/]+\/(?:u\d+|view\/\d+\/[^/]+)(?:\/(?<below>.*))?$/;
+
+function toUsersPath(path: string, workspace: string): string {
+  const found = STAGED.exec(path);
+  if (found === null) return path;
+  const below = found.groups?.below ?? "";
+  return below === "" ? workspace : `${workspace}/${below}`;
 }

@@ -35,6 +35,7 @@ export interface CliProgram {
   readonly columns: () => number;
   /** The width of the terminal that standard error is; 80 where it is none. */
   readonly errColumns: () => number;
+  /** Throws EFBIG where it is larger than 64 MiB. */
   readonly readInput: () => Uint8Array;
   /** Throws where it cannot be read; with EFBIG where it is larger than any patch or task, or has no end. */
   readonly readFile: (path: string) => Uint8Array;

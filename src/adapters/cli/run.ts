@@ -95,6 +95,8 @@ function readSource(
   const refuse = (text: string) =>
     new Stop(fail(program, json, { exitCode: EXIT.usage, code: "unreadable-task", text }));
   if (name === undefined) throw refuse(taskMessagesFor(locale).noTaskFile);
+  const messages = messagesFor(locale);
+  if (name === "-" && program.inIsTerminal) program.err(`${taskMessagesFor(locale).typeTask}\n`);
   try {
     const bytes = name === "-" ? program.readInput() : program.readFile(resolve(program.cwd, name));
     return {
@@ -113,7 +115,7 @@ function readSource(
             : code === "EFBIG"
               ? "too-large"
               : "not-text";
-    throw refuse(messagesFor(locale).fileTrouble(trouble, name));
+    throw refuse(messages.fileTrouble(trouble, name === "-" ? messages.standardInput : name));
   }
 }
 

@@ -71,8 +71,12 @@ export function readArguments(program: CliProgram, text = "{}"): Arguments {
   if (text === "-") {
     try {
       json = new TextDecoder("utf-8", { fatal: true }).decode(program.readInput());
-    } catch {
-      return { ok: false, text: "standard input is not UTF-8 text" };
+    } catch (error) {
+      const isTooLarge = (error as { code?: string }).code === "EFBIG";
+      return {
+        ok: false,
+        text: `standard input is ${isTooLarge ? "larger than 64 MiB" : "not UTF-8 text"}`,
+      };
     }
   }
   try {

@@ -20,6 +20,7 @@ export type Remedy =
   | "create-workspace"
   | "own-storage"
   | "writable-home"
+  | "writable-workspace"
   | "trust-workspace"
   | "set-git-identity"
   | "start-docker"

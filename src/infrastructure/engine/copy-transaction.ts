@@ -63,7 +63,7 @@ import {
 } from "./job-folder.ts";
 import { renameable } from "./job-storage.ts";
 import type { LimitCopy, LimitedCopy } from "./limited-copy.ts";
-import { lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
+import { lostOwners, makeDurable, partedLinks, takeOut, validateOps } from "./seal-ops.ts";
 import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
 import { foldersOnTheWay } from "./swap.ts";
 import { type WalkedEntry, type WalkOptions, walkFolder } from "./walk-folder.ts";
@@ -210,7 +210,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
     const op: Op = { n, root: index, path, a, b, area: area(path), ...more };
     if (stats.isDirectory()) {
       if (a?.kind !== "directory") made.push({ op, from: absolute, mode });
-    } else if (!inPlace) renameSync(absolute, opSlotPath(folder, n, "b"));
+    } else if (!inPlace) takeOut(absolute, () => renameSync(absolute, opSlotPath(folder, n, "b")));
     ops.push(op);
   }
   takeFolders(folder, made);
@@ -244,7 +244,7 @@ function isStaleLock(path: string, area: Op["area"], a: Identity | null): boolea
 function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; mode: number }[]): void {
   for (const { op, from, mode } of [...made].reverse()) {
     const to = opSlotPath(folder, op.n, "b");
-    if (readdirSync(from).length === 0) renameSync(from, to);
+    if (readdirSync(from).length === 0) takeOut(from, () => renameSync(from, to));
     else mkdirSync(to); // It holds what is not carried over.
     chmodSync(to, mode);
   }

@@ -43,7 +43,7 @@ import {
   walkUpper,
 } from "./overlay-layers.ts";
 import { SYSTEM_PATH } from "./sandbox-plan.ts";
-import type { FlushAhead } from "./seal-ops.ts";
+import { type FlushAhead, takeOut } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 import type { WalkOptions } from "./walk-folder.ts";
 
@@ -278,7 +278,7 @@ export async function sealUpper(
           }
         }
         const next = nextSlot();
-        renameQuickly(near ?? absolute, next);
+        takeOut(absolute, () => renameQuickly(near ?? absolute, next));
         const isBare = read?.isBare === true;
         if (kind === "file" && !isBare) stripMarks(next, now.mode);
         if (!isBare) attributed.push(firstSlot + ops.length);

@@ -9,7 +9,7 @@ import {
   readdirSync,
   writeFileSync,
 } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import type {
   Difference,
   DifferenceVerdict,
@@ -474,5 +474,26 @@ function flush(path: string, atOnce: boolean): boolean | Promise<boolean> {
     return true;
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/**
+ * Takes an entry out of a layer, by `take`. The layer's folders have the modes of the workspace's: one that its own user may
+ * not write to is opened for that moment, as it is in the workspace when the job lands.
+ */
+export function takeOut(absolute: string, take: () => void): void {
+  try {
+    take();
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EACCES") throw error;
+    const folder = dirname(absolute);
+    const mode = lstatSync(folder).mode & 0o7777;
+    if (lstatSync(absolute).isDirectory()) chmodSync(absolute, 0o700);
+    chmodSync(folder, mode | 0o700);
+    try {
+      take();
+    } finally {
+      chmodSync(folder, mode);
+    }
   }
 }

@@ -29,22 +29,43 @@ const PIECE_BYTES = 64 * 1024;
 
 /** A file, pipe or device as far as the bound; throws EFBIG where there is more: a link may lead to one that never ends. */
 export function readBounded(path: string): Uint8Array {
-  const tooLarge = () => Object.assign(new Error(`EFBIG: too large: ${path}`), { code: "EFBIG", path });
   const fd = openSync(path, "r");
   try {
-    const stats = fstatSync(fd);
-    if (stats.isFile() && stats.size > MOST_NAMED_BYTES) throw tooLarge();
-    const pieces: Uint8Array[] = [];
-    for (let total = 0; ; ) {
-      const piece = Buffer.allocUnsafe(stats.isFile() ? Math.max(PIECE_BYTES, stats.size) : PIECE_BYTES);
-      const length = readSync(fd, piece);
-      if (length === 0) return Buffer.concat(pieces);
-      total += length;
-      if (total > MOST_NAMED_BYTES) throw tooLarge();
-      pieces.push(piece.subarray(0, length));
-    }
+    return readDescriptorBounded(fd, path);
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Standard input to its end, under the same bound. */
+export function readInputBounded(): Uint8Array {
+  return readDescriptorBounded(0, "standard input");
+}
+
+function readDescriptorBounded(fd: number, path: string): Uint8Array {
+  const tooLarge = () => Object.assign(new Error(`EFBIG: too large: ${path}`), { code: "EFBIG", path });
+  const stats = fstatSync(fd);
+  if (stats.isFile() && stats.size > MOST_NAMED_BYTES) throw tooLarge();
+  const pieces: Uint8Array[] = [];
+  for (let total = 0; ; ) {
+    const piece = Buffer.allocUnsafe(stats.isFile() ? Math.max(PIECE_BYTES, stats.size) : PIECE_BYTES);
+    const length = readWaiting(fd, piece);
+    if (length === 0) return Buffer.concat(pieces);
+    total += length;
+    if (total > MOST_NAMED_BYTES) throw tooLarge();
+    pieces.push(piece.subarray(0, length));
+  }
+}
+
+/** A pipe or a terminal that another program has made non-blocking has nothing yet, which is no end. */
+function readWaiting(fd: number, piece: Uint8Array): number {
+  for (;;) {
+    try {
+      return readSync(fd, piece);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
   }
 }
 

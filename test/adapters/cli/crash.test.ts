@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { reportCrash } from "../../../src/adapters/cli/crash.ts";
 import type { CliProgram } from "../../../src/adapters/cli/program.ts";
+import { JobBroken } from "../../../src/application/jobs/execution.ts";
 import { StoreAway } from "../../../src/domain/store/store-trouble.ts";
 
 function crash(error: Error): string {
@@ -22,4 +23,17 @@ test("a store that takes no writes is told in words, without a stack", () => {
 test("an address that does not answer is not taken for the store", () => {
   const error = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" });
   expect(crash(error)).toContain("Unexpected error: ");
+});
+
+test.each([
+  ["u0/sub/a.txt", "/home/u/ws/sub/a.txt"],
+  ["view/0/ws/a.txt", "/home/u/ws/a.txt"],
+  ["u0", "/home/u/ws"],
+])("a file that a job has in its storage (%s) is named as the user's own, with what helps", (staged, own) => {
+  const path = `/home/u/.picoclaw/workspaces/ws-1/jobs/job_1_abcdefgh/${staged}`;
+  const refused = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES", path });
+  const said = crash(new JobBroken("job_1_abcdefgh", "/home/u/ws", refused));
+  expect(said).toContain(`Permission denied: ${own}\n`);
+  expect(said).toContain("you must be allowed to write there");
+  expect(said).not.toContain(".picoclaw");
 });

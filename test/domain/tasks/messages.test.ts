@@ -33,6 +33,7 @@ const said = (texts: TaskMessages): readonly string[] => [
   texts.unauthorized("codex-cli", ["A", "B"]),
   texts.unreachable("codex-cli", "DETAIL"),
   texts.noCredentials("codex-cli", ["A", "B"]),
+  texts.typeTask,
   texts.noTaskFile,
   texts.unknownTask("t1"),
   texts.taskBusy("t1"),

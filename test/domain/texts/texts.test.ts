@@ -76,6 +76,7 @@ const REMEDIES: Readonly<Record<Remedy, true>> = {
   "create-workspace": true,
   "own-storage": true,
   "writable-home": true,
+  "writable-workspace": true,
   "trust-workspace": true,
   "set-git-identity": true,
   "start-docker": true,

@@ -369,6 +369,8 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "Raise worker.undo_quota.",
   "free-space": "Free some disk space.",
   "create-workspace": "Create the folder, or name another one with --workspace.",
+  "writable-workspace":
+    "Look at who owns the file and the folders above it, and at their modes (`ls -ld`): you must be allowed to write there.",
   "writable-home": "Set PICOCLAW_HOME to a folder that can be written to: jobs are kept or registered there.",
   "own-storage":
     "If it is yours, run `picoclaw doctor --repair`, or remove the permissions of others yourself (chmod 700). Do not delete it: it holds the undo data. Or set PICOCLAW_HOME to another folder.",
@@ -443,6 +445,7 @@ export const configurationTexts = {
   usageLines: (usage: string, name: string) => `Usage: picoclaw ${usage}\nMore: picoclaw ${name} --help`,
   emptyPatch: (name: string) => `The patch is empty: ${name}`,
   optionsBehind: (flag: string) => `Options come after the command: picoclaw COMMAND ${flag}`,
+  standardInput: "standard input",
   noInput: "There is no patch. Name a file, or pass it on standard input.",
   warningLabel: "Warning:",
   storeAway: (detail: string) => `The database cannot be written to now (${detail}). Try again later.`,

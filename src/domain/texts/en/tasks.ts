@@ -281,6 +281,8 @@ export const tasksTexts = {
     head === null
       ? "no worker: name one in runner.worker.kind, or set roles.coder.head"
       : `no worker: ${head} (roles.coder.head) does not work in containers; name one in runner.worker.kind`,
+  /** A person types it. */
+  typeTask: "The task file is read from standard input; end it with Ctrl-D.",
   noTaskFile: "no task file: picoclaw run TASK.yaml, or - for standard input",
   unknownTask: (id: string) => `there is no task ${id} in this workspace`,
   taskBusy: (id: string) => `task ${id} is being worked on by another process`,

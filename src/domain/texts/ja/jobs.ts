@@ -315,6 +315,8 @@ const REMEDIES: Readonly<Record<Remedy, string>> = {
   "raise-undo-quota": "worker.undo_quota を大きくしてください。",
   "free-space": "空き容量を増やしてください。",
   "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
+  "writable-workspace":
+    "ファイルとその上のフォルダの所有者とモードを確認してください（`ls -ld`）。そこに書き込む権限が必要です。",
   "writable-home": "書き込めるフォルダを PICOCLAW_HOME に設定してください。ジョブの記録はそこに置かれます。",
   "own-storage":
     "自分のものであれば `picoclaw doctor --repair` を実行するか、ほかのユーザーの権限を自分で外してください（chmod 700）。取り消しデータが入っているので、削除しないでください。PICOCLAW_HOME に別のフォルダを設定することもできます。",
@@ -387,6 +389,7 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   usageLines: (usage, name) => `使い方: picoclaw ${usage}\n詳細: picoclaw ${name} --help`,
   emptyPatch: (name) => `パッチが空です: ${name}`,
   optionsBehind: (flag) => `オプションはコマンドの後ろに書いてください: picoclaw COMMAND ${flag}`,
+  standardInput: "標準入力",
   noInput: "パッチがありません。ファイルを指定するか、標準入力で渡してください。",
   warningLabel: "警告:",
   storeAway: (detail) =>

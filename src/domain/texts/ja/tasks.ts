@@ -249,6 +249,7 @@ export const tasksTexts: typeof englishTasksTexts = {
     head === null
       ? "worker がありません。runner.worker.kind で指定するか、roles.coder.head を設定してください"
       : `worker がありません。${head}（roles.coder.head）はコンテナでは動きません。runner.worker.kind で指定してください`,
+  typeTask: "タスクファイルを標準入力から読み込みます。入力の終わりは Ctrl-D です。",
   noTaskFile: "タスクファイルがありません: picoclaw run TASK.yaml（標準入力は -）",
   unknownTask: (id) => `この workspace にタスク ${id} はありません`,
   taskBusy: (id) => `タスク ${id} は別のプロセスが実行中です`,
