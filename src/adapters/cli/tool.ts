@@ -23,7 +23,7 @@ async function tool(program: CliProgram, args: readonly string[]): Promise<numbe
     return EXIT.usage;
   }
   const read = readArguments(program, text);
-  if (!read.ok) return say(program, badArguments(read.text));
+  if (!read.ok) return say(program, badArguments(read));
   const { toolkit } = await openedOrStop(program, values, program.openToolkit);
   const abort = new AbortController();
   const stop = () => abort.abort();
@@ -44,8 +44,9 @@ function say(program: CliProgram, envelope: ToolEnvelope): number {
   return exitCodeOf(envelope);
 }
 
-function badArguments(message: string): ToolEnvelope {
-  return { status: "failure", reason: "arguments", message, error: { code: "INVALID_ARGUMENT" } };
+function badArguments({ text, isTooLarge }: Extract<Arguments, { ok: false }>): ToolEnvelope {
+  const code = isTooLarge ? "ARGUMENT_TOO_LARGE" : "INVALID_ARGUMENT";
+  return { status: "failure", reason: "arguments", message: text, error: { code } };
 }
 
 /** Bad input that ran nothing has another exit code than a tool that ran and failed. */
@@ -64,7 +65,7 @@ export function exitCodeOf(envelope: ToolEnvelope): number {
 
 type Arguments =
   | { readonly ok: true; readonly args: unknown }
-  | { readonly ok: false; readonly text: string };
+  | { readonly ok: false; readonly text: string; readonly isTooLarge?: boolean };
 
 export function readArguments(program: CliProgram, text = "{}"): Arguments {
   let json = text;
@@ -76,6 +77,7 @@ export function readArguments(program: CliProgram, text = "{}"): Arguments {
       return {
         ok: false,
         text: `standard input is ${isTooLarge ? "larger than 64 MiB" : "not UTF-8 text"}`,
+        isTooLarge,
       };
     }
   }
