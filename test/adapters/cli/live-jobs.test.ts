@@ -83,7 +83,7 @@ test.each<[string, JobEvent[], string, string]>([
   ["no event yet", [], "", ""],
 ])("a draft is told by its attempt and its latest event: %s", (_, events, step, latest) => {
   const [, , line, below] = liveRows(running(events), runningMessagesFor("en"), { columns: 100, rows: 24 });
-  expect(line).toBe(`job_1_aaaaaaaa  65 s  chat:line  faster  ${step}`.trimEnd());
+  expect(line).toBe(`job_1_aaaaaaaa  65 s  chat in LINE  faster  ${step}`.trimEnd());
   expect(below?.trim()).toBe(latest);
 });
 
@@ -130,7 +130,7 @@ test("the sub-agents of a draft are lines below it, as long as they run", () => 
   ];
   const [, , ...lines] = liveRows(running(events), runningMessagesFor("en"), { columns: 200, rows: 24 });
   expect(lines.slice(0, 3).map((line) => line.replace(/ {2,}/g, " · "))).toEqual([
-    "job_1_aaaaaaaa · 65 s · chat:line · faster · attempt 1 · sub-agent 3 is done",
+    "job_1_aaaaaaaa · 65 s · chat in LINE · faster · attempt 1 · sub-agent 3 is done",
     " · job_1_aaaaaaaa/1 · 65 s · sub-agent 1 · part 1",
     " · job_1_aaaaaaaa/2 · 65 s · sub-agent 2, reads only · part 2 · read_file a.ts",
   ]);
