@@ -47,7 +47,7 @@ withChecks("/code all: the checks say who is taken, one job lands, the others ar
   project([...says("coder1", breaking, leave), ...says("coder2", large), ...says("coder3", breaking, leave)]);
   const ran = cli.chat("/code all mend add in src/add.mjs");
   expect(ran.out).toStartWith("Applied: 1 file");
-  expect(ran.out).toContain("Coders: Ao, Gin, Aka. Taken: Ao (best by the checks).");
+  expect(ran.out).toContain("Coders: Ao, Gin, Aka. Chosen: Ao (best by the checks).");
   expect(ran.out).toMatch(/\* Gin: checks got worse · 1 file, 2 lines · .*: Break/);
   expect(ran.out).toMatch(/\* Aka: checks got worse/);
   expect(ran.code).toBe(0);
@@ -64,7 +64,7 @@ withChecks("where the checks do not tell, a new test that fails on the old code 
   const idle = proposal("Idle", `${change("(a, b) => a + b")}\n${newTest("test/sum.test.mjs", 2)}`);
   project([...says("coder1", proven), ...says("coder2", idle), ...says("coder3", small)]);
   const ran = cli.chat("/code all mend add in src/add.mjs");
-  expect(ran.out).toContain("Taken: Aka (its new test fails on the old code).");
+  expect(ran.out).toContain("Chosen: Aka (its new test fails on the old code).");
   expect(cli.read("src/add.mjs")).toContain("return a + b");
 });
 
@@ -92,7 +92,7 @@ withChecks("a coder that cannot be asked is none of them", () => {
   const config = readFileSync(file, "utf8").replace("roles:", vendor);
   writeFileSync(file, config.replace("coder2: { provider: demo }", "coder2: { provider: far }"));
   const ran = cli.chat("/code all mend add in src/add.mjs");
-  expect(ran.out).toContain("Coders: Aka, Gin. Taken: Aka (the smallest change).");
+  expect(ran.out).toContain("Coders: Aka, Gin. Chosen: Aka (the smallest change).");
 });
 
 withChecks("coder.escalate: the next coder tries where one stays red, and no further one", () => {
@@ -101,7 +101,7 @@ withChecks("coder.escalate: the next coder tries where one stays red, and no fur
     "coder: { escalate: true }\n",
   );
   const ran = cli.chat("/code mend add in src/add.mjs");
-  expect(ran.out).toContain("Coders: Aka, Gin. Taken: Aka (best by the checks).");
+  expect(ran.out).toContain("Coders: Aka, Gin. Chosen: Aka (best by the checks).");
   expect(ran.code).toBe(0);
   expect(cli.read("src/add.mjs")).toContain("=> a + b;");
 });
@@ -170,7 +170,7 @@ withChecks("three are asked at the same time: none of them waits for another's a
     const config = JSON.stringify(model.config()).replaceAll(model.url, gate.url.origin);
     writeFileSync(join(cli.home, "config.yaml"), config);
     const ran = await cli.runAsync(["chat", "/code all mend add in src/add.mjs"]);
-    expect(ran.out).toContain("Taken: Gin (nothing told them apart; the first).");
+    expect(ran.out).toContain("Chosen: Gin (the results are equal; the first one).");
     expect(model.requests).toHaveLength(3);
   } finally {
     await gate.stop(true);

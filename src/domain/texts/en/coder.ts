@@ -27,7 +27,7 @@ const BY: Readonly<Record<ChosenBy, string>> = {
   checks: "best by the checks",
   test: "its new test fails on the old code",
   size: "the smallest change",
-  first: "nothing told them apart; the first",
+  first: "the results are equal; the first one",
 };
 
 const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
@@ -65,8 +65,8 @@ function told({
 /** The chosen coder of several, and the results of the others. */
 export const heads = ({ chosen, by, others }: CoderCandidatesFacts): string =>
   [
-    `Coders: ${[chosen, ...others].map(({ agent }) => agent).join(", ")}. Taken: ${chosen.agent} (${BY[by]}).`,
-    ...(others.length === 0 ? [] : ["Not taken, discarded:", ...others.map(told)]),
+    `Coders: ${[chosen, ...others].map(({ agent }) => agent).join(", ")}. Chosen: ${chosen.agent} (${BY[by]}).`,
+    ...(others.length === 0 ? [] : ["Not chosen, discarded:", ...others.map(told)]),
   ].join("\n");
 
 /** A sub-agent as every surface tells of it. */
