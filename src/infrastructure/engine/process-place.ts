@@ -7,6 +7,7 @@ import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
 import { findGitPlaces } from "./git-places.ts";
 import { isInside } from "./git-roots.ts";
 import { ifSound, jobFolder, type Op, opSlotPath, readOwnPlan, readSoundState } from "./job-folder.ts";
+import { boundRunner } from "./process-bound.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import { createProcessRunner } from "./process-runner.ts";
 import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
@@ -74,7 +75,7 @@ async function openLivePlace(
       stop: async () => limited.stop(),
     };
   return {
-    processes: createProcessRunner(),
+    processes: boundRunner(createProcessRunner(), 0),
     environment: {},
     confinement: "none",
     whyEnded: () => null,
