@@ -93,6 +93,23 @@ describe("the meter", () => {
     expect(notices()).toEqual([]);
   });
 
+  test("without a day's budget nobody asks when the day began", async () => {
+    const meter = createMeter({
+      models: both,
+      usage: ledger(),
+      costOf: () => 1,
+      budget: { daily: null, on_exceed: "local" },
+      now: () => new Date("2026-03-01T12:00:00.000Z"),
+      log: listeningLogger().log,
+      startOfDay: () => {
+        throw new Error("it asked");
+      },
+    });
+    const { models, used } = await meter.open(context);
+    expect(textOf(await ask(models))).toBe("cloud");
+    expect(used().costUsd).toBe(1);
+  });
+
   test("a worker CLI's own use counts like a model's, and over the budget none may run", async () => {
     const { meter, usage } = open({ daily: 2, on_exceed: "local" });
     const { workers, used, notices, models } = await meter.open(context);
