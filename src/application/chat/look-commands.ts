@@ -6,7 +6,7 @@ import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
 import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import { wordStatus } from "../jobs/job-report.ts";
 import type { OwnCommand, ReplyChoice } from "../ports/chat.ts";
-import type { StoredJob } from "../ports/jobs.ts";
+import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import {
   findFarJob,
   isBuiltIn,
@@ -93,17 +93,29 @@ export const diff: LookCommand = async (parts, turn, rest) => {
     chosen = named;
   }
   let text = "";
-  for (const { jobId } of chosen) text += await diffText(workspace.archive.walkDifferences(jobId));
+  for (const { jobId } of chosen) text += await chatDiff(workspace.archive.walkDifferences(jobId));
   const answer = shownDiff(parts, text);
   if (name !== "") return answer;
   return { ...answer, choices: jobChoices(parts, turn, ({ changes }) => changes.length > 0) };
 };
 
+/** The files of git's own folder are only counted: after a commit they would hide the change itself. */
+async function chatDiff(differences: Iterable<FileDifference>): Promise<string> {
+  let gitFiles = 0;
+  function* ownDifferences() {
+    for (const difference of differences)
+      if (difference.path.startsWith(".git/")) gitFiles += 1;
+      else yield difference;
+  }
+  const text = await diffText(ownDifferences());
+  return gitFiles === 0 ? text : `${text}# .git: ${gitFiles} ${gitFiles === 1 ? "file" : "files"} changed\n`;
+}
+
 async function farDiff(parts: ChatDeps, { machine, differences }: FarJob): Promise<Answer> {
   const found = await differences();
   if (found === null)
     return answerInEveryLanguage(parts, (locale) => messagesFor(locale).machineAway(machine), false);
-  return shownDiff(parts, await diffText(found));
+  return shownDiff(parts, await chatDiff(found));
 }
 
 function shownDiff(parts: ChatDeps, text: string): Answer {

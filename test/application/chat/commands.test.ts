@@ -219,6 +219,16 @@ test("/jobs lists the newest first, /diff shows the last change", async () => {
   );
 });
 
+test("/diff counts the files of git's own folder after the change itself", async () => {
+  at = await openConversation(() =>
+    proposal("Begin", "```txt:a.txt\none\n```\n\n```bash\ngit init --quiet --template= .\n```"),
+  );
+  await at.send("/code3 begin");
+  expect((await at.send("/diff")).text).toMatch(
+    /^```diff\n--- \/dev\/null\n\+\+\+ b\/a\.txt\n@@ -0,0 \+1,1 @@\n\+one\n# \.git: \d+ files changed\n```$/,
+  );
+});
+
 describe("/help", () => {
   test.each(["en", "ja"] as const)("names ten commands, and the rest on request (%s)", async (locale) => {
     at = await writer({ locale });
