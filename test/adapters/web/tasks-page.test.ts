@@ -48,7 +48,7 @@ test("the page shows tasks of `run`, how far they are, what they used, and reads
   expect(page).toContain('data-every="2"');
   held?.release();
   const idle = await (await ask("/tasks")).text();
-  expect(idle).toContain("RUNNING ⏸");
+  expect(idle).toContain("running ⏸");
   expect(idle).toContain('data-every="20"');
   await db.destroy();
 });
