@@ -235,7 +235,7 @@ export function limitResource(resource: keyof typeof RLIMITS, most: number): Lib
 export function readProcessLimit(): number {
   const lib = linuxLibc();
   const limits = new BigUint64Array(2);
-  if (!lib || lib.c.getrlimit(RLIMITS.processes, limits) !== 0) return Number.POSITIVE_INFINITY;
+  if (lib?.c.getrlimit(RLIMITS.processes, limits) !== 0) return Number.POSITIVE_INFINITY;
   const [soft = NO_LIMIT] = limits;
   return soft === NO_LIMIT ? Number.POSITIVE_INFINITY : Number(soft);
 }
