@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, readlinkSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join, resolve } from "node:path";
 import { LimitReached } from "../../application/jobs/execution.ts";
@@ -11,6 +12,7 @@ import {
   findControlGroup,
   findRoomInGroups,
   findRoomInMachine,
+  listTree,
   openBoundedGroup,
   removeLeftGroups,
 } from "../platform/control-groups.ts";
@@ -298,13 +300,40 @@ function boundArguments(argv: ProcessRequest["argv"], bound: ProcessBound): Proc
   return bound.mostOfUser === null ? argv : withLimits(argv, { memory: 0, processes: bound.mostOfUser });
 }
 
-/** The arguments of a sandbox that enters its group before all else; what a shell writes there as 0 is the shell. */
+/** The arguments of a sandbox; its group it is moved into while it starts. */
 export function boundSandbox(
   argv: ProcessRequest["argv"],
-  { entrance, isWatched }: ProcessBound,
+  { isWatched }: Pick<ProcessBound, "isWatched">,
 ): ProcessRequest["argv"] {
-  if (entrance !== null) return ["/bin/sh", "-c", 'echo 0 2> /dev/null > "$0"; exec "$@"', entrance, ...argv];
   return isWatched ? standBehind(argv) : argv;
+}
+
+/** A tree that still grows after so many looks is no sandbox that waits for its first command. */
+const MOST_LOOKS = 10;
+
+/**
+ * Moves a sandbox into its group. The kernel waits for all processors before it moves a process (some 15 ms), and the
+ * sandbox needs longer than that to stand: so it begins at once, and `finish` moves what the sandbox has started
+ * meanwhile. To be finished before the first command runs; what a process starts later is in its group.
+ */
+export function enterGroup({ entrance }: Pick<ProcessBound, "entrance">, pid: number) {
+  if (entrance === null) return { finish: async () => {} };
+  // Where the sandbox is gone, or the group, nothing is left to be bounded.
+  const move = (moved: number) => writeFile(entrance, String(moved)).catch(() => {});
+  const moveOthers = async (): Promise<boolean> => {
+    const inside = new Set(readFileSync(entrance, "utf8").split("\n"));
+    const outside = listTree(pid).filter((one) => !inside.has(String(one)));
+    for (const one of outside) await move(one);
+    return outside.length > 0;
+  };
+  // One move right after another is cheap.
+  const begun = move(pid).then(moveOthers);
+  return {
+    async finish(): Promise<void> {
+      await begun;
+      for (let looks = 0; looks < MOST_LOOKS && (await moveOthers()); looks++);
+    },
+  };
 }
 
 /** At the lowest priority; as it is where there is no program that sets one. */

@@ -30,7 +30,7 @@ import {
 } from "./executor-channel.ts";
 import { isInside } from "./git-roots.ts";
 import type { PrivateHome } from "./home.ts";
-import { boundSandbox, openProcessBound, type ProcessBound } from "./process-bound.ts";
+import { boundSandbox, enterGroup, openProcessBound, type ProcessBound } from "./process-bound.ts";
 import { killStrays } from "./process-table.ts";
 import {
   CONFINED_STAGE,
@@ -200,6 +200,7 @@ export async function startExecutor(
     return { ok: false, complaint: started.complaint };
   }
   const child = started;
+  const group = enterGroup(bound, child.pid);
   const exited = child.exited.then(bound.release);
   const endedForMemory = countOutOfMemory();
   let complaint = "";
@@ -258,6 +259,7 @@ export async function startExecutor(
     await stop();
     return { ok: false, complaint: complaint.trim() || SILENT_SANDBOX };
   }
+  await group.finish();
   const endJob = (reached: LimitReached) => {
     whyEnded ??= reached;
     void stop();

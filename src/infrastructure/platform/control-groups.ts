@@ -95,6 +95,23 @@ export function countThreadsOfUser(uid: number): number {
   return count;
 }
 
+/** A process and all that it has started, as far as they still have their parents. */
+export function listTree(pid: number): number[] {
+  const found = [pid];
+  for (const one of found) {
+    let threads: string[] = [];
+    try {
+      threads = readdirSync(`/proc/${one}/task`);
+    } catch {
+      // It is gone.
+    }
+    for (const thread of threads)
+      for (const child of readText(`/proc/${one}/task/${thread}/children`).split(" "))
+        if (/^\d+$/.test(child)) found.push(Number(child));
+  }
+  return found;
+}
+
 /** A group below this process's own that holds no more than so many processes. */
 export interface BoundedGroup {
   readonly folder: string;
