@@ -38,7 +38,7 @@ export interface KeptAside {
   readonly folder: string;
   /** Where they stood. */
   readonly paths: readonly string[];
-  /** Somebody has removed the folder since, or moved it away. */
+  /** The folder is not there any more: a person removed it, or moved it away. */
   readonly removed?: true;
 }
 

@@ -345,7 +345,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     const intent = readIntent(storage.folder);
     const jobId = swappedJobId(intent);
     if (intent === null || intent === "damaged" || jobId === undefined) return null;
-    // Whoever swaps holds the lock; a process that died has it no more.
+    // A process that swaps holds the lock, and loses it when it dies.
     if (lockedFolders(jobId).some((folder) => nameLockHolder(folder) !== null)) return null;
     const files = readInterruptedFiles(storage.folder, workspace, intent);
     return { jobId, direction: intent.direction, files };

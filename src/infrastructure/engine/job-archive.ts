@@ -83,7 +83,7 @@ export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void
     const size = op[side]?.size ?? 0;
     if (length + waiting + size > ALL_BYTES) continue;
     if (waiting + size >= room.length) write();
-    // Nobody writes to a staged file; the other side may have grown since.
+    // A staged file is as long as its plan says; a file of the workspace may have grown since.
     const expected = side === "b" ? size : -1;
     const count = readOrNull(() => readInto(opSlotPath(folder, op.n, side), room, waiting, expected));
     if (count === null || waiting + count === room.length) continue;
