@@ -27,7 +27,7 @@ import {
   settleFlaky,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
-import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
+import type { CheckRun, Draft } from "../jobs/draft.ts";
 import type { Baseline, CheckMemory } from "../ports/checks.ts";
 import {
   type Affected,
@@ -110,30 +110,110 @@ export interface DraftJudgement {
   readonly runs: readonly CheckRun[];
 }
 
-/**
- * Judges what a draft changes:
- *   documentation alone runs nothing → the checks → a red one once more → changed tests in their old version → judgement
- *   → what is green: new tests over the old code, and the tests over a broken change
- */
+/** The record of one judgement. Each step reads it and adds to it. */
+interface Judging {
+  readonly parts: JudgeDraftDeps;
+  readonly draft: JudgedDraft;
+  readonly changes: ReturnType<Draft["changes"]>;
+  readonly affected: Affected;
+  readonly baseline: Extract<Baseline, { ok: true }>;
+  readonly checks: readonly ProjectCheck[];
+  readonly check: RunDraftChecks;
+  /** The checks need what the draft's commands installed: every further run sees the private home. */
+  readonly showHome: () => void;
+  runs: readonly CheckRun[];
+  results: readonly CheckResult[];
+  judgement: Judgement;
+  isFlaky: boolean;
+  found: Partial<ChecksFacts>;
+  proofs: Proofs | null;
+}
+
+/** Null: the next step follows; otherwise why no check can judge. */
+type JudgeStep = (judging: Judging) => Promise<WhyNotChecked | null>;
+
+/** The order matters: each step may change the judgement of the steps before it. */
+const JUDGE_STEPS: readonly JudgeStep[] = [
+  judgeWithHome,
+  repeatRed,
+  judgeOldTests,
+  judgeWithOldSettings,
+  doubtTestRun,
+  proveGreen,
+];
+
+/** Judges what a draft changes. Documentation alone runs nothing; where the affected tests are red, the others do not run. */
 export async function judgeDraft(
   parts: JudgeDraftDeps,
   draft: JudgedDraft,
   attempt: number,
   { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<DraftJudgement> {
-  const { asked } = parts;
+  const { asked, settings } = parts;
   const commands = parts.checks.map(({ command }) => command);
   const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
-  const changes = draft.changes();
   const unjudged = unjudgedChange(draft);
-  const isRunAnyway = unjudged === "documentation" && parts.settings.enabled === "always";
   if (unjudged === "no-change") return (await judgeUnchanged(parts, commands)) ?? none(unjudged);
-  if (unjudged !== null && !isRunAnyway) return none(unjudged);
-  const homes = draft.homes?.() ?? null;
-  const traces = homes?.own ?? [];
-  const programs = homes?.programs ?? [];
-  let isWhole = false;
-  const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) => {
+  if (unjudged !== null && settings.enabled !== "always") return none(unjudged);
+  const changes = draft.changes();
+  const home = { isWhole: false };
+  const check = createDraftCheck(parts, draft, { attempt, fresh, home });
+  const pending = parts.baseline();
+  // Where the affected tests are red, nobody waits for it.
+  pending.catch(() => {});
+  const affected = findAffected(draft);
+  const judgeFirst = () => judgeAffected({ checks: parts.checks, check, changes, asked }, affected);
+  const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
+  const early = isFirst ? await judgeFirst() : null;
+  // A package that the draft's commands installed may be the missing one: all tests are asked.
+  const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
+  if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, parts);
+  const baseline = await watchRun(parts, { attempt, command: commands.join(", "), of: null }, () => pending);
+  if (!baseline.ok) {
+    if (baseline.why !== "slow") return none(baseline.why);
+    const alone = early ?? (await judgeFirst());
+    const decides = alone !== null && decidingChanges(draft).length === 0;
+    return decides ? judgeAlone(parts, { alone, check, draft, affected }) : none("slow");
+  }
+  const checks = checksThatJudge(parts.checks, baseline.results);
+  const first = await check(checks);
+  if (!first.ok) return none(first.why);
+  const results = checkResults(checks, first.runs);
+  const judging: Judging = {
+    parts,
+    draft,
+    changes,
+    affected,
+    baseline,
+    checks,
+    check,
+    showHome: () => {
+      home.isWhole = true;
+    },
+    runs: first.runs,
+    results,
+    judgement: judgeAll({ baseline: baseline.results, draft: results, old: null, asked }),
+    isFlaky: baseline.isFlaky,
+    found: early === null || early.flaky.length === 0 ? {} : { flaky: early.flaky },
+    proofs: null,
+  };
+  for (const step of JUDGE_STEPS) {
+    const why = await step(judging);
+    if (why !== null) return none(why);
+  }
+  // Files that an earlier run built may hide the change: the check runs once more without them.
+  if (judging.proofs?.isBlind === true && !fresh && judging.runs.some(({ overBuilt }) => overBuilt === true))
+    return judgeDraft(parts, draft, attempt, { fresh: true });
+  return toDraftJudgement(judging, commands);
+}
+
+function createDraftCheck(
+  parts: JudgeDraftDeps,
+  draft: JudgedDraft,
+  about: { readonly attempt: number; readonly fresh: boolean; readonly home: { readonly isWhole: boolean } },
+): RunDraftChecks {
+  const { attempt, fresh, home } = about;
+  return (which, more = {}) => {
     const command = [...new Set(which.map((one) => one.command))].join(", ");
     return watchRun(parts, { attempt, command, of: countBefore(parts, which) }, (onOutput) =>
       draft.check({
@@ -144,127 +224,124 @@ export async function judgeDraft(
         timeoutSeconds: parts.settings.timeout,
         signal: parts.signal,
         onOutput,
-        home: isWhole || which.some(({ home }) => home === "whole") ? "whole" : "bare",
+        home: home.isWhole || which.some((one) => one.home === "whole") ? "whole" : "bare",
         withoutBuildLayer: fresh,
         ...more,
       }),
     );
   };
-  const pending = parts.baseline();
-  // Where the affected tests are red, nobody waits for it.
-  pending.catch(() => {});
-  const affected = findAffected(draft);
-  const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
-  const early = isFirst
-    ? await judgeAffected({ checks: parts.checks, check, changes, asked }, affected)
-    : null;
-  // A package that the draft's commands installed may be the missing one: all tests are asked.
-  if (early !== null && isRedEarly(early.judgement) && traces.length === 0)
-    return toEarlyJudgement(early, parts);
+}
 
-  const before = { attempt, command: commands.join(", "), of: null };
-  const baseline = await watchRun(parts, before, () => pending);
-  if (!baseline.ok) {
-    if (baseline.why !== "slow") return none(baseline.why);
-    const alone = early ?? (await judgeAffected({ checks: parts.checks, check, changes, asked }, affected));
-    return alone === null || decidingChanges(draft).length > 0
-      ? none("slow")
-      : judgeAlone(parts, { alone, check, draft, affected });
+function judgeAgain(judging: Judging, more: Partial<Parameters<typeof judgeAll>[0]> = {}): Judgement {
+  const { baseline, results, parts } = judging;
+  return judgeAll({ baseline: baseline.results, draft: results, old: null, asked: parts.asked, ...more });
+}
+
+function isWorse({ judgement: { verdict } }: Judging): boolean {
+  return verdict === "worse" || verdict === "new-failing";
+}
+
+/** What the draft's commands left in the private home may be what the checks need, or what decides how they run. */
+async function judgeWithHome(judging: Judging): Promise<WhyNotChecked | null> {
+  const { draft, checks, check } = judging;
+  const { own: traces = [], programs = [] } = draft.homes?.() ?? {};
+  if (traces.length + programs.length === 0 || claimsGreen(judging.judgement.verdict)) return null;
+  const whole = await check(checks, { home: "whole" });
+  if (!whole.ok) return whole.why;
+  const results = checkResults(checks, whole.runs);
+  const judgement = judgeAgain(judging, { draft: results });
+  if (!claimsGreen(judgement.verdict)) return null;
+  const deciding = [...traces.filter(decidesInHome).map((path) => `~/${path}`), ...programs];
+  if (deciding.length > 0) {
+    judging.found = { ...judging.found, onlyWith: deciding };
+    return null;
   }
-  const checks = checksThatJudge(parts.checks, baseline.results);
-  const first = await check(checks);
-  if (!first.ok) return none(first.why);
-  let runs: readonly CheckRun[] = first.runs;
-  let results: readonly CheckResult[] = checkResults(checks, runs);
-  let { isFlaky } = baseline;
-  let judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
+  judging.showHome();
+  const installed = traces.map((path) => `~/${path}`);
+  Object.assign(judging, { runs: whole.runs, results, judgement, found: { ...judging.found, installed } });
+  return null;
+}
 
-  let onlyWith: readonly string[] = [];
-  let installed: readonly string[] = [];
-  if (traces.length + programs.length > 0 && !claimsGreen(judgement.verdict)) {
-    const whole = await check(checks, { home: "whole" });
-    if (!whole.ok) return none(whole.why);
-    const withHome = checkResults(checks, whole.runs);
-    const other = judgeAll({ baseline: baseline.results, draft: withHome, old: null, asked });
-    const deciding = [...traces.filter(decidesInHome).map((path) => `~/${path}`), ...programs];
-    if (claimsGreen(other.verdict) && deciding.length > 0) onlyWith = deciding;
-    else if (claimsGreen(other.verdict)) {
-      isWhole = true;
-      installed = traces.map((path) => `~/${path}`);
-      ({ runs } = whole);
-      results = withHome;
-      judgement = other;
-    }
-  }
-
-  let flaky: readonly string[] = early?.flaky ?? [];
-  const isRed = () => judgement.verdict === "worse" || judgement.verdict === "new-failing";
+/** Runs what is red once more: the failing tests alone where the output names them, else the whole check. */
+async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
+  if (!isWorse(judging)) return null;
+  const { checks, check, changes, affected, runs, results, judgement } = judging;
   const paths = changes.map(({ path }) => path);
-  const repeated = isRed() ? await repeatWorse({ checks, results, judgement, check, paths }, affected) : null;
+  const repeated = await repeatWorse({ checks, results, judgement, check, paths }, affected);
   if (repeated !== null) {
-    ({ results } = repeated);
-    flaky = [...new Set([...flaky, ...repeated.flaky])];
-    judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
+    judging.results = repeated.results;
+    const flaky = [...new Set([...(judging.found.flaky ?? []), ...repeated.flaky])];
+    if (flaky.length > 0) judging.found = { ...judging.found, flaky };
+    judging.judgement = judgeAgain(judging);
+    return null;
   }
-  const doubtful =
-    repeated !== null
-      ? []
-      : checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
-  if (doubtful.length > 0 && isRed()) {
-    const again = await check(doubtful, { withoutBuildLayer: true });
-    if (!again.ok) return none(again.why);
-    const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
-    ({ runs, results } = settled);
-    isFlaky ||= settled.isFlaky;
-    judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
-  }
+  const doubtful = checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
+  if (doubtful.length === 0) return null;
+  const again = await check(doubtful, { withoutBuildLayer: true });
+  if (!again.ok) return again.why;
+  const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
+  Object.assign(judging, { runs: settled.runs, results: settled.results });
+  judging.isFlaky ||= settled.isFlaky;
+  judging.judgement = judgeAgain(judging);
+  return null;
+}
 
-  const tests = checks.filter(({ kind }) => kind === "test");
+/** Runs changed tests in their old version. */
+async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
+  const { draft, changes, results, baseline, check } = judging;
+  const tests = judging.checks.filter(({ kind }) => kind === "test");
   const silenced = isSilenced(changes, results, baseline.results);
+  if (tests.length === 0 || !(silenced || needsOldTests(changes, results, baseline.results))) return null;
   const isOfChecks = (path: string) => isTestPath(path) || (silenced && definesChecks(path));
-  const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
-  if (tests.length > 0 && (silenced || needsOldTests(changes, results, baseline.results))) {
-    const old = await check(tests, { asBefore });
-    if (!old.ok) return none(old.why);
-    judgement = judgeAll({
-      baseline: baseline.results,
-      draft: results,
-      old: checkResults(tests, old.runs),
-      importsOnly: changesImportsOnly(toTexts(draft).filter(({ path }) => isTestPath(path))),
-      asked,
-    });
-  }
+  const old = await check(tests, {
+    asBefore: changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : [])),
+  });
+  if (!old.ok) return old.why;
+  const importsOnly = changesImportsOnly(toTexts(draft).filter(({ path }) => isTestPath(path)));
+  judging.judgement = judgeAgain(judging, { old: checkResults(tests, old.runs), importsOnly });
+  return null;
+}
+
+/** Runs the checks with the deciding files as they were before. */
+async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | null> {
+  const { draft, parts, check } = judging;
+  const tests = judging.checks.filter(({ kind }) => kind === "test");
   const deciding = tests.length === 0 ? [] : decidingChanges(draft);
-  if (deciding.length > 0 && judgement.verdict !== "worse") {
-    const before = await check(tests, { asBefore: deciding });
-    if (!before.ok) return none(before.why);
-    const asItWas = judgeAll({
-      baseline: baseline.results,
-      draft: checkResults(tests, before.runs),
-      old: null,
-      asked,
-    });
-    if (isForgedBy(judgement.verdict, asItWas.verdict)) {
-      onlyWith = deciding;
-      if (!isAboutDeciding(parts.request, deciding)) {
-        judgement = asItWas;
-        runs = before.runs;
-      }
-    }
-  }
+  if (deciding.length === 0 || judging.judgement.verdict === "worse") return null;
+  const before = await check(tests, { asBefore: deciding });
+  if (!before.ok) return before.why;
+  const asItWas = judgeAgain(judging, { draft: checkResults(tests, before.runs) });
+  if (!isForgedBy(judging.judgement.verdict, asItWas.verdict)) return null;
+  judging.found = { ...judging.found, onlyWith: deciding };
+  if (!isAboutDeciding(parts.request, deciding))
+    Object.assign(judging, { judgement: asItWas, runs: before.runs });
+  return null;
+}
+
+/** Code that knows of the test run can answer it what it wants to hear. */
+async function doubtTestRun(judging: Judging): Promise<null> {
+  const { verdict } = judging.judgement;
   const testRunLines =
-    claimsGreen(judgement.verdict) || judgement.verdict === "doubtful" ? testRunLinesOf(draft) : [];
-  if (testRunLines.length > 0) judgement = { ...judgement, verdict: "doubtful" };
-  let proofs: Proofs | null = null;
-  if (claimsGreen(judgement.verdict)) {
-    const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
-    const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
-    proofs = await proveTests({ checks, results, judgement, check, limit, noticed }, draft, affected);
-    rememberNoticed(parts, proofs.noticed);
-  }
-  // Files that an earlier run built may hide the change: the check runs once more without them.
-  if (proofs?.isBlind === true && !fresh && runs.some(({ overBuilt }) => overBuilt === true))
-    return judgeDraft(parts, draft, attempt, { fresh: true });
+    claimsGreen(verdict) || verdict === "doubtful" ? findTestRunLines(toTexts(judging.draft)) : [];
+  if (testRunLines.length === 0) return null;
+  judging.judgement = { ...judging.judgement, verdict: "doubtful" };
+  judging.found = { ...judging.found, testRunLines };
+  return null;
+}
+
+/** Runs new tests over the old code, and the affected tests over a broken change. */
+async function proveGreen(judging: Judging): Promise<null> {
+  const { parts, draft, affected, checks, results, judgement, check, runs } = judging;
+  if (!claimsGreen(judgement.verdict)) return null;
+  const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
+  const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
+  judging.proofs = await proveTests({ checks, results, judgement, check, limit, noticed }, draft, affected);
+  rememberNoticed(parts, judging.proofs.noticed);
+  return null;
+}
+
+function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJudgement {
+  const { parts, baseline, changes, judgement, isFlaky, results, runs, found, proofs } = judging;
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
   const beside = findBeside(facts, results);
   const wasGreen = (command: string) =>
@@ -277,8 +354,8 @@ export async function judgeDraft(
     rung === undefined ? [] : [{ command, insteadOf: rung.insteadOf, why: rung.why }],
   );
   const ofTests = baseline.results.filter(({ kind }) => kind === "test");
-  const judging = ofTests.length > 0 ? ofTests : baseline.results;
-  const absent = [...new Set(judging.flatMap(({ absent: program }) => program ?? []))];
+  const judges = ofTests.length > 0 ? ofTests : baseline.results;
+  const absent = [...new Set(judges.flatMap(({ absent: program }) => program ?? []))];
   return {
     facts: {
       ...facts,
@@ -287,11 +364,8 @@ export async function judgeDraft(
       ...(named.length > 0 && { namesChanged: named }),
       ...(rungs.length > 0 && { rungs }),
       ...(absent.length > 0 && { absent }),
-      ...(onlyWith.length > 0 && { onlyWith }),
-      ...(installed.length > 0 && { installed }),
-      ...(testRunLines.length > 0 && { testRunLines }),
+      ...found,
       ...(proofs !== null && factsOfProofs(proofs)),
-      ...(flaky.length > 0 && { flaky }),
     },
     runs,
     results: results.map((result, at) => {
