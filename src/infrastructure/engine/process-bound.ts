@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, readlinkSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join, resolve } from "node:path";
 import { LimitReached } from "../../application/jobs/execution.ts";
@@ -313,22 +313,25 @@ const MOST_LOOKS = 10;
 
 /**
  * Moves a sandbox into its group. The kernel waits for all processors before it moves a process (some 15 ms), and the
- * sandbox needs longer than that to stand: so it begins at once, and `finish` moves what the sandbox has started
- * meanwhile. To be finished before the first command runs; what a process starts later is in its group.
+ * sandbox takes longer than that to start: so the move begins at once, and `finish` moves what the sandbox has started
+ * meanwhile. To be finished before the first command runs; what a process starts later is in its group. Never rejects:
+ * a sandbox that ended while it started has nothing left to bound. The group may be removed once `begun` resolves.
  */
 export function enterGroup({ entrance }: Pick<ProcessBound, "entrance">, pid: number) {
-  if (entrance === null) return { finish: async () => {} };
-  // Where the sandbox is gone, or the group, nothing is left to be bounded.
+  if (entrance === null) return { begun: Promise.resolve(), finish: async () => {} };
   const move = (moved: number) => writeFile(entrance, String(moved)).catch(() => {});
   const moveOthers = async (): Promise<boolean> => {
-    const inside = new Set(readFileSync(entrance, "utf8").split("\n"));
-    const outside = listTree(pid).filter((one) => !inside.has(String(one)));
+    const inside = await readFile(entrance, "utf8").catch(() => null);
+    if (inside === null) return false;
+    const known = new Set(inside.split("\n"));
+    const outside = listTree(pid).filter((one) => !known.has(String(one)));
     for (const one of outside) await move(one);
     return outside.length > 0;
   };
   // One move right after another is cheap.
   const begun = move(pid).then(moveOthers);
   return {
+    begun,
     async finish(): Promise<void> {
       await begun;
       for (let looks = 0; looks < MOST_LOOKS && (await moveOthers()); looks++);

@@ -201,7 +201,10 @@ export async function startExecutor(
   }
   const child = started;
   const group = enterGroup(bound, child.pid);
-  const exited = child.exited.then(bound.release);
+  const exited = child.exited.then(async () => {
+    await group.begun;
+    bound.release();
+  });
   const endedForMemory = countOutOfMemory();
   let complaint = "";
   const complaining = complaints.read((bytes) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
 /** The folder of the control group of this process that a controller counts in; `top`: the uppermost that can be seen. */
@@ -115,7 +115,7 @@ export function listTree(pid: number): number[] {
 /** A group below this process's own that holds no more than so many processes. */
 export interface BoundedGroup {
   readonly folder: string;
-  /** Changes how many it may hold; "max" is no limit. */
+  /** Changes how many it may hold; "max" is no limit. Without effect where another process has removed the group. */
   limit(most: string): void;
   /** Processes and threads in it and below. */
   count(): number;
@@ -154,7 +154,9 @@ export function openBoundedGroup(
     limit(most);
     return {
       folder,
-      limit,
+      limit(count) {
+        if (existsSync(folder)) limit(count);
+      },
       count: () => readNumber(join(folder, "pids.current")) ?? 0,
       refusals: () => Number(/^max (\d+)/m.exec(readText(join(folder, "pids.events")))?.[1] ?? 0),
       remove,
