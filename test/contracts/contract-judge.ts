@@ -61,6 +61,37 @@ export const describeJudge: ContractPart = (kind, current) => {
       ]);
     });
 
+    test("an open job answers for both sides of a path, whatever is at its parents", async () => {
+      const said = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString());
+      const { transaction } = await bench.begin();
+      const { view } = transaction;
+      changeAll(view);
+      view.remove("kept.txt");
+      view.write("kept.txt/inside/a.txt", text("a\n"));
+      view.write("tree", text("now a file\n"));
+      const paths = [
+        "made/deep/new.txt",
+        "kept.txt/inside/a.txt",
+        "tree",
+        "tree/branch/leaf.txt",
+        "no/where",
+      ];
+      const sides = paths.map((path) => [
+        transaction.look(path, "before")?.kind ?? null,
+        said(transaction.original(path)),
+        transaction.look(path, "after")?.kind ?? null,
+        said(transaction.current(path)),
+      ]);
+      expect(sides).toEqual([
+        [null, null, "file", "new\n"],
+        [null, null, "file", "a\n"],
+        ["directory", null, "file", "now a file\n"],
+        ["file", "leaf\n", null, null],
+        [null, null, null, null],
+      ]);
+      await transaction.discard();
+    });
+
     test("keeps a file as it was, with all that a person could see of it", async () => {
       const before = bench.tree()["edited.txt"];
       await sealed(changeAll, drop("edited.txt", "gone.txt"));

@@ -1,6 +1,6 @@
 /** Six scenarios of a day's use, through the real program. */
 import { afterEach, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type ChatCli, createChatCli, proposal, worked } from "../application/chat/chat-kit.ts";
@@ -34,6 +34,16 @@ test("2. CODE3 → Gin → carried out at once → reply", () => {
   expect(ran.out).toContain("\n\n【Plan】\nhelper を作る\n\n【実行結果】\n");
   expect(ran.out).toContain("helper.go");
   expect(cli.read("src/utils/helper.go")).toContain("func Helper()");
+});
+
+test("a first program in a new folder of an empty repository lands and is undone", () => {
+  cli = createChatCli([coder("Adds it", "```js:src/app.js\nconsole.log('hello world');\n```")]);
+  cli.git("init", "-q");
+  const ran = cli.chat("/code3 write a hello world in src/app.js");
+  expect([ran.code, ran.err]).toEqual([0, ""]);
+  expect(cli.tree()).toEqual({ "src/app.js": "console.log('hello world');\n" });
+  expect(cli.run(["undo"]).code).toBe(0);
+  expect([cli.tree(), existsSync(join(cli.workspace, "src"))]).toEqual([{}, false]);
 });
 
 test("3. auto_commit → commits before and after → success", () => {

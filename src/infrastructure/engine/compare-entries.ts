@@ -167,13 +167,23 @@ export function readNoFollow(absolute: string): Uint8Array {
 /** Larger files are not read to be judged: a caller that needs their bytes gets none. */
 export const LARGEST_JUDGED = 64 * 1024 ** 2;
 
-/** As `readNoFollow`; null for what is larger than a judge reads. */
-export function readToJudge(absolute: string): Uint8Array | null {
-  const fd = openSync(absolute, READ);
+/**
+ * The bytes of a file below a root, to be judged. Null where there is no file: nothing, a folder, a link on the way, a
+ * parent that does not exist yet or is a file itself; also where the file is larger than a judge reads, or cannot be read.
+ */
+export function bytesBelow(root: string, path: string): Uint8Array | null {
   try {
-    return fstatSync(fd).size > LARGEST_JUDGED ? null : readFileSync(fd);
-  } finally {
-    closeSync(fd);
+    return inParent(root, path, (folder, name) => {
+      const fd = openSync(`${folder}/${name}`, READ);
+      try {
+        const stats = fstatSync(fd);
+        return stats.isFile() && stats.size <= LARGEST_JUDGED ? readFileSync(fd) : null;
+      } finally {
+        closeSync(fd);
+      }
+    });
+  } catch {
+    return null;
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type {
   BeginResult,
@@ -10,6 +10,7 @@ import { gatherSealNotes, type SealNote, sealNote } from "../../domain/jobs/note
 import type { Change } from "../../domain/jobs/result.ts";
 import {
   areaOf,
+  bytesBelow,
   hashAt,
   hashIfUntouched,
   isIndexFile,
@@ -20,7 +21,6 @@ import {
   mayBeIndex,
   onlyModeDiffers,
   readSettled,
-  readToJudge,
 } from "./compare-entries.ts";
 import {
   type CopiedRoot,
@@ -44,7 +44,6 @@ import {
   type Identity,
   identify,
   identifyAt,
-  inParent,
   kindOf,
   rewriteFile,
   sameUntouched,
@@ -84,7 +83,7 @@ function changedMeanwhile(
     for (const [path, then] of manifest.entries) {
       if (changed.length >= MEANWHILE_LIMIT) break;
       if (then.kind === "directory" || planned.has(`${i}:${path}`)) continue;
-      if (identifyAt(join(original, path))?.isChangedWith(then) !== true) changed.push(join(original, path));
+      if (identify(original, path)?.isChangedWith(then) !== true) changed.push(join(original, path));
     }
   });
   return changed;
@@ -439,7 +438,7 @@ function openCopy(state: OpenCopy): Transaction {
     const a = manifests[root]?.entries.get(below);
     if (a?.kind !== "file" || mayBeIndex(below) || state.hashes.has(key)) return;
     const { original } = copies[root] as CopiedRoot;
-    const bytes = a.size > BASE_LIMIT_BYTES ? null : bytesIn(original, below);
+    const bytes = a.size > BASE_LIMIT_BYTES ? null : bytesBelow(original, below);
     const hash = hashIfUntouched(original, below, a, false);
     if (hash === undefined) return;
     state.hashes.set(key, hash);
@@ -534,12 +533,12 @@ function openCopy(state: OpenCopy): Transaction {
       return manifests[root]?.entries.get(below) ?? null;
     },
     original(path) {
-      const { original } = place(path);
-      return lstatSync(original, { throwIfNoEntry: false })?.isFile() ? readToJudge(original) : null;
+      const { root, below } = place(path);
+      return bytesBelow((copies[root] as CopiedRoot).original, below);
     },
     current(path) {
       const { root, below } = place(path);
-      return bytesIn((copies[root] as CopiedRoot).copy, below);
+      return bytesBelow((copies[root] as CopiedRoot).copy, below);
     },
     repository: repositoryOf(workspace),
     layers: {
@@ -565,7 +564,7 @@ function openCopy(state: OpenCopy): Transaction {
         for (const path of paths) {
           const { root, below, original } = place(path);
           restoreEntry(copies[root] as CopiedRoot, below, original);
-          refind(path, identifyAt(original));
+          refind(path, identify((copies[root] as CopiedRoot).original, below));
         }
       },
       files: createWorkspaceFiles(directory),
@@ -594,17 +593,6 @@ function openCopy(state: OpenCopy): Transaction {
       removeSlots(folder);
     },
   };
-}
-
-/** A file's bytes; null where none stands, or where a link leads away. */
-function bytesIn(root: string, path: string): Uint8Array | null {
-  try {
-    return inParent(root, path, (folder, name) =>
-      lstatSync(`${folder}/${name}`).isFile() ? readToJudge(`${folder}/${name}`) : null,
-    );
-  } catch {
-    return null;
-  }
 }
 
 async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<SealedChanges> {

@@ -10,14 +10,7 @@ import type {
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { createBreath } from "./breath.ts";
-import {
-  areaOf,
-  hashAt,
-  hashIfUntouched,
-  isIndexFile,
-  readNoFollow,
-  readToJudge,
-} from "./compare-entries.ts";
+import { areaOf, bytesBelow, hashAt, hashIfUntouched, isIndexFile, readNoFollow } from "./compare-entries.ts";
 import {
   currentEntryBelow,
   type Identity,
@@ -70,12 +63,7 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     rewrite: (path, bytes) => view.write(path, bytes),
     look: (path, when) =>
       when === "before" ? currentEntryBelow(workspace, path) : toStanding(view.look(path)),
-    original: (path) => {
-      const identity = inParent(workspace, path, (parent, name) => identifyAt(`${parent}/${name}`));
-      return identity?.kind === "file"
-        ? inParent(workspace, path, (parent, name) => readToJudge(`${parent}/${name}`))
-        : null;
-    },
+    original: (path) => bytesBelow(workspace, path),
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
     repository: null,
     layers: directLayers(workspace, folder, view),

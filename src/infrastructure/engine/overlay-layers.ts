@@ -3,8 +3,8 @@ import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
-import { readToJudge } from "./compare-entries.ts";
-import { currentEntryBelow, inFolder, inParent } from "./entry-identity.ts";
+import { bytesBelow } from "./compare-entries.ts";
+import { currentEntryBelow, inFolder } from "./entry-identity.ts";
 import { createWorkspaceFiles } from "./folder-view.ts";
 import { isInside } from "./git-roots.ts";
 import { namesIn, type WalkOptions, walkBytes, walkFolder } from "./walk-folder.ts";
@@ -232,15 +232,16 @@ export function lookThrough(
   return root === undefined ? null : currentEntryBelow(root.path, relative(root.path, absolute));
 }
 
+/** The bytes at an absolute path as the job found them; null where no file was. */
+export function originalBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+  const root = laidRootOf(roots, absolute);
+  return root === undefined ? null : bytesBelow(root.path, relative(root.path, absolute));
+}
+
 /** The bytes at an absolute path as the view has them; null where no file stands. */
 export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
   const place = findLayeredPath(roots, absolute);
-  if (place === null || currentEntryBelow(place.root, place.below)?.kind !== "file") return null;
-  return inParent(place.root, place.below, (folder, name) => readToJudge(`${folder}/${name}`));
-}
-
-export function bytesOrNull(absolute: string): Uint8Array | null {
-  return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readToJudge(absolute) : null;
+  return place === null ? null : bytesBelow(place.root, place.below);
 }
 
 /** The files of a job whose sandbox does not stand: its uppers over the workspace. No symlink is followed. */

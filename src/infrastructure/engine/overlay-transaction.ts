@@ -43,13 +43,13 @@ import {
 } from "./job-folder.ts";
 import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import {
-  bytesOrNull,
   createLayeredFiles,
   currentBytes,
   findLayeredPath,
   type LaidRoot,
   lookThrough,
   lowerFolderOf,
+  originalBytes,
 } from "./overlay-layers.ts";
 import { baseOfFolder, gatherSealedUppers, sealUpper } from "./overlay-seal.ts";
 import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
@@ -367,7 +367,7 @@ function openOverlay(state: OpenOverlay): Transaction {
       takeChanges();
     },
     look: (path, when) => lookThrough(roots, resolve(workspace, path), when),
-    original: (path) => bytesOrNull(resolve(workspace, path)),
+    original: (path) => originalBytes(roots, resolve(workspace, path)),
     current: (path) => currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
     layers: {

@@ -21,7 +21,7 @@ import type { JobResult } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { readToJudge } from "../engine/compare-entries.ts";
+import { bytesBelow } from "../engine/compare-entries.ts";
 import { copyFolder, takeManifest } from "../engine/copied-roots.ts";
 import { currentEntryBelow } from "../engine/entry-identity.ts";
 import { createFolderView } from "../engine/folder-view.ts";
@@ -36,7 +36,7 @@ import {
   writePlan,
 } from "../engine/job-folder.ts";
 import { createChangeWatch, createFirstSight, type FirstSight } from "../engine/overlay-changes.ts";
-import { bytesOrNull, currentBytes, type LaidRoot, lookThrough } from "../engine/overlay-layers.ts";
+import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../engine/overlay-layers.ts";
 import { gatherSealedUppers, lookAtUpper, sealDelta, type UpperLook } from "../engine/overlay-seal.ts";
 import type { OverlayBeginResult } from "../engine/overlay-transaction.ts";
 import { makeDurable, validateOps } from "../engine/seal-ops.ts";
@@ -122,7 +122,7 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
       const root = roots.find((one) => isInside(one.path, absolute));
       return root === undefined ? null : currentEntryBelow(root.upper, relative(root.path, absolute));
     },
-    original: (path) => bytesOrNull(resolve(workspace, path)),
+    original: (path) => originalBytes(roots, resolve(workspace, path)),
     current: (path) =>
       stage.kind === "copy"
         ? bytesInCopy(roots, resolve(workspace, path))
@@ -163,9 +163,7 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
 
 function bytesInCopy(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
   const root = roots.find(({ path }) => isInside(path, absolute));
-  if (root === undefined) return null;
-  const at = join(root.upper, relative(root.path, absolute));
-  return lstatSync(at, { throwIfNoEntry: false })?.isFile() ? readToJudge(at) : null;
+  return root === undefined ? null : bytesBelow(root.upper, relative(root.path, absolute));
 }
 
 interface JobWords {
