@@ -36,6 +36,7 @@ const COLUMNS = [
   "config",
   "store",
   "jobs",
+  "sandbox",
   "engine",
   "checks",
   "models",

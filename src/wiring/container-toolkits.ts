@@ -8,8 +8,8 @@ import {
   openCloneInContainer,
   openContainerWorkspace,
 } from "../infrastructure/containers/container-workspace.ts";
-import { protectContainer } from "../infrastructure/engine/folder-protection.ts";
-import { jobsOfThisProcess } from "../infrastructure/engine/running-jobs.ts";
+import { protectContainer } from "../infrastructure/jobs/folder-protection.ts";
+import { jobsOfThisProcess } from "../infrastructure/jobs/running-jobs.ts";
 import { createFarProjectFiles } from "../tools/read/project-files.ts";
 import {
   createContainerProgramRunner,

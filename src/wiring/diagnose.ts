@@ -4,12 +4,12 @@ import type { DoctorCheck, Opened, OpenOptions } from "../application/ports/jobs
 import { createSecrets } from "../config/config.ts";
 import { resolveHome } from "../config/environment.ts";
 import type { Locale } from "../domain/texts/locale.ts";
+import { diagnoseAside } from "../infrastructure/engine/kept-aside.ts";
 import {
   diagnosePrograms,
   diagnoseSpace,
   diagnoseWorkspace,
-} from "../infrastructure/engine/diagnose-machine.ts";
-import { diagnoseAside } from "../infrastructure/engine/kept-aside.ts";
+} from "../infrastructure/sandbox/diagnose-machine.ts";
 import { findGoneStore } from "../infrastructure/serve/live-address.ts";
 import { type Environment, openServices } from "./services.ts";
 
@@ -21,7 +21,7 @@ export async function diagnose(
 ): Promise<DoctorCheck[]> {
   const { messages, workspace } = opened;
   const { kind, reason } = workspace.staging;
-  const { diagnoseHome, diagnoseSandbox } = await import("../infrastructure/engine/diagnose-sandbox.ts");
+  const { diagnoseHome, diagnoseSandbox } = await import("../infrastructure/sandbox/diagnose-sandbox.ts");
   return [
     { name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` },
     ...diagnosePrograms(env, messages),

@@ -10,7 +10,7 @@ import type { Engine } from "../infrastructure/containers/docker-engine.ts";
 import { createDockerImages, openImageInputs } from "../infrastructure/containers/docker-images.ts";
 import { createDownloadStore } from "../infrastructure/containers/download-store.ts";
 import { createLocalRepositories } from "../infrastructure/containers/local-repositories.ts";
-import { lookUp } from "../infrastructure/engine/dial.ts";
+import { lookUp } from "../infrastructure/sandbox/dial.ts";
 import type { Services } from "./services.ts";
 
 /** Everything that making an environment needs, and running a command in one does not. */

@@ -1,4 +1,4 @@
-import { type ExecutorSettings, serveView } from "../infrastructure/engine/executor.ts";
+import { type ExecutorSettings, serveView } from "../infrastructure/sandbox/executor.ts";
 
 /** Started inside a view by the sandbox. */
 const told = JSON.parse(process.argv[2] as string) as ExecutorSettings;

@@ -1,4 +1,4 @@
-import { serveLimited } from "../infrastructure/engine/limited-worker.ts";
+import { serveLimited } from "../infrastructure/sandbox/limited-worker.ts";
 
 /** Started as a thread by a job that is limited. */
 serveLimited(globalThis as unknown as Parameters<typeof serveLimited>[0]);

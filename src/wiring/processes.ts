@@ -1,17 +1,17 @@
 import { realpathSync } from "node:fs";
 import { createProcessesDoor, type ProcessesDoor } from "../application/chat/process-tools.ts";
 import { jobEnvironment } from "../application/jobs/job-processes.ts";
-import type { WorkspaceProcesses } from "../application/ports/engine-processes.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { WorkspaceProcesses } from "../application/ports/sandbox-processes.ts";
 import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
 import { listProblems } from "../domain/config/config-problem.ts";
-import { createBackgroundProcesses, listAll } from "../infrastructure/engine/background-processes.ts";
-import { findGit } from "../infrastructure/engine/git-roots.ts";
-import { locateStorage } from "../infrastructure/engine/job-storage.ts";
-import { keepProcess } from "../infrastructure/engine/process-keeper.ts";
-import { isPreviewWaiting } from "../infrastructure/engine/process-place.ts";
-import { readProcessRecord } from "../infrastructure/engine/process-record.ts";
-import { chooseStaging } from "../infrastructure/engine/staging.ts";
+import { findGit } from "../infrastructure/jobs/git-roots.ts";
+import { locateStorage } from "../infrastructure/jobs/job-storage.ts";
+import { createBackgroundProcesses, listAll } from "../infrastructure/sandbox/background-processes.ts";
+import { keepProcess } from "../infrastructure/sandbox/process-keeper.ts";
+import { isPreviewWaiting } from "../infrastructure/sandbox/process-place.ts";
+import { readProcessRecord } from "../infrastructure/sandbox/process-record.ts";
+import { chooseStaging } from "../infrastructure/sandbox/staging.ts";
 import { VERSION } from "../version.ts";
 import { type Environment, openServices } from "./services.ts";
 import { type OpenedFolder, openSandbox, openWorkspace } from "./workspace.ts";
@@ -49,7 +49,7 @@ export function openProcessesDoor(opened: OpenedFolder, isOnce: boolean): Proces
   return createProcessesDoor({
     open: () => openProcesses(opened, isOnce),
     openPages: async (isOwnPort) => {
-      const { createOwnPages } = await import("../infrastructure/engine/read-web.ts");
+      const { createOwnPages } = await import("../infrastructure/sandbox/read-web.ts");
       return createOwnPages({ isOwnPort, userAgent: `PicoClaw/${VERSION}` });
     },
     isDenied: async (tool) => {

@@ -1,10 +1,10 @@
 import type { ProjectForges } from "../application/ports/forges.ts";
 import { forgeSites } from "../domain/forges/forge-items.ts";
-import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { type ConfiguredForges, openForge } from "../infrastructure/forges/forge-registry.ts";
 import { gitVariables } from "../infrastructure/forges/host-git.ts";
 import { createProjectRepository } from "../infrastructure/forges/project-repository.ts";
 import { openPublishFolder } from "../infrastructure/forges/publisher.ts";
+import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { VERSION } from "../version.ts";
 import type { Services } from "./services.ts";
 

@@ -1,5 +1,5 @@
 /** The network proxy as a program of its own. */
-import { endProxyProgram, runProxyProgram } from "../infrastructure/engine/proxy-program.ts";
+import { endProxyProgram, runProxyProgram } from "../infrastructure/sandbox/proxy-program.ts";
 
 runProxyProgram(process.argv[2] ?? process.env.PICOCLAW_PROXY ?? "").catch((error: Error) =>
   endProxyProgram(error.message),

@@ -5,7 +5,7 @@ import type { AccessStore, MessageStore, WorkQueue } from "../application/ports/
 import type { ReloadableChat } from "../application/serve/server.ts";
 import type { CommitGuard } from "../application/serve/take-work.ts";
 import type { ServeMessages } from "../domain/texts/serve.ts";
-import type { OwnerNames } from "../infrastructure/engine/process-table.ts";
+import type { OwnerNames } from "../infrastructure/platform/process-table.ts";
 import type { Database, StoreTransaction } from "../infrastructure/store/schema.ts";
 import type { Services } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";

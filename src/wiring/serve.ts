@@ -6,9 +6,9 @@ import { openReloadableChat, type Server } from "../application/serve/server.ts"
 import { createCommitGuard } from "../application/serve/take-work.ts";
 import { resolveLocale } from "../config/environment.ts";
 import { serveMessagesFor } from "../domain/texts/serve.ts";
-import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
+import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createAccessStore } from "../infrastructure/serve/access-store.ts";
 import { liveAddress } from "../infrastructure/serve/live-address.ts";

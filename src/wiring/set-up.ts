@@ -8,8 +8,8 @@ import { homeConfigFile, resolveHome, resolveLocale } from "../config/environmen
 import { loadConfig } from "../config/load.ts";
 import { ollamaPlaces } from "../config/usual-variables.ts";
 import { openEngine, readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
-import { findProgram } from "../infrastructure/engine/staging.ts";
 import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
+import { findProgram } from "../infrastructure/sandbox/staging.ts";
 import { isThere, surveyMachine, writeFirstConfig } from "../infrastructure/setup/sources.ts";
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";

@@ -5,16 +5,16 @@ import type { NotOpened, Opened, Opening, OpenOptions } from "../application/por
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/jobs/machine-trouble.ts";
+import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import {
   findFolderTrouble,
   ownPathsInside,
   protectFolder,
-} from "../infrastructure/engine/folder-protection.ts";
-import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
-import { findGit, isInside } from "../infrastructure/engine/git-roots.ts";
-import { readHomeRules } from "../infrastructure/engine/homes-inside.ts";
-import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/engine/job-storage.ts";
-import { chooseStaging, type Staging } from "../infrastructure/engine/staging.ts";
+} from "../infrastructure/jobs/folder-protection.ts";
+import { findGit, isInside } from "../infrastructure/jobs/git-roots.ts";
+import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/jobs/job-storage.ts";
+import { readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
+import { chooseStaging, type Staging } from "../infrastructure/sandbox/staging.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
 
 /** The parts behind an opened workspace, for code that builds on it. */

@@ -19,10 +19,10 @@ import {
   type Sandbox,
   type TransactionDeps,
 } from "../../src/infrastructure/engine/folder-workspace.ts";
-import { findGit } from "../../src/infrastructure/engine/git-roots.ts";
-import { locateStorage, type Storage } from "../../src/infrastructure/engine/job-storage.ts";
-import { findProgram } from "../../src/infrastructure/engine/staging.ts";
+import { findGit } from "../../src/infrastructure/jobs/git-roots.ts";
+import { locateStorage, type Storage } from "../../src/infrastructure/jobs/job-storage.ts";
 import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
+import { findProgram } from "../../src/infrastructure/sandbox/staging.ts";
 import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
 

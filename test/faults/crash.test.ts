@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RepairedJob } from "../../src/application/ports/jobs-transaction.ts";
-import { jobFolder, readRepairMarks } from "../../src/infrastructure/engine/job-folder.ts";
+import { jobFolder, readRepairMarks } from "../../src/infrastructure/jobs/job-folder.ts";
 import {
   createBench,
   openTransactions,

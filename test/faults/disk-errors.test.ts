@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
-import { appendJournal, writeDurably } from "../../src/infrastructure/engine/job-folder.ts";
+import { appendJournal, writeDurably } from "../../src/infrastructure/jobs/job-folder.ts";
 import {
   createBench,
   openTransactions,

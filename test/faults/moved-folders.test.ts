@@ -9,8 +9,8 @@ import { toJobStatus } from "../../src/domain/jobs/job-status.ts";
 import type { Note } from "../../src/domain/jobs/note.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
-import { jobFolder, readState } from "../../src/infrastructure/engine/job-folder.ts";
 import { listKeptAside, removeKeptAside } from "../../src/infrastructure/engine/kept-aside.ts";
+import { jobFolder, readState } from "../../src/infrastructure/jobs/job-folder.ts";
 import {
   createBench,
   openTransactions,

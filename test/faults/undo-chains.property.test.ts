@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { jobFolder, readState } from "../../src/infrastructure/engine/job-folder.ts";
+import { jobFolder, readState } from "../../src/infrastructure/jobs/job-folder.ts";
 import {
   type BenchOptions,
   createBench,

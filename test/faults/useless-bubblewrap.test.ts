@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { enterGroup } from "../../src/infrastructure/engine/process-bound.ts";
+import { enterGroup } from "../../src/infrastructure/sandbox/process-bound.ts";
 import { type Cli, createCli, shell } from "../e2e/cli-kit.ts";
 
 let cli: Cli;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { LEAST_ABI, landlockAbi } from "../../src/infrastructure/platform/landlock.ts";
 import { shell } from "../e2e/cli-kit.ts";
-import { isRunning } from "../infrastructure/engine/process-kit.ts";
+import { isRunning } from "../infrastructure/sandbox/process-kit.ts";
 import { backwards, CONFINE_OFF, createTarget, type Target } from "./hostile-kit.ts";
 
 const SECRET = "do-not-read-me-4b7d";

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../src/infrastructure/engine/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
 import {
   countThreadsOfUser,
   findControlGroup,

@@ -1,4 +1,3 @@
-import { toRunningProcesses } from "../../application/engine/process-report.ts";
 import {
   inRunningOrder,
   listRunningJobs,
@@ -6,6 +5,7 @@ import {
   toRunningJson,
   wordRunningThing,
 } from "../../application/jobs/running-things.ts";
+import { toRunningProcesses } from "../../application/sandbox/process-report.ts";
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, fail, printable } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";

@@ -1,6 +1,5 @@
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
-import type { BackgroundProcess, WorkspaceProcesses } from "../../application/ports/engine-processes.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
@@ -11,6 +10,7 @@ import type {
   OpenOptions,
 } from "../../application/ports/jobs-workspace.ts";
 import type { McpServers } from "../../application/ports/mcp.ts";
+import type { BackgroundProcess, WorkspaceProcesses } from "../../application/ports/sandbox-processes.ts";
 import type { OpenedSetUp } from "../../application/ports/setup.ts";
 import type { StoreData } from "../../application/ports/store.ts";
 import type { OpenSolve, OpenTasks } from "../../application/ports/tasks.ts";

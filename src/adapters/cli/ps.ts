@@ -1,3 +1,4 @@
+import type { BackgroundProcess, ProcessStarted } from "../../application/ports/sandbox-processes.ts";
 import {
   processCells,
   toProcessJson,
@@ -5,10 +6,9 @@ import {
   wordPlanted,
   wordStarted,
   wordStopped,
-} from "../../application/engine/process-report.ts";
-import type { BackgroundProcess, ProcessStarted } from "../../application/ports/engine-processes.ts";
+} from "../../application/sandbox/process-report.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
-import { type ProcessMessages, processMessagesFor } from "../../domain/texts/engine.ts";
+import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";

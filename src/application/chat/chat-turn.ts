@@ -26,7 +26,6 @@ import type {
 } from "../ports/chat.ts";
 import type { CheckMemory } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
-import type { WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { ProjectForges } from "../ports/forges.ts";
 import type { Heads } from "../ports/heads.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
@@ -34,6 +33,7 @@ import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ModelTool } from "../ports/models.ts";
 import type { Logger } from "../ports/platform.ts";
+import type { WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import type { ChatQueue, Steering } from "./chat-queue.ts";
 import { type Exchange, isCoderAgent } from "./exchanges.ts";
 import type { ProcessTools } from "./process-tools.ts";

@@ -33,8 +33,8 @@ import type {
   Reply,
   Route,
 } from "../ports/chat.ts";
-import type { WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { Logger } from "../ports/platform.ts";
+import type { WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import {
   type BUILT_IN,
   commandNames,

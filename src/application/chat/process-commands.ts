@@ -1,14 +1,14 @@
-import { processMessagesFor } from "../../domain/texts/engine.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
+import { processMessagesFor } from "../../domain/texts/sandbox.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../engine/process-report.ts";
 import type { Reply } from "../ports/chat.ts";
 import type {
   BackgroundProcess,
   ProcessStart,
   ProcessStarted,
   WorkspaceProcesses,
-} from "../ports/engine-processes.ts";
+} from "../ports/sandbox-processes.ts";
+import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../sandbox/process-report.ts";
 import {
   type Answer,
   answerInEveryLanguage,

@@ -1,8 +1,8 @@
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../engine/process-report.ts";
-import type { Web } from "../ports/engine.ts";
-import type { BackgroundProcess, WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { ModelTool } from "../ports/models.ts";
+import type { Web } from "../ports/sandbox.ts";
+import type { BackgroundProcess, WorkspaceProcesses } from "../ports/sandbox-processes.ts";
+import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../sandbox/process-report.ts";
 
 /** The tool `process`, as a model calls it. What a process does cannot be undone, so every start and stop is reported. */
 export interface ProcessTools {

@@ -1,7 +1,7 @@
 import { htmlToMarkdown, readSearchResults } from "../../domain/chat/web-content.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import type { Web, WebRead } from "../ports/engine.ts";
 import type { ModelTool } from "../ports/models.ts";
+import type { Web, WebRead } from "../ports/sandbox.ts";
 import type { ToolOutcome } from "./chat-turn.ts";
 
 export interface WebToolsDeps {

@@ -1,7 +1,6 @@
 import { type JobActionLabels, type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, toPlainResult } from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
-import { toRunningProcesses } from "../engine/process-report.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
 import { isJobId } from "../jobs/execution.ts";
 import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
@@ -10,11 +9,12 @@ import { inRunningOrder, type RunningThing, toRunningThings } from "../jobs/runn
 import type { TakeBack } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { Reply } from "../ports/chat.ts";
-import type { BackgroundProcess, ProcessStopped, WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { JobMachine } from "../ports/fleet.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { BackgroundProcess, ProcessStopped, WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import type { MessageStore } from "../ports/serve.ts";
+import { toRunningProcesses } from "../sandbox/process-report.ts";
 import { type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
 import type { Bus } from "../serve/serve-events.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../../domain/chat/mcp-servers.ts";
 import { MCP_FILE } from "../../domain/config/command-folders.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import type { WebDeps } from "../engine/read-web.ts";
+import type { WebDeps } from "../sandbox/read-web.ts";
 import type { McpPool } from "./mcp-pool.ts";
 import type { McpTools } from "./mcp-tools.ts";
 
@@ -187,7 +187,7 @@ async function openWebTools(
   const { fetch, allowed, denied, search_url: searchUrl, timeout } = settings;
   if (!fetch) return null;
   const [{ createWeb }, { addressEndpoint, createNetworkPolicy }, { createWebTools }] = await Promise.all([
-    import("../engine/read-web.ts"),
+    import("../sandbox/read-web.ts"),
     import("../../domain/policy/network.ts"),
     import("../../application/chat/web-tools.ts"),
   ]);

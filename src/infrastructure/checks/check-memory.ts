@@ -7,10 +7,10 @@ import type { TestOutcome, TestResults } from "../../domain/checks/test-results.
 import type { CheckResult } from "../../domain/checks/verdict.ts";
 import { isSeenAsWhole } from "../../domain/policy/tool-folders.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
-import { workspaceId } from "../engine/job-storage.ts";
-import { findProgram } from "../engine/staging.ts";
-import { walkFolder } from "../engine/walk-folder.ts";
+import { workspaceId } from "../jobs/job-storage.ts";
+import { walkFolder } from "../jobs/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
+import { findProgram } from "../sandbox/staging.ts";
 
 /** An installation changes the folder itself, or one of these lists in it. */
 const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv.cfg"];

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, renameSync, type Stats, writeFileSy
 import { join } from "node:path";
 import type { WordIndex } from "../../application/ports/coder.ts";
 import type { Timers } from "../../application/ports/platform.ts";
-import { workspaceId } from "../engine/job-storage.ts";
+import { workspaceId } from "../jobs/job-storage.ts";
 
 /**
  * Rules files out of a search for words without reading them. Of each file it keeps a set of the letter triples in it (a

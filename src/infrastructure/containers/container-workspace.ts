@@ -20,8 +20,8 @@ import type {
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { Change, Conflict } from "../../domain/jobs/result.ts";
-import { toStanding } from "../engine/entry-identity.ts";
 import { createJobArchive } from "../engine/job-archive.ts";
+import { toStanding } from "../jobs/entry-identity.ts";
 import {
   createJobFolder,
   type JobFolder,
@@ -32,10 +32,10 @@ import {
   removeSlots,
   writeDurably,
   writeState,
-} from "../engine/job-folder.ts";
-import { createOutputCapture } from "../engine/output-capture.ts";
-import { createJobHolders, jobsOfThisProcess } from "../engine/running-jobs.ts";
+} from "../jobs/job-folder.ts";
+import { createJobHolders, jobsOfThisProcess } from "../jobs/running-jobs.ts";
 import { hashHex } from "../platform/hash.ts";
+import { createOutputCapture } from "../sandbox/output-capture.ts";
 import { type ClonePoint, type CloneState, createCloneState } from "./clone-state.ts";
 import { type ContainerFileThread, createContainerView } from "./container-files.ts";
 

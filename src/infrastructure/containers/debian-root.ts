@@ -2,7 +2,7 @@ import { createReadStream, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ImageProgress, Images } from "../../application/ports/containers.ts";
-import { createProcessRunner } from "../engine/process-runner.ts";
+import { createProcessRunner } from "../sandbox/process-runner.ts";
 
 const SUITE = "bookworm";
 const NAME = `picoclaw-debian:${SUITE}`;

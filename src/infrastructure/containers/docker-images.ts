@@ -12,9 +12,9 @@ import {
   type Recipes,
   type SandboxFailure,
 } from "../../application/ports/containers.ts";
-import { createProcessRunner } from "../engine/process-runner.ts";
 import { hashHex } from "../platform/hash.ts";
 import { findInstallation } from "../platform/installation.ts";
+import { createProcessRunner } from "../sandbox/process-runner.ts";
 import type { Engine, EngineStream } from "./docker-engine.ts";
 import { createNpmRegistry } from "./download-store.ts";
 import { tarEnd, tarHeader, tarPadding } from "./tar-archive.ts";

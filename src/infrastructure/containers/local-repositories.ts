@@ -10,7 +10,7 @@ import type {
 } from "../../application/ports/containers.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
 import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
-import { createProcessRunner } from "../engine/process-runner.ts";
+import { createProcessRunner } from "../sandbox/process-runner.ts";
 import { tarFolder } from "./tar-archive.ts";
 
 export interface LocalRepositoryDeps {

@@ -1,10 +1,7 @@
 import { join } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { lstatEntry } from "../platform/entry-stats.ts";
-import { createSweep } from "../platform/unattended.ts";
-import { createBreath } from "./breath.ts";
-import { hashAt, isIndexFile } from "./compare-entries.ts";
+import { hashAt, isIndexFile } from "../jobs/compare-entries.ts";
 import {
   type Anchors,
   createAnchors,
@@ -16,9 +13,12 @@ import {
   isAbsence,
   sameBody,
   sameUntouched,
-} from "./entry-identity.ts";
+} from "../jobs/entry-identity.ts";
+import type { JobFolder, Op, Plan, SwapRecord } from "../jobs/job-folder.ts";
+import { lstatEntry } from "../platform/entry-stats.ts";
+import { createSweep } from "../platform/unattended.ts";
+import { createBreath } from "./breath.ts";
 import { findHeldFiles, whoTouchedSince } from "./held-files.ts";
-import type { JobFolder, Op, Plan, SwapRecord } from "./job-folder.ts";
 import type { OwnTouches, Touched } from "./own-touches.ts";
 import {
   type Direction,

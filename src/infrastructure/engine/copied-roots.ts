@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { Identity, identifyAt, inParent } from "../jobs/entry-identity.ts";
+import { findGit, isInside } from "../jobs/git-roots.ts";
+import { makeParents, removeTree, walkFolder } from "../jobs/walk-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
 import { copyXattrs } from "../platform/xattr.ts";
-import { Identity, identifyAt, inParent } from "./entry-identity.ts";
-import { findGit, isInside } from "./git-roots.ts";
-import { makeParents, removeTree, walkFolder } from "./walk-folder.ts";
 
 /** The content of a root at begin. */
 export interface Manifest {

@@ -1,6 +1,12 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { CheckView, CheckViewRequest, OpenedCheck } from "../../application/ports/jobs-transaction.ts";
+import { inParent } from "../jobs/entry-identity.ts";
+import { createFolderView } from "../jobs/folder-view.ts";
+import type { JobFolder } from "../jobs/job-folder.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import type { LimitCopy } from "../sandbox/limited-copy.ts";
+import type { ConfineCopy } from "../sandbox/start-executor.ts";
 import {
   type CopiedRoot,
   type CopyLook,
@@ -12,12 +18,6 @@ import {
   restoreEntry,
   takeManifest,
 } from "./copied-roots.ts";
-import { inParent } from "./entry-identity.ts";
-import { createFolderView } from "./folder-view.ts";
-import type { JobFolder } from "./job-folder.ts";
-import type { LimitCopy } from "./limited-copy.ts";
-import type { ConfineCopy } from "./start-executor.ts";
-import { removeTree } from "./walk-folder.ts";
 
 interface Traces {
   readonly copies: readonly CopiedRoot[];

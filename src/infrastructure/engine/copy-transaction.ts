@@ -21,7 +21,37 @@ import {
   mayBeIndex,
   onlyModeDiffers,
   readSettled,
-} from "./compare-entries.ts";
+} from "../jobs/compare-entries.ts";
+import {
+  currentEntryBelow,
+  type Identity,
+  identify,
+  identifyAt,
+  kindOf,
+  rewriteFile,
+  sameUntouched,
+} from "../jobs/entry-identity.ts";
+import {
+  createFolderView,
+  createWorkspaceFiles,
+  retryDespiteOthers,
+  watchView,
+} from "../jobs/folder-view.ts";
+import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
+import {
+  type JobFolder,
+  type Op,
+  opSlotPath,
+  removeLayers,
+  removeSlots,
+  takeStamp,
+  toChanges,
+  writePlan,
+} from "../jobs/job-folder.ts";
+import { renameable } from "../jobs/job-storage.ts";
+import { type WalkedEntry, type WalkOptions, walkFolder } from "../jobs/walk-folder.ts";
+import type { LimitCopy, LimitedCopy } from "../sandbox/limited-copy.ts";
+import type { ConfineCopy, ConfinedCopy } from "../sandbox/start-executor.ts";
 import {
   type CopiedRoot,
   type CopyLook,
@@ -39,33 +69,8 @@ import {
   takeManifest,
 } from "./copied-roots.ts";
 import { createCopyChecks } from "./copy-check.ts";
-import {
-  currentEntryBelow,
-  type Identity,
-  identify,
-  identifyAt,
-  kindOf,
-  rewriteFile,
-  sameUntouched,
-} from "./entry-identity.ts";
-import { createFolderView, createWorkspaceFiles, retryDespiteOthers, watchView } from "./folder-view.ts";
-import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
-import {
-  type JobFolder,
-  type Op,
-  opSlotPath,
-  removeLayers,
-  removeSlots,
-  takeStamp,
-  toChanges,
-  writePlan,
-} from "./job-folder.ts";
-import { renameable } from "./job-storage.ts";
-import type { LimitCopy, LimitedCopy } from "./limited-copy.ts";
 import { lostOwners, makeDurable, partedLinks, takeOut, validateOps } from "./seal-ops.ts";
-import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
 import { foldersOnTheWay } from "./swap.ts";
-import { type WalkedEntry, type WalkOptions, walkFolder } from "./walk-folder.ts";
 
 const MEANWHILE_LIMIT = 20;
 /** Larger files are not merged. */
@@ -474,8 +479,8 @@ function openCopy(state: OpenCopy): Transaction {
 
   /** The commands that could not be ended: with a file they have open they could go on writing after the commit. */
   async function endJob(): Promise<readonly string[]> {
-    const { createProcessRunner } = await import("./process-runner.ts");
-    const { boundRunner, findReachedBound } = await import("./process-bound.ts");
+    const { createProcessRunner } = await import("../sandbox/process-runner.ts");
+    const { boundRunner, findReachedBound } = await import("../sandbox/process-bound.ts");
     const why = findReachedBound(folder.id);
     const killed = await boundRunner(limited?.processes ?? createProcessRunner(), 0).killJobProcesses(
       folder.id,

@@ -2,9 +2,11 @@ import { spawnSync } from "node:child_process";
 import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeadSurroundings, RefusedHost } from "../../application/ports/jobs-transaction.ts";
+import { isInside, rootsFor } from "../jobs/git-roots.ts";
+import { HOME_LAYER } from "../jobs/job-folder.ts";
+import { mountPoints, workspaceId } from "../jobs/job-storage.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
 import { findInstallation, type Installation, threadEntry } from "../platform/installation.ts";
-import type { Sandbox } from "./folder-workspace.ts";
-import { isInside, rootsFor } from "./git-roots.ts";
 import {
   adoptHome,
   findHiddenHomePaths,
@@ -14,14 +16,16 @@ import {
   openStackedHome,
   placeHomeFiles,
   type ShownHome,
-} from "./home.ts";
-import { findObeyedInHomes } from "./homes-inside.ts";
-import { HOME_LAYER } from "./job-folder.ts";
-import type { JobLimits } from "./job-limits.ts";
-import { mountPoints, workspaceId } from "./job-storage.ts";
-import { createLimitCopy } from "./limited-copy.ts";
-import { beginOverlayTransaction } from "./overlay-transaction.ts";
-import { limitedNetwork, type SandboxNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
+} from "../sandbox/home.ts";
+import { findObeyedInHomes } from "../sandbox/homes-inside.ts";
+import type { JobLimits } from "../sandbox/job-limits.ts";
+import { createLimitCopy } from "../sandbox/limited-copy.ts";
+import {
+  limitedNetwork,
+  type SandboxNetwork,
+  SYSTEM_PATH,
+  sandboxEnvironment,
+} from "../sandbox/sandbox-plan.ts";
 import {
   forgetSuccess,
   isRealRoot,
@@ -29,10 +33,11 @@ import {
   rememberFailure,
   rememberSuccess,
   type Staging,
-} from "./staging.ts";
-import { confineCopy, type OpenedSandbox } from "./start-executor.ts";
-import { allowedSockets, findSurroundings, type SurroundingsDeps } from "./surroundings.ts";
-import { removeTree } from "./walk-folder.ts";
+} from "../sandbox/staging.ts";
+import { confineCopy, type OpenedSandbox } from "../sandbox/start-executor.ts";
+import { allowedSockets, findSurroundings, type SurroundingsDeps } from "../sandbox/surroundings.ts";
+import type { Sandbox } from "./folder-workspace.ts";
+import { beginOverlayTransaction } from "./overlay-transaction.ts";
 
 /**
  * Files of another owner or group than the user's own cannot be copied into an overlay that an ordinary user mounts
@@ -138,8 +143,8 @@ async function openNetwork(settings: NetworkSettings, job: string, wanted: boole
   const plan = networkPlan(settings, wanted);
   if (typeof plan === "string") return { plan, release: async () => {} };
   const [{ startProxy }, { createRefusalCount }] = await Promise.all([
-    import("./proxy.ts"),
-    import("./proxy.ts"),
+    import("../sandbox/proxy.ts"),
+    import("../sandbox/proxy.ts"),
   ]);
   const refusals = createRefusalCount();
   const path = join(job, SOCKET);

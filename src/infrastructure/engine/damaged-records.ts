@@ -5,8 +5,7 @@ import type {
   JobState,
   MendedRecord,
 } from "../../application/ports/jobs-transaction.ts";
-import { identify, identifyAt } from "./entry-identity.ts";
-import { bareRecord, readJob } from "./job-archive.ts";
+import { identify, identifyAt } from "../jobs/entry-identity.ts";
 import {
   type Intent,
   ifSound,
@@ -25,7 +24,8 @@ import {
   toChanges,
   writeDurably,
   writeState,
-} from "./job-folder.ts";
+} from "../jobs/job-folder.ts";
+import { bareRecord, readJob } from "./job-archive.ts";
 import { jobBytes } from "./job-quota.ts";
 import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, staysInPlace } from "./swap.ts";
 

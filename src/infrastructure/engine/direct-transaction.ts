@@ -9,8 +9,14 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { createBreath } from "./breath.ts";
-import { areaOf, bytesBelow, hashAt, hashIfUntouched, isIndexFile, readNoFollow } from "./compare-entries.ts";
+import {
+  areaOf,
+  bytesBelow,
+  hashAt,
+  hashIfUntouched,
+  isIndexFile,
+  readNoFollow,
+} from "../jobs/compare-entries.ts";
 import {
   currentEntryBelow,
   type Identity,
@@ -20,8 +26,8 @@ import {
   inParent,
   sameUntouched,
   toStanding,
-} from "./entry-identity.ts";
-import { createFolderView, createWorkspaceFiles } from "./folder-view.ts";
+} from "../jobs/entry-identity.ts";
+import { createFolderView, createWorkspaceFiles } from "../jobs/folder-view.ts";
 import {
   type JobFolder,
   type Op,
@@ -30,11 +36,12 @@ import {
   takeStamp,
   toChanges,
   writePlan,
-} from "./job-folder.ts";
+} from "../jobs/job-folder.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import { createBreath } from "./breath.ts";
 import { lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { createStagedView, type StagedView } from "./staged-view.ts";
 import { foldersOnTheWay } from "./swap.ts";
-import { removeTree } from "./walk-folder.ts";
 
 export interface DirectDeps {
   readonly workspace: string;

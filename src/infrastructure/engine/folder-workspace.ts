@@ -18,14 +18,8 @@ import type {
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { OpenInterruption, TransactionReason } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
-import { InstallationIncomplete } from "../platform/installation.ts";
-import { collectGarbage } from "../platform/unattended.ts";
-import { copyXattrs } from "../platform/xattr.ts";
-import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
-import { nameLockHolder, withFolderLocks } from "./folder-lock.ts";
-import { createWorkspaceFiles } from "./folder-view.ts";
-import type { ObeyedSearch } from "./homes-inside.ts";
-import { createJobArchive, keepImages } from "./job-archive.ts";
+import { nameLockHolder, withFolderLocks } from "../jobs/folder-lock.ts";
+import { createWorkspaceFiles } from "../jobs/folder-view.ts";
 import {
   checkFolders,
   createJobFolder,
@@ -46,17 +40,22 @@ import {
   sweepTrash,
   toChanges,
   writeState,
-} from "./job-folder.ts";
+} from "../jobs/job-folder.ts";
+import type { Storage } from "../jobs/job-storage.ts";
+import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "../jobs/running-jobs.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import { InstallationIncomplete } from "../platform/installation.ts";
+import { killStrays } from "../platform/process-table.ts";
+import { collectGarbage } from "../platform/unattended.ts";
+import { copyXattrs } from "../platform/xattr.ts";
+import { noteLanding } from "../sandbox/process-record.ts";
+import type { Staging } from "../sandbox/staging.ts";
+import type { Confinement } from "../sandbox/start-executor.ts";
+import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
+import { createJobArchive, keepImages } from "./job-archive.ts";
 import { evictPastQuota, jobBytes, removeOldStories } from "./job-quota.ts";
-import type { Storage } from "./job-storage.ts";
 import type { LandingTurns } from "./landing-turns.ts";
-import type { LimitCopy } from "./limited-copy.ts";
 import type { OverlayBeginResult } from "./overlay-transaction.ts";
-import { noteLanding } from "./process-record.ts";
-import { killStrays } from "./process-table.ts";
-import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "./running-jobs.ts";
-import type { Staging } from "./staging.ts";
-import type { ConfineCopy } from "./start-executor.ts";
 import type { Checkpoint } from "./swap.ts";
 import {
   finishInterrupted,
@@ -65,7 +64,6 @@ import {
   type SwapDeps,
   swapJob,
 } from "./swap-job.ts";
-import { removeTree } from "./walk-folder.ts";
 
 const CODES: Readonly<Record<string, BeginRefusal["code"]>> = {
   ENOSPC: "no-space",
@@ -117,17 +115,10 @@ interface OpenOptions {
   readonly onSealed?: (plan: Plan) => void;
 }
 
-export interface Sandbox {
+export interface Sandbox extends Confinement {
   overlay(folder: JobFolder, options: OpenOptions): Promise<OverlayBeginResult>;
   /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
   fallsBack(complaint: string): TransactionReason | null;
-  confine(): ConfineCopy | null;
-  /** Limits the processes of a copy that cannot be confined; null where the kernel cannot. */
-  limit(): LimitCopy | null;
-  /** Entries of homes in the workspace that no command may see. */
-  hiddenInHomes(): readonly string[];
-  /** Entries of such homes that programs of the user run or obey. */
-  obeyedInHomes(search: ObeyedSearch): readonly string[];
 }
 
 /** The one commit and undo engine for every way to stage. */
@@ -409,7 +400,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     begin,
     commit: (jobId, options) => commit(jobId, options, (use) => locked(jobId, use)),
     hold: async (use) => {
-      const { rootsFor } = await import("./git-roots.ts");
+      const { rootsFor } = await import("../jobs/git-roots.ts");
       const folders = [workspace, ...rootsFor(workspace)].filter((folder) => existsSync(folder));
       return lockFolders(folders, () =>
         use({
@@ -505,8 +496,8 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
     },
     processes: async () => {
       const [{ createProcessRunner }, { boundRunner }] = await Promise.all([
-        import("./process-runner.ts"),
-        import("./process-bound.ts"),
+        import("../sandbox/process-runner.ts"),
+        import("../sandbox/process-bound.ts"),
       ]);
       return boundRunner(createProcessRunner(), config.limits.processes);
     },

@@ -10,11 +10,12 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { Identity, identify, isAbsence } from "../jobs/entry-identity.ts";
+import type { Plan } from "../jobs/job-folder.ts";
+import { walkFolder } from "../jobs/walk-folder.ts";
 import { type EntryStats, fstatEntry, lstatEntry } from "../platform/entry-stats.ts";
 import { hasWriters } from "../platform/libc.ts";
 import { openQuickly } from "../platform/read-file.ts";
-import { Identity, identify, isAbsence } from "./entry-identity.ts";
-import type { Plan } from "./job-folder.ts";
 import { type OwnTouches, type Touched, touchKey } from "./own-touches.ts";
 import {
   isSameEntry,
@@ -26,7 +27,6 @@ import {
   shownPath,
   staysInPlace,
 } from "./swap.ts";
-import { walkFolder } from "./walk-folder.ts";
 
 interface OpenFile {
   readonly path: string;

@@ -9,9 +9,8 @@ import type {
 } from "../../application/ports/jobs.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { createSweep } from "../platform/unattended.ts";
-import { readInto, readNoFollow } from "./compare-entries.ts";
-import { identifyAt, sameBody } from "./entry-identity.ts";
+import { readInto, readNoFollow } from "../jobs/compare-entries.ts";
+import { identifyAt, sameBody } from "../jobs/entry-identity.ts";
 import {
   AFTER_IMAGES,
   appendJournal,
@@ -41,7 +40,8 @@ import {
   withPath,
   writeDurably,
   writeWhole,
-} from "./job-folder.ts";
+} from "../jobs/job-folder.ts";
+import { createSweep } from "../platform/unattended.ts";
 
 import { locateAside } from "./kept-aside.ts";
 

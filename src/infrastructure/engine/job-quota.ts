@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EvictedJob } from "../../domain/jobs/result.ts";
-import { lstatEntry } from "../platform/entry-stats.ts";
 import {
   appendJournal,
   type JobFolder,
@@ -13,8 +12,9 @@ import {
   removeSlots,
   swappedJobId,
   writeState,
-} from "./job-folder.ts";
-import { removeTree, walkFolder } from "./walk-folder.ts";
+} from "../jobs/job-folder.ts";
+import { removeTree, walkFolder } from "../jobs/walk-folder.ts";
+import { lstatEntry } from "../platform/entry-stats.ts";
 
 /** Disk that a job occupies: its slots, and its story with the outputs of its commands. `slotBytes`: where they are known. */
 export function jobBytes(folder: JobFolder, slotBytes: number | null = null): number {

@@ -2,10 +2,10 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:
 import { dirname, join } from "node:path";
 import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
 import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
-import { identifyAt } from "./entry-identity.ts";
-import { type Op, readIntent, swappedJobId } from "./job-folder.ts";
+import { identifyAt } from "../jobs/entry-identity.ts";
+import { type Op, readIntent, swappedJobId } from "../jobs/job-folder.ts";
+import { removeTree, walkFolder } from "../jobs/walk-folder.ts";
 import { inSlot, isSameEntry, outSlot, type Swap, shownPath, staysInPlace } from "./swap.ts";
-import { removeTree, walkFolder } from "./walk-folder.ts";
 
 /** An entry that is moved out of the job's slots. */
 interface AsideMove {

@@ -1,13 +1,20 @@
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
+import { hashAt, mayBeIndex, readEntry, readNoFollow } from "../jobs/compare-entries.ts";
+import {
+  Identity,
+  identifyAt,
+  isAbsence,
+  pathBelow,
+  sameUntouched,
+  shownBelow,
+} from "../jobs/entry-identity.ts";
+import { walkFolder } from "../jobs/walk-folder.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { createSweep } from "../platform/unattended.ts";
-import { hashAt, mayBeIndex, readEntry, readNoFollow } from "./compare-entries.ts";
-import { Identity, identifyAt, isAbsence, pathBelow, sameUntouched, shownBelow } from "./entry-identity.ts";
-import { type LaidRoot, walkUpper } from "./overlay-layers.ts";
+import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
-import { walkFolder } from "./walk-folder.ts";
 
 /**
  * Remembers, for each path that a job changes, what stood in the workspace when the change was first seen. An overlay

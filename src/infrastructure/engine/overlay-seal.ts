@@ -14,11 +14,6 @@ import {
 import { basename, dirname, join, relative } from "node:path";
 import type { SealedChanges } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
-import type { EntryStats } from "../platform/entry-stats.ts";
-import { renameQuickly } from "../platform/libc.ts";
-import { createSweep } from "../platform/unattended.ts";
-import { copyXattrs, getXattr } from "../platform/xattr.ts";
-import { createBreath } from "./breath.ts";
 import {
   areaOf,
   hashAt,
@@ -29,10 +24,14 @@ import {
   keptTimes,
   onlyModeDiffers,
   readEntry,
-} from "./compare-entries.ts";
-import { type Anchors, createAnchors, Identity, identify, identifyAt } from "./entry-identity.ts";
-import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
-import type { FirstSight, SeenFile } from "./overlay-changes.ts";
+} from "../jobs/compare-entries.ts";
+import { type Anchors, createAnchors, Identity, identify, identifyAt } from "../jobs/entry-identity.ts";
+import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
+import type { WalkOptions } from "../jobs/walk-folder.ts";
+import type { EntryStats } from "../platform/entry-stats.ts";
+import { renameQuickly } from "../platform/libc.ts";
+import { createSweep } from "../platform/unattended.ts";
+import { copyXattrs, getXattr } from "../platform/xattr.ts";
 import {
   type LaidRoot,
   makeFreshFolder,
@@ -41,11 +40,12 @@ import {
   stripMarks,
   type UpperEntry,
   walkUpper,
-} from "./overlay-layers.ts";
-import { SYSTEM_PATH } from "./sandbox-plan.ts";
+} from "../sandbox/overlay-layers.ts";
+import { SYSTEM_PATH } from "../sandbox/sandbox-plan.ts";
+import { createBreath } from "./breath.ts";
+import type { FirstSight, SeenFile } from "./overlay-changes.ts";
 import { type FlushAhead, takeOut } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
-import type { WalkOptions } from "./walk-folder.ts";
 
 /**
  * Gives the upper a copy of all that moved with its folder (blocks are shared where the file system can): the commit

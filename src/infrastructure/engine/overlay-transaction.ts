@@ -21,14 +21,10 @@ import {
   ViewFault,
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type TransactionReason } from "../../domain/jobs/note.ts";
-import type { Installation } from "../platform/installation.ts";
-import { collectGarbage } from "../platform/unattended.ts";
-import { readSettled } from "./compare-entries.ts";
-import { rewriteFile } from "./entry-identity.ts";
-import { ChannelClosed, createRemoteView, restoreThrough, rewriteThrough } from "./executor-channel.ts";
-import { retryDespiteOthers, watchView } from "./folder-view.ts";
-import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
-import { keepImages } from "./job-archive.ts";
+import { readSettled } from "../jobs/compare-entries.ts";
+import { rewriteFile } from "../jobs/entry-identity.ts";
+import { retryDespiteOthers, watchView } from "../jobs/folder-view.ts";
+import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
 import {
   BUILT_FOLDER,
   HOME_LAYER,
@@ -40,8 +36,16 @@ import {
   removeSlots,
   takeStamp,
   toChanges,
-} from "./job-folder.ts";
-import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
+} from "../jobs/job-folder.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import type { Installation } from "../platform/installation.ts";
+import { collectGarbage } from "../platform/unattended.ts";
+import {
+  ChannelClosed,
+  createRemoteView,
+  restoreThrough,
+  rewriteThrough,
+} from "../sandbox/executor-channel.ts";
 import {
   createLayeredFiles,
   currentBytes,
@@ -50,14 +54,20 @@ import {
   lookThrough,
   lowerFolderOf,
   originalBytes,
-} from "./overlay-layers.ts";
+} from "../sandbox/overlay-layers.ts";
+import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "../sandbox/sandbox-plan.ts";
+import { mountBelow, SILENT_SANDBOX } from "../sandbox/staging.ts";
+import {
+  createWakeable,
+  type OpenedSandbox,
+  startExecutor,
+  type Wakeable,
+} from "../sandbox/start-executor.ts";
+import { keepImages } from "./job-archive.ts";
+import { createChangeWatch, createEarlySight, createFirstSight } from "./overlay-changes.ts";
 import { baseOfFolder, gatherSealedUppers, sealUpper } from "./overlay-seal.ts";
-import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
 import { createFlushAhead, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
-import { mountBelow, SILENT_SANDBOX } from "./staging.ts";
-import { createWakeable, type OpenedSandbox, startExecutor, type Wakeable } from "./start-executor.ts";
 import { foldersOnTheWay } from "./swap.ts";
-import { removeTree } from "./walk-folder.ts";
 
 interface OverlayChecks {
   /**

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { delimiter } from "node:path";
 import type { OwnGit } from "../../application/jobs/auto-commit.ts";
 import { isHarmlessSetting } from "../../domain/policy/git-files.ts";
-import { gitProgram, ISOLATED_GIT_ENV, isWithin } from "./git-roots.ts";
+import { gitProgram, ISOLATED_GIT_ENV, isWithin } from "../jobs/git-roots.ts";
 
 export interface OwnGitDeps {
   readonly workspace: string;

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
-import { folderOfPath, type Identity, identifyAt, joinFolder } from "./entry-identity.ts";
-import { isInside } from "./git-roots.ts";
+import { folderOfPath, type Identity, identifyAt, joinFolder } from "../jobs/entry-identity.ts";
+import { isInside } from "../jobs/git-roots.ts";
 import {
   type FolderTouch,
   ifSound,
@@ -13,7 +13,7 @@ import {
   readSwapRecord,
   type SwapRecord,
   type WayFolder,
-} from "./job-folder.ts";
+} from "../jobs/job-folder.ts";
 import { keepsFolder, rootOf, type SwapStep, staysInPlace } from "./swap.ts";
 
 /** Who stands there, and when it was touched last. */

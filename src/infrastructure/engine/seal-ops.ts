@@ -17,10 +17,7 @@ import type {
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
-import { syncfs } from "../platform/libc.ts";
-import { createSweep, flushFileSystem } from "../platform/unattended.ts";
-import { getXattr, removeXattr } from "../platform/xattr.ts";
-import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "./compare-entries.ts";
+import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "../jobs/compare-entries.ts";
 import {
   type Identity,
   identify,
@@ -29,10 +26,13 @@ import {
   inParent,
   isAbsence,
   shownBelow,
-} from "./entry-identity.ts";
-import { isInside, repositoryOf } from "./git-roots.ts";
-import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
-import { removeTree } from "./walk-folder.ts";
+} from "../jobs/entry-identity.ts";
+import { isInside, repositoryOf } from "../jobs/git-roots.ts";
+import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import { syncfs } from "../platform/libc.ts";
+import { createSweep, flushFileSystem } from "../platform/unattended.ts";
+import { getXattr, removeXattr } from "../platform/xattr.ts";
 
 export interface SealedOps {
   readonly folder: JobFolder;

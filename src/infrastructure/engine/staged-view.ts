@@ -22,8 +22,8 @@ import {
   isAbsence,
   readEntryAt,
   sameUntouched,
-} from "./entry-identity.ts";
-import { adoptOwner, parentOf, readRegular, staysInPlace } from "./folder-view.ts";
+} from "../jobs/entry-identity.ts";
+import { adoptOwner, parentOf, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 
 interface StagedPermissions {
   /** A job cannot do more than the user: overwriting needs a writable file, the rest a writable folder. */

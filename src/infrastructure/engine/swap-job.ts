@@ -3,9 +3,6 @@ import { join, relative } from "node:path";
 import type { JobState, RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
 import type { InterruptedFiles, KeptAside } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { collectGarbage, createSweep } from "../platform/unattended.ts";
-import { createBreath } from "./breath.ts";
-import { checkSwap, isOutOfReach } from "./check-swap.ts";
 import {
   type Anchors,
   createAnchors,
@@ -14,9 +11,8 @@ import {
   identifyAt,
   isAbsence,
   sameUntouched,
-} from "./entry-identity.ts";
-import { findUnjudgedTogether } from "./git-places.ts";
-import { lateWriters, readKeptEntries } from "./held-files.ts";
+} from "../jobs/entry-identity.ts";
+import { findUnjudgedTogether } from "../jobs/git-places.ts";
 import {
   addRepairMark,
   clearIntent,
@@ -45,7 +41,11 @@ import {
   writeIntent,
   writePlan,
   writeState,
-} from "./job-folder.ts";
+} from "../jobs/job-folder.ts";
+import { collectGarbage, createSweep } from "../platform/unattended.ts";
+import { createBreath } from "./breath.ts";
+import { checkSwap, isOutOfReach } from "./check-swap.ts";
+import { lateWriters, readKeptEntries } from "./held-files.ts";
 import { jobBytes } from "./job-quota.ts";
 import { asidePath, findUnrestored, moveAside, toKeptAside } from "./kept-aside.ts";
 import {

@@ -1,5 +1,4 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import { fstatEntry } from "../platform/entry-stats.ts";
 import {
   type Anchors,
   createAnchors,
@@ -11,10 +10,11 @@ import {
   joinFolder,
   O_PATH,
   openFolder,
-} from "./entry-identity.ts";
-import { isInside } from "./git-roots.ts";
-import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "./job-folder.ts";
-import { walkFolder } from "./walk-folder.ts";
+} from "../jobs/entry-identity.ts";
+import { isInside } from "../jobs/git-roots.ts";
+import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "../jobs/job-folder.ts";
+import { walkFolder } from "../jobs/walk-folder.ts";
+import { fstatEntry } from "../platform/entry-stats.ts";
 
 /** A path that could not be swapped. Without a cause: somebody changed it between the check and the rename. */
 export class SwapFailure extends Error {

@@ -16,12 +16,7 @@ import {
 import { join, relative } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { fstatEntry } from "../platform/entry-stats.ts";
-import { AT_FDCWD, renameExchange, renameNoReplace, renameQuickly } from "../platform/libc.ts";
-import { openQuickly } from "../platform/read-file.ts";
-import { createSweep } from "../platform/unattended.ts";
-import { createBreath } from "./breath.ts";
-import { isIndexFile } from "./compare-entries.ts";
+import { isIndexFile } from "../jobs/compare-entries.ts";
 import {
   Identity,
   identify,
@@ -31,7 +26,7 @@ import {
   isAbsence,
   O_PATH,
   shownBelow,
-} from "./entry-identity.ts";
+} from "../jobs/entry-identity.ts";
 import {
   type JobFolder,
   type Op,
@@ -40,7 +35,12 @@ import {
   type SwapRecord,
   type UnwritableFolder,
   type WayFolder,
-} from "./job-folder.ts";
+} from "../jobs/job-folder.ts";
+import { fstatEntry } from "../platform/entry-stats.ts";
+import { AT_FDCWD, renameExchange, renameNoReplace, renameQuickly } from "../platform/libc.ts";
+import { openQuickly } from "../platform/read-file.ts";
+import { createSweep } from "../platform/unattended.ts";
+import { createBreath } from "./breath.ts";
 import { type FoundPlace, SwapFailure, type SwapPlaces } from "./swap-places.ts";
 
 export type Direction = "forward" | "back";

@@ -10,7 +10,7 @@ import type {
   RepositoryReading,
   WorkBeyond,
 } from "../../application/ports/forges.ts";
-import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../engine/git-roots.ts";
+import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
 import { spawnChild } from "../platform/process-calls.ts";
 import { createHostGit, fetchFailure, type HostGit, pushFailure } from "./host-git.ts";
 import {

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import type { Published, Publisher, PublishRequest } from "../../application/ports/forges.ts";
 import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
-import type { OwnerNames } from "../engine/process-table.ts";
+import type { OwnerNames } from "../platform/process-table.ts";
 import {
   type ChangeIndex,
   createHostGit,

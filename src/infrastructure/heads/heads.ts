@@ -28,8 +28,8 @@ import type {
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
 import type { HeadName, WorkerKindName } from "../../domain/config/worker-kind-names.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
-import { isInside } from "../engine/git-roots.ts";
-import { removeTree } from "../engine/walk-folder.ts";
+import { isInside } from "../jobs/git-roots.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { createAcpTalk, type HeadTalk } from "./acp-agent.ts";

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locale } from "../../domain/texts/locale.ts";
-import { removeTree } from "../engine/walk-folder.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
 import { findInstallation } from "../platform/installation.ts";
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createOwnerNames, isAlive, readLinuxStartTime } from "../engine/process-table.ts";
+import { createOwnerNames, isAlive, readLinuxStartTime } from "../platform/process-table.ts";
 import { isStoreFileGone, type NotedStoreFile, noteStoreFile } from "../store/sqlite.ts";
 
 interface KeptAddress {

@@ -16,9 +16,9 @@ import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
 import { createMasker } from "../../domain/policy/mask.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
-import { readNoFollow } from "../engine/compare-entries.ts";
-import { isInside } from "../engine/git-roots.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
+import { readNoFollow } from "../jobs/compare-entries.ts";
+import { isInside } from "../jobs/git-roots.ts";
 
 /**
  * The credentials of a CLI: files for the container's HOME, variables, and keys of which it gets only

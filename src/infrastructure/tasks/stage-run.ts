@@ -21,28 +21,21 @@ import type { JobResult } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { bytesBelow } from "../engine/compare-entries.ts";
 import { copyFolder, takeManifest } from "../engine/copied-roots.ts";
-import { currentEntryBelow } from "../engine/entry-identity.ts";
-import { createFolderView } from "../engine/folder-view.ts";
 import type { Sandbox } from "../engine/folder-workspace.ts";
-import { isInside, repositoryOf, rootsFor } from "../engine/git-roots.ts";
-import {
-  type JobFolder,
-  type Op,
-  removeSlots,
-  takeStamp,
-  toChanges,
-  writePlan,
-} from "../engine/job-folder.ts";
 import { createChangeWatch, createFirstSight, type FirstSight } from "../engine/overlay-changes.ts";
-import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../engine/overlay-layers.ts";
 import { gatherSealedUppers, lookAtUpper, sealDelta, type UpperLook } from "../engine/overlay-seal.ts";
 import type { OverlayBeginResult } from "../engine/overlay-transaction.ts";
 import { makeDurable, validateOps } from "../engine/seal-ops.ts";
-import { mountBelow } from "../engine/staging.ts";
 import { foldersOnTheWay } from "../engine/swap.ts";
-import { removeTree } from "../engine/walk-folder.ts";
+import { bytesBelow } from "../jobs/compare-entries.ts";
+import { currentEntryBelow } from "../jobs/entry-identity.ts";
+import { createFolderView } from "../jobs/folder-view.ts";
+import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
+import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";
+import { mountBelow } from "../sandbox/staging.ts";
 import { CONTAINER_HOME, restoreInside } from "./credentials.ts";
 import type { CliResult } from "./run-cli.ts";
 

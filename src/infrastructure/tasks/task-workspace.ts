@@ -7,8 +7,8 @@ import type { SandboxFailure, SandboxManager } from "../../application/ports/con
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
 import { createTransactions, type Sandbox } from "../engine/folder-workspace.ts";
-import { toStorage } from "../engine/job-storage.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
+import { toStorage } from "../jobs/job-storage.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadViews } from "./task-files.ts";

@@ -220,7 +220,7 @@ describe("two processes", () => {
       { stdout: "pipe", stderr: "inherit" },
     );
     await firstLine(child.stdout);
-    const { createOwnerNames } = await import("../../../src/infrastructure/engine/process-table.ts");
+    const { createOwnerNames } = await import("../../../src/infrastructure/platform/process-table.ts");
     const owners = createOwnerNames(process.pid);
     const queue = openQueue({ turns: openTurns(owners.isGone) });
     const waited = Promise.withResolvers<number>();

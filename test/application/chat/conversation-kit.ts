@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ChatEvent, IncomingMessage, Reply } from "../../../src/application/ports/chat.ts";
-import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
 import { openChat } from "../../../src/wiring/chat.ts";
 import { treeOf } from "../../e2e/cli-kit.ts";
 import {

@@ -1,6 +1,6 @@
 /** Run as a process of its own by chat-queue.test.ts: holds a chat until it is killed, or works on it five times. */
 import { createChatQueue } from "../../../src/application/chat/chat-queue.ts";
-import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
+import { createOwnerNames } from "../../../src/infrastructure/platform/process-table.ts";
 import { createChatTurns } from "../../../src/infrastructure/serve/chat-turns.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ExecuteRequest } from "../../../src/application/jobs/execution.ts";
 import type { JobResult, RanJob } from "../../../src/domain/jobs/result.ts";
-import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 
 export type Ran = RanJob;

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { takeStamp } from "../../../src/infrastructure/engine/job-folder.ts";
 import {
   createChangeWatch,
   createEarlySight,
@@ -11,8 +10,9 @@ import {
   type EarlySight,
   type FirstSight,
 } from "../../../src/infrastructure/engine/overlay-changes.ts";
-import type { LaidRoot } from "../../../src/infrastructure/engine/overlay-layers.ts";
+import { takeStamp } from "../../../src/infrastructure/jobs/job-folder.ts";
 import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
+import type { LaidRoot } from "../../../src/infrastructure/sandbox/overlay-layers.ts";
 
 let folder: string;
 let root: LaidRoot;

@@ -12,7 +12,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
-import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
 import { createHostGit } from "../../../src/infrastructure/forges/host-git.ts";
 import {
   createPublisher,
@@ -20,6 +19,7 @@ import {
   makePublishFolder,
   sweepPublishFolders,
 } from "../../../src/infrastructure/forges/publisher.ts";
+import { createOwnerNames } from "../../../src/infrastructure/platform/process-table.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { git, seedRepository } from "../../fakes/forges/seed-repository.ts";
 import { addRepository, createWorld } from "../../fakes/forges/world.ts";

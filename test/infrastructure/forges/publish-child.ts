@@ -1,5 +1,5 @@
-import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
+import { createOwnerNames } from "../../../src/infrastructure/platform/process-table.ts";
 
 /** Publishes to an address that never answers, until it is killed. */
 const [folder = "", cloneUrl = ""] = process.argv.slice(2);

@@ -1,4 +1,3 @@
-import { wordStopped } from "../../../application/engine/process-report.ts";
 import {
   chatOfJob,
   type FoundJobs,
@@ -19,6 +18,7 @@ import {
 } from "../../../application/jobs/running-things.ts";
 import { giveWay } from "../../../application/platform/give-way.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
+import { wordStopped } from "../../../application/sandbox/process-report.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
 import { countFiles } from "../../../domain/jobs/result.ts";

@@ -1,0 +1,160 @@
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { availableParallelism, cpus } from "node:os";
+import { join } from "node:path";
+import { createCheckSlots } from "../../application/jobs/check-slots.ts";
+import type { WorkspaceDeps } from "../../application/jobs/execution.ts";
+import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
+import { hashHex } from "../platform/hash.ts";
+import { tryFlock } from "../platform/libc.ts";
+import { isAlive, processBirth, processLife } from "../platform/process-table.ts";
+
+/**
+ * Which jobs are being worked on, as files in `running/` that their processes hold locked. The lock goes with the
+ * process, in whatever container it ran, so a file that can be locked belongs to a job whose process died.
+ */
+export interface RunningJobs {
+  start(jobId: string): void;
+  end(jobId: string): void;
+  /** The jobs whose processes died. */
+  sweep(): string[];
+}
+
+export function createRunningJobs(storage: string): RunningJobs {
+  const folder = join(storage, "running");
+  const held = new Map<string, number>();
+  return {
+    start(jobId) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const descriptor = openSync(join(folder, `.${jobId}`), "w", 0o600);
+      held.set(jobId, descriptor);
+      tryFlock(descriptor, "exclusive");
+      renameSync(join(folder, `.${jobId}`), join(folder, jobId));
+    },
+    end(jobId) {
+      const descriptor = held.get(jobId);
+      if (descriptor !== undefined) closeSync(descriptor);
+      held.delete(jobId);
+      rmSync(join(folder, jobId), { force: true });
+    },
+    sweep: () => names(folder).filter((jobId) => !held.has(jobId) && isDead(join(folder, jobId))),
+  };
+}
+
+function isDead(path: string): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, "r");
+  } catch {
+    return false;
+  }
+  try {
+    return tryFlock(descriptor, "exclusive").ok;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.startsWith("job_"))
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+/** Whether the process of a job is still at work on it, wherever that is. */
+function isHeld(storage: string, jobId: string): boolean {
+  const path = join(storage, "running", jobId);
+  return existsSync(path) && !isDead(path);
+}
+
+/** Whether the process of some job is still at work. */
+export function hasLiveJobs(storage: string): boolean {
+  const folder = join(storage, "running");
+  return names(folder).some((jobId) => !isDead(join(folder, jobId)));
+}
+
+/**
+ * Whether a process is the one that works on a job: it holds the job's file in `running/` open. Process numbers are
+ * given again, and mean nothing across containers. Where there is no /proc the number has to do.
+ */
+function isWorkingOnJob(storage: string, pid: number, jobId: string): boolean {
+  if (process.platform !== "linux") return isAlive(pid);
+  const file = join(storage, "running", jobId);
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === file);
+  } catch {
+    return false;
+  }
+}
+
+/** Long enough that a check which has just begun to compute shows. */
+const LOAD_LOOK_MS = 150;
+
+/** Processor time that the machine has spent since it started, in milliseconds. */
+function busyMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+}
+
+/** A machine that is busy with anything at all has no room for a further check. */
+function watchLoad(onLook: (busyCores: number) => void): () => void {
+  let last = { busy: busyMs(), at: performance.now() };
+  const timer = setInterval(() => {
+    const now = { busy: busyMs(), at: performance.now() };
+    const busyCores = (now.busy - last.busy) / (now.at - last.at);
+    last = now;
+    onLook(busyCores);
+  }, LOAD_LOOK_MS);
+  return () => clearInterval(timer);
+}
+
+const CHECK_CORES = Math.max(1, Math.floor(availableParallelism() / 2));
+
+/** The machine is shared by everything that this process checks, in whichever workspace: half of it is for checks. */
+const CHECK_SLOTS = createCheckSlots({ cores: CHECK_CORES, most: 4 * CHECK_CORES, watchLoad });
+
+/** The dependencies of jobs on this process, wherever they happen. */
+export function jobsOfThisProcess(): Pick<
+  WorkspaceDeps,
+  "planOptions" | "pid" | "birth" | "now" | "clock" | "random" | "checkSlots"
+> {
+  return {
+    checkSlots: CHECK_SLOTS,
+    planOptions: {
+      inflate: (data) => process.getBuiltinModule("node:zlib").inflateSync(data),
+      sha1: (bytes) => hashHex("sha1", bytes),
+    },
+    pid: process.pid,
+    birth: processBirth(process.pid),
+    now: () => new Date(),
+    clock: () => performance.now(),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  };
+}
+
+/** The processes of this machine that work on the jobs of a storage. */
+export function createJobHolders(
+  storage: string,
+): Pick<WorkspaceBacking, "isAlive" | "worksOn" | "signal" | "pause"> {
+  return {
+    isAlive({ jobId, pid, birth }) {
+      if (pid === undefined) return false;
+      const life = processLife(pid, birth);
+      return life === "elsewhere" ? isHeld(storage, jobId) : life === "lives";
+    },
+    worksOn: (pid, jobId) => isWorkingOnJob(storage, pid, jobId),
+    signal: (pid, signal) => void process.kill(pid, signal),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  };
+}

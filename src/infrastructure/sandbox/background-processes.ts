@@ -1,0 +1,471 @@
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type {
+  BackgroundProcess,
+  ProcessEndReason,
+  ProcessLog,
+  ProcessNotStarted,
+  ProcessStart,
+  ProcessStarted,
+  ProcessState,
+  ProcessStopped,
+  WorkspaceProcesses,
+} from "../../application/ports/sandbox-processes.ts";
+import { withFolderLocks } from "../jobs/folder-lock.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import { findInstallation } from "../platform/installation.ts";
+import {
+  isZombie,
+  killStrays,
+  type Life,
+  processBirth,
+  processLife,
+  readProcessTable,
+} from "../platform/process-table.ts";
+import { findFreePort, findListeningPorts, isPortTaken, markedBelow } from "./listening-ports.ts";
+import { KEEPER_SIGNALS } from "./process-keeper.ts";
+import {
+  type BornProcess,
+  folderIdentity,
+  isProcessName,
+  listProcessFolders,
+  nameFromCommand,
+  type ProcessRecord,
+  processesFolder,
+  readLogTail,
+  readProcessRecord,
+  workspaceProcessesFolder,
+  writeProcessRecord,
+} from "./process-record.ts";
+import { killProcesses, registerOwnChild } from "./process-runner.ts";
+
+/** `processes:` of the configuration. */
+export interface ProcessesSettings {
+  readonly keep: boolean;
+  readonly limit: number;
+  readonly logLimitBytes: number;
+}
+
+export interface BackgroundProcessesDeps {
+  /** PicoClaw's. */
+  readonly home: string;
+  /** The workspace, without symlinks. */
+  readonly root: string;
+  readonly configFile: string | null;
+  readonly settings: ProcessesSettings;
+  /** The environment of this program: the keeper is the same program. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The configuration asks for a confinement that is not to be had here. */
+  readonly isUnconfinable: boolean;
+  /** `worker.network` is not `on`. */
+  readonly hasOwnNetwork: boolean;
+  /** Whether a job is a preview that waits. */
+  readonly isPreview: (jobId: string) => boolean;
+  /** The process with which those end that are not kept. */
+  readonly pid: number;
+  /** Default: 5 seconds, in which a database writes what it has. */
+  readonly graceMs?: number;
+  readonly mask: (text: string) => string;
+  readonly now: () => Date;
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+const LOCK_MS = 10_000;
+const POLL_MS = 50;
+/** A process that has lived so long has started. */
+const SETTLED_MS = 1_000;
+/** One that was given a port has so long to listen there. */
+const LISTENING_MS = 15_000;
+/** A sandbox on a busy machine. */
+const KEEPER_START_MS = 30_000;
+const GRACE_MS = 5_000;
+/** The keeper's own grace, its kill, and some. */
+const STOP_MS = 12_000;
+const SHOWN_LINES = 20;
+const MOST_ENDED = 20;
+const KEEPER = "keeper.json";
+const KEEPER_LOG = "keeper.log";
+
+export function createBackgroundProcesses(parts: BackgroundProcessesDeps): WorkspaceProcesses {
+  const { home, root } = parts;
+  const folder = workspaceProcessesFolder(home, root);
+  const folderOf = (name: string) => join(folder, name);
+
+  async function lock<T>(use: () => Promise<T>): Promise<T | "busy"> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return withFolderLocks([folder], { timeoutMs: LOCK_MS }, use);
+  }
+
+  async function start(request: ProcessStart): Promise<ProcessStarted> {
+    const command = request.command.trim();
+    if (command === "") return { ok: false, why: "empty-command" };
+    const { name: wanted } = request;
+    if (wanted !== undefined && !isProcessName(wanted)) return { ok: false, why: "bad-name", name: wanted };
+    if (parts.isUnconfinable) return { ok: false, why: "not-confined" };
+    const begun = await lock(() => begin({ ...request, command }));
+    if (begun === "busy") return { ok: false, why: "busy" };
+    return typeof begun === "string" ? settle(begun) : begun;
+  }
+
+  /** Under the lock: the name of one whose keeper was started. */
+  async function begin(request: ProcessStart): Promise<string | ProcessNotStarted> {
+    const { command, port: wanted = null, over = null } = request;
+    const all = await listAll(parts);
+    const alive = all.filter(isAlive);
+    if (alive.length >= parts.settings.limit) return { ok: false, why: "limit", most: parts.settings.limit };
+    const own = all.filter((one) => one.root === root && one.state.kind !== "ended");
+    const name = request.name ?? freeName(nameFromCommand(command), own);
+    if (own.some((one) => one.name === name)) return { ok: false, why: "name-taken", name };
+    if (over !== null && !parts.isPreview(over)) return { ok: false, why: "no-preview", jobId: over };
+    if (wanted !== null && !parts.hasOwnNetwork) {
+      const port = wanted;
+      const holder = alive.find((one) => one.ports.includes(port) || one.port === port);
+      if (holder !== undefined || (await isPortTaken(port)))
+        return { ok: false, why: "port-taken", port, holder: holder?.name ?? null };
+    }
+    const port = wanted ?? (over === null ? null : await findFreePort());
+    const keeps = request.keeps ?? parts.settings.keep;
+    removeTree(folderOf(name));
+    for (const old of oldestEnded(all.filter((one) => one.root === root))) removeTree(folderOf(old.name));
+    launch({
+      name,
+      id: newId(parts),
+      command,
+      root,
+      rootIdentity: folderIdentity(root) ?? "",
+      startedAt: parts.now().toISOString(),
+      port,
+      hasOwnNetwork: parts.hasOwnNetwork,
+      openedPorts: [],
+      restartsOnLanding: request.restartsOnLanding ?? false,
+      over,
+      configFile: parts.configFile,
+      logLimitBytes: parts.settings.logLimitBytes,
+      graceMs: parts.graceMs ?? GRACE_MS,
+      owner: keeps ? null : { pid: parts.pid, birth: processBirth(parts.pid) },
+      keeper: null,
+      runs: 0,
+      isUp: false,
+      confinement: null,
+      end: null,
+    });
+    return name;
+  }
+
+  function launch(record: ProcessRecord): void {
+    const at = folderOf(record.name);
+    writeProcessRecord(at, record);
+    // Not into the record: from here on that is the keeper's.
+    writeFileSync(join(at, KEEPER), JSON.stringify(startKeeper(parts.env, at)), { mode: 0o600 });
+  }
+
+  /** Waits until it has started, or has not. */
+  async function settle(name: string): Promise<ProcessStarted> {
+    const began = performance.now();
+    const state = { upSince: null as number | null };
+    for (;;) {
+      const process = await find(name);
+      if (process === null) return { ok: false, why: "unknown", name };
+      const passed = performance.now() - began;
+      if (process.state.kind === "ended") {
+        const { why, exitCode } = process.state;
+        // A command that did what it had to do and is over was no failure.
+        if (why === "exited" && exitCode === 0) return { ok: true, process };
+        return { ok: false, why: "ended", process, lastLines: tail(name) };
+      }
+      if (process.state.kind === "running") {
+        state.upSince ??= performance.now();
+        const upFor = performance.now() - state.upSince;
+        const { ports, port } = process;
+        // Outside of a network of its own a port may have another number.
+        const listens = port === null || parts.hasOwnNetwork ? ports.length > 0 : ports.includes(port);
+        if (listens || upFor >= (port === null ? SETTLED_MS : LISTENING_MS)) return { ok: true, process };
+      } else if (passed > KEEPER_START_MS) return { ok: true, process };
+      await pause(POLL_MS);
+    }
+  }
+
+  /** The last lines of one that ended; of a keeper that could not even begin, its own. */
+  function tail(name: string): string {
+    const { text } = readLogTail(folderOf(name), SHOWN_LINES);
+    return parts.mask(text === "" ? readLogTail(folderOf(name), SHOWN_LINES, KEEPER_LOG).text : text);
+  }
+
+  async function find(name: string): Promise<BackgroundProcess | null> {
+    if (!isProcessName(name)) return null;
+    const record = readProcessRecord(folderOf(name));
+    return record === null ? null : describe(folderOf(name), record);
+  }
+
+  async function stop(name: string): Promise<ProcessStopped> {
+    const record = isProcessName(name) ? readProcessRecord(folderOf(name)) : null;
+    if (record === null) return { status: "unknown", name };
+    const process = await describe(folderOf(name), record);
+    if (!isAlive(process)) return { status: "not-running", process };
+    const isOver = await endKeeper(folderOf(name), record);
+    const left = readProcessRecord(folderOf(name)) ?? record;
+    // A keeper that was still starting, or had to be killed, wrote no end.
+    if (isOver && left.end === null) await bury(folderOf(name), left, "stopped");
+    const after = (await find(name)) ?? process;
+    return { status: isOver && !isAlive(after) ? "stopped" : "survived", process: after };
+  }
+
+  async function restart(name: string): Promise<ProcessStarted> {
+    const process = await find(name);
+    if (process === null) return { ok: false, why: "unknown", name };
+    const { command, port, restartsOnLanding, endsWithProgram, over } = process;
+    if (process.state.kind === "starting") return settle(name);
+    if (isAlive(process)) {
+      const record = readProcessRecord(folderOf(name));
+      if (record?.keeper && signalKeeper(record.keeper, KEEPER_SIGNALS.restart)) {
+        await waitFor(() => (readProcessRecord(folderOf(name))?.runs ?? 0) > record.runs, STOP_MS);
+        return settle(name);
+      }
+    }
+    return start({
+      command,
+      name,
+      restartsOnLanding,
+      keeps: !endsWithProgram,
+      ...(port !== null && { port }),
+      ...(over !== null && { over }),
+    });
+  }
+
+  return {
+    start,
+    stop,
+    restart,
+    async list() {
+      const all = await listFolder(folder);
+      return all.toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
+    },
+    async log(name, lines): Promise<ProcessLog | null> {
+      const process = await find(name);
+      if (process === null) return null;
+      const { text, cut } = readLogTail(folderOf(name), lines);
+      return { process, text: parts.mask(text), cut };
+    },
+    async forgetEnded() {
+      const forgotten = await lock(async () => {
+        const ended = (await listFolder(folder)).filter(({ state }) => state.kind === "ended");
+        for (const { name } of ended) removeTree(folderOf(name));
+        return ended.length;
+      });
+      return forgotten === "busy" ? 0 : forgotten;
+    },
+  };
+}
+
+function isAlive({ state }: BackgroundProcess): boolean {
+  return state.kind === "running" || state.kind === "starting";
+}
+
+/** Those that ended longest ago, past the number that is kept to be looked at. */
+function oldestEnded(processes: readonly BackgroundProcess[]): readonly BackgroundProcess[] {
+  const endedAt = ({ state }: BackgroundProcess) => (state.kind === "ended" ? state.at : "");
+  const ended = processes.filter(({ state }) => state.kind === "ended");
+  return ended.toSorted((a, b) => (endedAt(a) < endedAt(b) ? 1 : -1)).slice(MOST_ENDED);
+}
+
+/** `dev`, or `dev-2` where a `dev` runs. */
+function freeName(name: string, alive: readonly BackgroundProcess[]): string {
+  const isFree = (one: string) => !alive.some((process) => process.name === one);
+  for (let count = 1; ; count++) {
+    const tried = count === 1 ? name : `${name}-${count}`;
+    if (isFree(tried)) return tried;
+  }
+}
+
+function newId({ now, random }: Pick<BackgroundProcessesDeps, "now" | "random">): string {
+  const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `proc_${Math.floor(now().getTime() / 1000)}_${tail}`;
+}
+
+/** Those of every workspace of a home. Records of workspaces that are gone go with their last process. */
+export async function listAll({ home }: Pick<BackgroundProcessesDeps, "home">): Promise<BackgroundProcess[]> {
+  const found: BackgroundProcess[] = [];
+  for (const folder of listProcessFolders(processesFolder(home))) {
+    const here = await listFolder(folder);
+    const isAbandoned = here.every((one) => !isAlive(one) && folderIdentity(one.root) === null);
+    if (here.length > 0 && isAbandoned) removeTree(folder);
+    else found.push(...here);
+  }
+  return found;
+}
+
+async function listFolder(folder: string): Promise<BackgroundProcess[]> {
+  const found: BackgroundProcess[] = [];
+  const readTable = readTableOnce();
+  for (const at of listProcessFolders(folder)) {
+    const record = readProcessRecord(at);
+    if (record !== null) found.push(await describe(at, record, readTable));
+  }
+  return found;
+}
+
+/** One look at the machine's processes for a whole list, and none where nothing runs. */
+function readTableOnce(): typeof readProcessTable {
+  const read: { table?: ReturnType<typeof readProcessTable> } = {};
+  return () => {
+    read.table ??= readProcessTable();
+    return read.table;
+  };
+}
+
+async function describe(
+  folder: string,
+  record: ProcessRecord,
+  readTable = readProcessTable,
+): Promise<BackgroundProcess> {
+  const life = keeperLife(folder, record);
+  const settled = record.end === null && life === "gone" ? await bury(folder, record) : record;
+  const state = stateOf(settled, life);
+  const { name, id, command, root, startedAt, port, owner, restartsOnLanding, runs, confinement, over } =
+    settled;
+  return {
+    name,
+    id,
+    command,
+    root,
+    startedAt,
+    state,
+    ports: state.kind === "running" ? await portsOf(settled, readTable) : [],
+    port,
+    endsWithProgram: owner !== null,
+    restartsOnLanding,
+    over,
+    runs,
+    confinement,
+    plantedGit: settled.plantedGit ?? [],
+    plantedHome: settled.plantedHome ?? [],
+  };
+}
+
+function stateOf({ end, isUp }: ProcessRecord, life: Life): ProcessState {
+  if (end !== null) return { kind: "ended", ...end };
+  if (life === "elsewhere") return { kind: "elsewhere" };
+  return { kind: isUp ? "running" : "starting" };
+}
+
+/** A record that has no keeper yet is being started, unless its starter died. */
+function keeperLife(folder: string, record: ProcessRecord): Life {
+  const keeper = findKeeper(folder, record);
+  if (keeper === null) return Date.now() - Date.parse(record.startedAt) > KEEPER_START_MS ? "gone" : "lives";
+  const life = processLife(keeper.pid, keeper.birth);
+  // Where nobody buries the dead, they keep their number.
+  return life === "lives" && isZombie(keeper.pid) ? "gone" : life;
+}
+
+/** Before the keeper has written itself into the record, its starter knows it. */
+function findKeeper(folder: string, { keeper }: ProcessRecord): BornProcess | null {
+  if (keeper !== null) return keeper;
+  try {
+    return JSON.parse(readFileSync(join(folder, KEEPER), "utf8")) as BornProcess;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The keeper died without a word. Its sandbox went with it; what ran without one is known by the mark that it inherited, and
+ * by nothing else: no number of a process is enough.
+ */
+async function bury(
+  folder: string,
+  record: ProcessRecord,
+  why: ProcessEndReason = "lost",
+): Promise<ProcessRecord> {
+  killStrays(join(folder, "run"));
+  await killProcesses({ jobMarker: record.id }, 0);
+  const again = readProcessRecord(folder) ?? record;
+  if (again.end !== null || again.id !== record.id) return again;
+  const end = { at: new Date().toISOString(), why, exitCode: null, signal: null };
+  const buried: ProcessRecord = { ...again, isUp: false, end };
+  writeProcessRecord(folder, buried);
+  removeTree(join(folder, "run"));
+  return buried;
+}
+
+async function portsOf(
+  { id, keeper, hasOwnNetwork, openedPorts }: ProcessRecord,
+  readTable: typeof readProcessTable,
+): Promise<readonly number[]> {
+  if (hasOwnNetwork) return openedPorts;
+  return keeper === null ? [] : findListeningPorts(markedBelow(await readTable(), keeper.pid, id));
+}
+
+/** Asks the keeper; one that does not end in time is killed, and what it kept with it. */
+async function endKeeper(folder: string, record: ProcessRecord): Promise<boolean> {
+  const keeper = findKeeper(folder, record);
+  if (keeper === null) return false;
+  signalKeeper(keeper, KEEPER_SIGNALS.stop);
+  const isGone = () => keeperLife(folder, record) === "gone";
+  if (await waitFor(isGone, STOP_MS)) return true;
+  signalKeeper(keeper, "SIGKILL");
+  killStrays(join(folder, "run"));
+  const killed = await killProcesses({ jobMarker: record.id }, 0);
+  return (await waitFor(isGone, STOP_MS)) && !killed.some(({ survived }) => survived);
+}
+
+/** Never a process that took over the keeper's number. */
+function signalKeeper({ pid, birth }: BornProcess, signal: NodeJS.Signals): boolean {
+  if (processLife(pid, birth) !== "lives") return false;
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** The keeper is this program in a session of its own, so that neither a terminal nor the end of this one ends it. */
+function startKeeper(env: BackgroundProcessesDeps["env"], folder: string): BornProcess {
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const { folder: program, runtime, executor } = findInstallation();
+  const main = executor.startsWith("dist/") ? "dist/main.js" : "src/main.ts";
+  const complaints = openSync(join(folder, KEEPER_LOG), "w", 0o600);
+  try {
+    const child = spawn(
+      runtime,
+      [
+        `--config=${join(program, "bunfig.toml")}`,
+        "--no-env-file",
+        `--tsconfig-override=${join(program, "tsconfig.json")}`,
+        "--no-install",
+        join(program, main),
+        KEEP_COMMAND,
+        folder,
+      ],
+      {
+        cwd: program,
+        env: { ...env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+        detached: true,
+        stdio: ["ignore", complaints, complaints],
+      },
+    );
+    const pid = child.pid ?? 0;
+    const forget = registerOwnChild(pid);
+    child.once("exit", forget);
+    child.once("error", forget);
+    child.unref();
+    return { pid, birth: processBirth(pid) };
+  } finally {
+    closeSync(complaints);
+  }
+}
+
+/** The way in of the keeper; no command for people. */
+const KEEP_COMMAND = "--keep-process";
+
+async function waitFor(isTrue: () => boolean, deadlineMs: number): Promise<boolean> {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    if (isTrue()) return true;
+    if (performance.now() > end) return false;
+    await pause(POLL_MS);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

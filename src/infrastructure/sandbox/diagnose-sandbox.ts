@@ -1,0 +1,259 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import { confinementMessages } from "../../domain/texts/policy.ts";
+import { rootsFor } from "../jobs/git-roots.ts";
+import { HOME_LAYER } from "../jobs/job-folder.ts";
+import { fileSystemOf, mountPoints } from "../jobs/job-storage.ts";
+import { removeTree, trialFolder } from "../jobs/walk-folder.ts";
+import { findHomeAside, mendHome } from "./home.ts";
+import { tryLimits } from "./limited-copy.ts";
+import { overlayOptions, SYSTEM_PATH } from "./sandbox-plan.ts";
+import { findProgram, isRealRoot } from "./staging.ts";
+
+/** The abilities of a sandbox on this machine; each part is tried, nothing is concluded. */
+export interface SandboxTrial {
+  /** The version, or null. */
+  readonly bubblewrap: string | null;
+  readonly setpriv: boolean;
+  readonly namespaces: TrialResult;
+  /** An overlay on the file system of the given folder. */
+  readonly overlay: TrialResult;
+}
+
+type TrialResult = { readonly ok: true } | { readonly ok: false; readonly complaint: string };
+
+export function trySandbox(bubblewrap: string | null, storage: string): SandboxTrial {
+  const setpriv = findProgram("setpriv", SYSTEM_PATH) !== null;
+  if (bubblewrap === null) {
+    const missing = { ok: false, complaint: "bwrap" } as const;
+    return { bubblewrap: null, setpriv, namespaces: missing, overlay: missing };
+  }
+  const namespaces = tryBubblewrap(bubblewrap, ["--", "true"]);
+  return {
+    bubblewrap: spawnSync(bubblewrap, ["--version"], { encoding: "utf8" }).stdout?.trim() || bubblewrap,
+    setpriv,
+    namespaces,
+    overlay: namespaces.ok ? tryOverlay(bubblewrap, storage) : namespaces,
+  };
+}
+
+function tryOverlay(bubblewrap: string, storage: string): TrialResult {
+  const folder = trialFolder(storage);
+  if (typeof folder !== "string") return { ok: false, complaint: folder.complaint };
+  try {
+    for (const name of ["l", "u", "w", "m"]) mkdirSync(join(folder, name));
+    const options = `lowerdir=/run/l,upperdir=/run/t/u,workdir=/run/t/w,${overlayOptions(isRealRoot())}`;
+    const binds = ["--tmpfs", "/run", "--bind", folder, "/run/t", "--ro-bind", join(folder, "l"), "/run/l"];
+    const mount = [
+      "--",
+      "/bin/sh",
+      "-c",
+      `mount -t overlay picoclaw -o ${options} /run/t/m && : > /run/t/m/x`,
+    ];
+    return tryBubblewrap(bubblewrap, [...binds, ...mount]);
+  } finally {
+    removeTree(folder);
+  }
+}
+
+function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const user = uid === 0 ? [] : ["--unshare-user", "--uid", String(uid), "--gid", String(gid)];
+  const base = [
+    "--bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    "--unshare-pid",
+    "--die-with-parent",
+    "--cap-add",
+    "ALL",
+  ];
+  const ran = spawnSync(bubblewrap, [...base, ...user, ...rest], {
+    encoding: "utf8",
+    env: { PATH: SYSTEM_PATH },
+    timeout: 10_000,
+  });
+  if (ran.status === 0) return { ok: true };
+  const [complaint = ""] = (ran.stderr ?? "").trim().split("\n");
+  return { ok: false, complaint: complaint || String(ran.error?.message ?? ran.status) };
+}
+
+/** A home of jobs that was put aside: named, or with `repair` brought back. */
+export function diagnoseHome(
+  { messages, workspace: { storage } }: Opened,
+  options: { readonly repair: boolean },
+): DoctorCheck[] {
+  const shared = join(storage, HOME_LAYER);
+  const aside = findHomeAside(shared);
+  if (aside === null) return [];
+  const remedy = "picoclaw doctor --repair";
+  if (!options.repair) return [{ name: "home", ok: false, text: messages.homeAside(aside), remedy }];
+  return mendHome(shared)
+    ? [{ name: "home", ok: true, text: messages.homeMended(shared) }]
+    : [{ name: "home", ok: false, text: messages.homeBusy(aside), remedy }];
+}
+
+/**
+ * The parts that a sandbox needs, and the resulting promises about commands. A job runs without a sandbox as
+ * well, so a missing part is a failure only where the configuration insists on one.
+ */
+export async function diagnoseSandbox(
+  env: Readonly<Record<string, string | undefined>>,
+  { messages, workspace: { root: workspace, storage, staging }, config }: Opened,
+): Promise<DoctorCheck[]> {
+  const places = {
+    name: "file-systems",
+    ok: true,
+    text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
+  };
+  const { network, confine } = config.worker;
+  const optional = confine !== "on" && network.mode === "on";
+  const said = confinementMessages(messages.locale);
+  const networkCheck = (holds: boolean): DoctorCheck => ({
+    name: "promise-network",
+    ok: holds || network.mode === "on",
+    text: said.networkPromise(network.mode, holds, network.allowed_domains),
+    remedy: messages.remedy("install-bubblewrap"),
+  });
+  const limitsCheck = (holds: boolean): DoctorCheck => ({
+    name: "promise-limits",
+    ok: true,
+    text: said.limitsPromise({ ...config.worker.limits }, holds),
+  });
+  if (process.platform !== "linux")
+    return [
+      places,
+      ...promises({
+        messages,
+        optional,
+        kind: "copy",
+        confined: false,
+        limited: null,
+        previewOffline: false,
+        reachesLoopback: true,
+      }),
+      networkCheck(false),
+      limitsCheck(false),
+      ...(process.platform === "darwin" ? [{ name: "macos", ok: true, text: said.macos }] : []),
+    ];
+  const bubblewrap = findProgram("bwrap", env.PATH ?? "");
+  const trial = trySandbox(bubblewrap, storage);
+  const roots = rootsFor(workspace);
+  const below = mountPoints().filter((point) => roots.some((root) => point.startsWith(`${root}/`)));
+  const checks = sandboxChecks({ messages, bubblewrap, trial, optional });
+  if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
+  // A part that failed once may work now: the next job tries again.
+  if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
+  const works = trial.setpriv && trial.namespaces.ok;
+  const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
+  const confined = works && config.worker.confine !== "off" && kind !== "none";
+  const holds = works && kind !== "none";
+  const limited = !confined && confine !== "off" && kind === "copy" && (await tryLimits(storage));
+  return [
+    ...checks,
+    places,
+    ...promises({
+      messages,
+      optional,
+      kind,
+      confined,
+      limited: limited ? said.limitedPromise : null,
+      previewOffline: confined || (works && kind === "overlay"),
+      reachesLoopback: !holds || network.mode === "on",
+    }),
+    networkCheck(holds),
+    limitsCheck(holds),
+  ];
+}
+
+/** The parts of a sandbox: which exist, and the remedies. */
+function sandboxChecks(found: {
+  readonly messages: Opened["messages"];
+  readonly bubblewrap: string | null;
+  readonly trial: ReturnType<typeof trySandbox>;
+  readonly optional: boolean;
+}): DoctorCheck[] {
+  const { messages, bubblewrap, trial, optional } = found;
+  const complaint = (tried: typeof trial.overlay) => (tried.ok ? "" : ` (${tried.complaint})`);
+  const namespaces = [messages.remedy("allow-user-namespaces"), ...profile(bubblewrap)].join("\n      ");
+  const checks: DoctorCheck[] = [
+    {
+      name: "bubblewrap",
+      ok: trial.bubblewrap !== null,
+      optional,
+      text: trial.bubblewrap ?? messages.sandboxPart("bubblewrap", false),
+      remedy: messages.remedy("install-bubblewrap"),
+    },
+    {
+      name: "setpriv",
+      ok: trial.setpriv,
+      optional,
+      text: messages.sandboxPart("setpriv", trial.setpriv),
+      remedy: messages.remedy("install-util-linux"),
+    },
+  ];
+  if (bubblewrap !== null) {
+    const { namespaces: spaces, overlay } = trial;
+    const text = `${messages.sandboxPart("user-namespaces", spaces.ok)}${complaint(spaces)}`;
+    checks.push({ name: "user-namespaces", ok: spaces.ok, optional, text, remedy: namespaces });
+    if (spaces.ok) {
+      const tried = `${messages.sandboxPart("overlay", overlay.ok)}${complaint(overlay)}`;
+      checks.push({
+        name: "overlay",
+        ok: overlay.ok,
+        optional,
+        text: tried,
+        remedy: messages.remedy("other-file-system"),
+      });
+    }
+  }
+  return checks;
+}
+
+function promises(found: {
+  readonly messages: Opened["messages"];
+  readonly optional: boolean;
+  readonly kind: string;
+  readonly confined: boolean;
+  /** The restriction where commands are neither confined nor free. */
+  readonly limited: string | null;
+  readonly previewOffline: boolean;
+  readonly reachesLoopback: boolean;
+}): DoctorCheck[] {
+  const { messages, optional, kind, confined, limited, previewOffline, reachesLoopback } = found;
+  const check = (promise: Parameters<typeof messages.promise>[0], kept: boolean) => ({
+    name: `promise-${promise}`,
+    ok: kept,
+    text: messages.promise(promise, kept),
+  });
+  return [
+    check("undo", kind !== "none"),
+    { ...check("confined", confined), optional, ...(limited !== null && { text: limited }) },
+    { ...check("preview-offline", previewOffline), optional },
+    { ...check("loopback-reachable", reachesLoopback), ok: true },
+  ];
+}
+
+const RESTRICTED = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+
+/** Ubuntu lets only programs with a profile of their own make user namespaces. */
+function profile(bubblewrap: string | null): string[] {
+  if (!existsSync(RESTRICTED))
+    return ["sudo sysctl user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1"];
+  if (readFileSync(RESTRICTED, "utf8").trim() === "0") return [];
+  return [
+    "sudo tee /etc/apparmor.d/bwrap <<'END'",
+    "abi <abi/4.0>,",
+    "include <tunables/global>",
+    `profile bwrap ${bubblewrap ?? "/usr/bin/bwrap"} flags=(unconfined) {`,
+    "  userns,",
+    "  include if exists <local/bwrap>",
+    "}",
+    "END",
+    "sudo apparmor_parser -r /etc/apparmor.d/bwrap",
+  ];
+}

@@ -1,0 +1,480 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  readSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import {
+  type Entry,
+  type KilledProcess,
+  type OutputStream,
+  type ProcessInput,
+  type ProcessRequest,
+  type ProcessResult,
+  type ProcessRunner,
+  type RunningProcess,
+  type View,
+  ViewFault,
+  type ViewFaultCode,
+} from "../../application/ports/jobs-transaction.ts";
+import { readNoFollow } from "../jobs/compare-entries.ts";
+import { identify, inParent, isAbsence } from "../jobs/entry-identity.ts";
+import { makeParents, removeTree } from "../jobs/walk-folder.ts";
+import type { LayeredPath } from "./overlay-layers.ts";
+
+/**
+ * Messages between the program and the executor that stands in the view: a JSON head and raw bytes, each with its
+ * length. One format for both channels.
+ */
+export interface Frame {
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly body: Uint8Array;
+}
+
+/** One request, one answer, in order; the caller waits. */
+export type Call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) => Frame;
+
+const PREFIX_BYTES = 8;
+const EMPTY = new Uint8Array();
+
+export function encodeFrame(head: Readonly<Record<string, unknown>>, body: Uint8Array = EMPTY): Uint8Array {
+  const text = Buffer.from(JSON.stringify(head), "utf8");
+  const out = Buffer.allocUnsafe(PREFIX_BYTES + text.length + body.length);
+  out.writeUInt32LE(text.length, 0);
+  out.writeUInt32LE(body.length, 4);
+  out.set(text, PREFIX_BYTES);
+  out.set(body, PREFIX_BYTES + text.length);
+  return out;
+}
+
+/** Cuts a stream of bytes into frames. */
+export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint8Array) => void {
+  let held: Uint8Array = EMPTY;
+  return (bytes) => {
+    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    for (;;) {
+      if (held.length < PREFIX_BYTES) return;
+      const view = new DataView(held.buffer, held.byteOffset);
+      const [headLength, bodyLength] = [view.getUint32(0, true), view.getUint32(4, true)];
+      const end = PREFIX_BYTES + headLength + bodyLength;
+      if (held.length < end) return;
+      const head = JSON.parse(
+        Buffer.from(held.subarray(PREFIX_BYTES, PREFIX_BYTES + headLength)).toString("utf8"),
+      ) as Frame["head"];
+      const body = held.slice(PREFIX_BYTES + headLength, end);
+      held = held.subarray(end);
+      onFrame({ head, body });
+    }
+  };
+}
+
+/** The other side is gone. */
+export class ChannelClosed extends Error {
+  readonly code = "EXECUTOR_ENDED";
+
+  constructor() {
+    super("the executor ended");
+  }
+}
+
+export function writeFrame(descriptor: number, frame: Uint8Array): void {
+  let at = 0;
+  while (at < frame.length) {
+    try {
+      at += writeSync(descriptor, frame, at);
+    } catch (error) {
+      if ((error as { code?: string }).code === "EPIPE") throw new ChannelClosed();
+      throw error;
+    }
+  }
+}
+
+/** Waits for the next frame of a blocking descriptor. */
+function readFrame(descriptor: number): Frame {
+  const prefix = readExactly(descriptor, PREFIX_BYTES);
+  const view = new DataView(prefix.buffer, prefix.byteOffset);
+  const head = readExactly(descriptor, view.getUint32(0, true));
+  const body = readExactly(descriptor, view.getUint32(4, true));
+  return { head: JSON.parse(Buffer.from(head).toString("utf8")) as Frame["head"], body };
+}
+
+function readExactly(descriptor: number, length: number): Uint8Array {
+  const out = new Uint8Array(length);
+  let at = 0;
+  while (at < length) {
+    const got = readSync(descriptor, out, at, length - at, null);
+    if (got === 0) throw new ChannelClosed();
+    at += got;
+  }
+  return out;
+}
+
+/** Makes the executor restore a path to the current entry in the real workspace. */
+export function restoreThrough(send: Call, absolute: string): void {
+  const stats = lstatSync(absolute, { throwIfNoEntry: false });
+  const parents = stats === undefined ? [] : parentModes(absolute);
+  const call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) =>
+    send({ ...head, parents }, body);
+  if (stats?.isFile()) {
+    const { mode, atimeMs, mtimeMs } = stats;
+    call(
+      { op: "restore", path: absolute, kind: "file", mode: mode & 0o7777, atimeMs, mtimeMs },
+      readNoFollow(absolute),
+    );
+  } else if (stats?.isSymbolicLink())
+    call({ op: "restore", path: absolute, kind: "symlink", target: readlinkSync(absolute) });
+  else if (stats?.isDirectory())
+    call({ op: "restore", path: absolute, kind: "directory", mode: stats.mode & 0o7777 });
+  else call({ op: "restore", path: absolute, kind: "missing" });
+}
+
+/** Has the executor give a file of the view other bytes, where it is still a file. */
+export function rewriteThrough(
+  send: Call,
+  absolute: string,
+  bytes: Uint8Array,
+  place: LayeredPath | null,
+): void {
+  const now = place === null ? null : identify(place.root, place.below);
+  if (now?.kind !== "file") return;
+  const mtimeMs = Number(BigInt(now.mtime) / 1_000_000n);
+  const head = { kind: "file", mode: now.mode, atimeMs: mtimeMs, mtimeMs, parents: [] };
+  send({ op: "restore", path: absolute, ...head }, bytes);
+}
+
+/** The modes of the folders on the way to a path that stands, outermost first. */
+function parentModes(absolute: string): number[] {
+  const modes: number[] = [];
+  for (let at = dirname(absolute); at !== "/"; at = dirname(at)) modes.unshift(lstatSync(at).mode & 0o7777);
+  return modes;
+}
+
+/** The executor's side. Parents that went or were replaced are made again; no symlink is followed. */
+function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array): void {
+  const path = String(head.path).slice(1);
+  if (head.kind === "missing") {
+    removeHere(path);
+    return;
+  }
+  const modes = head.parents as readonly (number | undefined)[];
+  makeParents("/", path, (parent) => modes[parent.split("/").length - 1]);
+  inParent("/", path, (folder, name) => {
+    const at = `${folder}/${name}`;
+    if (head.kind === "directory") {
+      if (!lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) {
+        rmSync(at, { recursive: true, force: true });
+        mkdirSync(at);
+      }
+      chmodSync(at, Number(head.mode));
+      return;
+    }
+    rmSync(at, { recursive: true, force: true });
+    if (head.kind === "symlink") symlinkSync(String(head.target), at);
+    if (head.kind !== "file") return;
+    writeFileSync(at, body, { flag: "wx", mode: Number(head.mode) });
+    chmodSync(at, Number(head.mode));
+    utimesSync(at, Number(head.atimeMs) / 1000, Number(head.mtimeMs) / 1000);
+  });
+}
+
+/** A parent that is no folder of the view holds nothing to remove. */
+function removeHere(path: string): void {
+  try {
+    inParent("/", path, (folder, name) => removeTree(`${folder}/${name}`));
+  } catch (error) {
+    if (!isAbsence(error) && (error as { code?: string }).code !== "ELOOP") throw error;
+  }
+}
+
+export function createCall(requests: number, answers: number): Call {
+  return (head, body) => {
+    writeFrame(requests, encodeFrame(head, body));
+    const answer = readFrame(answers);
+    const fault = answer.head.fault as { code: ViewFaultCode; path: string; message: string } | undefined;
+    if (fault !== undefined) throw new ViewFault(fault.code, fault.path, fault.message);
+    if (typeof answer.head.bug === "string") throw new Error(answer.head.bug);
+    return answer;
+  };
+}
+
+/** The files of a view that only the executor inside it can see. */
+export function createRemoteView(call: Call): View {
+  return {
+    look: (path) => call({ op: "look", path }).head.entry as Entry,
+    read: (path) => call({ op: "read", path }).body,
+    write: (path, bytes, mode) =>
+      void call({ op: "write", path, ...(mode !== undefined && { mode }) }, bytes),
+    makeSymlink: (path, target) => void call({ op: "makeSymlink", path, target }),
+    makeDirectory: (path) => void call({ op: "makeDirectory", path }),
+    remove: (path) => void call({ op: "remove", path }),
+    rename: (from, to) => void call({ op: "rename", path: from, to }),
+    copy: (from, to) => void call({ op: "copy", path: from, to }),
+    list: (path) => call({ op: "list", path }).head.names as string[],
+  };
+}
+
+/** The executor's side of `createRemoteView`. */
+export function answerViewCall(view: View, { head, body }: Frame): Uint8Array {
+  const path = String(head.path);
+  const to = String(head.to);
+  try {
+    switch (head.op) {
+      case "look":
+        return encodeFrame({ entry: view.look(path) });
+      case "read":
+        return encodeFrame({}, view.read(path));
+      case "list":
+        return encodeFrame({ names: view.list(path) });
+      case "write":
+        view.write(path, body, head.mode as number | undefined);
+        break;
+      case "makeSymlink":
+        view.makeSymlink(path, String(head.target));
+        break;
+      case "makeDirectory":
+        view.makeDirectory(path);
+        break;
+      case "remove":
+        view.remove(path);
+        break;
+      case "rename":
+        view.rename(path, to);
+        break;
+      case "copy":
+        view.copy(path, to);
+        break;
+      case "restore":
+        restoreHere(head, body);
+        break;
+      default:
+        return encodeFrame({ bug: `unknown call: ${String(head.op)}` });
+    }
+    return encodeFrame({});
+  } catch (error) {
+    if (error instanceof ViewFault)
+      return encodeFrame({ fault: { code: error.code, path: error.path, message: error.message } });
+    return encodeFrame({ bug: (error as Error).stack ?? String(error) });
+  }
+}
+
+type Send = (head: Readonly<Record<string, unknown>>) => void;
+
+/** Runs processes inside the view, through its executor. A dead executor ends every run as "signaled". */
+export function createRemoteProcesses(send: Send): {
+  readonly runner: ProcessRunner;
+  readonly onFrame: (frame: Frame) => void;
+  readonly onEnd: () => void;
+} {
+  const waiting = new Map<
+    number,
+    {
+      readonly settle: (answer: Readonly<Record<string, unknown>> | null) => void;
+      readonly onOutput?: ProcessRequest["onOutput"];
+      /** The executor has handed on what was sent last. */
+      readonly onTaken?: () => void;
+    }
+  >();
+  let next = 1;
+  let ended = false;
+
+  function ask(
+    head: Readonly<Record<string, unknown>>,
+    onOutput?: ProcessRequest["onOutput"],
+    onTaken?: () => void,
+  ): { readonly id: number; readonly answer: Promise<Readonly<Record<string, unknown>> | null> } {
+    const id = next++;
+    const answer = new Promise<Readonly<Record<string, unknown>> | null>((settle) => {
+      if (ended) settle(null);
+      else
+        waiting.set(id, {
+          settle,
+          ...(onOutput !== undefined && { onOutput }),
+          ...(onTaken !== undefined && { onTaken }),
+        });
+    });
+    if (!ended) send({ ...head, id });
+    return { id, answer };
+  }
+
+  const runner: ProcessRunner = {
+    async runProcess(request) {
+      const { signal, onOutput, stdin, cutNote: _, ...plain } = request;
+      const started = performance.now();
+      const input = createInputQueue((piece) => send({ op: "input", id, ...piece }));
+      const { id, answer } = ask(
+        {
+          op: "run",
+          request: { ...plain, timeoutMs: clampTimeout(plain.timeoutMs) },
+          reads: stdin !== undefined,
+        },
+        onOutput,
+        input.onTaken,
+      );
+      stdin?.(input.input);
+      const abort = () => send({ op: "abort", id });
+      if (signal?.aborted) abort();
+      signal?.addEventListener("abort", abort, { once: true });
+      try {
+        const got = await answer;
+        return got === null ? executorDied(performance.now() - started) : (got.result as ProcessResult);
+      } finally {
+        signal?.removeEventListener("abort", abort);
+      }
+    },
+    listJobProcesses: async (jobMarker) =>
+      ((await ask({ op: "list", jobMarker }).answer)?.processes ?? []) as RunningProcess[],
+    killJobProcesses: async (jobMarker) =>
+      ((await ask({ op: "kill", jobMarker }).answer)?.processes ?? []) as KilledProcess[],
+  };
+
+  return {
+    runner,
+    onFrame({ head, body }) {
+      const entry = waiting.get(Number(head.id));
+      if (entry === undefined) return;
+      if (head.taken === true) {
+        entry.onTaken?.();
+        return;
+      }
+      if (head.output !== undefined) {
+        entry.onOutput?.(head.output as OutputStream, Buffer.from(body).toString("utf8"));
+        return;
+      }
+      waiting.delete(Number(head.id));
+      entry.settle(head);
+    },
+    onEnd() {
+      ended = true;
+      for (const { settle } of waiting.values()) settle(null);
+      waiting.clear();
+    },
+  };
+}
+
+interface InputPiece {
+  readonly text: string;
+  readonly end: boolean;
+}
+
+/** Characters that go to the executor at once. */
+const INPUT_PIECE = 8_192;
+
+/**
+ * Standard input of a process in the view, one piece on its way at a time: a channel that is full would hold up the program
+ * while the executor waits for it to read.
+ */
+function createInputQueue(send: (piece: InputPiece) => void): {
+  readonly input: ProcessInput;
+  readonly onTaken: () => void;
+} {
+  const pieces: InputPiece[] = [];
+  let isOnItsWay = false;
+  let isOver = false;
+  const next = () => {
+    const piece = pieces.shift();
+    isOnItsWay = piece !== undefined;
+    if (piece !== undefined) send(piece);
+  };
+  const add = (piece: InputPiece) => {
+    if (isOver) return;
+    isOver = piece.end;
+    pieces.push(piece);
+    if (!isOnItsWay) next();
+  };
+  return {
+    input: {
+      write(text) {
+        for (let at = 0; at < text.length; ) {
+          // A character of two halves stays whole.
+          const half = /[\ud800-\udbff]/.test(text[at + INPUT_PIECE - 1] ?? "") ? 1 : 0;
+          add({ text: text.slice(at, at + INPUT_PIECE - half), end: false });
+          at += INPUT_PIECE - half;
+        }
+      },
+      end: () => add({ text: "", end: true }),
+    },
+    onTaken: next,
+  };
+}
+
+/** JSON has no infinity; a time that no timer can hold is none. */
+function clampTimeout(timeoutMs: number): number {
+  return Math.min(timeoutMs, Number.MAX_SAFE_INTEGER);
+}
+
+function executorDied(durationMs: number): ProcessResult {
+  const output = "the executor of this job was ended";
+  return {
+    outcome: "signaled",
+    exitCode: null,
+    signal: "SIGKILL",
+    output,
+    stdout: "",
+    stderr: output,
+    truncatedBytes: 0,
+    durationMs,
+  };
+}
+
+/** The executor's side: carries out process requests and streams what they print. */
+export function createProcessServer(
+  runner: ProcessRunner,
+  write: (frame: Uint8Array) => void,
+): (bytes: Uint8Array) => void {
+  const running = new Map<number, AbortController>();
+  const inputs = new Map<number, ProcessInput>();
+  return createFrameReader(({ head }) => void handle(head));
+
+  async function handle(head: Readonly<Record<string, unknown>>): Promise<void> {
+    const id = Number(head.id);
+    switch (head.op) {
+      case "run": {
+        const abort = new AbortController();
+        running.set(id, abort);
+        const onOutput = (output: OutputStream, text: string) =>
+          write(encodeFrame({ id, output }, Buffer.from(text, "utf8")));
+        const result = await runner.runProcess({
+          ...(head.request as ProcessRequest),
+          signal: abort.signal,
+          onOutput,
+          ...(head.reads === true && { stdin: (input: ProcessInput) => inputs.set(id, input) }),
+        });
+        running.delete(id);
+        inputs.delete(id);
+        const { error, ...plain } = result;
+        write(
+          encodeFrame({
+            id,
+            result: {
+              ...plain,
+              ...(error !== undefined && { error: { ...error, cause: String(error.cause) } }),
+            },
+          }),
+        );
+        return;
+      }
+      case "input": {
+        const input = inputs.get(id);
+        if (head.end === true) input?.end();
+        else input?.write(String(head.text));
+        write(encodeFrame({ id, taken: true }));
+        return;
+      }
+      case "abort":
+        running.get(id)?.abort();
+        return;
+      case "list":
+        write(encodeFrame({ id, processes: await runner.listJobProcesses(String(head.jobMarker)) }));
+        return;
+      case "kill":
+        write(encodeFrame({ id, processes: await runner.killJobProcesses(String(head.jobMarker)) }));
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import { readdirSync, readFileSync, writeSync } from "node:fs";
+import { createFolderView } from "../jobs/folder-view.ts";
+import {
+  closeOnExec,
+  hideFromPeers,
+  readDescriptor,
+  waitForChild,
+  withProcessLimit,
+} from "../platform/process-calls.ts";
+import {
+  answerViewCall,
+  createFrameReader,
+  createProcessServer,
+  encodeFrame,
+  writeFrame,
+} from "./executor-channel.ts";
+import {
+  type JobLimits,
+  limitThisProcess,
+  MANY_PROCESSES,
+  PROXY_PORT,
+  type ProcessAllowance,
+  withLimits,
+} from "./job-limits.ts";
+import { NEARLY } from "./process-bound.ts";
+import { createProcessRunner } from "./process-runner.ts";
+
+/** Descriptors the program hands to the executor, beside standard input and output. */
+const CALLS = 3;
+const ANSWERS = 4;
+
+/** The executor's settings, given at its start as JSON. */
+export interface ExecutorSettings {
+  /** The folder it serves. */
+  readonly root: string;
+  /** The PATH of the user. */
+  readonly path: string;
+  /** The socket of the network's only way out, where there is a list of hosts. */
+  readonly proxy: string | null;
+  /** The socket behind which a head's key is; a port of the loopback leads to it. */
+  readonly head: string | null;
+  /** The socket at which callers from outside wait for ports of this loopback, where it is one of its own. */
+  readonly callers: string | null;
+  readonly limits: JobLimits;
+  readonly allowance: ProcessAllowance;
+}
+
+/**
+ * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
+ * journal and commit stay outside, where nothing that runs in the view can reach them. `setUpBy`: the child that is still
+ * making the view; what goes wrong there it says itself.
+ */
+export async function serveView(
+  { root, proxy, head, callers, limits, allowance }: ExecutorSettings,
+  setUpBy: number | null,
+): Promise<void> {
+  if (setUpBy !== null && !hasEndedWell(setUpBy)) process.exit(1);
+  limitThisProcess(limits, allowance);
+  hideFromPeers();
+  for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
+  const view = createFolderView(root);
+  const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));
+  void readDescriptor(CALLS, answer).finally(leaveExecutor);
+  const runner = createProcessRunner();
+  const { processes: most } = limits;
+  const runProcess: typeof runner.runProcess = (request) => {
+    const processes = most > 0 ? most + allowance.beside + Math.min(countOwnThreads(), allowance.spare) : 0;
+    const argv = withLimits(request.argv, {
+      memory: limits.memory,
+      processes: processes < MANY_PROCESSES ? processes : 0,
+    });
+    return withProcessLimit(processes || null, () => runner.runProcess({ ...request, argv }));
+  };
+  const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
+  void readDescriptor(0, serve).finally(leaveExecutor);
+  if (proxy !== null) await (await import("./forward-port.ts")).forwardPort(PROXY_PORT, proxy);
+  if (callers !== null) (await import("./forward-port.ts")).waitForCallers(callers);
+  // Without a loopback of its own the view takes any port that is free.
+  const headPort = head === null ? null : await (await import("./forward-port.ts")).forwardPort(0, head);
+  writeAllBlocking(1, encodeFrame({ ready: true, headPort }));
+  if (most > 0) watchProcesses(most, () => writeAllBlocking(1, encodeFrame({ processes: true })));
+}
+
+const LOOK_MS = 250;
+
+/** Tells the program once that the job has as many processes as it may: it ends the job, and says why. */
+function watchProcesses(most: number, onReached: () => void): void {
+  const timer = setInterval(() => {
+    // This process is none of the job's.
+    if (readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length - 1 < most * NEARLY) return;
+    clearInterval(timer);
+    onReached();
+  }, LOOK_MS);
+  timer.unref();
+}
+
+function countOwnThreads(): number {
+  return Number(/^Threads:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? 1);
+}
+
+/**
+ * The program has closed its end: the view is over, and with this process everything that runs in it. Where nothing else
+ * does, the program is told: it need not wait until the kernel has taken the mounts apart. Nobody else starts a process here.
+ */
+function leaveExecutor(): void {
+  if (isAlone()) writeAllBlocking(1, encodeFrame({ alone: true }));
+  process.exit(0);
+}
+
+function hasEndedWell(child: number): boolean {
+  const ended = waitForChild(child);
+  return ended.ok && ended.value === 0;
+}
+
+/** Whether this is the only process of its namespace; one that has ended, and that nobody has buried, counts too. */
+function isAlone(): boolean {
+  try {
+    return process.pid === 1 && readdirSync("/proc").every((name) => name === "1" || !/^\d+$/.test(name));
+  } catch {
+    return false;
+  }
+}
+
+function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {
+  let at = 0;
+  while (at < bytes.length) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EAGAIN") process.exit(1);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}

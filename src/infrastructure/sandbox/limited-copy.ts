@@ -1,0 +1,202 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import type { ProcessRunner } from "../../application/ports/jobs-transaction.ts";
+import { isInside } from "../jobs/git-roots.ts";
+import { removeTree, trialFolder } from "../jobs/walk-folder.ts";
+import { findInstallation, threadEntry } from "../platform/installation.ts";
+import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
+import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
+import { type ShownHome, seedHome } from "./home.ts";
+import { boundRunner } from "./process-bound.ts";
+import { lendRegister, type RunRegister } from "./process-runner.ts";
+
+/** The first message to the thread. */
+export interface LimitedWorkerSettings {
+  readonly restriction: Restriction;
+  readonly register: RunRegister;
+}
+
+interface LimitedProcesses {
+  readonly processes: ProcessRunner;
+  readonly stop: () => void;
+}
+
+/**
+ * Runs processes from a thread that has restricted itself by Landlock. Null where a trial command could write to a folder
+ * outside all the same, or the thread could not be restricted: then nothing is promised.
+ */
+async function startLimited(at: {
+  readonly entry: string;
+  readonly restriction: Restriction;
+  /** A folder outside of everything that may be written to. */
+  readonly outside: string;
+  /** A folder that may be written to. */
+  readonly inside: string;
+}): Promise<LimitedProcesses | null> {
+  const thread = new Worker(at.entry, { smol: true });
+  const remote = createRemoteProcesses((head) => thread.postMessage(encodeFrame(head)));
+  const ready = Promise.withResolvers<boolean>();
+  const read = createFrameReader((frame) =>
+    frame.head.ready === true ? ready.resolve(frame.head.ok === true) : remote.onFrame(frame),
+  );
+  thread.onmessage = ({ data }: { data: Uint8Array }) => read(data);
+  thread.onerror = () => {
+    ready.resolve(false);
+    remote.onEnd();
+  };
+  const stop = () => {
+    remote.onEnd();
+    thread.terminate();
+  };
+  const settings: LimitedWorkerSettings = { restriction: at.restriction, register: lendRegister() };
+  thread.postMessage(settings);
+  if ((await ready.promise) && (await isRestrictionEffective(remote.runner, at)))
+    return { processes: remote.runner, stop };
+  stop();
+  return null;
+}
+
+/** A command that must write inside and must not outside; what it could do, not what the kernel says, counts. */
+async function isRestrictionEffective(
+  runner: ProcessRunner,
+  { outside, inside }: { readonly outside: string; readonly inside: string },
+): Promise<boolean> {
+  const [out, own] = [join(outside, "trial"), join(inside, "trial")];
+  const script = ': > "$1"; : > "$2"';
+  await runner.runProcess({
+    argv: ["/bin/sh", "-c", script, "sh", own, out],
+    cwd: inside,
+    env: { PATH: "/usr/bin:/bin" },
+    jobMarker: "trial",
+    timeoutMs: 5000,
+    outputLimitBytes: 1024,
+  });
+  const held = existsSync(own) && !existsSync(out);
+  for (const file of [own, out]) rmSync(file, { force: true });
+  return held;
+}
+
+/** A copy whose processes are limited: they stay in their view for writing, but see the machine's own paths. */
+export interface LimitedCopy {
+  readonly processes: ProcessRunner;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stop: () => void;
+}
+
+/** Null where the kernel cannot, or where a trial showed that it does not hold. */
+export type LimitCopy = (
+  job: string,
+  copies: readonly { readonly copy: string }[],
+  options: { readonly network: boolean },
+) => Promise<LimitedCopy | null>;
+
+export interface LimitCopyDeps {
+  /** The entry of the thread. */
+  readonly entry: string;
+  /** Further folders and files that may be read: the program itself, how names are looked up. */
+  readonly readable: readonly string[];
+  /** The visible part of the home. */
+  readonly shown: ShownHome | null;
+  /** The paths that only root may read, for a job of root. */
+  readonly closed: readonly { readonly path: string }[];
+  /** `worker.limits.processes`. */
+  readonly processes: number;
+}
+
+const SYSTEM = [
+  "/usr",
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/etc",
+  "/opt",
+  "/nix",
+  "/snap",
+];
+const STATE = ["/gnu", "/proc", "/sys", "/var/lib", "/var/cache", "/run/current-system", "/home/linuxbrew"];
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"].map((name) => `/dev/${name}`);
+
+/** Folders that tools write to; a private home begins without them. */
+const CACHE =
+  /^\.cache\/|^\.npm$|^\.cargo\/(registry|git)$|^go\/pkg$|^\.(m2|gradle|ivy2|nuget|hex|pub-cache)\/|pnpm|_?store|pkgs$/i;
+
+export function createLimitCopy(parts: () => LimitCopyDeps): LimitCopy | null {
+  if (landlockAbi() < LEAST_ABI) return null;
+  return async (job, copies, { network }) => {
+    const { entry, readable, shown, closed, processes } = parts();
+    const [home, temporary] = [join(job, "limited-home"), join(job, "limited-tmp")];
+    for (const folder of [home, temporary]) mkdirSync(folder, { mode: 0o700 });
+    if (shown !== null) furnishLimitedHome(home, shown);
+    const started = await startLimited({
+      entry,
+      outside: job,
+      inside: temporary,
+      restriction: {
+        reads: [
+          ...[...SYSTEM, ...STATE].flatMap((path) => pathsWithoutClosed(path, closed)),
+          ...readable,
+          ...(shown?.folders ?? []),
+        ],
+        writes: [...copies.map(({ copy }) => copy), home, temporary, ...DEVICES],
+        tcp: network,
+      },
+    });
+    const stop = () => {
+      started?.stop();
+      for (const folder of [home, temporary]) removeTree(folder);
+    };
+    if (started === null) {
+      stop();
+      return null;
+    }
+    return {
+      processes: boundRunner(started.processes, processes),
+      environment: { HOME: home, TMPDIR: temporary },
+      stop,
+    };
+  };
+}
+
+/** The private home: settings of tools as copies, tool chains as links to where they are. */
+function furnishLimitedHome(home: string, shown: ShownHome): void {
+  seedHome(home, shown);
+  for (const folder of shown.folders) {
+    const below = relative(shown.path, folder);
+    const at = join(home, below);
+    if (CACHE.test(below) || existsSync(at)) continue;
+    mkdirSync(dirname(at), { recursive: true });
+    symlinkSync(folder, at);
+  }
+}
+
+/** A folder without what is closed in it: nothing can be taken out of a rule again. */
+function pathsWithoutClosed(path: string, closed: LimitCopyDeps["closed"]): string[] {
+  if (closed.some((one) => one.path === path)) return [];
+  if (!closed.some((one) => isInside(path, one.path))) return [path];
+  return readdirSync(path).flatMap((name) => pathsWithoutClosed(join(path, name), closed));
+}
+
+/** Whether a process of a limited job is really kept from writing outside: tried, not concluded. */
+export async function tryLimits(storage: string): Promise<boolean> {
+  const installation = findInstallation();
+  const folder = trialFolder(storage);
+  if (typeof folder !== "string") return false;
+  try {
+    const readable = [installation.folder, installation.runtime];
+    const parts = {
+      entry: threadEntry(installation, "limited"),
+      readable,
+      shown: null,
+      closed: [],
+      processes: 0,
+    };
+    const limited = await createLimitCopy(() => parts)?.(folder, [], { network: true });
+    limited?.stop();
+    return limited !== null && limited !== undefined;
+  } finally {
+    removeTree(folder);
+  }
+}

@@ -1,0 +1,141 @@
+import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { release } from "node:os";
+import { join } from "node:path";
+import type { TransactionReason } from "../../domain/jobs/note.ts";
+import { isInside, rootsFor } from "../jobs/git-roots.ts";
+import { mountPoints } from "../jobs/job-storage.ts";
+
+/** How jobs with processes are staged on this machine, and why so. */
+export interface Staging {
+  readonly kind: "overlay" | "copy" | "none";
+  readonly reason: TransactionReason;
+  /** bubblewrap, when there is one: without it nothing is confined. */
+  readonly bubblewrap: string | null;
+}
+
+export interface StagingDeps {
+  readonly setting: "auto" | "overlay" | "copy" | "none";
+  readonly workspace: string;
+  /** Where a failed attempt is remembered, so that it is not made again with every job. */
+  readonly memory: string;
+  readonly path: string;
+}
+
+export function chooseStaging({ setting, workspace, memory, path }: StagingDeps): Staging {
+  const bubblewrap = process.platform === "linux" ? findProgram("bwrap", path) : null;
+  if (setting === "none" || setting === "copy" || setting === "overlay")
+    return { kind: setting, reason: "configured", bubblewrap };
+  if (process.platform !== "linux") return { kind: "copy", reason: "not-linux", bubblewrap };
+  if (bubblewrap === null) return { kind: "copy", reason: "no-bubblewrap", bubblewrap };
+  if (mountBelow(rootsFor(workspace)) !== null)
+    return { kind: "copy", reason: "mount-below-workspace", bubblewrap };
+  const failed = recallFailure(memory, bubblewrap);
+  return failed === null
+    ? { kind: "overlay", reason: "overlay-available", bubblewrap }
+    : { kind: "copy", reason: failed, bubblewrap };
+}
+
+/** Something that is mounted below one of these folders: an overlay would not show it, or not stand at all. */
+export function mountBelow(roots: readonly string[]): string | null {
+  const isBelow = (point: string) => roots.some((root) => point !== root && isInside(root, point));
+  return mountPoints().find(isBelow) ?? null;
+}
+
+/** The meaning of a sandbox's complaint. */
+function reasonFor(complaint: string): "no-user-namespaces" | "overlay-failed" {
+  return /namespace|uid map|setuid|Operation not permitted|Permission denied.*(clone|unshare)/i.test(
+    complaint,
+  ) && !/mount:/.test(complaint)
+    ? "no-user-namespaces"
+    : "overlay-failed";
+}
+
+interface Failure {
+  readonly machine: string;
+  readonly reason: "no-user-namespaces" | "overlay-failed";
+  readonly complaint: string;
+}
+
+/** Said of a sandbox that ended without a word, as one that somebody killed. */
+export const SILENT_SANDBOX = "the sandbox did not start";
+
+/**
+ * As the system says that there is no room for another process, or no memory, at this moment; the executor's runtime
+ * crashes then.
+ */
+const SHORT_OF_SOMETHING =
+  /abort\(\) called|has crashed|Resource temporarily unavailable|EAGAIN|Cannot allocate memory|ENOMEM|Too many open files|EMFILE|ENFILE/i;
+
+/** A killed sandbox, or a machine that is short of something, shows nothing about the next one, and is not remembered. */
+export function rememberFailure(memory: string, bubblewrap: string, complaint: string): Failure["reason"] {
+  const reason = reasonFor(complaint);
+  if (SHORT_OF_SOMETHING.test(complaint)) return reason;
+  const failure: Failure = { machine: machineOf(bubblewrap), reason, complaint };
+  if (complaint !== SILENT_SANDBOX) writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
+  return reason;
+}
+
+const OVERLAY_WORKS_FILE = "overlay-works";
+
+/** Whether a sandbox with an overlay was seen to start here, on a machine as it is now. */
+export function recallSuccess(memory: string, bubblewrap: string): boolean {
+  try {
+    return readFileSync(join(memory, OVERLAY_WORKS_FILE), "utf8") === machineOf(bubblewrap);
+  } catch {
+    return false;
+  }
+}
+
+export function rememberSuccess(memory: string, bubblewrap: string): void {
+  writeFileSync(join(memory, OVERLAY_WORKS_FILE), machineOf(bubblewrap));
+}
+
+export function forgetSuccess(memory: string): void {
+  rmSync(join(memory, OVERLAY_WORKS_FILE), { force: true });
+}
+
+/** A failure counts until the kernel, its settings or bubblewrap change. */
+function recallFailure(memory: string, bubblewrap: string): Failure["reason"] | null {
+  const file = join(memory, "no-overlay.json");
+  if (!existsSync(file)) return null;
+  try {
+    const { machine, reason } = JSON.parse(readFileSync(file, "utf8")) as Failure;
+    return machine === machineOf(bubblewrap) ? reason : null;
+  } catch {
+    return null;
+  }
+}
+
+function machineOf(bubblewrap: string): string {
+  const settings = [
+    "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+    "/proc/sys/kernel/unprivileged_userns_clone",
+    "/proc/sys/user/max_user_namespaces",
+  ];
+  const values = settings.map((file) => (existsSync(file) ? readFileSync(file, "utf8").trim() : "-"));
+  return [release(), statSync(bubblewrap).mtimeMs, process.getuid?.(), ...values].join(" ");
+}
+
+export function findProgram(name: string, path: string): string | null {
+  for (const folder of path.split(":")) {
+    if (folder === "") continue;
+    const file = join(folder, name);
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
+}
+
+/** Root of the machine itself, not of a user namespace: only that one may set the attributes of a trusted overlay. */
+export function isRealRoot(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  try {
+    return /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,563 @@
+import { closeSync, lstatSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { LimitReached, MemoryRanOut } from "../../application/jobs/execution.ts";
+import type {
+  HeadSurroundings,
+  ProcessRunner,
+  RefusedHost,
+  View,
+} from "../../application/ports/jobs-transaction.ts";
+import { isInside } from "../jobs/git-roots.ts";
+import { removeTree, walkFolder } from "../jobs/walk-folder.ts";
+import { countOutOfMemory } from "../platform/control-groups.ts";
+import type { Installation } from "../platform/installation.ts";
+import {
+  openPipe,
+  rawPipe,
+  type SpawnedChild,
+  spawnChild,
+  withProcessLimit,
+} from "../platform/process-calls.ts";
+import { killStrays } from "../platform/process-table.ts";
+import type { ExecutorSettings } from "./executor.ts";
+import {
+  type Call,
+  ChannelClosed,
+  createCall,
+  createFrameReader,
+  createRemoteProcesses,
+  createRemoteView,
+  encodeFrame,
+  type Frame,
+  writeFrame,
+} from "./executor-channel.ts";
+import type { PrivateHome } from "./home.ts";
+import type { ObeyedSearch } from "./homes-inside.ts";
+import type { LimitCopy } from "./limited-copy.ts";
+import { boundSandbox, enterGroup, openProcessBound, type ProcessBound } from "./process-bound.ts";
+import {
+  CONFINED_STAGE,
+  callersSocket,
+  headSocket,
+  keyringFilter,
+  type LimitedNetwork,
+  limitedNetwork,
+  proxySocket,
+  type SandboxPlan,
+  SYSTEM_PATH,
+  sandboxArguments,
+  sandboxEnvironment,
+} from "./sandbox-plan.ts";
+import { SILENT_SANDBOX } from "./staging.ts";
+
+const LOOK_MS = 250;
+/**
+ * However little the free space shrinks: somebody else may be freeing as much as the job takes. Counting a home full of
+ * caches holds up the program, so not often.
+ */
+const AT_LEAST_EVERY_LOOKS = 1200;
+
+/**
+ * Checks, while a job runs, how much disk it takes, and calls `onReached` once when that is more than
+ * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. Data that a
+ * command writes between two checks comes on top. Returns how to stop it.
+ */
+function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void): () => void {
+  if (plan.limits.disk === 0) return () => {};
+  const look = createDiskLook(plan);
+  const timer = setInterval(() => {
+    const reached = look();
+    if (reached === null) return;
+    clearInterval(timer);
+    onReached(reached);
+  }, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** One look after another. A folder that somebody takes away meanwhile is not the job's doing. */
+export function createDiskLook(plan: WatchedDisk): () => LimitReached | null {
+  let free = freeAt(plan.job);
+  let looks = 0;
+  return () => {
+    const now = freeAt(plan.job);
+    if (now >= free - plan.limits.disk / 16 && ++looks < AT_LEAST_EVERY_LOOKS) {
+      free = Math.max(free, now);
+      return null;
+    }
+    free = now;
+    looks = 0;
+    try {
+      return findLimitReached(plan);
+    } catch {
+      return null;
+    }
+  };
+}
+
+type WatchedDisk = Pick<SandboxPlan, "job" | "roots" | "limits"> & {
+  readonly home: Pick<PrivateHome, "folder"> | null;
+};
+
+function findLimitReached({ job, home, roots, limits }: WatchedDisk): LimitReached | null {
+  const isCopy = ({ source }: SandboxPlan["roots"][number]) =>
+    source.kind === "bind" && isInside(job, source.folder);
+  const copied = roots.reduce((sum, root) => sum + (isCopy(root) ? bytesIn(root.path) : 0), 0);
+  const inHome = home === null ? 0 : bytesIn(home.folder);
+  const changes = bytesIn(job) - copied - (home?.folder.startsWith(job) ? inHome : 0);
+  if (changes > limits.disk) return new LimitReached({ what: "changes", taken: changes, most: limits.disk });
+  return inHome > limits.disk ? new LimitReached({ what: "home", taken: inHome, most: limits.disk }) : null;
+}
+
+function freeAt(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+/** The disk space of the files below a folder; a sparse one takes little. */
+function bytesIn(folder: string): number {
+  let bytes = 0;
+  for (const { path } of walkFolder(folder)) bytes += blocksAt(join(folder, path)) * 512;
+  return bytes;
+}
+
+function blocksAt(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0;
+}
+
+/** Calls `onReached` once when the job has taken all the processes that it may. Returns how to stop it. */
+function watchProcesses(bound: ProcessBound, onReached: () => void): () => void {
+  const timer = setInterval(() => {
+    if (!bound.isReached()) return;
+    clearInterval(timer);
+    onReached();
+  }, bound.lookMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+interface Executor {
+  readonly call: Call;
+  readonly processes: ProcessRunner;
+  /** Leads to the head's socket; null where there is none. */
+  readonly headPort: number | null;
+  /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
+  readonly whyEnded: () => Error | null;
+  /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
+  stop(): Promise<void>;
+  /** Resolves once it was told to end and nothing runs in its namespace any more; its mounts may still be there. */
+  readonly quiet: Promise<void>;
+}
+
+export type ExecutorStart =
+  | { readonly ok: true; readonly executor: Executor }
+  | { readonly ok: false; readonly complaint: string };
+
+/** Starts the executor inside a sandbox and waits until it stands there. Nothing of the job has run when it fails. */
+export async function startExecutor(
+  plan: SandboxPlan,
+  installation: Installation,
+  env: Readonly<Record<string, string>>,
+): Promise<ExecutorStart> {
+  const bound = openProcessBound(plan.limits.processes, true);
+  const pipes = openChannels();
+  if (pipes === null) {
+    bound.release();
+    return { ok: false, complaint: "no pipes" };
+  }
+  const { calls, answers, requests, replies, complaints, filter } = pipes;
+  writeFrame(filter.writeEnd, keyringFilter());
+  closeSync(filter.writeEnd);
+
+  const command = executorCommand(installation, plan, bound, env.PATH ?? SYSTEM_PATH);
+  const ends = [
+    requests.readEnd,
+    replies.writeFd,
+    complaints.writeFd,
+    calls.readEnd,
+    answers.writeEnd,
+    ...(plan.confined ? [filter.readEnd] : []),
+  ];
+  const stage = openStage(plan);
+  const spawn = (start: () => SpawnedChild) => trySpawn(() => withProcessLimit(bound.mostOfUser, start));
+  const started = spawn(() =>
+    spawnChild({
+      argv: boundSandbox([plan.bubblewrap, ...sandboxArguments(plan, command, stage.path())], bound),
+      stdio: ends,
+      // The runtime would keep a cache in the home of the view, which may lie in the workspace.
+      env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+      cwd: "/",
+      detached: false,
+    }),
+  );
+  for (const end of ends) closeSync(end);
+  if (!plan.confined) closeSync(filter.readEnd);
+  if ("complaint" in started) {
+    stage.close();
+    bound.release();
+    return { ok: false, complaint: started.complaint };
+  }
+  const child = started;
+  const group = enterGroup(bound, child.pid);
+  const exited = child.exited.then(async () => {
+    await group.begun;
+    bound.release();
+  });
+  const endedForMemory = countOutOfMemory();
+  let complaint = "";
+  const complaining = complaints.read((bytes) => {
+    complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
+  });
+  const remote = createRemoteProcesses((head) => sendFrame(requests.writeEnd, head));
+  let stopping: Promise<void> | null = null;
+  let whyEnded: Error | null = null;
+  const ready = Promise.withResolvers<number | null>();
+  const quiet = Promise.withResolvers<void>();
+  void exited.then(quiet.resolve);
+  let onProcesses = () => {};
+  const onFrame = (frame: Frame) => {
+    if (frame.head.ready === true)
+      ready.resolve(typeof frame.head.headPort === "number" ? frame.head.headPort : null);
+    // The last that it does. Its descriptors are no sign: bubblewrap holds them until the mounts are gone.
+    else if (frame.head.alone === true) quiet.resolve();
+    else if (frame.head.processes === true) onProcesses();
+    else remote.onFrame(frame);
+  };
+  void replies.read(createFrameReader(onFrame)).then(() => {
+    if (stopping === null) whyEnded ??= findCauseOfEnd();
+    remote.onEnd();
+  });
+  /** The executor's runtime ends where it cannot have a thread, and the kernel ends it where memory runs out. */
+  const findCauseOfEnd = () => {
+    if (bound.isReached()) return tooManyProcesses();
+    return countOutOfMemory() > endedForMemory ? new MemoryRanOut() : new ChannelClosed();
+  };
+  const tooManyProcesses = () =>
+    new LimitReached({ what: "processes", most: bound.most, configured: plan.limits.processes });
+  let unwatch = () => {};
+  const stop = () => {
+    stopping ??= (async () => {
+      unwatch();
+      closeSync(calls.writeEnd);
+      closeSync(requests.writeEnd);
+      await waitForExit(child, exited);
+      closeSync(answers.readEnd);
+      await waitForComplaint(complaining);
+      // A cache that has eaten the disk is no cache.
+      if (whyEnded instanceof LimitReached && whyEnded.reached.what === "home")
+        for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
+    })();
+    return stopping;
+  };
+  // Not a blocking read: a sandbox that was killed half made may never close its end.
+  const stands = await Promise.race([
+    ready.promise.then((headPort) => ({ headPort })),
+    exited.then(() => null),
+  ]);
+  stage.close();
+  if (stands === null) {
+    killStrays(plan.job);
+    await stop();
+    return { ok: false, complaint: complaint.trim() || SILENT_SANDBOX };
+  }
+  await group.finish();
+  const endJob = (reached: LimitReached) => {
+    whyEnded ??= reached;
+    void stop();
+  };
+  onProcesses = () => endJob(tooManyProcesses());
+  const unwatchers = [watchDisk(plan, endJob), watchProcesses(bound, onProcesses)];
+  unwatch = () => {
+    for (const one of unwatchers) one();
+  };
+  return {
+    ok: true,
+    executor: {
+      call: createCall(calls.writeEnd, answers.readEnd),
+      processes: remote.runner,
+      headPort: stands.headPort,
+      whyEnded: () => whyEnded,
+      stop,
+      quiet: quiet.promise,
+    },
+  };
+}
+
+const COMPLAINT_CHARACTERS = 4000;
+
+/**
+ * Where nothing is confined, the folder to set up in must exist on the host. Once the sandbox stands nobody needs it,
+ * and its removal takes what is mounted on it along.
+ */
+function openStage({ confined }: SandboxPlan) {
+  let made: string | null = null;
+  return {
+    path(): string {
+      if (confined) return CONFINED_STAGE;
+      made = mkdtempSync("/tmp/picoclaw-stage-");
+      return made;
+    },
+    close(): void {
+      try {
+        if (made !== null) rmdirSync(made);
+      } catch {
+        // An empty folder stays behind.
+      }
+    },
+  };
+}
+
+function executorCommand(
+  { folder, runtime, executor }: Installation,
+  plan: SandboxPlan,
+  { most, spare, beside }: ProcessBound,
+  path: string,
+): string[] {
+  const flags = [
+    `--config=${join(folder, "bunfig.toml")}`,
+    "--no-env-file",
+    `--tsconfig-override=${join(folder, "tsconfig.json")}`,
+    "--no-install",
+  ];
+  const told: ExecutorSettings = {
+    root: plan.directory,
+    path,
+    proxy: proxySocket(plan),
+    head: headSocket(plan),
+    callers: callersSocket(plan),
+    limits: { ...plan.limits, processes: most },
+    allowance: { spare, beside },
+  };
+  return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
+}
+
+function sendFrame(descriptor: number, head: Readonly<Record<string, unknown>>): void {
+  try {
+    writeFrame(descriptor, encodeFrame(head));
+  } catch {
+    // The executor is gone; the end of the replies says so to everybody who waits for one.
+  }
+}
+
+function openChannels() {
+  const calls = rawPipe();
+  const answers = rawPipe();
+  const requests = rawPipe();
+  const replies = openPipe();
+  const complaints = openPipe();
+  const filter = rawPipe();
+  if (!filter.ok || !calls.ok || !answers.ok || !requests.ok || !replies.ok || !complaints.ok) return null;
+  return {
+    calls: calls.value,
+    answers: answers.value,
+    requests: requests.value,
+    replies: replies.value,
+    complaints: complaints.value,
+    filter: filter.value,
+  };
+}
+
+function trySpawn(start: () => SpawnedChild): SpawnedChild | { readonly complaint: string } {
+  try {
+    return start();
+  } catch (error) {
+    return { complaint: (error as Error).message };
+  }
+}
+
+const GRACE_MS = 500;
+
+/** The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it. */
+async function waitForExit(child: SpawnedChild, exited: Promise<void>): Promise<void> {
+  const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** Waits for the sandbox's messages, unless a stray process of it keeps the pipe open. */
+async function waitForComplaint(complaining: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, GRACE_MS);
+  await Promise.race([complaining, late.promise]);
+  clearTimeout(timer);
+}
+
+/** A sandbox that is about to be started: everything of its plan but the roots and the job's folder. */
+export interface OpenedSandbox {
+  readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
+  /** The hosts that a proxy outside refused; absent where there is no proxy. */
+  readonly takeRefused?: () => readonly RefusedHost[];
+  /** Where the home of jobs went that an earlier one had left unusable. */
+  readonly homeAside: string | null;
+  /** To be called once, when the sandbox is gone. Answers with the place of a home that had to be put aside. */
+  readonly release: () => string | null;
+}
+
+/** An executor that comes and goes while its job stays. */
+export interface Wakeable {
+  readonly processes: ProcessRunner;
+  readonly call: Executor["call"];
+  /** Why one of them ended before it was told to. */
+  readonly whyEnded: () => Error | null;
+  readonly takeRefused: () => readonly RefusedHost[];
+  /** The home that was put aside, because this job or an earlier one had left it unusable. */
+  readonly homeAside: () => string | null;
+  isAwake(): boolean;
+  headPort(): number | null;
+  /** Null when it stands, else the complaint. Idempotent. */
+  wake(head?: HeadSurroundings): Promise<string | null>;
+  /** Idempotent. */
+  rest(): Promise<void>;
+  /**
+   * As `rest`, but done as soon as nothing of the job runs any more. `gone` resolves when the sandbox is gone too: to take
+   * the mounts of a large job apart keeps the kernel busy for tens of milliseconds.
+   */
+  quieten(): Promise<{ readonly gone: Promise<void> }>;
+}
+
+export function createWakeable(parts: {
+  readonly open: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
+  readonly start: (sandbox: OpenedSandbox["sandbox"]) => Promise<ExecutorStart>;
+}): Wakeable {
+  let awake: { readonly executor: Executor; readonly opened: OpenedSandbox } | null = null;
+  let why: Error | null = null;
+  let homeAside: string | null = null;
+  const refused: RefusedHost[] = [];
+  const executor = (): Executor => {
+    if (awake === null) throw new Error("the sandbox of this job rests");
+    return awake.executor;
+  };
+  const collect = () => void refused.push(...(awake?.opened.takeRefused?.() ?? []));
+  const quieten = async (): Promise<{ readonly gone: Promise<void> }> => {
+    if (awake === null) return { gone: Promise.resolve() };
+    const { executor, opened } = awake;
+    why ??= executor.whyEnded();
+    collect();
+    awake = null;
+    const gone = executor.stop().then(() => {
+      homeAside = opened.release() ?? homeAside;
+    });
+    await Promise.race([executor.quiet, gone]);
+    return { gone };
+  };
+  return {
+    processes: {
+      runProcess: (request) => executor().processes.runProcess(request),
+      listJobProcesses: async (job) => (await awake?.executor.processes.listJobProcesses(job)) ?? [],
+      killJobProcesses: async (job) => (await awake?.executor.processes.killJobProcesses(job)) ?? [],
+    },
+    call: (head, body) => executor().call(head, body),
+    whyEnded: () => why ?? awake?.executor.whyEnded() ?? null,
+    isAwake: () => awake !== null,
+    homeAside: () => homeAside,
+    headPort: () => awake?.executor.headPort ?? null,
+    takeRefused() {
+      collect();
+      return refused.splice(0);
+    },
+    async wake(head) {
+      if (awake !== null) return null;
+      const opened = await parts.open(head);
+      homeAside ??= opened.homeAside;
+      const started = await parts.start(opened.sandbox);
+      if (!started.ok) {
+        opened.release();
+        return started.complaint;
+      }
+      awake = { executor: started.executor, opened };
+      return null;
+    },
+    quieten,
+    rest: async () => (await quieten()).gone,
+  };
+}
+
+export interface ConfinedCopyDeps {
+  readonly workspace: string;
+  readonly job: string;
+  readonly copies: readonly {
+    readonly original: string;
+    /**
+     * The original itself, where it is to be written to at once. Null: it is laid over, and its changes stay in the job's
+     * folder, in `u` and `w` with its number.
+     */
+    readonly copy: string | null;
+    readonly readOnly?: boolean;
+  }[];
+  readonly installation: Installation;
+  readonly env: Readonly<Record<string, string>>;
+  readonly takeRefused?: () => readonly RefusedHost[];
+  readonly hiddenHome: (words: string) => readonly string[];
+  readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
+}
+
+/** A copy that stands, for the commands of its job, at the workspace's own path. */
+export interface ConfinedCopy {
+  readonly view: View;
+  readonly processes: ProcessRunner;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork;
+  /** Whether it is kept from the rest of the machine. */
+  readonly confined: boolean;
+  /** Paths of the home that these words name and that are hidden here. */
+  readonly hiddenHome: (words: string) => readonly string[];
+  /** Why its executor ended before the job did. */
+  readonly whyEnded: () => Error | null;
+  /** The home that was put aside; asked when it is stopped. */
+  readonly homeAside: () => string | null;
+  readonly stop: () => Promise<void>;
+}
+
+export type ConfineCopy = (
+  job: string,
+  copies: ConfinedCopyDeps["copies"],
+  options: {
+    readonly network: boolean;
+    readonly throwAway?: boolean;
+    /** Where ports of a network of its own are asked for; the socket stands already. */
+    readonly callersSocket?: string | undefined;
+  },
+) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
+
+/** How processes on the live folder or on a copy of it are kept from the rest of the machine. */
+export interface Confinement {
+  confine(): ConfineCopy | null;
+  /** Limits the processes of a copy that cannot be confined; null where the kernel cannot. */
+  limit(): LimitCopy | null;
+  /** Entries of homes in the workspace that no command may see. */
+  hiddenInHomes(): readonly string[];
+  /** Entries of such homes that programs of the user run or obey. */
+  obeyedInHomes(search: ObeyedSearch): readonly string[];
+}
+
+/** Shows each copy in the place of its original inside a sandbox; the rest of the machine is as for an overlay. */
+export async function confineCopy({
+  workspace,
+  job,
+  copies,
+  installation,
+  env,
+  sandbox,
+  takeRefused,
+  hiddenHome,
+}: ConfinedCopyDeps): Promise<Omit<ConfinedCopy, "homeAside"> | { readonly complaint: string }> {
+  const roots = copies.map(({ original, copy, readOnly = false }) => ({
+    path: original,
+    source: copy === null ? { kind: "overlay" as const } : { kind: "bind" as const, folder: copy, readOnly },
+  }));
+  const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
+  if (!started.ok) return { complaint: started.complaint };
+  const { call, headPort: _, ...rest } = started.executor;
+  return {
+    ...rest,
+    view: createRemoteView(call),
+    environment: sandboxEnvironment(sandbox),
+    confined: sandbox.confined,
+    hiddenHome,
+    limited: limitedNetwork(sandbox.network, takeRefused),
+  };
+}

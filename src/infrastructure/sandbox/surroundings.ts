@@ -1,0 +1,261 @@
+import { accessSync, constants, type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { isInside, rootsFor } from "../jobs/git-roots.ts";
+import { foreignStorages, mountPoints, mountsAreShared, type Storage } from "../jobs/job-storage.ts";
+import type { Installation } from "../platform/installation.ts";
+import { findShownHome, type ShownHome } from "./home.ts";
+import { ALLOWED_FILES, ALLOWED_FOLDERS, findHomeSecrets } from "./home-lists.ts";
+import {
+  findHiddenInHome,
+  findHomesInside,
+  namedInHome,
+  peoplesHomes,
+  realOrNull,
+  userHomes,
+} from "./homes-inside.ts";
+import type { SandboxPlan } from "./sandbox-plan.ts";
+
+/** Sockets of this machine that a process could reach by path, but for those below the given folders. */
+function findHostSockets(folders: readonly string[]): string[] {
+  const paths = new Set<string>();
+  for (const line of readTable().split("\n")) {
+    const path = /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1];
+    if (path !== undefined && !folders.some((folder) => isInside(folder, path)) && isSocket(path))
+      paths.add(path);
+  }
+  return [...paths];
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return lstatSync(path).isSocket();
+  } catch {
+    return false;
+  }
+}
+
+function readTable(): string {
+  try {
+    return readFileSync("/proc/net/unix", "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Where a package manager of everybody lives among the homes. */
+const SHARED_TOOLS = "/home/linuxbrew/.linuxbrew";
+
+/**
+ * The homes of this machine beside the one that a job gets in private. They look empty, but for the tools in those that
+ * are the user's own by another name, or that PATH leads into.
+ */
+function findMachineHomes({
+  mine,
+  userHome,
+  homeAllow,
+  path,
+}: {
+  readonly mine: readonly string[];
+  readonly userHome: string | null;
+  readonly homeAllow: readonly string[];
+  readonly path: string;
+}): SandboxPlan["homes"] {
+  const people = [...mine, ...peoplesHomes()];
+  const folders = [...new Set(["/home", ...people])].filter(
+    (folder) => folder !== userHome && isOpen(folder),
+  );
+  const isCovered = (folder: string) =>
+    (userHome !== null && isInside(userHome, folder)) ||
+    folders.some((other) => other !== folder && isInside(other, folder));
+  const inPath = (home: string) => path.split(":").some((folder) => isInside(home, folder));
+  const tools = [...new Set(people)]
+    .filter((home) => home !== userHome && (mine.includes(home) || inPath(home)))
+    .flatMap((home) => findShownHome(home, mine.includes(home) ? homeAllow : []).folders)
+    .filter((folder) => userHome === null || !isInside(folder, userHome));
+  const shown = [...tools, ...(realOrNull(SHARED_TOOLS) === SHARED_TOOLS ? [SHARED_TOOLS] : [])];
+  return folders
+    .filter((folder) => !isCovered(folder))
+    .map((folder) => ({ path: folder, shown: shown.filter((tool) => isInside(folder, tool)) }));
+}
+
+/** A folder that the user cannot enter needs no hiding. */
+function isOpen(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Where a system keeps what only root may read, and how deep to look for it. */
+const SYSTEM_SECRET_FOLDERS = [
+  { folder: "/etc", depth: 4 },
+  { folder: "/var/lib", depth: 1 },
+  { folder: "/var/spool", depth: 1 },
+  { folder: "/var/backups", depth: 1 },
+  { folder: "/var/log", depth: 1 },
+] as const;
+
+/**
+ * Root has access to a file by owning it, even without capabilities. Files that no ordinary user may read
+ * (`/etc/shadow`, keys of servers) are therefore hidden from a job of root by name.
+ */
+function systemSecrets(): SandboxPlan["closed"] {
+  return SYSTEM_SECRET_FOLDERS.flatMap(({ folder, depth }) => closedBelow(folder, depth));
+}
+
+function closedBelow(folder: string, depth: number): { path: string; isFolder: boolean }[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    const isFolder = entry.isDirectory();
+    if (!isFolder && !entry.isFile()) return [];
+    const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0o777;
+    if ((mode & (isFolder ? 0o001 : 0o004)) === 0) return [{ path, isFolder }];
+    return isFolder && depth > 1 ? closedBelow(path, depth - 1) : [];
+  });
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+export interface Surroundings
+  extends Pick<
+    SandboxPlan,
+    "hidden" | "closed" | "screened" | "sharesMounts" | "homes" | "veiled" | "readable" | "files" | "sockets"
+  > {
+  /** The home that the job gets in private; null where there is no home, or the workspace holds it. */
+  readonly shown: ShownHome | null;
+  /** Those of `hidden` that belong to homes in the workspace. */
+  readonly hiddenInHomes: readonly string[];
+}
+
+export interface SurroundingsDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly storage: Storage;
+  /** PicoClaw's home. */
+  readonly home: string;
+  readonly confined: boolean;
+  readonly allowSshAgent: boolean;
+  /** The paths of the home that commands may see beyond those that tools need. */
+  readonly homeAllow: readonly string[];
+  /** The paths of a home in the workspace that jobs may change. */
+  readonly homeWrites: readonly string[];
+}
+
+/** Private in every sandbox, so that nothing of the host below them shows. */
+const PRIVATE_FOLDERS = ["/run", "/tmp", "/var/tmp", "/dev"];
+
+/**
+ * The surroundings of a sandbox's roots: the paths hidden from its commands, and the paths that must exist.
+ */
+export function findSurroundings(wiring: SurroundingsDeps, installation: Installation): Surroundings {
+  const { env, storage, home, confined } = wiring;
+  const sockets = allowedSockets(wiring);
+  if (!confined)
+    return {
+      shown: null,
+      hiddenInHomes: [],
+      hidden: [],
+      closed: [],
+      screened: [],
+      sharesMounts: mountsAreShared(),
+      homes: [],
+      veiled: [],
+      readable: [],
+      files: [],
+      sockets,
+    };
+  const uid = process.getuid?.() ?? 0;
+  const roots = rootsFor(storage.workspace);
+  const mine = userHomes(env.HOME, uid);
+  const at = realOrNull(env.HOME || homedir());
+  const inRoot = (path: string) => roots.some((root) => isInside(root, path));
+  const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
+  const userHome = mine.find((one) => one === at && !inRoot(one)) ?? null;
+  const own = [...new Set([home, storage.outer, ...foreignStorages(home)])];
+  const readable = [installation.folder, dirname(installation.runtime)];
+  const hiddenInHomes = hideInHomes(wiring, [...readable, ...own]).filter((path) => !holdsRoot(path));
+  const homes = findMachineHomes({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" });
+  const covered = [...(userHome === null ? [] : [userHome]), ...homes.map(({ path }) => path)];
+  const reachable = findHostSockets([...PRIVATE_FOLDERS, ...roots, ...covered]);
+  return {
+    hiddenInHomes,
+    shown: userHome === null ? null : findShownHome(userHome, wiring.homeAllow),
+    homes: homes.filter(({ path }) => !inRoot(path)),
+    closed: uid === 0 ? systemSecrets().filter(({ path }) => !holdsRoot(path) && !inRoot(path)) : [],
+    hidden: [
+      ...own.filter((path) => !holdsRoot(path)),
+      ...hiddenInHomes,
+      ...reachable.filter((socket) => !sockets.includes(socket)),
+    ],
+    screened: findScreened("/", {
+      mounts: [...mountPoints(), ...PRIVATE_FOLDERS],
+      spared: [...PRIVATE_FOLDERS, ...KERNEL_FOLDERS, ...roots, ...covered],
+      links: sockets,
+    }),
+    sharesMounts: mountsAreShared(),
+    veiled: own.filter(holdsRoot),
+    readable,
+    files: resolverFile(),
+    sockets,
+  };
+}
+
+/**
+ * A home in the workspace cannot be given in private. Commands see of its own names what they see of any other home, and its
+ * documents; secrets that are known by name are hidden wherever they lie.
+ */
+function hideInHomes(
+  { env, storage, homeAllow, homeWrites }: SurroundingsDeps,
+  needed: readonly string[],
+): string[] {
+  const root = storage.workspace;
+  return findHomesInside(root, env).flatMap((home) => {
+    const named = namedInHome(home, [...homeAllow, ...homeWrites]);
+    const tools = [...ALLOWED_FOLDERS, ...ALLOWED_FILES].map((path) => join(home, path));
+    const hidden = findHiddenInHome({ home, root, shown: [...tools, ...named, ...needed] });
+    const secrets = findHomeSecrets(home).filter((path) => !named.includes(path));
+    const isNew = (path: string) => !hidden.some((one) => isInside(one, path));
+    return [...hidden, ...secrets.filter((path) => isNew(path) && !needed.includes(path))];
+  });
+}
+
+const KERNEL_FOLDERS = ["/proc", "/sys"];
+
+/**
+ * The folders of the machine, each as high up as the mounts below it permit: a layer over a folder does not
+ * show the mounts in it. Folders that are private or laid over anyway need none.
+ */
+function findScreened(
+  folder: string,
+  parts: {
+    readonly mounts: readonly string[];
+    readonly spared: readonly string[];
+    readonly links: readonly string[];
+  },
+): string[] {
+  const { mounts, spared, links } = parts;
+  if (spared.some((one) => isInside(one, folder)) || !isOpen(folder)) return [];
+  const isWay = (path: string) => path !== folder && isInside(folder, path);
+  if (folder !== "/" && !mounts.some(isWay) && !links.some(isWay)) return [folder];
+  return entriesOf(folder)
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => findScreened(join(folder, name), parts));
+}
+
+export function allowedSockets({ env, allowSshAgent }: SurroundingsDeps): string[] {
+  return allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
+}
+
+/** Names are looked up by a file that is often in a folder that is private here. */
+function resolverFile(): string[] {
+  const file = realOrNull("/etc/resolv.conf");
+  return file !== null && PRIVATE_FOLDERS.some((folder) => isInside(folder, file)) ? [file] : [];
+}
