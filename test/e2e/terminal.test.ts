@@ -197,10 +197,10 @@ describe("the conversation at a terminal", () => {
     await shown.say("/chat rename describe to nameAll");
     await shown.until("hello there");
     shown.type("/re");
-    await shown.until("→ /redo");
+    await shown.until("/redo");
     expect(shown.screen()).toContain("/rewind");
     shown.type("\x1b");
-    await shown.until(() => !shown.screen().includes("→ /redo"));
+    await shown.until(() => !shown.screen().includes("/redo"));
     expect(shown.screen()).toContain("› /re");
     shown.type("\x15");
     shown.type("look at @srccartjs");

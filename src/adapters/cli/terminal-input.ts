@@ -14,6 +14,8 @@ export interface MenuItem {
   readonly insert: string;
   /** Whether Enter sends it at once; one that needs more words goes to the line. */
   readonly runs: boolean;
+  /** Whether what was typed is its name or the beginning of its name. */
+  readonly isNamed: boolean;
 }
 
 export interface SlashCommand {
@@ -95,7 +97,9 @@ export function createComposer(deps: ComposerDeps): Composer {
   }
 
   const openMenu = (items: readonly MenuItem[], prefix: string) =>
-    items.length === 0 && !prefix.startsWith("@") ? null : { items, prefix, selected: 0 };
+    items.length === 0 && !prefix.startsWith("@")
+      ? null
+      : { items, prefix, selected: preselect(items, prefix) };
 
   function choose(item: MenuItem, prefix: string): void {
     editor.erase([...prefix].length);
@@ -108,18 +112,19 @@ export function createComposer(deps: ComposerDeps): Composer {
     const { items, prefix } = open;
     const step = isKey(bytes, "up", "ctrl+p") ? -1 : isKey(bytes, "down", "ctrl+n") ? 1 : 0;
     if (step !== 0 && items.length > 0) {
-      open.selected = (open.selected + step + items.length) % items.length;
+      const from = open.selected === NOTHING_SELECTED && step < 0 ? 0 : open.selected;
+      open.selected = (from + step + items.length) % items.length;
       return true;
+    }
+    if (isKey(bytes, "tab")) {
+      const item = items[Math.max(0, open.selected)];
+      if (item !== undefined) choose(item, prefix);
+      return item !== undefined;
     }
     const item = items[open.selected];
-    if (item === undefined) return false;
-    if (isKey(bytes, "tab")) {
-      choose(item, prefix);
-      return true;
-    }
-    if (!isKey(bytes, "enter")) return false;
-    choose(item, prefix);
-    if (item.runs) editor.key("\r");
+    if (!isKey(bytes, "enter") || (item === undefined && prefix !== "/")) return false;
+    if (item !== undefined) choose(item, prefix);
+    if (item?.runs === true) editor.key("\r");
     return true;
   }
 
@@ -258,6 +263,17 @@ export function createComposer(deps: ComposerDeps): Composer {
   };
 }
 
+const NOTHING_SELECTED = -1;
+
+/**
+ * What Enter takes without an arrow key: a file, the command that was typed, or the only one whose name begins so. Another
+ * command is never sent in place of what was typed.
+ */
+function preselect(items: readonly MenuItem[], prefix: string): number {
+  if (prefix.startsWith("@") || items[0]?.label === prefix.toLowerCase()) return 0;
+  return items.filter(({ isNamed }) => isNamed).length === 1 ? 0 : NOTHING_SELECTED;
+}
+
 /** Some rows around the chosen one, and how many there are. */
 export function listRows(
   items: readonly Pick<MenuItem, "label" | "description">[],
@@ -282,13 +298,21 @@ export function listRows(
       columns,
     );
   });
-  return items.length > most ? [...rows, style.dim(`    (${selected + 1}/${items.length})`)] : rows;
+  return items.length > most
+    ? [...rows, style.dim(`    (${Math.max(1, selected + 1)}/${items.length})`)]
+    : rows;
 }
 
 function toFileItem(path: string): MenuItem {
   const cut = path.lastIndexOf("/");
   const insert = /\s/.test(path) ? `@"${path}" ` : `@${path} `;
-  return { label: path.slice(cut + 1), description: path.slice(0, Math.max(0, cut)), insert, runs: false };
+  return {
+    label: path.slice(cut + 1),
+    description: path.slice(0, Math.max(0, cut)),
+    insert,
+    runs: false,
+    isNamed: true,
+  };
 }
 
 /** By name first, then by what they do. */
@@ -304,10 +328,11 @@ function matchCommands(commands: readonly SlashCommand[], wanted: string): MenuI
     .map((command) => ({ command, rank: rank(command) }))
     .filter((one) => one.rank >= 0)
     .sort((a, b) => a.rank - b.rank)
-    .map(({ command: { name, description, takesWords } }) => ({
+    .map(({ command: { name, description, takesWords }, rank }) => ({
       label: `/${name}`,
       description,
       insert: takesWords ? `/${name} ` : `/${name}`,
       runs: !takesWords,
+      isNamed: rank <= 1,
     }));
 }

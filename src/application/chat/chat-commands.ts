@@ -35,7 +35,11 @@ export const BUILT_IN = [
   "dry",
   "head",
   "review",
+  "commit",
   "pr",
+  "init",
+  "config",
+  "login",
   "schedule",
   "export",
   "jobs",
@@ -49,9 +53,18 @@ export function commandNames(parts: Pick<ChatDeps, "commands">): string[] {
   return [...new Set([...BUILT_IN, ...Object.keys(parts.commands), "preview", "stop", "btw"])].sort();
 }
 
-/** PicoClaw's own commands and routes cannot be replaced. */
+/** Names that users of other agents often have files for; such a file replaces PicoClaw's command. */
+const REPLACEABLE: ReadonlySet<string> = new Set(["commit", "init", "clear", "compact"]);
+
+/** PicoClaw's other commands and routes cannot be replaced. */
 export function isBuiltIn(parts: Pick<ChatDeps, "commands">, name: string): boolean {
-  return readRoute(name) !== undefined || commandNames(parts).includes(name);
+  return !REPLACEABLE.has(name) && (readRoute(name) !== undefined || commandNames(parts).includes(name));
+}
+
+/** Whether a trusted file of the user's answers to a name that PicoClaw has a command for. */
+export function isReplaced(parts: Pick<ChatDeps, "ownCommands">, name: string): boolean {
+  const own = REPLACEABLE.has(name) ? parts.ownCommands.find(name) : null;
+  return own !== null && own !== "untrusted";
 }
 
 /**

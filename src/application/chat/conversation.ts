@@ -39,6 +39,7 @@ import {
   type BUILT_IN,
   commandNames,
   isNamedCoder,
+  isReplaced,
   readCoderTask,
   readOwnRequest,
   routeGoToPlanner,
@@ -271,12 +272,17 @@ const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<Ch
   head: async () => (await import("./answer-with-head.ts")).head,
   review: async () => (await import("./talk-commands.ts")).review,
   pr: async () => (await import("./pull-commands.ts")).pr,
+  commit: async () => (await import("./pull-commands.ts")).commit,
+  init: async () => (await import("./talk-commands.ts")).init,
+  config: async () => (await import("./talk-commands.ts")).config,
+  login: async () => (await import("./talk-commands.ts")).login,
   schedule: async () => (await import("./schedule-commands.ts")).schedule,
   export: async () => (await import("./talk-commands.ts")).exportTalk,
   ...LOOK_COMMANDS,
 };
 
 async function findCommand(parts: ChatDeps, name: string): Promise<ChatCommand | undefined> {
+  if (isReplaced(parts, name)) return undefined;
   if (Object.hasOwn(parts.commands, name)) return parts.commands[name];
   return Object.hasOwn(TURN_COMMANDS, name) ? TURN_COMMANDS[name as keyof typeof TURN_COMMANDS]() : undefined;
 }
@@ -301,6 +307,10 @@ const ASKS_A_MODEL: ReadonlySet<string> = new Set([
   "head",
   "review",
   "pr",
+  "commit",
+  "init",
+  "clear",
+  "compact",
   "schedule",
 ]);
 
@@ -538,7 +548,7 @@ async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answe
     parts.logger.error("chat", "chat.not_remembered", "chat.not_remembered", { error: String(cause) });
     return;
   }
-  parts.afterReply(() => sessions.compact(session, AbortSignal.timeout(60_000)));
+  parts.afterReply(async () => void (await sessions.compact(session, AbortSignal.timeout(60_000))));
 }
 
 /** The text of a message, and the names of the images beside it. */

@@ -355,12 +355,11 @@ export function memoryCommands(parts: MemoryCommandDeps): Readonly<Record<string
     ...memoryLooks(parts),
     ...teach,
     ...noteCommands,
-    async new(chat, { session, sessionKey, signal, emit }) {
-      const done = await chat.sessions.startNew(session, signal);
-      if (!done.cut) return answerAboutMemory(chat, (words) => words.newFailed, false);
-      (await chat.heads?.open())?.forget(sessionKey);
-      emit({ type: "cut-over", sessionId: done.session.id });
-      return answerAboutMemory(chat, (words) => words.newSession(done.session.id));
+    new: startNewSession,
+    clear: startNewSession,
+    async compact(chat, { session, signal }) {
+      const folded = await chat.sessions.compact(session, signal, "now");
+      return answerAboutMemory(chat, (words) => words.compacted(folded));
     },
     async resume(chat, { session, emit }, rest) {
       const wanted = rest.trim();
@@ -372,6 +371,14 @@ export function memoryCommands(parts: MemoryCommandDeps): Readonly<Record<string
     },
   };
 }
+
+const startNewSession: ChatCommand = async (chat, { session, sessionKey, signal, emit }) => {
+  const done = await chat.sessions.startNew(session, signal);
+  if (!done.cut) return answerAboutMemory(chat, (words) => words.newFailed, false);
+  (await chat.heads?.open())?.forget(sessionKey);
+  emit({ type: "cut-over", sessionId: done.session.id });
+  return answerAboutMemory(chat, (words) => words.newSession(done.session.id));
+};
 
 const LIST = /^(?:list|一覧)$/iu;
 

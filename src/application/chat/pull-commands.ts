@@ -12,7 +12,7 @@ import {
   splitRemoteUrl,
 } from "../../domain/forges/forge-items.ts";
 import { postedCommit } from "../../domain/forges/posted-text.ts";
-import type { PullStop } from "../../domain/texts/en/chat-pulls.ts";
+import type { CommitStop, PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { PULL_SOURCE } from "../jobs/action-report.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
@@ -82,7 +82,9 @@ export const pr: ChatCommand = async (parts, turn, rest) => {
   if (wish === null) return createAnswer(parts, [say("pullUsage")], false);
   try {
     const plan = await planPull(parts, turn, wish.base);
-    const words = await wordPull(parts, turn, plan, wish.title);
+    const { state, changed, beyond } = plan;
+    const worded = { kind: "pull request", subjects: state.subjects, changed, beyond } as const;
+    const words = await wordChange(parts, turn, worded, wish.title);
     const branch = plan.branches ? await freeBranch(turn, plan, words.branch) : (plan.state.branch ?? "");
     if (turn.dryRun || turn.preview)
       return createAnswer(
@@ -97,6 +99,66 @@ export const pr: ChatCommand = async (parts, turn, rest) => {
     return createAnswer(parts, [say("pullStop", maskStop(parts, error.stop))], false);
   }
 };
+
+/**
+ * `/commit [MESSAGE]`: what is staged, else the files of this chat's last change that are not committed yet, as one commit on the
+ * current branch. Nothing leaves this machine, and `/undo` takes it back.
+ */
+export const commit: ChatCommand = async (parts, turn, rest) => {
+  const { workspace, messages } = parts;
+  const stopped = (why: CommitStop) => createAnswer(parts, [say("commitStop", why)], false);
+  if (parts.openForges === undefined) return stopped({ why: "unavailable" });
+  const { repository } = await parts.openForges();
+  const state = await repository.read(turn.signal);
+  if (state.status === "failed") return stopped({ why: "failed", message: workspace.mask(state.message) });
+  if (state.status !== "read") return stopped({ why: state.status });
+  if (state.conflicted.length > 0) return stopped({ why: "conflicted", paths: state.conflicted });
+  const chosen = chooseCommitted(parts, turn, state);
+  if (chosen.length === 0) return stopped({ why: "nothing", changed: state.changed.length });
+  const given = rest.trim();
+  const beyond = given === "" ? await repository.compare([state.head], turn.signal, chosen) : null;
+  const change = { kind: "commit", subjects: state.subjects, changed: chosen, beyond } as const;
+  const words =
+    given === "" ? await wordChange(parts, turn, change, "") : { title: workspace.mask(given), body: "" };
+  const text = [words.title, words.body].filter((part) => part !== "").join("\n\n");
+  const facts = { title: words.title, files: chosen, left: state.changed.length - chosen.length };
+  if (turn.dryRun || turn.preview) return createAnswer(parts, [say("commitDry", facts)], true);
+  const commands = [
+    ...(state.staged.length > 0 ? [] : [gitCommand("add", ["-A", "--", ...chosen.map(literalPath)])]),
+    { type: "git_operation", action: "commit", target: "", content: text },
+  ];
+  const result = await runGitJob(parts, turn, { commands, title: words.title, source: COMMIT_SOURCE });
+  if (typeof result === "string") return stopped({ why: "failed", message: result });
+  const job = { jobId: result.jobId, jobs: [toResultJson(messages, result)] };
+  return finished(parts, { commit: "", job }, [say("committed", facts)], true);
+};
+
+const COMMIT_SOURCE = "chat:commit";
+
+/** The paths that one commit is about: what the index has, else the newest change of this chat that is not committed whole. */
+function chooseCommitted(parts: ChatDeps, turn: ChatTurn, state: ReadRepository): readonly string[] {
+  if (state.staged.length > 0) return state.staged;
+  const { protection } = parts.workspace;
+  const open = state.changed.filter(
+    (path) => protection.protects(path) === null && protection.forbids(path) === null,
+  );
+  for (const job of jobsOfChat(parts, turn).toReversed()) {
+    if (job.state !== "committed") continue;
+    const own = open.filter((path) =>
+      job.changes.some((change) => path === change.path || path.startsWith(`${change.path}/`)),
+    );
+    if (own.length > 0) return own;
+  }
+  return [];
+}
+
+function literalPath(path: string): string {
+  return `:(literal)${path}`;
+}
+
+function gitCommand(action: string, words: readonly string[]) {
+  return { type: "git_operation", action, target: words.map(quoted).join(" ") };
+}
 
 function maskStop({ workspace }: ChatDeps, stop: PullStop): PullStop {
   return "message" in stop ? { ...stop, message: workspace.mask(stop.message) } : stop;
@@ -236,12 +298,26 @@ const BODY_CHARS = 10_000;
 const JOBS_SHOWN = 10;
 const PROMPT_DIFF_CHARS = 30_000;
 
+/** A change that is to be worded. */
+interface WordedChange {
+  readonly kind: "pull request" | "commit";
+  /** Of earlier commits, for their style. */
+  readonly subjects: readonly string[];
+  readonly changed: readonly string[];
+  readonly beyond: WorkBeyond | null;
+}
+
 /** The words about the change: the coder's, or where none can be asked, what the jobs and files say. */
-async function wordPull(parts: ChatDeps, turn: ChatTurn, plan: PullPlan, given: string): Promise<PullWords> {
-  const titles = jobTitles(parts, turn, plan);
-  const plain = plainWords(plan, titles);
+async function wordChange(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  change: WordedChange,
+  given: string,
+): Promise<PullWords> {
+  const titles = jobTitles(parts, turn, change);
+  const plain = plainWords(change, titles);
   const model = turn.models.models.forRole(parts.settings.defaultCoder);
-  const asked = "generate" in model ? await askWords(parts, turn, { model, plan, titles, given }) : null;
+  const asked = "generate" in model ? await askWords(parts, turn, { model, change, titles, given }) : null;
   const words = asked ?? plain;
   return {
     title: parts.workspace.mask(given === "" ? words.title : given),
@@ -251,7 +327,7 @@ async function wordPull(parts: ChatDeps, turn: ChatTurn, plan: PullPlan, given: 
 }
 
 /** Requests of this chat that changed what is proposed. */
-function jobTitles(parts: ChatDeps, turn: ChatTurn, { changed }: PullPlan): string[] {
+function jobTitles(parts: ChatDeps, turn: ChatTurn, { changed }: WordedChange): string[] {
   const paths = new Set(changed);
   const jobs = jobsOfChat(parts, turn).filter(
     ({ state, changes }) => state === "committed" && changes.some(({ path }) => paths.has(path)),
@@ -259,7 +335,7 @@ function jobTitles(parts: ChatDeps, turn: ChatTurn, { changed }: PullPlan): stri
   return [...new Set(jobs.map(({ title }) => title))].filter((title) => title !== "").slice(-JOBS_SHOWN);
 }
 
-function plainWords({ changed, beyond }: PullPlan, titles: readonly string[]): PullWords {
+function plainWords({ changed, beyond }: WordedChange, titles: readonly string[]): PullWords {
   const commits = beyond?.commits ?? [];
   const said = titles.at(-1) ?? commits[0];
   const title = said ?? `Change ${changed.slice(0, 3).join(", ")}${changed.length > 3 ? ", …" : ""}`;
@@ -274,7 +350,7 @@ function oneLine(text: string): string {
 
 interface WordsQuestion {
   readonly model: Extract<ReturnType<ChatTurn["models"]["models"]["forRole"]>, { generate: unknown }>;
-  readonly plan: PullPlan;
+  readonly change: WordedChange;
   readonly titles: readonly string[];
   readonly given: string;
 }
@@ -306,16 +382,16 @@ async function askWords(parts: ChatDeps, turn: ChatTurn, question: WordsQuestion
   return answer.kind === "read" ? answer.value : null;
 }
 
-function wordsPrompt({ messages }: ChatDeps, { plan, titles, given }: WordsQuestion): string {
-  const { changed, beyond, state } = plan;
+function wordsPrompt({ messages }: ChatDeps, { change, titles, given }: WordsQuestion): string {
+  const { kind, changed, beyond, subjects } = change;
   const language = messages.locale === "ja" ? "Japanese" : "English";
   const list = (head: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [`${head}\n${lines.map((line) => `- ${line}`).join("\n")}`];
   return [
-    'Write the words of a pull request about the change below. Answer with one JSON object: {"title": "…", "body": "…", "branch": "…"}.',
+    `Write the words of a ${kind} about the change below. Answer with one JSON object: {"title": "…", "body": "…", "branch": "…"}.`,
     `title: what the change does, at most ${TITLE_CHARS} characters${given === "" ? "" : ` (it is given: ${JSON.stringify(given)})`}. body: Markdown, what was changed and why, briefly; never say that something was tested. branch: two to five English words, joined by dashes.`,
     `Write in ${language}, unless the earlier commits are in another language; follow their style.`,
-    ...list("# Earlier commits", state.subjects),
+    ...list("# Earlier commits", subjects),
     ...list("# Requests that led to it", titles),
     ...list("# Commits of the change", beyond?.commits ?? []),
     ...list("# Files that are not committed yet", changed.slice(0, 200)),
@@ -364,7 +440,7 @@ async function commitWork(
   plan: PullPlan,
   { words, branch }: { readonly words: PullWords; readonly branch: string },
 ): Promise<CommittedWork> {
-  const { workspace, messages } = parts;
+  const { messages } = parts;
   const { changed, branches, ref, state } = plan;
   if (changed.length === 0 && !branches) return { commit: state.head, job: null };
   const left = state.changed
@@ -380,17 +456,32 @@ async function commitWork(
     ...(changed.length === 0
       ? []
       : [
-          { type: "git_operation", action: "add", target: ["-A", ".", ...left].map(quoted).join(" ") },
+          gitCommand("add", ["-A", ".", ...left]),
           { type: "git_operation", action: "commit", target: "", content: text },
         ]),
   ];
   turn.emit(createNotice(parts, (chat) => chat.pullCommits(branch, changed.length)));
-  const result = await workspace.execute({
+  const result = await runGitJob(parts, turn, { commands, title: words.title, source: PULL_SOURCE });
+  if (typeof result === "string") return stopWith({ why: "not-committed", message: result });
+  const now = await plan.forges.repository.read(turn.signal);
+  if (now.status !== "read") return stopWith({ why: "git-failed", message: now.status });
+  return { commit: now.head, job: { jobId: result.jobId, jobs: [toResultJson(messages, result)] } };
+}
+
+interface GitJob {
+  readonly commands: readonly object[];
+  readonly title: string;
+  readonly source: string;
+}
+
+/** All or nothing; a text says why it was nothing. */
+async function runGitJob(parts: ChatDeps, turn: ChatTurn, { commands, title, source }: GitJob) {
+  const result = await parts.workspace.execute({
     patch: JSON.stringify(commands),
-    request: words.title,
+    request: title,
     groupId: turn.groupId,
     sessionKey: turn.sessionKey,
-    source: PULL_SOURCE,
+    source,
     atomic: true,
     stopOnError: true,
     autoCommit: false,
@@ -398,19 +489,11 @@ async function commitWork(
     signal: turn.signal,
     onStart: (jobId) => turn.emit({ type: "job-started", jobId }),
   });
-  if (result.about !== "job")
-    return stopWith({ why: "not-committed", message: wordRefusal(messages, result) });
+  if (result.about !== "job") return wordRefusal(parts.messages, result);
   turn.emit({ type: "job-finished", jobId: result.jobId, success: result.success });
-  if (result.outcome !== "committed" || !result.success) {
-    const failed = result.commands.find(({ success }) => !success);
-    return stopWith({
-      why: "not-committed",
-      message: (failed?.error || failed?.output || result.outcome).trim(),
-    });
-  }
-  const now = await plan.forges.repository.read(turn.signal);
-  if (now.status !== "read") return stopWith({ why: "git-failed", message: now.status });
-  return { commit: now.head, job: { jobId: result.jobId, jobs: [toResultJson(messages, result)] } };
+  if (result.outcome === "committed" && result.success) return result;
+  const failed = result.commands.find(({ success }) => !success);
+  return (failed?.error || failed?.output || result.outcome).trim();
 }
 
 function quoted(word: string): string {

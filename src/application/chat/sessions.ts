@@ -135,19 +135,30 @@ async function resumeSession(
 /** Turns summarised in one go. */
 const MOST_COMPACTED_TURNS = 400;
 
-/** Folds all but the newest turns (half the budget) into the summary, when they no longer fit the budget. */
-async function compactSession(parts: SessionDeps, session: Session, signal: AbortSignal): Promise<void> {
+/** A question and its answer. */
+const LAST_TURNS = 2;
+
+/**
+ * Folds all but the newest turns (half the budget) into the summary, when they no longer fit the budget; asked for `now`, all but
+ * the last question and its answer. Returns how many were folded.
+ */
+async function compactSession(
+  parts: SessionDeps,
+  session: Session,
+  signal: AbortSignal,
+  when: "due" | "now",
+): Promise<number> {
   const { store, summarise, historyTokens, summaryTokens } = parts;
   const fresh = await store.find(session.chatKey, session.id);
-  if (fresh === null) return;
+  if (fresh === null) return 0;
   const { turns } = await store.turns(fresh.chatKey, fresh.id, {
     after: fresh.summary.upTo,
     limit: MOST_COMPACTED_TURNS,
   });
-  if (turnTokens(turns) <= historyTokens) return;
-  const kept = newestTurns(turns, Math.floor(historyTokens / 2));
+  if (when === "due" && turnTokens(turns) <= historyTokens) return 0;
+  const kept = when === "now" ? turns.slice(-LAST_TURNS) : newestTurns(turns, Math.floor(historyTokens / 2));
   const folded = turns.slice(0, turns.length - kept.length);
-  if (folded.length === 0) return;
+  if (folded.length === 0) return 0;
   const { text } = await summarise({
     chatKey: fresh.chatKey,
     sessionId: fresh.id,
@@ -156,8 +167,9 @@ async function compactSession(parts: SessionDeps, session: Session, signal: Abor
     limitTokens: summaryTokens,
     signal,
   });
-  if (signal.aborted) return;
+  if (signal.aborted) return 0;
   await store.saveSummary(fresh.chatKey, fresh.id, { text, upTo: folded.at(-1)!.position });
+  return folded.length;
 }
 
 /** Answers with what became of their jobs: a summary of words alone would forget the files. */
@@ -311,8 +323,8 @@ export interface Sessions extends RewoundTurns {
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
   /** The context of a session just opened for a model, within the budget of tokens. Asks no model. */
   context(session: Session): Promise<SessionContext>;
-  /** Folds older turns into the running summary once they no longer fit. Called after the reply. */
-  compact(session: Session, signal: AbortSignal): Promise<void>;
+  /** Folds older turns into the running summary once they no longer fit (after each reply), or at once. Returns how many. */
+  compact(session: Session, signal: AbortSignal, when?: "due" | "now"): Promise<number>;
   /** `/new`: a session of its own, with nothing carried over. */
   startNew(session: Session, signal: AbortSignal): Promise<CutOverResult>;
   /** `/resume`: the session before this one, or the named one, goes on; what was said since moves to its end. */
@@ -413,7 +425,7 @@ export function createSessions(parts: SessionDeps): Sessions {
       const unfolded = turns.slice(0, turns.length - newest.length);
       return { memory, turns: newest, older: [...(await foldedTurns(store, session)), ...unfolded], damaged };
     },
-    compact: (session, signal) => compactSession(parts, session, signal),
+    compact: (session, signal, when = "due") => compactSession(parts, session, signal, when),
     startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
     resume: (session, sessionId) => resumeSession(parts, session, sessionId),
     async listOthers({ chatKey, id }) {

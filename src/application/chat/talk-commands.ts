@@ -72,6 +72,19 @@ function reviewRequest(what: string): string {
   ].join("\n");
 }
 
+/** `/init`: a coder writes the page that coders read first. */
+export const init: ChatCommand = async (parts, _turn, rest) => ({
+  ...createAnswer(parts, [say("initBegins")], true),
+  again: { route: "CODE", text: [INIT_REQUEST, rest.trim()].filter((part) => part !== "").join("\n\n") },
+});
+
+const INIT_REQUEST =
+  "Write AGENTS.md at the root of this project, for coding agents that see it for the first time: what the project is, how it is built, tested and linted (the exact commands), where things are, and the conventions that its code follows. Read the project first and write only what its files show, in at most 60 lines. If AGENTS.md or CLAUDE.md is there already, keep what is true, correct what is not, and add what is missing.";
+
+/** `/config` and `/login`: said where it is done, because neither a setting nor a key belongs in a conversation. */
+export const config: ChatCommand = async (parts) => createAnswer(parts, [say("configWhere")], true);
+export const login: ChatCommand = async (parts) => createAnswer(parts, [say("loginWhere")], true);
+
 /** `/export [html]`: the conversation so far, as a document of its own. */
 export const exportTalk: ChatCommand = async (parts, turn, rest) => {
   const form = rest.trim().toLowerCase();

@@ -273,9 +273,13 @@ export interface ProjectRepository {
   read(signal: AbortSignal): Promise<RepositoryReading>;
   /**
    * The files and commits beyond the first of these bases that is known here; null where none is. A base is a commit or
-   * a name of git's.
+   * a name of git's; paths limit the diff to some files.
    */
-  compare(bases: readonly string[], signal: AbortSignal): Promise<WorkBeyond | null>;
+  compare(
+    bases: readonly string[],
+    signal: AbortSignal,
+    paths?: readonly string[],
+  ): Promise<WorkBeyond | null>;
   hasBranch(name: string, signal: AbortSignal): Promise<boolean>;
   /** The branches that a remote has now, asked for in the way in which a push is done. */
   readHeads(
@@ -300,6 +304,8 @@ export type RepositoryReading =
       readonly remote: GitRemote | null;
       /** Not committed yet, ignored files left out. */
       readonly changed: readonly string[];
+      /** Those of them that the index has. */
+      readonly staged: readonly string[];
       readonly conflicted: readonly string[];
       /** Subjects of the last commits, for their style. */
       readonly subjects: readonly string[];

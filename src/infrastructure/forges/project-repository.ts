@@ -44,9 +44,9 @@ export function createProjectRepository(parts: ProjectRepositoryDeps): ProjectRe
       const opened = await openReader(parts, signal);
       return "status" in opened ? opened : readState(opened);
     },
-    async compare(bases, signal) {
+    async compare(bases, signal, paths = []) {
       const opened = await openReader(parts, signal);
-      return "status" in opened ? null : compareWith(opened, bases);
+      return "status" in opened ? null : compareWith(opened, bases, paths);
     },
     async hasBranch(name, signal) {
       const opened = await openReader(parts, signal);
@@ -182,6 +182,7 @@ async function readState(reader: RepositoryReader): Promise<RepositoryReading> {
     head: head.trim(),
     remote: await findRemote(reader, branch),
     changed: entries.map(({ path }) => path),
+    staged: entries.filter(({ state }) => !" ?".includes(state[0] ?? " ")).map(({ path }) => path),
     conflicted: entries.filter(({ state }) => IN_CONFLICT.has(state)).map(({ path }) => path),
     subjects: (subjects ?? "").split("\n").filter((line) => line !== ""),
   };
@@ -214,14 +215,27 @@ async function findDefaultBranch(reader: RepositoryReader, remote: string): Prom
   return null;
 }
 
-async function compareWith(reader: RepositoryReader, bases: readonly string[]): Promise<WorkBeyond | null> {
+async function compareWith(
+  reader: RepositoryReader,
+  bases: readonly string[],
+  paths: readonly string[],
+): Promise<WorkBeyond | null> {
+  const shown = paths.length === 0 ? ["."] : paths.map((path) => `:(literal)${path}`);
   for (const base of bases) {
     // A name that begins with a dash would be an option.
     const from = base.startsWith("-") ? null : await reader.ask("merge-base", base, "HEAD");
     if (from === null) continue;
     const commit = from.trim();
     const commits = await reader.ask("log", "--format=%s", "--max-count=200", `${commit}..HEAD`);
-    const diff = await reader.ask("diff", "--no-ext-diff", "--no-textconv", "--no-color", commit, "--", ".");
+    const diff = await reader.ask(
+      "diff",
+      "--no-ext-diff",
+      "--no-textconv",
+      "--no-color",
+      commit,
+      "--",
+      ...shown,
+    );
     return {
       from: commit,
       commits: (commits ?? "").split("\n").filter((line) => line !== ""),

@@ -492,3 +492,17 @@ describe("/export", () => {
     expect(await at.send("/export pdf")).toMatchObject({ ok: false });
   });
 });
+
+test("commands of other agents do what their users mean, or name the place where it is done", async () => {
+  at = await openConversation(({ role }, turn) =>
+    role === "coder3" ? proposal("Describe", "```md:AGENTS.md\n# Project\n```") : `said ${turn}`,
+  );
+  for (const text of ["one", "two", "three"]) await at.send(`/chat ${text}`);
+  expect((await at.send("/compact")).text).toStartWith("4 messages were folded into a summary");
+  expect((await at.send("/compact")).text).toStartWith("There is nothing to fold yet");
+  expect((await at.send("/clear")).text).toStartWith("A new session begins");
+  expect((await at.send("/init")).ok).toBe(true);
+  expect(at.read("AGENTS.md")).toBe("# Project\n");
+  expect((await at.send("/login")).text).toContain("picoclaw login");
+  expect((await at.send("/config")).text).toContain("picoclaw config show");
+});

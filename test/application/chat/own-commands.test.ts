@@ -124,6 +124,15 @@ describe("in a chat", () => {
     },
   );
 
+  test("a file named like a command of other agents replaces PicoClaw's, once it is trusted", async () => {
+    await open();
+    inFolder("commands/commit.md", "Commit in our own way.");
+    expect((await at.send("/commit")).text).toStartWith("No commit:");
+    await trust();
+    await at.send("/commit");
+    expect(asked()).toContain("Commit in our own way.");
+  });
+
   test("one of the folder needs trust, and says so; it never stands before one of the home until then", async () => {
     await open();
     inFolder("commands/hi.md", "Say hello to $1");

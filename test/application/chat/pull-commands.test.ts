@@ -13,6 +13,7 @@ import {
   type Repository,
   type World,
 } from "../../fakes/forges/world.ts";
+import { proposal } from "./chat-kit.ts";
 import { type ConversationOptions, type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
 const WORDS = JSON.stringify({
@@ -100,6 +101,40 @@ describe("a pull request from a chat", () => {
       "Would open a pull request from picoclaw/polite-hello to main",
     );
     expect([pulls(), git(at.workspace, "branch", "--show-current")]).toEqual([[], "main"]);
+  });
+});
+
+describe("a local commit", () => {
+  test("/commit takes what is staged, asks no forge, pushes nothing, and is undone", async () => {
+    await openClone();
+    git(at.workspace, "add", "new.txt");
+    const before = git(at.workspace, "rev-parse", "HEAD");
+    const reply = await at.send("/commit");
+    expect(reply.text).toStartWith(
+      "Committed 1 file: Say hello politely\nNot in it: 2 files with other changes.",
+    );
+    expect(reply.ok).toBe(true);
+    expect(git(at.workspace, "log", "-1", "--format=%s", "--name-only")).toBe(
+      "Say hello politely\n\nnew.txt",
+    );
+    expect(git(at.workspace, "branch", "--show-current")).toBe("main");
+    expect(pushed("rev-parse", "main")).toBe(before);
+    expect((await at.send("/undo")).ok).toBe(true);
+    expect(git(at.workspace, "rev-parse", "HEAD")).toBe(before);
+    expect(git(at.workspace, "status", "--short", "new.txt")).toBe("A  new.txt");
+  });
+
+  test("with nothing staged it is the last change of this chat, in the words that were given", async () => {
+    await openClone({ answer: proposal("Write", "```txt:a b.txt\nx\n```") });
+    expect(await at.send("/code write it")).toMatchObject({ ok: true });
+    expect((await at.send("/commit Add a file")).text).toStartWith("Committed 1 file: Add a file");
+    expect(git(at.workspace, "log", "-1", "--format=%s", "--name-only")).toBe("Add a file\n\na b.txt");
+    expect((await at.send("/commit again")).text).toContain("the 3 files with changes are not this chat's");
+  });
+
+  test("where there is no repository it says so", async () => {
+    at = await openConversation(() => WORDS);
+    expect((await at.send("/commit")).text).toBe("No commit: this folder is not a git repository.");
   });
 });
 

@@ -41,6 +41,21 @@ export type PullStop =
       readonly stands: string | null;
     };
 
+/** Why there is no commit. */
+export type CommitStop =
+  | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" }
+  | { readonly why: "failed"; readonly message: string }
+  | { readonly why: "conflicted"; readonly paths: readonly string[] }
+  /** `changed`: how many files are not committed. */
+  | { readonly why: "nothing"; readonly changed: number };
+
+export interface CommitFacts {
+  readonly title: string;
+  readonly files: readonly string[];
+  /** How many changed files it leaves out. */
+  readonly left: number;
+}
+
 /** A pull request that was made ready. */
 export interface PullFacts {
   readonly branch: string;
@@ -97,6 +112,30 @@ const STAYS = "Undo removes the commit here; what was pushed stays on the forge.
 const tokenName = (variable: string) => tokenVariables(variable, " or ");
 
 export const pulls = {
+  committed: ({ title, files: paths, left }: CommitFacts) =>
+    `Committed ${files(paths.length)}: ${title}${left === 0 ? "" : `\nNot in it: ${files(left)} with other changes.`}\nNothing was pushed. /undo removes the commit; /pr opens a pull request.`,
+  commitDry: ({ title, files: paths }: CommitFacts) =>
+    `Would commit: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
+  commitStop: (stop: CommitStop): string => {
+    switch (stop.why) {
+      case "unavailable":
+        return "Commits cannot be made from here.";
+      case "no-git":
+        return "No commit: git is not installed.";
+      case "no-repository":
+        return "No commit: this folder is not a git repository.";
+      case "unborn":
+        return "No commit: the repository has no first commit yet. Make it yourself: git add, git commit.";
+      case "failed":
+        return `No commit: ${stop.message}`;
+      case "conflicted":
+        return `No commit: these files are in conflict. ${stop.paths.join(", ")}`;
+      case "nothing":
+        return stop.changed === 0
+          ? "Nothing to commit: the working tree is clean."
+          : `Nothing to commit: nothing is staged, and the ${files(stop.changed)} with changes are not this chat's. Stage what belongs together (git add), then /commit.`;
+    }
+  },
   pullUsage:
     'Usage: /pr [--draft] [--base BRANCH] [TITLE]. A title with words that begin with -- goes in quotes: /pr "Add --verbose"',
   reviewPosted: (url: string) => `The review was posted: ${url}`,

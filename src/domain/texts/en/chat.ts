@@ -390,6 +390,7 @@ export const chatTexts = {
       "/review [branch|A..B|#12]",
       "a coder reads a change and says what is wrong with it; #12 --post posts it on the pull request",
     ],
+    ["/commit [message]", "commit what is staged, or the last change, on this branch; nothing is pushed"],
     ["/pr [title]", "commit the work on a branch, push it, and open a pull request (--draft, --base BRANCH)"],
     [
       "/schedule every weekday at 9 …",
@@ -407,6 +408,11 @@ export const chatTexts = {
     ["/forget N", "forget a rule"],
     ["/effort", "how much a model thinks"],
     ["/cost /usage", "tokens and cost: today, by model, by day"],
+    ["/compact", "fold the conversation so far into a summary"],
+    ["/clear", "the same as /new"],
+    ["/init", "a coder writes AGENTS.md, the page that coders read first"],
+    ["/config", "where the settings are"],
+    ["/login", "how a key is added"],
     ["/context", "what the models are given of this conversation"],
     ["/resume", "go back to the conversation before; /resume list names them"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
@@ -421,6 +427,11 @@ export const chatTexts = {
     `There is no branch, tag or commit ${name} here, so no model was asked. /review alone: what is not committed yet, or this branch.`,
   reviewUsage:
     "/review: what is not committed yet, or this branch. /review BRANCH, /review COMMIT, /review A..B, /review #12 (a pull request; --post posts the review there).",
+  initBegins: "A coder reads the project and writes AGENTS.md.",
+  configWhere:
+    "Settings in effect, and where each comes from: picoclaw config show. To change them: picoclaw init (models and keys), the console (picoclaw serve, Settings), or $PICOCLAW_HOME/config.yaml. In this conversation: /model, /effort, /dry.",
+  loginWhere:
+    "A key never belongs in a conversation. In a shell: picoclaw login asks for it, tests it and keeps it for you alone.",
   exportUsage: "/export: this conversation as Markdown. /export html: as a page.",
   nothingToExport: "There is nothing in this conversation yet.",
   exported: {
@@ -706,6 +717,10 @@ export const memoryTexts = {
     }
   },
 
+  compacted: (messages: number) =>
+    messages === 0
+      ? "There is nothing to fold yet: only the last question and its answer are kept whole."
+      : `${messages} messages were folded into a summary; the last question and its answer stay whole.`,
   newSession: (sessionId: string) =>
     `A new session begins: ${sessionId} (/resume goes back to the one before)`,
   newFailed: "The summary could not be saved, so the session stays as it is.",

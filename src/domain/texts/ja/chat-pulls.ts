@@ -48,6 +48,30 @@ const STAYS = "手元のコミットは取り消せます。リモートにあ�
 const tokenName = (variable: string) => tokenVariables(variable, " か ");
 
 export const pulls: typeof englishPulls = {
+  committed: ({ title, files: paths, left }) =>
+    `${paths.length} 個のファイルをコミットしました: ${title}${left === 0 ? "" : `\n含めていない変更: ${left} 個のファイル`}\nプッシュはしていません。/undo でコミットを取り消し、/pr でプルリクエストを作成できます。`,
+  commitDry: ({ title, files: paths }) =>
+    `次の内容でコミットすることになります: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
+  commitStop: (stop) => {
+    switch (stop.why) {
+      case "unavailable":
+        return "ここからはコミットできません。";
+      case "no-git":
+        return "コミットできません: git がインストールされていません。";
+      case "no-repository":
+        return "コミットできません: このフォルダーは git リポジトリではありません。";
+      case "unborn":
+        return "コミットできません: リポジトリに最初のコミットがありません。git add と git commit で作成してください。";
+      case "failed":
+        return `コミットできません: ${stop.message}`;
+      case "conflicted":
+        return `コミットできません: 競合しているファイルがあります。${stop.paths.join(", ")}`;
+      case "nothing":
+        return stop.changed === 0
+          ? "コミットする変更はありません。"
+          : `コミットする変更がありません: ステージされたファイルがなく、変更のある ${stop.changed} 個のファイルはこのチャットのものではありません。git add でステージしてから /commit を実行してください。`;
+    }
+  },
   pullUsage:
     '使い方: /pr [--draft] [--base ブランチ] [タイトル]。-- で始まる語を含むタイトルは引用符で囲んでください: /pr "Add --verbose"',
   reviewPosted: (url) => `レビューを投稿しました: ${url}`,

@@ -335,6 +335,10 @@ export const chatTexts: typeof englishChatTexts = {
       "コーダーが変更を読み、問題点を答えます。#12 --post でプルリクエストに投稿します",
     ],
     [
+      "/commit [メッセージ]",
+      "ステージ済みの変更、または直前の変更をこのブランチにコミットする（プッシュはしない）",
+    ],
+    [
       "/pr [タイトル]",
       "作業をブランチにコミットしてプッシュし、プルリクエストを作成します（--draft、--base ブランチ）",
     ],
@@ -354,6 +358,11 @@ export const chatTexts: typeof englishChatTexts = {
     ["/forget N", "覚えたルールを忘れさせます"],
     ["/effort", "モデルがどれだけ考えるか"],
     ["/cost /usage", "トークンと費用（今日、モデル別、日別）"],
+    ["/compact", "これまでの会話を要約にまとめる"],
+    ["/clear", "/new と同じ"],
+    ["/init", "コーダーが AGENTS.md（コーダーが最初に読むページ）を書く"],
+    ["/config", "設定の場所"],
+    ["/login", "API キーの追加方法"],
     ["/context", "この会話のうちモデルに渡すもの"],
     ["/resume", "前の会話に戻ります。/resume list で一覧"],
     ["/notes /memo", "覚えていることを読む・忘れさせる、名前を付けて覚えさせる"],
@@ -367,6 +376,11 @@ export const chatTexts: typeof englishChatTexts = {
     `${name} というブランチ、タグ、コミットはありません。モデルには問い合わせていません。/review だけなら、コミット前の変更またはこのブランチを調べます。`,
   reviewUsage:
     "/review: コミット前の変更、なければこのブランチ。/review ブランチ、/review コミット、/review A..B、/review #12（プルリクエスト。--post で投稿）も使えます。",
+  initBegins: "コーダーがプロジェクトを読んで AGENTS.md を書きます。",
+  configWhere:
+    "有効な設定とその出どころ: picoclaw config show。変更するには picoclaw init（モデルとキー）、コンソール（picoclaw serve の「設定」）、または $PICOCLAW_HOME/config.yaml を使います。この会話では /model、/effort、/dry が使えます。",
+  loginWhere:
+    "API キーは会話に書かないでください。シェルで picoclaw login を実行すると、キーを尋ね、確認してから本人だけが読める場所に保存します。",
   exportUsage: "/export: この会話を Markdown で出力します。/export html: HTML で出力します。",
   nothingToExport: "この会話にはまだ何もありません。",
   exported: {
@@ -563,6 +577,10 @@ export const memoryTexts: typeof englishMemoryTexts = {
     }
   },
 
+  compacted: (messages) =>
+    messages === 0
+      ? "まとめる会話がまだありません。直前の質問と回答はそのまま残します。"
+      : `${messages} 件のメッセージを要約にまとめました。直前の質問と回答はそのまま残っています。`,
   newSession: (sessionId) => `新しいセッションを始めました: ${sessionId}（/resume で前の会話に戻れます）`,
   newFailed: "要約を保存できなかったため、セッションはそのままです。",
   resumed: (sessionId, turns) => `セッションを再開しました: ${sessionId}（${turns} 件のやり取り）`,
