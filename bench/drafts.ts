@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Draft } from "../src/application/jobs/draft.ts";
+import type { Draft } from "../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../src/application/ports/jobs-workspace.ts";
 import { bundleNote, loadInstalled, removeInstalled } from "./installed.ts";
 import { inTurns, milliseconds, type Row } from "./measure.ts";

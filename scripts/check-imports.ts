@@ -38,6 +38,7 @@ const COLUMNS = [
   "jobs",
   "sandbox",
   "engine",
+  "drafts",
   "checks",
   "models",
   "heads",

@@ -56,6 +56,8 @@ export async function openWorkspace(
   const { transaction: setting } = config.worker;
   const staging = chooseStaging({ setting, workspace: root, memory: storage.folder, path: env.PATH ?? "" });
   const folder = createFolderWorkspace({
+    openDraft: async (parts, request) =>
+      (await import("../application/drafts/open-draft.ts")).openDraft(parts, request),
     storage,
     home,
     config: config.worker,

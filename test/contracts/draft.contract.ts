@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Draft, DraftRequest } from "../../src/application/jobs/draft.ts";
+import type { Draft, DraftRequest } from "../../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
 import { trustWorkspace } from "../../src/config/trust.ts";
 import { type Bench, createBench, edit, type Settings, shell } from "../application/jobs/worker-kit.ts";

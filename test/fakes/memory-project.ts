@@ -1,4 +1,4 @@
-import type { ProjectFiles } from "../../src/application/ports/coder.ts";
+import type { ProjectFiles } from "../../src/application/ports/drafts.ts";
 
 /** A project that stands in memory: paths and their texts. */
 export function memoryProject(files: Readonly<Record<string, string>>): ProjectFiles {

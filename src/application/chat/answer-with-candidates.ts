@@ -11,7 +11,7 @@ import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { BaselineDeps } from "../checks/baseline.ts";
 import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "../coder/candidates.ts";
 import type { CoderEnding } from "../coder/coder-ends.ts";
-import type { Draft } from "../jobs/draft.ts";
+import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import {
   answerForCoder,

@@ -1,7 +1,7 @@
 import { agentOf, type CoderRole, FEW_FILES, mayDelegate } from "../../domain/chat/agents.ts";
 import type { ChecksFacts } from "../../domain/checks/verdict.ts";
-import { affectedFiles } from "../../domain/coder/check-edits.ts";
 import { hasFlag, isQuestion } from "../../domain/coder/proposal.ts";
+import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
@@ -21,7 +21,7 @@ import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.t
 import type { CoderEnd, CoderEnding } from "../coder/coder-ends.ts";
 import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
 import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked, wishOf } from "../coder/explorer.ts";
-import { type ContestedFile, createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
+import { type ContestedFile, createShownFiles, type ShownFiles } from "../drafts/shown-files.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { ToolResult } from "../models/tool-loop.ts";

@@ -7,7 +7,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
-import { createShownFiles } from "../coder/shown-files.ts";
+import { createShownFiles } from "../drafts/shown-files.ts";
 import type { Agent, ChatEvent } from "../ports/chat.ts";
 import type { Head, HeadTrouble, WorkerProgress } from "../ports/heads.ts";
 import { answerForCoder, openBench, tellCoderEvents } from "./answer-with-code.ts";

@@ -25,7 +25,7 @@ import type {
   Session,
 } from "../ports/chat.ts";
 import type { CheckMemory } from "../ports/checks.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ProjectForges } from "../ports/forges.ts";
 import type { Heads } from "../ports/heads.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";

@@ -7,7 +7,7 @@ import { type ContextBudget, coderContext, contextBudget } from "../coder/coder-
 import type { CoderAnswer } from "../coder/coder-loop.ts";
 import type { Explorer, SearchedFiles } from "../coder/explorer.ts";
 import type { RecentFile } from "../coder/job-history.ts";
-import type { ShownFiles } from "../coder/shown-files.ts";
+import type { ShownFiles } from "../drafts/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";

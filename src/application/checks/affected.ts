@@ -9,7 +9,7 @@ import {
   type Judgement,
   judgeAll,
 } from "../../domain/checks/verdict.ts";
-import type { Checked, CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
+import type { Checked, CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
 import { checkResults } from "./baseline.ts";
 
 /** Runs checks over a draft. */

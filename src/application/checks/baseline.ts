@@ -17,8 +17,8 @@ import {
   settleFlaky,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
-import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
 import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
+import type { CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 
 /** The results of the check runs, in the order of the checks. */

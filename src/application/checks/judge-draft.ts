@@ -27,8 +27,8 @@ import {
   settleFlaky,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
-import type { CheckRun, Draft } from "../jobs/draft.ts";
 import type { Baseline, CheckMemory } from "../ports/checks.ts";
+import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import {
   type Affected,
   type AffectedJudgement,

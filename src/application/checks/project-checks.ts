@@ -10,8 +10,8 @@ import {
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
-import type { CheckRun, Draft } from "../jobs/draft.ts";
 import type { Baseline, CheckMemory } from "../ports/checks.ts";
+import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import { type CheckSettings, measureBaseline, recallChecks } from "./baseline.ts";
 import {

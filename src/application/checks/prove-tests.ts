@@ -3,7 +3,7 @@ import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.t
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
 import type { NewTests } from "../../domain/checks/test-results.ts";
 import type { CheckResult, Judgement } from "../../domain/checks/verdict.ts";
-import type { Draft } from "../jobs/draft.ts";
+import type { Draft } from "../ports/jobs-draft.ts";
 import type { Affected, RunDraftChecks } from "./affected.ts";
 import { checkResults } from "./baseline.ts";
 

@@ -1,5 +1,5 @@
-import { checkEdits } from "../../domain/coder/check-edits.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
+import { checkEdits } from "../../domain/drafts/check-edits.ts";
 import { decodeText, isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
@@ -13,14 +13,8 @@ import {
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
-import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
-import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
-import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
-import { type Landing, landDraft } from "./land-draft.ts";
-import type { Lending } from "./lend-draft.ts";
+import { type Landing, landDraft } from "../drafts/land-draft.ts";
+import type { Lending } from "../drafts/lend-draft.ts";
 import {
   type MergedFile,
   type OtherChange,
@@ -28,7 +22,13 @@ import {
   type ShownFiles,
   type StaleEdit,
   settleStaleEdits,
-} from "./shown-files.ts";
+} from "../drafts/shown-files.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
+import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
+import type { CheckRun, Draft, DraftRequest } from "../ports/jobs-draft.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
 
 /**
  * Where the proposals of one coder are carried out and judged, one after the other, each over what those before it left.
@@ -71,7 +71,7 @@ export interface Bench {
   /** Forgets what the draft did to these files: they show what the workspace has. */
   giveWay(paths: readonly string[]): Promise<void>;
   /** Lands what nothing is wrong with, in its turn. `goesBack`: whether the coder may still be asked. */
-  landInTurn(attempt: number, goesBack: boolean): Promise<Landing>;
+  landInTurn(attempt: number, goesBack: boolean): Promise<Landing<JudgedAttempt>>;
   /** Ends the draft as it is; what others changed meanwhile makes it a preview. */
   land(): Promise<JobResult>;
   /** `red`: why it does not land. */
@@ -312,7 +312,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       if (lending !== null) return lending;
       const opened = await open({ checked: true });
       if ("code" in opened) return null;
-      const { createLending } = await import("./lend-draft.ts");
+      const { createLending } = await import("../drafts/lend-draft.ts");
       lending ??= createLending({
         workspace,
         lender: opened,

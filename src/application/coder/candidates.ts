@@ -2,8 +2,8 @@ import { isTestPath } from "../../domain/checks/find-checks.ts";
 import { proofSeconds } from "../../domain/checks/test-proofs.ts";
 import { judgeAll } from "../../domain/checks/verdict.ts";
 import { type BaselineDeps, checkResults, measureBaseline, recallChecks } from "../checks/baseline.ts";
-import type { Draft } from "../jobs/draft.ts";
 import type { Baseline } from "../ports/checks.ts";
+import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 
 export interface CandidatesRun<Head, Ending, End> {

@@ -1,7 +1,6 @@
 import { importsOf } from "../../domain/checks/affected-tests.ts";
 import {
   definitionsOf,
-  type LineRange,
   showFile,
   showParts,
   splitBudget,
@@ -18,7 +17,8 @@ import {
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
 import { literalTerms, requestTerms, type Term } from "../../domain/coder/request-terms.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { LineRange } from "../../domain/patch/compare-lines.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import { showExtendedFiles, stemOf } from "./extended-files.ts";
 import type { RecentFile } from "./job-history.ts";
 import { relatedCode } from "./related-code.ts";

@@ -1,4 +1,3 @@
-import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
 import { leavesAlone } from "../../domain/coder/named-code.ts";
 import {
   claimsWork,
@@ -8,10 +7,12 @@ import {
   plansWork,
   readProposal,
 } from "../../domain/coder/proposal.ts";
+import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { Bench, CarryOutResult } from "./bench.ts";
 import {
@@ -35,7 +36,6 @@ import {
   wordUntouched,
 } from "./coder-reports.ts";
 import type { AskedContext } from "./explorer.ts";
-import { type ContestedFile, type StaleEdit, wordStaleEdits } from "./shown-files.ts";
 
 export interface CoderLoop {
   /** A model that proposes, or an agent that works in the draft by itself. */

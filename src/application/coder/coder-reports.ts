@@ -1,18 +1,13 @@
 import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
-import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/coder/check-edits.ts";
-import {
-  type LineRange,
-  SHORT_FILE,
-  showAround,
-  showFile,
-  splitBudget,
-} from "../../domain/coder/file-excerpts.ts";
+import { SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
+import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
 import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
+import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 
 /** A file that a coder needs to see again, and the lines that matter in it. */

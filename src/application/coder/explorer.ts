@@ -1,7 +1,6 @@
 import {
   type AskedFile,
   definitionsOf,
-  type LineRange,
   readAskedFile,
   showFile,
   showLines,
@@ -9,9 +8,10 @@ import {
 } from "../../domain/coder/file-excerpts.ts";
 import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
 import { requestTerms } from "../../domain/coder/request-terms.ts";
+import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelTool, ToolCall } from "../ports/models.ts";
 import { LONGEST_FILE, rulesOnTheWay } from "./coder-context.ts";
 

@@ -2,7 +2,7 @@ import { wordsOfName } from "../../domain/checks/affected-tests.ts";
 import { showFile, termsIn } from "../../domain/coder/file-excerpts.ts";
 import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
 import { stem, type Term } from "../../domain/coder/request-terms.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 
 /** The files that a change is likely to extend, and where they are looked for. */
 export interface ExtendedRequest {

@@ -3,13 +3,13 @@ import {
   definitionsOf,
   endOf,
   isAlias,
-  type LineRange,
   linesOf,
   termsIn,
 } from "../../domain/coder/file-excerpts.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import type { Term } from "../../domain/coder/request-terms.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { LineRange } from "../../domain/patch/compare-lines.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 
 interface SourceText {
   readonly path: string;

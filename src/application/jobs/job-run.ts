@@ -16,6 +16,7 @@ import { executionSummary, type PatchCommand } from "../../domain/patch/patch-co
 import { isSecretField } from "../../domain/platform/secret-name.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import type { JobEvent } from "../ports/jobs.ts";
+import type { MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import {
   type SealedChanges,
@@ -36,7 +37,6 @@ import {
   swapConflicts,
   wantsRollback,
 } from "./conclude-job.ts";
-import type { MergedNote } from "./draft.ts";
 import { PolicyFault } from "./edit-policy.ts";
 import { type ExecuteRequest, JobBroken, type RunCommandsDeps, type WorkspaceDeps } from "./execution.ts";
 import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts";

@@ -1,7 +1,7 @@
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { JobEvent } from "../ports/jobs.ts";
+import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import type { CheckView, ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";
-import type { Checked, CheckRequest, CheckRun } from "./draft.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import { jobEnvironment } from "./job-processes.ts";
 

@@ -1,3 +1,4 @@
+import type { DraftRequest, OpenedDraft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { executePatch } from "./execute-patch.ts";
@@ -16,6 +17,8 @@ export interface WorkspaceBacking {
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
   readonly pause: (ms: number) => Promise<void>;
+  /** Opens a job that stays open; drafts are built on jobs, so it is given. */
+  readonly openDraft: (parts: WorkspaceDeps, request: DraftRequest) => Promise<OpenedDraft>;
   /** Absent where nobody judges what an undo has to merge. */
   readonly judgeMerge?: JudgeMerge | undefined;
 }
@@ -26,6 +29,7 @@ export function createWorkspace({
   storage,
   files,
   isAlive,
+  openDraft,
   judgeMerge: judge,
   ...processes
 }: WorkspaceBacking): Workspace {
@@ -51,7 +55,7 @@ export function createWorkspace({
         autoCommit: request.autoCommit ?? config.auto_commit,
       }),
     begin: (request) => transactions.begin(request),
-    openDraft: async (request) => (await import("./open-draft.ts")).openDraft(parts, request),
+    openDraft: (request) => openDraft(parts, request),
     commitPreview: async (jobId) => (await import("./unfinished-jobs.ts")).commitPreview(parts, jobId),
     discardPreview: async (jobId) => (await import("./unfinished-jobs.ts")).discardPreview(parts, jobId),
     withdraw: async (jobId) => (await import("./unfinished-jobs.ts")).withdrawJob(parts, jobId),

@@ -4,11 +4,11 @@ import type { NoteFact, OpenInterruption } from "../../domain/jobs/note.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
-import type { DraftRequest, OpenedDraft } from "../jobs/draft.ts";
 import type { JobRequest } from "../jobs/execution.ts";
 import type { TakeBack, TakeBackRequest } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { JobArchive, JobProcess } from "./jobs.ts";
+import type { DraftRequest, OpenedDraft } from "./jobs-draft.ts";
 import type {
   BeginRequest,
   BeginResult,

@@ -10,8 +10,8 @@ import type { Phase, SolvePlan, SolveState } from "../../domain/tasks/solve-deci
 import type { RunJob, TaskEvent, TaskRecord, TestRun, WorkerRun } from "../../domain/tasks/task-record.ts";
 import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
-import type { ProjectFiles } from "./coder.ts";
 import type { ContainerClaim, SandboxFailure } from "./containers.ts";
+import type { ProjectFiles } from "./drafts.ts";
 import type { IntakeEvent } from "./forges.ts";
 import type { WorkerProgress } from "./heads.ts";
 import type { WorkspaceFiles } from "./jobs-transaction.ts";

@@ -35,7 +35,7 @@ import { type Bench, createPlainBench } from "../coder/bench.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { askJson, completionFailure, type JsonReading, type Patience } from "../models/complete.ts";
 import type { WorkerAccount } from "../models/meter.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import type { Model } from "../ports/models.ts";
 import type { TaskFiles, WorkerExecutor, WorkerProgress } from "../ports/tasks.ts";
 

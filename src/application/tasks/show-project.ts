@@ -8,7 +8,7 @@ import { refusedText } from "../../domain/containers/refused-hosts.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { openChecks } from "../checks/baseline.ts";
 import { coderContext, contextBudget } from "../coder/coder-context.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
+import type { ProjectFiles } from "../ports/drafts.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { FailedInstall, TaskEnvironment } from "../ports/tasks.ts";

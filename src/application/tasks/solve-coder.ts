@@ -7,9 +7,9 @@ import { createProjectChecks, type JudgedAttempt, type ProjectChecks } from "../
 import { type Bench, createDraftBench } from "../coder/bench.ts";
 import type { CoderEnd } from "../coder/coder-ends.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
-import { createShownFiles } from "../coder/shown-files.ts";
-import type { CheckRun } from "../jobs/draft.ts";
+import { createShownFiles } from "../drafts/shown-files.ts";
 import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
+import type { CheckRun } from "../ports/jobs-draft.ts";
 import type { CheckFact, TaskEnvironment } from "../ports/tasks.ts";
 import type { NewsListener } from "./item-comments.ts";
 import { keepChange, type SolveDeps, SolveStop, type SolveWork, stepsLeft } from "./solve-work.ts";

@@ -1,3 +1,4 @@
+import type { LineRange } from "../patch/compare-lines.ts";
 import type { Term } from "./request-terms.ts";
 
 /** A line that begins something a reader would look for. */
@@ -96,12 +97,6 @@ function lastFilled(lines: readonly string[], before: number): number {
   let at = before;
   while (at > 1 && (lines[at - 1] as string).trim() === "") at--;
   return at;
-}
-
-/** Lines of a file, both ends included, from 1. */
-export interface LineRange {
-  readonly from: number;
-  readonly to: number;
 }
 
 export interface ExcerptRequest {

@@ -1,3 +1,9 @@
+/** Lines of a file, both ends included, from 1; `to` is Infinity for the end of the file. */
+export interface LineRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** A stretch of lines that differs: `[from, to)` of the old text stands where `[from, to)` of the new one does. */
 export interface LineChange {
   readonly old: readonly [from: number, to: number];

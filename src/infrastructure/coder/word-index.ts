@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, type Stats, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { WordIndex } from "../../application/ports/coder.ts";
+import type { WordIndex } from "../../application/ports/drafts.ts";
 import type { Timers } from "../../application/ports/platform.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
 

@@ -492,7 +492,14 @@ function createPlacedWorkspace(
     hostEnv: {},
     isTrusted: () => true,
   };
-  return createWorkspace({ parts, storage, files: how.viewOf(), ...createJobHolders(storage) });
+  return createWorkspace({
+    parts,
+    storage,
+    files: how.viewOf(),
+    openDraft: async (parts, request) =>
+      (await import("../../application/drafts/open-draft.ts")).openDraft(parts, request),
+    ...createJobHolders(storage),
+  });
 }
 
 export interface CloneWorkspace extends Workspace {

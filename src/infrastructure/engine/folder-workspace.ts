@@ -462,6 +462,7 @@ export interface FolderWorkspaceDeps
   readonly staging: Staging;
   /** Stages jobs with processes; loaded with the first. */
   readonly sandbox: NonNullable<TransactionDeps["sandbox"]>;
+  readonly openDraft: WorkspaceBacking["openDraft"];
   readonly judgeMerge?: WorkspaceBacking["judgeMerge"];
 }
 
@@ -470,7 +471,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
   readonly workspace: Workspace;
   readonly parts: WorkspaceDeps;
 } {
-  const { storage, home, config, staging, sandbox, judgeMerge, ...rest } = given;
+  const { storage, home, config, staging, sandbox, openDraft, judgeMerge, ...rest } = given;
   const ours = jobsOfThisProcess();
   const { now } = ours;
   const parts: WorkspaceDeps = {
@@ -506,6 +507,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
     parts,
     storage: storage.folder,
     files: createWorkspaceFiles(storage.workspace),
+    openDraft,
     judgeMerge,
     ...createJobHolders(storage.folder),
   });

@@ -4,9 +4,9 @@ import {
   type JudgedAttempt,
   type ProjectChecks,
 } from "../../application/checks/project-checks.ts";
-import type { Draft } from "../../application/jobs/draft.ts";
 import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
 import type { SandboxManager } from "../../application/ports/containers.ts";
+import type { Draft } from "../../application/ports/jobs-draft.ts";
 import { printCommand } from "../../application/tasks/container-environments.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import type { AskedFor } from "../../domain/checks/verdict.ts";

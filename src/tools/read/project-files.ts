@@ -9,7 +9,7 @@ import {
   readSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { FoundWords, ProjectFiles, SoughtWord, WordIndex } from "../../application/ports/coder.ts";
+import type { FoundWords, ProjectFiles, SoughtWord, WordIndex } from "../../application/ports/drafts.ts";
 import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";

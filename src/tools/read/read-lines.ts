@@ -1,4 +1,5 @@
 import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
+import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import { type ResolvedPath, requireFile } from "../resolved-path.ts";
 import { ToolError } from "../tool-result.ts";
 
@@ -48,13 +49,6 @@ function decodeText(bytes: Uint8Array, encoding: KnownEncoding, asked: Encoding)
   } catch (cause) {
     throw new ToolError("UNSUPPORTED_ENCODING", `the file is not valid ${encoding}`, { cause });
   }
-}
-
-export interface LineRange {
-  /** 1-based, inclusive. */
-  readonly from: number;
-  /** Inclusive; Infinity is the end of the file. */
-  readonly to: number;
 }
 
 export interface ReadLines {

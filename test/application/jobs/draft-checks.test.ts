@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import type { Draft } from "../../../src/application/jobs/draft.ts";
+import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 import { trustWorkspace } from "../../../src/config/trust.ts";
 import { LEAST_ABI, landlockAbi } from "../../../src/infrastructure/platform/landlock.ts";
 import { requirePart } from "../../require.ts";

@@ -6,7 +6,7 @@ import {
   type JudgedAttempt,
   type ProjectChecks,
 } from "../../../src/application/checks/project-checks.ts";
-import type { Draft } from "../../../src/application/jobs/draft.ts";
+import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 import { createCheckMemory } from "../../../src/infrastructure/checks/check-memory.ts";

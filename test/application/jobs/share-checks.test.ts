@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { type BaselineDeps, measureBaseline } from "../../../src/application/checks/baseline.ts";
 import { shareBaseline } from "../../../src/application/coder/candidates.ts";
-import type { Draft } from "../../../src/application/jobs/draft.ts";
+import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 
 /** A draft whose checks take a moment. */
 function createDraft() {

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { WordIndex } from "../../../src/application/ports/coder.ts";
+import type { WordIndex } from "../../../src/application/ports/drafts.ts";
 import { createWordIndex } from "../../../src/infrastructure/coder/word-index.ts";
 import { findWords } from "../../../src/tools/read/project-files.ts";
 

@@ -1,15 +1,14 @@
 import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
-import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
-import type { Draft, DraftConflict } from "../jobs/draft.ts";
+import type { Draft, DraftConflict } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";
 
 /** The outcome of an error-free draft when its turn to be committed came. */
-export type Landing =
+export type Landing<Judged> =
   | { readonly kind: "ended"; readonly result: JobResult }
   /** The checks say otherwise over the workspace as it is by now. */
-  | { readonly kind: "red"; readonly judged: JudgedAttempt }
+  | { readonly kind: "red"; readonly judged: Judged }
   /** Its commands were to write their files anew, and failed. */
   | { readonly kind: "failing"; readonly failed: readonly CommandResult[] }
   /** Others changed the same lines; those files show what the workspace has. */
@@ -17,10 +16,20 @@ export type Landing =
   /** Nothing judges, and files that its coder was shown have changed; told once. */
   | { readonly kind: "outdated"; readonly paths: readonly string[] };
 
-export interface LandDeps {
+/** Judges a draft against the workspace as it is by now; the checks of the project are one. */
+export interface LandingJudge<Judged extends { readonly verdict: string }> {
+  judge(draft: Draft, attempt: number): Promise<Judged>;
+  /** As `judge`, where nothing was merged since. */
+  confirm(draft: Draft, attempt: number): Promise<Judged>;
+  /** Whether the last judgement is still about these files. */
+  holds(draft: Draft): Promise<boolean>;
+  rememberLanded(draft: Draft, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
+}
+
+export interface LandDeps<Judged extends { readonly verdict: string }> {
   readonly draft: Draft;
   /** Null where nobody judges. */
-  readonly checks: ProjectChecks | null;
+  readonly checks: LandingJudge<Judged> | null;
   readonly attempt: number;
   /** Whether files in conflict may go back to the coder; else the draft is kept as a preview. */
   readonly goesBack: boolean;
@@ -41,7 +50,9 @@ const ROUNDS = 4;
  *   merge what others changed → checks again where the workspace is not what was judged → commands that reach outward
  *   → commit, if under the lock nothing has moved since; else once more
  */
-export async function landDraft(deps: LandDeps): Promise<Landing> {
+export async function landDraft<Judged extends { readonly verdict: string }>(
+  deps: LandDeps<Judged>,
+): Promise<Landing<Judged>> {
   const { draft, checks, attempt } = deps;
   const giveBack = await draft.takeTurn();
   try {
@@ -72,9 +83,9 @@ export async function landDraft(deps: LandDeps): Promise<Landing> {
 }
 
 async function yieldConflicts(
-  { draft, goesBack, whoChanged }: LandDeps,
+  { draft, goesBack, whoChanged }: Pick<LandDeps<never>, "draft" | "goesBack" | "whoChanged">,
   conflicts: readonly DraftConflict[],
-): Promise<Landing> {
+): Promise<Landing<never>> {
   if (!goesBack) return { kind: "ended", result: await draft.keep("conflict") };
   const text = (bytes: Uint8Array | null | undefined) =>
     bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);

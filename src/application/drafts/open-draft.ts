@@ -9,9 +9,10 @@ import {
   refusePatch,
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { asksHooks, beginJob, parseCommands, settingRefusal, stagedAs } from "../jobs/execute-patch.ts";
+import { newJobId, repairNotes, type WorkspaceDeps } from "../jobs/execution.ts";
+import { JobRun, maskCommand } from "../jobs/job-run.ts";
 import type { JobEvent } from "../ports/jobs.ts";
-import type { HeadProcess } from "../ports/jobs-head.ts";
-import { type Layers, type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
 import type {
   Checked,
   CheckRequest,
@@ -21,10 +22,9 @@ import type {
   DraftRun,
   OpenedDraft,
   Rebased,
-} from "./draft.ts";
-import { asksHooks, beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
-import { newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
-import { JobRun, maskCommand } from "./job-run.ts";
+} from "../ports/jobs-draft.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
+import { type Layers, type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
 
 /** Makes edits of one view in another that shows the same workspace. */
 export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
@@ -260,7 +260,7 @@ class OpenDraft implements Draft {
     const run = async () => {
       const refusal = await this.#ensure(true);
       if (refusal !== null) return { ok: false, why: "unavailable", message: refusal.message } as const;
-      const { runChecks } = await import("./run-checks.ts");
+      const { runChecks } = await import("../jobs/run-checks.ts");
       const signals = [this.#request.signal, this.#end.signal];
       const signal = AbortSignal.any(request.signal === undefined ? signals : [...signals, request.signal]);
       const { transaction } = this.#open;

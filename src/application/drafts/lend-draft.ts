@@ -1,5 +1,5 @@
 import { decodeText, isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
-import type { Draft } from "../jobs/draft.ts";
+import type { Draft } from "../ports/jobs-draft.ts";
 import type { TakenEdit, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ContestedFile } from "./shown-files.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { doubtfulEdits } from "../../../src/domain/coder/check-edits.ts";
+import { doubtfulEdits } from "../../../src/domain/drafts/check-edits.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
 

@@ -1,3 +1,4 @@
+import type { LineRange } from "../patch/compare-lines.ts";
 import type {
   Edit,
   FileEntry,
@@ -8,7 +9,6 @@ import type {
   PatchCommand,
 } from "../patch/patch-command.ts";
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../patch/plan-edit.ts";
-import type { LineRange } from "./file-excerpts.ts";
 
 /** Files as they stand. A path that is not judged (protected, outside, behind a link) is left to the executor. */
 export interface CheckedFiles extends FileSource {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkEdits, meantLines } from "../../../src/domain/coder/check-edits.ts";
+import { checkEdits, meantLines } from "../../../src/domain/drafts/check-edits.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
 

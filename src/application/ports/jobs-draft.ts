@@ -2,9 +2,9 @@ import type { RedReason } from "../../domain/jobs/job-status.ts";
 import type { MergeConflict } from "../../domain/jobs/merge.ts";
 import type { Change, CommandResult, JobRefusal, RanJob, RefusedJob } from "../../domain/jobs/result.ts";
 import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
-import type { FileDifference, JobEvent } from "../ports/jobs.ts";
-import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { HomeTraces, ProcessOutcome, TakenEdit, WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { FileDifference, JobEvent } from "./jobs.ts";
+import type { HeadProcess } from "./jobs-head.ts";
+import type { HomeTraces, ProcessOutcome, TakenEdit, WorkspaceFiles } from "./jobs-transaction.ts";
 
 /** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
 export interface DraftRequest {

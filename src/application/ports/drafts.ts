@@ -1,4 +1,4 @@
-import type { CheckedFiles } from "../../domain/coder/check-edits.ts";
+import type { CheckedFiles } from "../../domain/drafts/check-edits.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 
 /**
