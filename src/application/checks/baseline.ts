@@ -145,7 +145,7 @@ async function runChecksOnce(
     memory.keep({ ...about, isFlaky: false, results: null });
     return { ok: false, why: "slow" };
   }
-  const settled = await repeatRed(parts, draft, { results: climbed, runs: first.runs, limit });
+  const settled = await repeatRed(parts, draft, { results: climbed, limit });
   if (settled === null) return ABORTED;
   memory.keep({ ...about, ...settled });
   return { ok: true, fingerprint, ...settled };
@@ -228,12 +228,9 @@ async function climbDown(
 async function repeatRed(
   parts: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
-  { results, runs, limit }: { results: readonly CheckResult[]; runs: readonly CheckRun[]; limit: number },
+  { results, limit }: { results: readonly CheckResult[]; limit: number },
 ): Promise<{ readonly results: readonly CheckResult[]; readonly isFlaky: boolean } | null> {
-  const red = checksThatJudge(parts.checks, results).filter(
-    (_, at) =>
-      results[at]?.state === "red" && (runs[at]?.repeated !== true || results[at]?.rung !== undefined),
-  );
+  const red = checksThatJudge(parts.checks, results).filter((_, at) => results[at]?.state === "red");
   if (red.length === 0) return { results, isFlaky: false };
   const home = red.some((check) => check.home === "whole") ? "whole" : "bare";
   const again = await runBaseline(parts, draft, { lines: red.map(({ line }) => line), limit, home });

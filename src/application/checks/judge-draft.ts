@@ -275,7 +275,7 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
     judging.judgement = judgeAgain(judging);
     return null;
   }
-  const doubtful = checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
+  const doubtful = checks.filter((_, at) => results[at]?.state === "red");
   if (doubtful.length === 0) return null;
   const again = await check(doubtful, { withoutBuildLayer: true });
   if (!again.ok) return again.why;

@@ -20,8 +20,6 @@ const WHOLE_BYTES = 16 * 1024 * 1024;
 /**
  * Runs checks in a throw-away view:
  *   open it → old versions of files where they are asked for → each command → what the baseline built is kept → close
- * and once more without what the baseline built, where that showed and a check is red. Over code that is meant to fail it, a
- * check that did not end would not end again.
  */
 export async function runChecks(check: RunChecksDeps, request: Request): Promise<Checked> {
   const { layers } = check.transaction;
@@ -29,31 +27,14 @@ export async function runChecks(check: RunChecksDeps, request: Request): Promise
     return { ok: false, why: "unavailable", message: "nothing is staged here that a check could run over" };
   if (!check.parts.staging.confinable && !check.parts.isTrusted()) return untrusted(check.parts);
   if (request.over === "draft") await layers.rest();
-  const first = await runOnce(check, request, request.withoutBuildLayer !== true);
-  // The writes of a scratch run are already present; a second time is another run.
-  if (
-    request.scratch !== undefined ||
-    !first.ok ||
-    !first.hasBuilt ||
-    first.runs.every(({ exitCode }) => exitCode === 0) ||
-    (isAltered(request) && first.runs.some(({ outcome }) => outcome === "timed-out"))
-  )
-    return plain(first);
-  const again = await runOnce(check, request, false);
-  return again.ok ? { ok: true, runs: again.runs.map((run) => ({ ...run, repeated: true })) } : again;
+  return runInView(check, request);
 }
-
-type Once =
-  | { readonly ok: true; readonly runs: readonly CheckRun[]; readonly hasBuilt: boolean }
-  | Extract<Checked, { ok: false }>;
-
-const plain = (once: Once): Checked => (once.ok ? { ok: true, runs: once.runs } : once);
 
 function untrusted({ messages }: WorkspaceDeps): Extract<Checked, { ok: false }> {
   return { ok: false, why: "untrusted", message: messages.checksNeedTrust };
 }
 
-async function runOnce(check: RunChecksDeps, request: Request, built: boolean): Promise<Once> {
+async function runInView(check: RunChecksDeps, request: Request): Promise<Checked> {
   const { parts, transaction, jobId } = check;
   const { over, signal } = request;
   const aborted = { ok: false, why: "aborted", message: "aborted" } as const;
@@ -62,7 +43,7 @@ async function runOnce(check: RunChecksDeps, request: Request, built: boolean): 
     over,
     network: request.network === true,
     home: request.home ?? "whole",
-    built,
+    built: request.withoutBuildLayer !== true,
     ...(request.scratch !== undefined && { scratch: request.scratch }),
   });
   if (opened?.ok !== true)
@@ -73,6 +54,7 @@ async function runOnce(check: RunChecksDeps, request: Request, built: boolean): 
     for (const path of request.asBefore ?? []) putBefore(view, transaction, path);
     for (const [path, text] of request.replaced ?? []) view.view.write(path, new TextEncoder().encode(text));
     const processes = view.processes ?? (await parts.processes());
+    if (over === "draft") await makeNewest({ check, view, processes, request });
     const runs: CheckRun[] = [];
     for (const command of request.commands) {
       if (signal.aborted) break;
@@ -82,13 +64,31 @@ async function runOnce(check: RunChecksDeps, request: Request, built: boolean): 
     }
     await processes.killJobProcesses(jobId);
     if (signal.aborted) return aborted;
-    if (over === "baseline" && view.keepBuilt !== undefined)
+    // A later run of the baseline finds it built and would leave less.
+    if (over === "baseline" && !view.hasBuilt && view.keepBuilt !== undefined)
       await view.keepBuilt(await ignoredPaths({ check, view, processes, request }));
     const overBuilt = view.hasBuilt ? { overBuilt: true } : {};
-    return { ok: true, runs: runs.map((run) => ({ ...run, ...overBuilt })), hasBuilt: view.hasBuilt };
+    return { ok: true, runs: runs.map((run) => ({ ...run, ...overBuilt })) };
   } finally {
     await view.close();
   }
+}
+
+/** So many paths fit into the arguments of one process. */
+const MOST_PATHS = 500;
+
+/**
+ * Gives every file that the draft changed the time of now. Build tools compare times: the baseline may have been built after the
+ * draft was written, and a command may have kept the time of a file that it replaced.
+ */
+async function makeNewest(running: Running): Promise<void> {
+  const { check, request } = running;
+  const old = new Set(request.asBefore);
+  const paths = (check.transaction.layers?.changes() ?? []).flatMap(({ path, kind }) =>
+    kind === "deleted" || old.has(path) ? [] : [path],
+  );
+  for (let from = 0; from < paths.length; from += MOST_PATHS)
+    await start(running, ["touch", "-c", "-h", "--", ...paths.slice(from, from + MOST_PATHS)]);
 }
 
 /** A file as the workspace has it; absent where the draft made it. */
@@ -143,16 +143,7 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
     duration: durationMs,
   });
   const { outcome, stdout } = ended;
-  return {
-    command,
-    outcome,
-    exitCode,
-    output,
-    whole,
-    wholeStdout: mask(stdout),
-    durationMs,
-    repeated: false,
-  };
+  return { command, outcome, exitCode, output, whole, wholeStdout: mask(stdout), durationMs };
 }
 
 const JOURNAL_OUTPUT = 16_384;

@@ -174,7 +174,7 @@ export interface CheckRequest {
   readonly home?: "bare" | "whole";
   /** Texts that files have instead, in this check alone: a file that is broken on purpose. */
   readonly replaced?: ReadonlyMap<string, string>;
-  /** Without what the baseline's checks built in ignored folders. A red result is repeated so by itself. */
+  /** Without what the baseline's checks built in ignored folders. */
   readonly withoutBuildLayer?: boolean;
   /**
    * The next check of the same name sees the commands' writes, until one of another name; else they are
@@ -183,6 +183,8 @@ export interface CheckRequest {
   readonly scratch?: string;
   /** `checks.network`. */
   readonly network?: boolean;
+  /** A repetition, which must not be answered from memory. */
+  readonly again?: boolean;
   /** For each command. */
   readonly timeoutSeconds: number;
   /** Ends the checks at the first that fails. */
@@ -209,8 +211,6 @@ export interface CheckRun {
   readonly whole: string;
   readonly wholeStdout: string;
   readonly durationMs: number;
-  /** It was red over the baseline's build folders, and this is its result without them. */
-  readonly repeated: boolean;
   /** The files that the baseline's checks built were in sight. */
   readonly overBuilt?: boolean;
 }
