@@ -222,7 +222,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
         case "tool": {
           if (event.state === "started") {
             const words = endWords();
-            begin(texts.step.tool, event.name);
+            begin(texts.step.tool, printable([event.name, event.note ?? ""].join(" ").trim()));
             return words;
           }
           const step = steps.findLast(({ state }) => state === "runs");

@@ -2,7 +2,7 @@ import { systemPrompt } from "../../domain/chat/agents.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
 import { createJobHistory } from "../coder/job-history.ts";
 import type { ChatEvent, IncomingMessage, Reply } from "../ports/chat.ts";
-import { askAgent, fitMessage } from "./ask-agent.ts";
+import { askAgent, createProjectLooks, FROM_FILES, fitMessage, projectInShort } from "./ask-agent.ts";
 import { type ChatDeps, groupPrefix } from "./chat-turn.ts";
 import { createHistoryReader, historyFor, recalledMemory, toExchanges } from "./exchanges.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
@@ -15,8 +15,7 @@ export interface AsideQuestion {
   readonly signal: AbortSignal;
 }
 
-const DUTY =
-  "You answer a short question beside the work that goes on in this conversation. You have no tools here, change nothing and promise nothing for the work. What is said of the work below is all you know of it.";
+const DUTY = `You answer a short question beside the work that goes on in this conversation. ${FROM_FILES} Promise nothing for the work: what is said of it below is all you know of it.`;
 
 /**
  * A question beside the work of its chat: it takes no turn, joins no round and is not remembered, so that whatever runs
@@ -55,7 +54,8 @@ export async function answerAside(
       role: "chat",
       streams: true,
       whenCut: "shown",
-      request: (model, size) => {
+      looks: createProjectLooks(parts, models.models.forRole("chat"), question),
+      request: (model, size, tools) => {
         const reader = createHistoryReader(model, models.models);
         const memory = [context.memory, named].filter((text) => text !== "").join("\n\n");
         return {
@@ -63,7 +63,8 @@ export async function answerAside(
             systemPrompt({
               agent: "Mio",
               duty: DUTY,
-              tools: [],
+              tools,
+              project: projectInShort(parts, model, size),
               memory: size === "full" ? recalledMemory(reader, { memory, older }, question) : "",
               today: parts.today(),
               workspace: parts.workspace.root,

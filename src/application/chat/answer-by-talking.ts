@@ -2,7 +2,14 @@ import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { RequestSize } from "../models/complete.ts";
 import { giveWay } from "../platform/give-way.ts";
 import type { Model, ModelFailure } from "../ports/models.ts";
-import { askAgent, fitMessage, isMessageCut } from "./ask-agent.ts";
+import {
+  askAgent,
+  createProjectLooks,
+  FROM_FILES,
+  fitMessage,
+  isMessageCut,
+  projectInShort,
+} from "./ask-agent.ts";
 import {
   type Answer,
   type ChatDeps,
@@ -16,8 +23,8 @@ import { imagesPart, recallImages } from "./message-images.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
 const DUTIES = {
-  CHAT: "You talk with the user and answer questions. You have no tools here; for work on files the user writes /code, for looking into things /analyze.",
-  PLAN: "You make plans: goal, steps in order, what could go wrong, how to tell that it is done. You have no tools here and change nothing.",
+  CHAT: `You talk with the user and answer questions. ${FROM_FILES} For work on files the user writes /code.`,
+  PLAN: `You make plans: goal, steps in order, what could go wrong, how to tell that it is done. ${FROM_FILES}`,
 } as const;
 
 /** There is no model for conversations. */
@@ -42,14 +49,16 @@ export async function answerByTalking(
     role: "chat",
     streams: true,
     whenCut: "shown",
-    request: (model, size) => {
+    looks: createProjectLooks(parts, asked, text),
+    request: (model, size, tools) => {
       const reader = createHistoryReader(model, turn.models.models);
       sent = size;
       return {
         system: systemPrompt({
           agent: "Mio",
           duty: DUTIES[route],
-          tools: [],
+          tools,
+          project: projectInShort(parts, model, size),
           memory: size === "full" ? recalledMemory(reader, turn, text) : "",
           today: parts.today(),
           workspace: parts.workspace.root,

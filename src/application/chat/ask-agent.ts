@@ -1,19 +1,33 @@
 import { agentOf } from "../../domain/chat/agents.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
 import type { ModelTrouble } from "../../domain/models/model-facts.ts";
+import { readWrittenCall } from "../../domain/models/worker-output.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
+import { contextBudget, projectOverview } from "../coder/coder-context.ts";
+import { createExplorer, type Explorer } from "../coder/explorer.ts";
 import {
   type CompleteFittingOptions,
+  type Completion,
   completeFitting,
   completeWhole,
   completionFailure,
   type RequestSize,
   type UnfinishedCompletion,
 } from "../models/complete.ts";
-import type { Model, ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../ports/models.ts";
+import { toolLoop } from "../models/tool-loop.ts";
+import type {
+  Model,
+  ModelAnswer,
+  ModelFailure,
+  ModelMessage,
+  ModelRequest,
+  ModelRole,
+  ModelTool,
+} from "../ports/models.ts";
 import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
-import { createWordOutput } from "./held-output.ts";
+import { createWordOutput, type HeldOutput } from "./held-output.ts";
 
 export type AgentRequest = Omit<ModelRequest, "signal">;
 
@@ -38,7 +52,9 @@ export type AgentAnswer =
 export interface AgentQuestion {
   readonly role: ModelRole;
   /** Made for the model that answers; asked again, smaller, when the first was too long. */
-  readonly request: (model: Model, size: RequestSize) => AgentRequest;
+  readonly request: (model: Model, size: RequestSize, tools: readonly ModelTool[]) => AgentRequest;
+  /** Tools that change nothing, by which it may look before it answers. */
+  readonly looks?: Explorer;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
   /** The answer's text as it comes, for whoever makes something else of it. */
@@ -60,6 +76,36 @@ export function isMessageCut(text: string, size: RequestSize): boolean {
 /** The message as a request of that size holds it. */
 export function fitMessage(text: string, size: RequestSize): string {
   return isMessageCut(text, size) ? cutMiddle(text, SMALL_MESSAGE_CHARS) : text;
+}
+
+/** How questions about the project are answered. */
+export const FROM_FILES =
+  "What is asked about this folder you answer from its files: look with the tools where what is shown below does not say it, and name the file and the line. You change nothing.";
+
+/** Characters of one look: local windows are small. */
+const LOOK_CHARS = { local: 4_000, cloud: 16_000 };
+
+/** Reads, searches and lists the files of the workspace, without those that no model is shown. */
+export function createProjectLooks(
+  { project, workspace }: Pick<ChatDeps, "project" | "workspace">,
+  asked: Model | ModelFailure,
+  question: string,
+): Explorer {
+  const limit = "generate" in asked && !asked.local ? LOOK_CHARS.cloud : LOOK_CHARS.local;
+  return createExplorer({ project: () => project, request: question, limit, mask: workspace.mask });
+}
+
+const OVERVIEW_CHARS = { rules: 6_000, map: 3_000 };
+
+/** The project's rules, facts and map as far as they fit a talk. */
+export function projectInShort(
+  { project, workspace }: Pick<ChatDeps, "project" | "workspace">,
+  model: Model,
+  size: RequestSize,
+): string {
+  const { rules, map } = contextBudget(model, size);
+  const most = model.local ? { rules: rules / 2, map } : { ...OVERVIEW_CHARS };
+  return workspace.mask(projectOverview(project, most));
 }
 
 type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;
@@ -86,16 +132,24 @@ export async function askAgent(
   const words = createWordOutput(parts.workspace.mask, (text) => turn.emit({ type: "text", agent, text }));
   const { signal } = turn;
   const goesOn = question.whenCut === "goes-on";
-  const { completion } = await (goesOn ? completeWhole : completeFitting)(
-    model,
-    (size) => ({ ...question.request(model, size), signal }),
-    {
-      ...listenOptions(parts, turn, question.deadline),
-      ...(question.streams && { onText: words.add }),
-      ...(question.onText !== undefined && { onText: question.onText }),
-      ...(goesOn && { onCut: () => turn.emit(createNotice(parts, (chat) => chat.answerGoesOn)) }),
-    },
-  );
+  const listening = {
+    ...listenOptions(parts, turn, question.deadline),
+    ...(question.streams && { onText: words.add }),
+    ...(question.onText !== undefined && { onText: question.onText }),
+    ...(goesOn && { onCut: () => turn.emit(createNotice(parts, (chat) => chat.answerGoesOn)) }),
+  };
+  const looked =
+    question.looks === undefined
+      ? null
+      : await askLooking(turn, { ...question, looks: question.looks }, { model, listening, words });
+  const { completion } =
+    looked !== null
+      ? { completion: looked }
+      : await (goesOn ? completeWhole : completeFitting)(
+          model,
+          (size) => ({ ...question.request(model, size, []), signal }),
+          listening,
+        );
   words.end();
   const cut = completion.kind === "cut";
   if (completion.kind === "finished" || (cut && !goesOn))
@@ -104,6 +158,94 @@ export async function askAgent(
   const again = completion.kind === "empty" || (completion.kind === "failed" && isBroken(completion.failure));
   const code = "failure" in completion ? { code: completion.failure.code } : {};
   return { ok: false, trouble, again, ...code, ...("answer" in completion && { model }) };
+}
+
+/** Requests of one question, the last of them without tools. */
+const MOST_LOOKS = 12;
+
+interface LookingRun {
+  readonly model: Model;
+  readonly listening: CompleteFittingOptions;
+  readonly words: HeldOutput;
+}
+
+/**
+ * Lets the model look around before it answers. The words of every step belong to the answer: the user has seen them. Null: the
+ * model takes no tools, and is asked without them.
+ */
+async function askLooking(
+  turn: AskingTurn,
+  { looks, request }: AgentQuestion & { readonly looks: Explorer },
+  { model, listening, words }: LookingRun,
+): Promise<Completion | null> {
+  const exchange: ModelMessage[] = [];
+  const said: string[] = [];
+  const step = holdWrittenCalls(words);
+  const end = await toolLoop({
+    ...listening,
+    ...(listening.onText !== undefined && { onText: step.add }),
+    model: () => model,
+    tools: looks.tools,
+    transcript: { messages: () => exchange, add: (...messages) => void exchange.push(...messages) },
+    request: ({ tools, messages, size }) => {
+      const asked = request(model, size, tools);
+      return { ...asked, messages: [...asked.messages, ...messages] };
+    },
+    onAnswer: ({ text, toolCalls }) => {
+      const isCall = toolCalls.length === 0 && readWrittenCall(text, namesOf(looks)) !== undefined;
+      step.end(!isCall);
+      if (isCall || text.trim() === "") return;
+      said.push(text.trim());
+      if (toolCalls.length > 0) words.add("\n\n");
+    },
+    call: async (call) => {
+      const about = { type: "tool", name: call.name } as const;
+      turn.emit({ ...about, state: "started", note: oneLine(Object.values(call.arguments ?? {}).join(" ")) });
+      const result = await looks.call(call);
+      turn.emit({ ...about, state: result.ok ? "succeeded" : "failed" });
+      return result;
+    },
+    limits: { steps: MOST_LOOKS, lastAnswers: true },
+    signal: turn.signal,
+  });
+  switch (end.kind) {
+    case "answered":
+      return toWholeAnswer(end.answer, said);
+    case "failed":
+      return end.failure.code === "bad-request" && exchange.length === 0 ? null : end;
+    case "steps":
+    case "stuck":
+      return { kind: "empty", failure: { code: "empty", message: "", retryable: false } };
+    default:
+      return end;
+  }
+}
+
+function toWholeAnswer(answer: ModelAnswer, said: readonly string[]): Completion {
+  const whole = { ...answer, text: said.join("\n\n") };
+  if (whole.text === "") return { kind: "empty", failure: { code: "empty", message: "", retryable: true } };
+  return { kind: answer.finish === "length" ? "cut" : "finished", answer: whole };
+}
+
+function namesOf({ tools }: Explorer): ReadonlySet<string> {
+  return new Set(tools.map(({ name }) => name));
+}
+
+/** Small local models write a call as text: an answer that may be one is shown when it has proved to be words. */
+function holdWrittenCalls(words: HeldOutput) {
+  let held = "";
+  return {
+    add(text: string) {
+      held += text;
+      if (/^\s*(?:$|[{[<`])/.test(held)) return;
+      words.add(held);
+      held = "";
+    },
+    end(isShown: boolean) {
+      if (isShown && held !== "") words.add(held);
+      held = "";
+    },
+  };
 }
 
 function isBroken({ code }: ModelFailure): boolean {

@@ -11,7 +11,9 @@ export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
     case "thinking":
       return chat.doing("thinking", `${event.agent} (${event.provider}/${event.model})`);
     case "tool":
-      return event.state === "started" ? chat.doing("tool", event.name) : "";
+      return event.state === "started"
+        ? chat.doing("tool", [event.name, event.note ?? ""].join(" ").trim())
+        : "";
     case "proposed":
       return event.plan.split("\n", 1)[0] ?? "";
     case "progress":

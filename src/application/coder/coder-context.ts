@@ -560,6 +560,21 @@ export function coderContext(
   ].join("\n\n");
 }
 
+/**
+ * The project in short, for an agent that answers questions about it: rules of the root, facts, a map. It does not depend on the
+ * question, so that a provider can keep it.
+ */
+export function projectOverview(project: ProjectFiles, budget: Pick<ContextBudget, "rules" | "map">): string {
+  const paths = project.list(MOST_LISTED);
+  const { rules } = readProjectRules(project, [], budget.rules);
+  const map = repositoryMap(project, paths, { request: "", shown: new Set(), limit: budget.map });
+  return [
+    ...rules.map(wordRules),
+    ...labelled("Project: ", wordProjectFacts(project)),
+    ...labelled("Files of the workspace:\n", map),
+  ].join("\n\n");
+}
+
 function filesFor(
   project: Pick<ProjectFiles, "read" | "find">,
   paths: readonly string[],
