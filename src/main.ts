@@ -1,4 +1,9 @@
+import { toFaultText } from "./domain/platform/error-text.ts";
+import { takeFaults } from "./infrastructure/platform/process-faults.ts";
 import { VERSION } from "./version.ts";
+
+/** Whether standard output has begun: a document for programs is printed once. */
+const said = { onOut: false };
 
 /** The way in. `--version` touches nothing else; every other command imports what it uses when it uses it. */
 async function main([command, ...rest]: readonly string[]): Promise<number> {
@@ -10,8 +15,18 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
   if (command === "--keep-process")
     return (await import("./wiring/processes.ts")).keepProcessOf(process.env, rest[0] ?? "");
   const { dispatch } = await import("./adapters/cli/dispatch.ts");
-  const { createProgram } = await import("./wiring/program.ts");
-  return dispatch(command, rest, createProgram(process.env, process.cwd()));
+  const program = await openProgram();
+  return dispatch(command, rest, {
+    ...program,
+    out: (text) => {
+      said.onOut = true;
+      program.out(text);
+    },
+  });
+}
+
+async function openProgram() {
+  return (await import("./wiring/program.ts")).createProgram(process.env, process.cwd());
 }
 
 /**
@@ -38,7 +53,25 @@ async function refuseFolder(folder: string): Promise<number> {
   return 3;
 }
 
+/** The one handler at the edge of this process. Of several errors the first is reported. */
+async function endOnce(running: Promise<unknown>, error: unknown): Promise<void> {
+  faults.count += 1;
+  if (faults.count > 1) return;
+  try {
+    const { endByFault } = await import("./adapters/cli/crash.ts");
+    const json = () => process.argv.includes("--json") && !said.onOut;
+    await endByFault(await openProgram(), error, { json, running });
+  } catch {
+    // The program's own files are gone, and its words with them.
+    process.stderr.write(`picoclaw: ${toFaultText(error)}\n`);
+    process.exit(1);
+  }
+}
+
+const faults = { count: 0 };
 const away = enterStartFolder(process.env);
-void (away === null ? main(process.argv.slice(2)) : refuseFolder(away)).then((code) => {
-  process.exitCode = code;
+const running = away === null ? main(process.argv.slice(2)) : refuseFolder(away);
+takeFaults((error) => void endOnce(running, error));
+void running.then((code) => {
+  if (faults.count === 0) process.exitCode = code;
 });

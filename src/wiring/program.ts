@@ -1,5 +1,6 @@
 import type { CliProgram } from "../adapters/cli/program.ts";
 import { isConfigured, resolveHome, resolveLocale } from "../config/environment.ts";
+import { takeFaults } from "../infrastructure/platform/process-faults.ts";
 import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { openChatHistory, readBounded, readInputBounded } from "../infrastructure/platform/text-files.ts";
 import { VERSION } from "../version.ts";
@@ -12,6 +13,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     version: VERSION,
     out: (text) => writeAll(1, text),
     err: (text) => writeAll(2, text),
+    logFault: async (error) => (await import("./fault-log.ts")).logFault(env, cwd, error),
+    takeFaults,
     page: async (text) => (await import("../infrastructure/platform/terminal.ts")).showInPager(text, env),
     errIsTerminal: isTerminal(2),
     outIsTerminal: isTerminal(1),

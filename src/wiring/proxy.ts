@@ -1,6 +1,7 @@
 /** The network proxy as a program of its own. */
+import { toFaultText } from "../domain/platform/error-text.ts";
+import { takeFaults } from "../infrastructure/platform/process-faults.ts";
 import { endProxyProgram, runProxyProgram } from "../infrastructure/sandbox/proxy-program.ts";
 
-runProxyProgram(process.argv[2] ?? process.env.PICOCLAW_PROXY ?? "").catch((error: Error) =>
-  endProxyProgram(error.message),
-);
+takeFaults((error) => endProxyProgram(toFaultText(error)));
+void runProxyProgram(process.argv[2] ?? process.env.PICOCLAW_PROXY ?? "");

@@ -44,6 +44,8 @@ export interface ServeDeps extends ListenDeps {
   readonly publicUrl: string | null;
   readonly log: (text: string) => void;
   readonly onTrouble: (error: unknown, place?: string) => void;
+  /** Errors that no caller caught. */
+  readonly uncaught: { readonly count: number };
 }
 
 export const randomBytes = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));

@@ -104,7 +104,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
       startedAt,
       now,
       residentBytes: () => process.memoryUsage.rss(),
-      gauges: () => ({ ...forges?.counts() }),
+      gauges: () => ({ ...forges?.counts(), picoclaw_uncaught_errors: parts.uncaught.count }),
       counts: () => store.counts(),
     }),
     messagesFor,

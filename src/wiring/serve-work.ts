@@ -104,7 +104,12 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const { databaseUrl, home } = services;
   const { kind, labels, lanes, log } = role;
   const mask = (text: string) => state.current().workspace.mask(text);
-  const onTrouble = createServeTroubles({ log, now, mask });
+  const onTrouble = createServeTroubles({ log, now, mask, logger: services.log });
+  const uncaught = { count: 0 };
+  const noteFault = (error: unknown) => {
+    uncaught.count += 1;
+    onTrouble(error, "uncaught");
+  };
   const { isGone } = owners;
   const opened = await openWorkQueue({ db, databaseUrl, owner, isGone, timers, onTrouble });
   const { queue, newWorkId } = opened;
@@ -118,7 +123,17 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
     throw Object.assign(new Error(text), { code: "machine" });
   }
   const store = await createMessageStore({ db, now, workspace: workspaceName, ...opened });
-  const parts: ServeDeps = { ...given, ...role, queue, newWorkId, store, fleet, startedAt: now(), onTrouble };
+  const parts: ServeDeps = {
+    ...given,
+    ...role,
+    queue,
+    newWorkId,
+    store,
+    fleet,
+    startedAt: now(),
+    onTrouble,
+    uncaught,
+  };
   const inbox = await openChannelInbox(parts);
   const listens = kind === "serve";
   const tasks = { queue: opened, keeper: inbox.keeper, labels, limit: listens ? TASKS_AT_ONCE : lanes };
@@ -144,7 +159,7 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
     timers,
     onTrouble,
   });
-  return { ...working, parts, inbox, forges };
+  return { ...working, noteFault, parts, inbox, forges };
 }
 
 /** The work of `serve` without its listener, its channels' ears and its schedules. */

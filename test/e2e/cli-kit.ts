@@ -83,6 +83,7 @@ export function createCli(under = tmpdir(), path = process.env.PATH ?? "") {
     folder,
     workspace,
     home,
+    environment,
     run,
     runAsync,
     start: (args: readonly string[], env?: RunOptions["env"]): ChildProcess =>

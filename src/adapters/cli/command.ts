@@ -110,7 +110,7 @@ export async function styleReport(
 export async function untilStopped(
   program: CliProgram,
   words: () => ServeMessages,
-  serving: Pick<RunningServer, "reload" | "stop">,
+  serving: Pick<RunningServer, "reload" | "stop" | "noteFault">,
 ): Promise<void> {
   const say = (text: string) => program.err(`${text}\n`);
   const reload = () => {
@@ -119,6 +119,7 @@ export async function untilStopped(
       .then((problem) => say(problem === null ? words().reloaded : words().reloadRefused(problem)))
       .catch((error: unknown) => say(words().reloadRefused(String(error))));
   };
+  const returnFaults = program.takeFaults(serving.noteFault);
   process.on("SIGHUP", reload);
   const signalled = Promise.withResolvers<void>();
   const again = Promise.withResolvers<"again">();
@@ -132,6 +133,7 @@ export async function untilStopped(
   await signalled.promise;
   say(words().stopping);
   const ended = await Promise.race([serving.stop().then(() => "stopped" as const), again.promise]);
+  returnFaults();
   process.off("SIGHUP", reload);
   for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
   if (ended === "again") {

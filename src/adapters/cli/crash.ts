@@ -2,11 +2,11 @@ import { JobBroken } from "../../application/jobs/execution.ts";
 import { wordUsedUp } from "../../application/jobs/word-notes.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { type FileTrouble, missingPiece } from "../../domain/jobs/machine-trouble.ts";
-import { toErrorText } from "../../domain/platform/error-text.ts";
+import { toErrorText, toFaultText } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { fail } from "./command.ts";
+import { type CliFailure, fail } from "./command.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -28,9 +28,12 @@ const CODES: Readonly<Record<string, string>> = {
   MEMORY_RAN_OUT: "memory-ran-out",
 };
 
-/** The one handler at the process edge: system troubles get their remedy, bugs their stack. */
-export function reportCrash(program: CliProgram, error: unknown, json: boolean): number {
-  if (error instanceof Stop) return error.exitCode;
+/** An error that reached the edge of a command: system troubles get their remedy, bugs one line and the place of the log. */
+export async function reportCrash(program: CliProgram, error: unknown, json: boolean): Promise<number> {
+  return error instanceof Stop ? error.exitCode : fail(program, json, await describeCrash(program, error));
+}
+
+async function describeCrash(program: CliProgram, error: unknown): Promise<CliFailure> {
   const messages = messagesFor(resolveLocale({ env: program.env }));
   const job = error instanceof JobBroken ? error : null;
   const cause = job === null ? error : job.cause;
@@ -48,7 +51,7 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   else if (code === "EXECUTOR_ENDED") lines.push(messages.executorEnded);
   else if (isClosed) lines.push(messages.storeAway(maskSecrets(toErrorText(cause))));
   else if (trouble === undefined)
-    lines.push(messages.unexpectedError(maskSecrets((cause as Error)?.stack ?? String(cause))));
+    lines.push(messages.unexpectedError(maskSecrets(toFaultText(cause)), await program.logFault(cause)));
   else
     lines.push(
       messages.fileTrouble(trouble, maskSecrets(ownPath ?? job?.workspace ?? (cause as Error).message)),
@@ -57,7 +60,7 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
   if (trouble === "no-space") lines.push(messages.remedy("free-space"));
   if (job !== null) lines.push(messages.nothingApplied(job.jobId));
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
-  return fail(program, json, {
+  return {
     exitCode,
     code:
       trouble ??
@@ -65,7 +68,30 @@ export function reportCrash(program: CliProgram, error: unknown, json: boolean):
         ? (CODES[code ?? ""] ?? (isClosed ? "store-away" : "unexpected"))
         : "installation-incomplete"),
     text: lines.join("\n"),
+  };
+}
+
+/** A command that an error interrupts may take so long to close its job. */
+const CLOSING_MS = 10_000;
+
+/**
+ * Ends the program after an error that no caller caught. The command is asked to stop as by a signal, so that its job is closed
+ * and the terminal restored; then the error is reported last, and the exit code is 1 whatever the command says.
+ */
+export async function endByFault(
+  program: CliProgram,
+  error: unknown,
+  { json, running }: { readonly json: () => boolean; readonly running: Promise<unknown> },
+): Promise<void> {
+  const failure = await describeCrash(program, error);
+  process.on("exit", () => {
+    fail(program, json(), failure);
+    process.exitCode = EXIT.failed;
   });
+  setTimeout(() => process.exit(EXIT.failed), CLOSING_MS);
+  process.emit("SIGTERM");
+  await running.catch(() => {});
+  process.exit(EXIT.failed);
 }
 
 /** A job's files lie in layers or copies in PicoClaw's storage: to the user they are files of the workspace. */

@@ -26,6 +26,10 @@ export interface CliProgram {
   readonly version: string;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Writes an error that the program did not expect to the log. Returns the log's place; null where it cannot be written. */
+  readonly logFault: (error: unknown) => Promise<string | null>;
+  /** Receives the errors that no caller caught, until the result is called. */
+  readonly takeFaults: (handle: (error: unknown) => void) => () => void;
   /** To a terminal: a text that may be longer than the screen. */
   readonly page: (text: string) => Promise<void>;
   readonly outIsTerminal: boolean;

@@ -11,6 +11,7 @@ import { isCoder, ROUTES } from "../../domain/config/route.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
 import { imageMark } from "../../domain/models/image.ts";
+import { toFaultText } from "../../domain/platform/error-text.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { isStoreClosed } from "../../domain/store/store-trouble.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
@@ -410,12 +411,11 @@ export function createConversation(parts: ChatDeps): Conversation {
         return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
       } catch (error) {
         if (options.signal.aborted) return plainReply(parts, say("aborted"));
-        const detail = error instanceof Error ? error.message : String(error);
         parts.logger.error("chat", "chat.failed", "chat.failed", {
           session_key: sessionKey,
           message_id: message.id,
           trace_id: readTraceparent(message.traceparent)?.traceId,
-          error: detail,
+          error,
         });
         if (isDiskFull(error)) return plainReply(parts, say("diskFull"));
         const limited = limitReply(parts, error);
@@ -424,7 +424,7 @@ export function createConversation(parts: ChatDeps): Conversation {
         const trouble = isStoreClosed(error) ? "storeAway" : "unexpected";
         const failed = plainReply(
           parts,
-          gone === null ? say(trouble, parts.workspace.mask(detail)) : installationGone(gone),
+          gone === null ? say(trouble, parts.workspace.mask(toFaultText(error))) : installationGone(gone),
         );
         return state.begun ? failed : { ...failed, lost: true };
       }

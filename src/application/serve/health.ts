@@ -1,9 +1,10 @@
 import type { Config } from "../../config/config.ts";
 import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
-import { toErrorText } from "../../domain/platform/error-text.ts";
+import { toErrorText, toFaultText } from "../../domain/platform/error-text.ts";
 import { readStoreAway } from "../../domain/store/store-trouble.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { ModelRole, Models } from "../ports/models.ts";
+import type { Logger } from "../ports/platform.ts";
 import type { Channel, StoreCounts } from "../ports/serve.ts";
 import type { Bus } from "./serve-events.ts";
 
@@ -294,11 +295,12 @@ export function createTroubleReporter(
   };
 }
 
-/** Troubles of a server, masked. An outage of the store is one trouble, wherever it is met. */
+/** Troubles of a server, masked: a line for people, and the whole error in the log. An outage of the store is one trouble, wherever it is met. */
 export function createServeTroubles(deps: {
   readonly log: (line: string) => void;
   readonly now: () => Date;
   readonly mask: (text: string) => string;
+  readonly logger: Pick<Logger, "error">;
 }): (error: unknown, where?: string) => void {
   const { mask } = deps;
   const tell = createTroubleReporter(deps.log, deps.now);
@@ -307,7 +309,10 @@ export function createServeTroubles(deps: {
     if (away !== null) {
       const trouble = away === "unreachable" ? "cannot be reached" : "takes no writes";
       tell("store", mask(`${trouble}: ${toErrorText(error)}`), `store ${away}`);
-    } else tell(where, mask(error instanceof Error ? (error.stack ?? error.message) : toErrorText(error)));
+    } else {
+      tell(where, mask(toFaultText(error)));
+      deps.logger.error("serve", where, "serve.trouble", { error });
+    }
   };
 }
 

@@ -37,7 +37,7 @@ export interface JoinOptions {
   readonly log: (text: string) => void;
 }
 
-export interface JoinedFleet extends Pick<RunningServer, "reload" | "stop"> {
+export interface JoinedFleet extends Pick<RunningServer, "reload" | "stop" | "noteFault"> {
   readonly machineName: string;
   readonly labels: readonly string[];
 }
@@ -46,6 +46,8 @@ export interface RunningServer {
   readonly url: string;
   /** Null, or why the old configuration stays. */
   reload(): Promise<string | null>;
+  /** Logs and counts an error that no caller caught; the server continues. */
+  noteFault(error: unknown): void;
   /** Takes nothing new, finishes or hands back what runs; at most thirty seconds. */
   stop(): Promise<void>;
 }
@@ -123,19 +125,20 @@ export async function openReloadableChat(
 /** Begins to work; where that fails, everything is given back. */
 export async function joinWorking(
   working: RunServerDeps["working"],
-  joined: Omit<JoinedFleet, "stop">,
+  joined: Omit<JoinedFleet, "stop" | "noteFault">,
 ): Promise<JoinedFleet> {
   await working.start().catch(async (error: unknown) => {
     await working.giveUp();
     throw error;
   });
-  return { ...joined, stop: () => working.stop(async () => {}) };
+  return { ...joined, noteFault: working.noteFault, stop: () => working.stop(async () => {}) };
 }
 
 export interface RunServerDeps {
   readonly working: {
     start(): Promise<void>;
     giveUp(): Promise<void>;
+    noteFault(error: unknown): void;
     /** `last` runs once nothing works any more. */
     stop(last: () => Promise<void>): Promise<void>;
   };
@@ -186,6 +189,7 @@ export async function runServer(deps: RunServerDeps): Promise<RunningServer> {
   return {
     url: place.publicUrl ?? `http://${address}`,
     reload,
+    noteFault: working.noteFault,
     async stop() {
       forgetAddress();
       rounds.stop();

@@ -61,7 +61,9 @@ export function createFileThread(engine: EngineDeps): ContainerFileThread {
       if (data.kind === "lost") return drop(thread, data.channel);
       thread.opening.get(data.channel)?.(data.failure);
     };
-    worker.onerror = ({ message }) => stop(thread, message);
+    // The message of an error quotes the program's code.
+    for (const event of ["error", "close"])
+      worker.addEventListener(event, () => stop(thread, "its thread ended"));
     post(thread, { kind: "share", words: words.buffer, room: room.buffer });
     return thread;
   }

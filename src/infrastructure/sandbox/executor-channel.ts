@@ -24,6 +24,7 @@ import {
   ViewFault,
   type ViewFaultCode,
 } from "../../application/ports/jobs-transaction.ts";
+import { toFaultText } from "../../domain/platform/error-text.ts";
 import { readNoFollow } from "../jobs/compare-entries.ts";
 import { identify, inParent, isAbsence } from "../jobs/entry-identity.ts";
 import { makeParents, removeTree } from "../jobs/walk-folder.ts";
@@ -199,7 +200,8 @@ export function createCall(requests: number, answers: number): Call {
     const answer = readFrame(answers);
     const fault = answer.head.fault as { code: ViewFaultCode; path: string; message: string } | undefined;
     if (fault !== undefined) throw new ViewFault(fault.code, fault.path, fault.message);
-    if (typeof answer.head.bug === "string") throw new Error(answer.head.bug);
+    if (typeof answer.head.bug === "string")
+      throw Object.assign(new Error(answer.head.bug), { stack: String(answer.head.stack) });
     return answer;
   };
 }
@@ -260,7 +262,7 @@ export function answerViewCall(view: View, { head, body }: Frame): Uint8Array {
   } catch (error) {
     if (error instanceof ViewFault)
       return encodeFrame({ fault: { code: error.code, path: error.path, message: error.message } });
-    return encodeFrame({ bug: (error as Error).stack ?? String(error) });
+    return encodeFrame({ bug: toFaultText(error), stack: (error as Error).stack ?? "" });
   }
 }
 

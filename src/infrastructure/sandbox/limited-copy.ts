@@ -40,10 +40,11 @@ async function startLimited(at: {
     frame.head.ready === true ? ready.resolve(frame.head.ok === true) : remote.onFrame(frame),
   );
   thread.onmessage = ({ data }: { data: Uint8Array }) => read(data);
-  thread.onerror = () => {
+  const onEnd = () => {
     ready.resolve(false);
     remote.onEnd();
   };
+  for (const event of ["error", "close"]) thread.addEventListener(event, onEnd);
   const stop = () => {
     remote.onEnd();
     thread.terminate();

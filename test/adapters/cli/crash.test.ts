@@ -4,36 +4,54 @@ import type { CliProgram } from "../../../src/adapters/cli/program.ts";
 import { JobBroken } from "../../../src/application/jobs/execution.ts";
 import { StoreAway } from "../../../src/domain/store/store-trouble.ts";
 
-function crash(error: Error): string {
+async function crash(error: Error): Promise<string> {
   const said: string[] = [];
-  const program = { env: { LANG: "C.UTF-8" }, err: (text: string) => void said.push(text) };
-  expect(reportCrash(program as unknown as CliProgram, error, false)).toBe(1);
+  const program = {
+    env: { LANG: "C.UTF-8" },
+    err: (text: string) => void said.push(text),
+    logFault: async () => "/home/u/.picoclaw/logs/picoclaw.log",
+  };
+  expect(await reportCrash(program as unknown as CliProgram, error, false)).toBe(1);
   return said.join("");
 }
 
-test("a store that takes no writes is told in words, without a stack", () => {
+test("a store that takes no writes is told in words, without a stack", async () => {
   const refused = "cannot execute INSERT in a read-only transaction";
   for (const error of [
     Object.assign(new Error(refused), { code: "25006" }),
     new StoreAway("locked", "another process keeps f locked"),
   ])
-    expect(crash(error)).toBe(`The database cannot be written to now (${error.message}). Try again later.\n`);
+    expect(await crash(error)).toBe(
+      `The database cannot be written to now (${error.message}). Try again later.\n`,
+    );
 });
 
-test("an address that does not answer is not taken for the store", () => {
+test("an address that does not answer is not taken for the store", async () => {
   const error = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:9"), { code: "ECONNREFUSED" });
-  expect(crash(error)).toContain("Unexpected error: ");
+  expect(await crash(error)).toBe(
+    "An unexpected error occurred: connect ECONNREFUSED 127.0.0.1:9 (details: /home/u/.picoclaw/logs/picoclaw.log)\n",
+  );
+});
+
+test("a bug is told without code and without a stack", async () => {
+  const bug = new TypeError("undefined is not an object (evaluating 'a.b.c')");
+  expect(await crash(bug)).toBe(
+    "An unexpected error occurred: TypeError (details: /home/u/.picoclaw/logs/picoclaw.log)\n",
+  );
 });
 
 test.each([
   ["u0/sub/a.txt", "/home/u/ws/sub/a.txt"],
   ["view/0/ws/a.txt", "/home/u/ws/a.txt"],
   ["u0", "/home/u/ws"],
-])("a file that a job has in its storage (%s) is named as the user's own, with what helps", (staged, own) => {
-  const path = `/home/u/.picoclaw/workspaces/ws-1/jobs/job_1_abcdefgh/${staged}`;
-  const refused = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES", path });
-  const said = crash(new JobBroken("job_1_abcdefgh", "/home/u/ws", refused));
-  expect(said).toContain(`Permission denied: ${own}\n`);
-  expect(said).toContain("you must be allowed to write there");
-  expect(said).not.toContain(".picoclaw");
-});
+])(
+  "a file that a job has in its storage (%s) is named as the user's own, with what helps",
+  async (staged, own) => {
+    const path = `/home/u/.picoclaw/workspaces/ws-1/jobs/job_1_abcdefgh/${staged}`;
+    const refused = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES", path });
+    const said = await crash(new JobBroken("job_1_abcdefgh", "/home/u/ws", refused));
+    expect(said).toContain(`Permission denied: ${own}\n`);
+    expect(said).toContain("you must be allowed to write there");
+    expect(said).not.toContain(".picoclaw");
+  },
+);

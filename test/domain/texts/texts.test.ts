@@ -242,7 +242,7 @@ const SAMPLES: Samples = {
   badChoice: (say) => [say("--route", "X", ["CHAT", "CODE"])],
   usageLines: (say) => [say("jobs", "jobs")],
   storeAway: (say) => [say("d")],
-  unexpectedError: (say) => [say("d")],
+  unexpectedError: (say) => [say("d", "/l"), say("d", null)],
 };
 
 function everything(m: Messages): string[] {

@@ -449,7 +449,8 @@ export const configurationTexts = {
   noInput: "There is no patch. Name a file, or pass it on standard input.",
   warningLabel: "Warning:",
   storeAway: (detail: string) => `The database cannot be written to now (${detail}). Try again later.`,
-  unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
+  unexpectedError: (detail: string, log: string | null) =>
+    `An unexpected error occurred: ${detail} (${log === null ? "the log could not be written" : `details: ${log}`})`,
 };
 
 function perhaps(nearest: string | null | undefined): string {

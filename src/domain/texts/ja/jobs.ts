@@ -394,7 +394,8 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   warningLabel: "警告:",
   storeAway: (detail) =>
     `データベースに今は書き込めません（${detail}）。しばらくしてから、もう一度実行してください。`,
-  unexpectedError: (detail) => `予期しないエラーが起きました: ${detail}`,
+  unexpectedError: (detail, log) =>
+    `予期しないエラーが起きました: ${detail}（${log === null ? "ログには書き込めませんでした" : `詳細: ${log}`}）`,
 };
 
 function perhaps(nearest: string | null | undefined): string {
