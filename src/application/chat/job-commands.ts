@@ -9,6 +9,7 @@ import {
   type TakeBackStep,
   takeBackAll,
 } from "../jobs/follow-up-actions.ts";
+import { movedLater } from "../jobs/job-facts.ts";
 import { stuckTakeBack } from "../jobs/undo-job.ts";
 import { waitingPreview } from "../jobs/unfinished-jobs.ts";
 import type { Turn } from "../ports/chat.ts";
@@ -150,7 +151,7 @@ function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): stri
     (job) =>
       job.state === state && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
   );
-  if (direction === "redo") ready.sort((a, b) => (a.stateAt < b.stateAt ? -1 : 1));
+  if (direction === "redo") ready.sort((a, b) => (movedLater(a, b) ? 1 : -1));
   return ready.at(-1)?.groupId;
 }
 
@@ -171,7 +172,7 @@ export function planRewindSteps(
   const moved = jobs.filter(({ stateAt, changes }) => stateAt > since && changes.length > 0);
   const steps: TakeBackStep[] = [];
   const gone: string[] = [];
-  for (const job of moved.sort((x, y) => (x.stateAt < y.stateAt ? 1 : -1))) {
+  for (const job of moved.sort((x, y) => (movedLater(x, y) ? -1 : 1))) {
     const lines = archive.events(job.jobId);
     const then = job.createdAt <= since && isCommittedAfter(lines.filter(({ at }) => at <= since)) === true;
     const now = job.state === "evicted" ? (isCommittedAfter(lines) ?? true) : job.state === "committed";

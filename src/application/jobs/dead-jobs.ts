@@ -2,6 +2,7 @@ import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
 import type { DoctorCheck, Opened, Workspace } from "../ports/jobs-workspace.ts";
 import type { WorkspaceDeps } from "./execution.ts";
+import { toJobRecord } from "./job-facts.ts";
 import { interruptedFileLines, wordRepair } from "./word-notes.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
@@ -24,17 +25,8 @@ export async function closeDeadJobs(parts: CloseDeadJobsDeps): Promise<readonly 
   if (dead.length === 0) return [];
   const { killJobProcesses } = await parts.processes();
   const closed: string[] = [];
-  for (const {
-    state: _,
-    stateAt: __,
-    bytes: ___,
-    unsettled: ____,
-    pid: _____,
-    birth: ______,
-    interruptions: _______,
-    standsRepaired: ________,
-    ...record
-  } of dead) {
+  for (const job of dead) {
+    const { pid, birth, ...record } = toJobRecord(job);
     await killJobProcesses(record.jobId);
     await transactions.discard(record.jobId);
     // A commit that had begun is left to the repair.

@@ -2,7 +2,14 @@ import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { type CommandResult, changedFiles, countFiles, type RanJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { giveWay } from "../platform/give-way.ts";
-import type { FileDifference, IndexedJob, JobEvent, JournalLine, StoredJob } from "../ports/jobs.ts";
+import type {
+  FileDifference,
+  IndexedJob,
+  JobEvent,
+  JobRecord,
+  JournalLine,
+  StoredJob,
+} from "../ports/jobs.ts";
 import { notesOfInterruptions } from "./execution.ts";
 
 /** The journal with each command's result as the last judgement left it: a command can fail after it has finished. */
@@ -95,6 +102,19 @@ const AGENT_SOURCE = "agent:";
 /** The source of the draft in which a sub-agent of a job works. */
 export function agentSource(jobId: string, number: number): string {
   return `${AGENT_SOURCE}${agentId(jobId, number)}`;
+}
+
+/** What is saved of a job: the record without what its folder tells. */
+export function toJobRecord(job: StoredJob): JobRecord {
+  const { state, stateAt, moved, bytes, damaged, unsettled, interruptions, standsRepaired, ...record } = job;
+  return record;
+}
+
+/** Whether the state of a job changed after that of another. */
+export function movedLater(one: StoredJob, other: StoredJob): boolean {
+  return one.moved !== undefined && other.moved !== undefined
+    ? one.moved > other.moved
+    : one.stateAt > other.stateAt;
 }
 
 /** Not the draft of a sub-agent, whose work is the coder's job: lists leave it out, and its id still finds it. */

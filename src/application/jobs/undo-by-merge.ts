@@ -7,6 +7,7 @@ import type { Draft, MergedNote } from "../ports/jobs-draft.ts";
 import { type BeginResult, type Transaction, ViewFault } from "../ports/jobs-transaction.ts";
 import { beginJob, stagedAs } from "./execute-patch.ts";
 import { newJobId, type WorkspaceDeps } from "./execution.ts";
+import { movedLater, toJobRecord } from "./job-facts.ts";
 import { JobRun } from "./job-run.ts";
 
 /** Runs the project's checks over what a merge made of the workspace, and says what they show. */
@@ -186,15 +187,15 @@ function mergeInView(
 }
 
 function laterJob({ archive }: WorkspaceDeps, job: StoredJob, path: string): string | null {
-  const later = archive
-    .list()
-    .findLast(
-      (other) =>
-        other.jobId !== job.jobId &&
-        other.state === "committed" &&
-        other.stateAt >= job.stateAt &&
-        other.changes.some((change) => change.path === path),
-    );
+  const jobs = archive.list();
+  const own = jobs.find(({ jobId }) => jobId === job.jobId) ?? job;
+  const later = jobs.findLast(
+    (other) =>
+      other.jobId !== job.jobId &&
+      other.state === "committed" &&
+      !movedLater(own, other) &&
+      other.changes.some((change) => change.path === path),
+  );
   return later?.jobId ?? null;
 }
 
@@ -204,6 +205,5 @@ function noteMerge(
   job: StoredJob,
   by: Pick<StoredJob, "reversedBy" | "broughtInBy">,
 ): void {
-  const { state, stateAt, bytes, unsettled, interruptions, standsRepaired, ...record } = job;
-  archive.save({ ...record, ...by });
+  archive.save({ ...toJobRecord(job), ...by });
 }

@@ -3,6 +3,7 @@ import type { Worded } from "../../domain/texts/worded.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
+import { movedLater } from "./job-facts.ts";
 import type { MergeDirection, MergedUndo } from "./undo-by-merge.ts";
 
 export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "archive"> {
@@ -180,7 +181,7 @@ export function chooseJobs(
         job.state === wanted && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
     );
     const last =
-      direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (x.stateAt < y.stateAt ? -1 : 1)).at(-1);
+      direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (movedLater(x, y) ? 1 : -1)).at(-1);
     return last === undefined ? "nothing" : [last];
   }
   const number = readJobNumber(name);
@@ -197,10 +198,12 @@ function nameLaterJobs(
   job: StoredJob,
   conflicts: readonly Conflict[],
 ): Conflict[] {
-  const later = archive.list().filter(
-    (other) =>
+  const jobs = archive.list();
+  const at = jobs.findIndex(({ jobId }) => jobId === job.jobId);
+  const later = jobs.filter(
+    (other, place) =>
       other.jobId !== job.jobId &&
-      (other.createdAt > job.createdAt || other.stateAt > job.stateAt) &&
+      (place > at || movedLater(other, jobs[at] ?? job)) &&
       other.state === "committed" &&
       // To take back what took another job back is to bring that in again: nobody is sent there.
       other.reverses === undefined,

@@ -4,7 +4,7 @@ import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { JobState } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import type { WorkspaceDeps } from "./execution.ts";
-import { readAgentId } from "./job-facts.ts";
+import { readAgentId, toJobRecord } from "./job-facts.ts";
 import { wordNote } from "./word-notes.ts";
 
 type LandedDeps = Pick<
@@ -54,15 +54,7 @@ export async function commitPreview(
         return { status: "unusable", reason: swapped.reason, paths: swapped.paths ?? [] };
       return swapped.reason === "busy" ? { status: "busy" } : { status: "not-a-preview", job };
     case "done": {
-      const {
-        state: _,
-        stateAt: __,
-        bytes: ___,
-        unsettled: ____,
-        interruptions: _____,
-        standsRepaired: ______,
-        ...record
-      } = job;
+      const record = toJobRecord(job);
       const success = record.executedCmds === record.totalCmds;
       // The user decided against the hook that had kept it.
       const notes = record.notes.filter((note) => !isHookRefusal(note));

@@ -146,6 +146,8 @@ export interface StoredJob extends JobRecord {
   readonly state: JobState;
   /** When the state last changed. */
   readonly stateAt: string;
+  /** Larger for a job whose state changed later, whatever the clock said; absent where only the time is known. */
+  readonly moved?: number;
   readonly bytes: number;
   /** The file of its record that cannot be read: nobody takes the job back, and the rest of this tells what is known. */
   readonly damaged?: string;

@@ -28,6 +28,7 @@ import {
   type RepairMark,
   readIntent,
   readJson,
+  readOrder,
   readOwnPlan,
   readRecord,
   readRepairMarks,
@@ -169,9 +170,7 @@ export function createJobArchive(
     const jobs = listJobIds(storage)
       .map((jobId) => read(jobId, intent))
       .filter((job) => job !== null);
-    return jobs.sort((x, y) =>
-      x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
-    );
+    return inOrder(jobs, readOrder(storage));
   }
 
   return {
@@ -200,6 +199,29 @@ export function createJobArchive(
         ? []
         : walkDifferences({ storage, workspace, list }, jobId, { only: path, folders: true }),
   };
+}
+
+/**
+ * Jobs in the order in which they began. A job without a line in the order (of an earlier version, or its line was lost)
+ * comes before the first one that was created later.
+ */
+function inOrder(jobs: readonly StoredJob[], order: ReturnType<typeof readOrder>): StoredJob[] {
+  const byTime = jobs.toSorted((x, y) =>
+    x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
+  );
+  const known = byTime
+    .flatMap((job) => {
+      const place = order.get(job.jobId);
+      return place === undefined ? [] : [{ job: { ...job, moved: place.moved }, begun: place.begun }];
+    })
+    .sort((x, y) => x.begun - y.begun)
+    .map(({ job }): StoredJob => job);
+  for (const job of byTime) {
+    if (order.has(job.jobId)) continue;
+    const at = known.findIndex((other) => other.createdAt > job.createdAt);
+    known.splice(at < 0 ? known.length : at, 0, job);
+  }
+  return known;
 }
 
 function jobFile({ path }: JobFolder): string {

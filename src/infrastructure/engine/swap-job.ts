@@ -22,6 +22,7 @@ import {
   intentFile,
   type JobFolder,
   jobFolder,
+  noteOrder,
   type Op,
   type OwnPlan,
   openSwapRecord,
@@ -485,6 +486,7 @@ async function settleSwap(
   anchors.close();
   record.finish();
   parts.at("stands");
+  noteOrder(parts.storage, folder.id);
   writeState(folder, {
     state: targetState(intent.direction),
     at: parts.now().toISOString(),

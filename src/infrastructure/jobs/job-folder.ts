@@ -36,6 +36,7 @@ import { removeTree } from "./walk-folder.ts";
  *   after.bin, after.json   the bytes that it put there, for its diff
  *   repairs.ndjson  the swaps of it that were cut off, and how each was repaired
  *   journal.ndjson, job.json   the story, for `jobs` and `show`
+ * Beside `jobs/`, the file `order` has a line with a job's id when the job begins and at each of its swaps.
  */
 export interface JobFolder {
   readonly id: string;
@@ -117,7 +118,27 @@ export function createJobFolder(storage: string, id: string): JobFolder {
   mkdirSync(join(storage, "jobs"), { recursive: true, mode: 0o700 });
   mkdirSync(folder.path, { mode: 0o700 });
   mkdirSync(join(folder.path, "slots"), { mode: 0o700 });
+  noteOrder(storage, id);
   return folder;
+}
+
+/** A clock may be set back; the lines of this file stay in the order in which jobs began and moved. */
+export function noteOrder(storage: string, id: string): void {
+  try {
+    appendFileSync(join(storage, "order"), `${id}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk: times tell the order of this job.
+  }
+}
+
+/** Where a job has its first and its last line, by its id. */
+export function readOrder(
+  storage: string,
+): ReadonlyMap<string, { readonly begun: number; readonly moved: number }> {
+  const order = new Map<string, { begun: number; moved: number }>();
+  for (const [at, id] of (readText(join(storage, "order")) ?? "").split("\n").entries())
+    if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
+  return order;
 }
 
 export function listJobIds(storage: string): string[] {

@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;
@@ -86,5 +88,58 @@ describe("taking back", () => {
       "undone",
       "redone",
     ]);
+  });
+});
+
+describe("a clock that is set back or forward between jobs", () => {
+  const before = Date.now();
+  afterEach(() => void setSystemTime());
+
+  test("does not change which job is the last, nor the numbers, nor which undo is the last", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: -3_600_000, max: 3_600_000 }), { minLength: 2, maxLength: 5 }),
+        async (shifts) => {
+          const own = createBench();
+          const takeOwn = async (direction: "undo" | "redo", name?: string) => {
+            const taken = await (await own.open()).takeBack({
+              direction,
+              force: false,
+              ...(name !== undefined && { name }),
+            });
+            return taken.status === "done" ? taken.jobs.map(({ job }) => job.jobId) : taken.status;
+          };
+          const shift = (n: number) => void setSystemTime(new Date(before + (shifts[n] ?? 0)));
+          try {
+            const ids: string[] = [];
+            for (const n of shifts.keys()) {
+              shift(n);
+              ids.push((await own.run([edit("create", `f${n}`, "1")])).jobId);
+            }
+            expect((await own.open()).archive.list().map(({ jobId }) => jobId)).toEqual(ids);
+            // Each undo takes the youngest that is in effect, each redo the one that was undone last.
+            for (const [n, id] of ids.toReversed().entries()) {
+              shift(n);
+              expect(await takeOwn("undo")).toEqual([id]);
+            }
+            for (const [n, id] of ids.entries()) {
+              shift(ids.length - 1 - n);
+              expect(await takeOwn("redo")).toEqual([id]);
+            }
+          } finally {
+            setSystemTime();
+            own.remove();
+          }
+        },
+      ),
+      { numRuns: 6, examples: [[[0, -30_000]]] },
+    );
+  });
+
+  test("a job whose line in the order was lost takes its place by its time", async () => {
+    const ids = [await job("1"), await job("2"), await job("3")];
+    const { storage, archive } = await bench.open();
+    writeFileSync(join(storage, "order"), `${ids[2]}\n`);
+    expect(archive.list().map(({ jobId }) => jobId)).toEqual(ids);
   });
 });
