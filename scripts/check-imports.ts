@@ -46,6 +46,7 @@ const COLUMNS = [
   "tools",
   "forges",
   "containers",
+  "history",
   "chat",
   "serve",
   "fleet",

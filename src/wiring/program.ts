@@ -54,6 +54,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
       (await import("../infrastructure/platform/terminal.ts")).createTerminalHost(env),
     isConfigured: () => isConfigured(env, cwd),
     chatHistory: openChatHistory(resolveHome(env)),
+    openHistory: async (options) => (await import("./history.ts")).openHistory(env, options),
     openChat: async ({ isOnce = false, ...options }) =>
       (await import("./chat.ts")).openChat(env, options, { isOnce }),
     openEnvironments: async (options) => (await import("./environments.ts")).openEnvironments(env, options),

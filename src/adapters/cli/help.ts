@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] = [
   ["begin", ["init", "demo", "doctor"]],
   ["ask", ["chat", "solve", "run"]],
-  ["changes", ["apply", "discard", "undo", "redo", "jobs", "show", "stop", "ps"]],
+  ["changes", ["apply", "discard", "undo", "redo", "jobs", "show", "diff", "why", "bisect", "stop", "ps"]],
   ["serve", ["serve", "join", "fleet", "pair", "mcp", "acp"]],
   ["tools", ["tool", "tools", "env", "images"]],
 ];

@@ -1,5 +1,6 @@
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
+import type { OpenedHistory } from "../../application/history/open-history.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
@@ -69,6 +70,8 @@ export interface CliProgram {
   readonly isConfigured: () => boolean;
   /** The input history of conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
+  /** The jobs of a workspace as its history. */
+  readonly openHistory: (options: OpenOptions) => Promise<Opening<OpenedHistory>>;
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions & { readonly isOnce?: boolean }) => Promise<OpenedChat>;
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */

@@ -128,10 +128,10 @@ async function describeAsCard(
   return `${card.render(program.columns()).slice(1).join("\n")}\n\n${lookOfReport(program, text, status)}`;
 }
 
-/** `show JOB [--diff] [--all]`: one job with its commands and changes, from the journal. */
+/** `show JOB [--diff] [--all]`: one job with its commands and changes, from the journal. `show JOB:FILE`: a file after it. */
 export const command: Subcommand = {
   name: "show",
-  usage: "show [JOB]",
+  usage: "show [JOB[:FILE]]",
   flags: { diff: "boolean", all: "boolean" },
   words: 1,
   run: show,
@@ -139,6 +139,9 @@ export const command: Subcommand = {
 
 async function show(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
+  const file = /^([^:]+):(.+)$/s.exec(flags.words[0] ?? "");
+  if (file !== null)
+    return (await import("./show-file.ts")).showFile(program, flags, file[1] ?? "", file[2] ?? "");
   const opened = await openFromFlags(program, flags);
   const {
     messages,

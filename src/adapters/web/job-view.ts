@@ -186,6 +186,7 @@ ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && htm
     // The first is told at its command; the others are of the moment.
     case "command_judged":
     case "doing":
+    case "planned":
     case "agent_step":
     case "agent_stop":
       return null;

@@ -9,6 +9,7 @@ import {
   refusePatch,
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { asksHooks, beginJob, parseCommands, settingRefusal, stagedAs } from "../jobs/execute-patch.ts";
 import { newJobId, repairNotes, type WorkspaceDeps } from "../jobs/execution.ts";
 import { JobRun, maskCommand } from "../jobs/job-run.ts";
@@ -159,6 +160,8 @@ class OpenDraft implements Draft {
     this.#last = { commands, results: [] };
     this.#warnings.push(...warnings);
     this.#describe(plan, patch);
+    if (plan !== undefined && plan.trim() !== "")
+      job.emit({ type: "planned", attempt, plan: this.#parts.mask(cutMiddle(plan, JOURNAL_PLAN)) });
     job.noteMerged(merged);
     for (const [path, bytes] of bases ?? []) this.#bases.set(path, bytes);
     const signal = AbortSignal.any([
@@ -515,6 +518,9 @@ class OpenDraft implements Draft {
     return layers;
   }
 }
+
+/** Characters of a plan that the journal keeps. */
+const JOURNAL_PLAN = 4_096;
 
 function isGitPath(path: string): boolean {
   return /(^|\/)\.git\//.test(path);

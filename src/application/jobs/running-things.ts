@@ -222,6 +222,8 @@ function wordLatest({ event, command }: LatestEvent, words: RunningMessages): st
       return event.error === undefined
         ? latest.autoCommit(event.moment, event.commit)
         : latest.autoCommitFailed(oneLine(event.error));
+    case "planned":
+      return oneLine(event.plan);
     case "doing":
       return [doing[event.doing], oneLine(event.detail)].filter((part) => part !== "").join(" ");
     case "merged":

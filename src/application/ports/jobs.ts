@@ -61,6 +61,8 @@ export type JobEvent =
     }
   /** Another's change of the file was merged with the job's; by null where no job made it. */
   | { readonly type: "merged"; readonly path: string; readonly by: string | null }
+  /** The coder's plan for an attempt: the reason that `why` shows for its lines. */
+  | { readonly type: "planned"; readonly attempt: number; readonly plan: string }
   /** A draft's coder begins a step: its model is asked, its patch runs, or checks do. `detail` says which. */
   | { readonly type: "doing"; readonly attempt: number; readonly doing: DraftStep; readonly detail: string }
   /** A sub-agent of a draft's coder. Its number counts from 1 within the draft. */

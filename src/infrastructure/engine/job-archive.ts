@@ -10,7 +10,7 @@ import type {
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { readInto, readNoFollow } from "../jobs/compare-entries.ts";
-import { identifyAt, sameBody } from "../jobs/entry-identity.ts";
+import { identifyAt, sameBody, shownBelow } from "../jobs/entry-identity.ts";
 import {
   AFTER_IMAGES,
   appendJournal,
@@ -359,10 +359,11 @@ function* walkDifferences(
   const stands = ifSound(() => readSwapRecord(folder, record.turn));
   const inEffect = state === "committed";
   const fromLaterJob = createLaterJobs(archived, jobId);
+  const shown = (op: Op) => shownBelow(archived.workspace, plan.roots[op.root] as string, op.path);
   const ops = plan.ops
     .filter(
       (op) =>
-        (only === undefined || op.path === only) &&
+        (only === undefined || shown(op) === only) &&
         op.area === "file" &&
         op.inPlace !== true &&
         (op.a?.kind !== "directory" || (folders && op.b === null)) &&
@@ -375,8 +376,8 @@ function* walkDifferences(
       const now = inEffect ? null : identifyAt(path);
       const known = stands?.entries.get(op.n)?.standing;
       const stood = now !== null && (state === "staged" || (known && sameBody(now, known)));
-      if (inEffect) yield* walkFolder(opSlotPath(folder, op.n, "a"), op.path);
-      else if (stood) yield* walkFolder(path, op.path);
+      if (inEffect) yield* walkFolder(opSlotPath(folder, op.n, "a"), shown(op));
+      else if (stood) yield* walkFolder(path, shown(op));
       continue;
     }
     const standing = () => {
@@ -389,7 +390,7 @@ function* walkDifferences(
     const before = op.a === null ? null : inEffect ? bytesAt(opSlotPath(folder, op.n, "a")) : standing();
     const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
     const base = state === "staged" && hasMovedOn(op, path) ? fromLaterJob(op, op.aHash) : undefined;
-    yield { path: op.path, before, after, ...(base !== undefined && { base }) };
+    yield { path: shown(op), before, after, ...(base !== undefined && { base }) };
   }
 }
 

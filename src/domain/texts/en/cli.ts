@@ -103,10 +103,25 @@ export const helpTexts = {
       },
     },
     show: {
-      does: "show one job and its changes",
+      does: "show one job and its changes; JOB:FILE: a file as it was after that job",
       flags: {
         "--diff": "with diffs",
         "--all": "with every path, including those of .git and ignored ones",
+      },
+    },
+    diff: {
+      does: "show what the last job changed, or the named one; A..B: what changed between two jobs",
+      flags: {},
+    },
+    why: {
+      does: "show which job wrote a line (FILE:LINE), for which request, and what it replaced",
+      flags: { "--removed TEXT": "instead: which jobs removed lines with this text" },
+    },
+    bisect: {
+      does: "find the first job after which a command fails; the workspace is not touched",
+      flags: {
+        "--timeout SECONDS": "for each run of the command (600)",
+        "--at-once N": "runs at the same time (3)",
       },
     },
     tool: { does: "call one of the agent's tools; prints its result as JSON", flags: {} },

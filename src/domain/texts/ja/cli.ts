@@ -97,8 +97,23 @@ export const helpTexts: typeof englishHelpTexts = {
       },
     },
     show: {
-      does: "1 つのジョブとその変更を表示する",
+      does: "1 つのジョブとその変更を表示する。JOB:FILE: そのジョブの後のファイル",
       flags: { "--diff": "差分を表示する", "--all": ".git や git が無視するパスもすべて表示する" },
+    },
+    diff: {
+      does: "最後のジョブ、または指定したジョブの変更を表示。A..B: 二つのジョブの間の変更",
+      flags: {},
+    },
+    why: {
+      does: "行（FILE:LINE）を書いたジョブ、その依頼、置き換えた内容を表示",
+      flags: { "--removed TEXT": "代わりに、この文を含む行を削除したジョブ" },
+    },
+    bisect: {
+      does: "コマンドが失敗し始めた最初のジョブを探す。ワークスペースは変更しない",
+      flags: {
+        "--timeout SECONDS": "コマンド一回あたりの秒数（600）",
+        "--at-once N": "同時に実行する数（3）",
+      },
     },
     tool: { does: "エージェントのツールを 1 つ呼び出し、結果を JSON で表示する", flags: {} },
     tools: {

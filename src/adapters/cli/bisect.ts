@@ -1,0 +1,87 @@
+import { bisectJobs } from "../../application/history/bisect-jobs.ts";
+import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+import { describeJob } from "./show.ts";
+
+/** `bisect -- COMMAND`: the first job, or change by hand, after which a command fails. */
+export const command: Subcommand = {
+  name: "bisect",
+  usage: "bisect -- COMMAND",
+  flags: { timeout: "string", "at-once": "string" },
+  words: 256,
+  run: bisect,
+};
+
+const [DEFAULT_SECONDS, DEFAULT_AT_ONCE, MOST_AT_ONCE] = [600, 3, 16];
+
+async function bisect(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
+  const opened = await openedOrStop(program, flags.values, program.openHistory);
+  const { history, messages, workspace } = opened;
+  const texts = historyMessagesFor(messages.locale);
+  const json = flags.values.json === true;
+  const [line = "", ...rest] = flags.words;
+  const [seconds, atOnce] = [
+    Number(flags.values.timeout ?? DEFAULT_SECONDS),
+    Number(flags.values["at-once"] ?? DEFAULT_AT_ONCE),
+  ];
+  const isUsable =
+    line !== "" && seconds > 0 && Number.isInteger(atOnce) && atOnce > 0 && atOnce <= MOST_AT_ONCE;
+  if (!isUsable) return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.bisectUsage });
+  const stack = history.stack();
+  if (!json) program.err(`${texts.bisectStart(stack.jobs.length)}\n`);
+  const stopped = new AbortController();
+  const stop = () => stopped.abort();
+  process.once("SIGINT", stop);
+  const end = await bisectJobs(workspace, stack, {
+    // One word is a line for the shell, several are a program and its arguments.
+    command: rest.length === 0 ? line : quoteWords(flags.words),
+    timeoutSeconds: seconds,
+    atOnce,
+    signal: stopped.signal,
+    onProbe: ({ after, verdict }) => {
+      if (!json) program.err(`${texts.probe(after, verdict)}\n`);
+    },
+  }).finally(() => process.off("SIGINT", stop));
+  if (json) {
+    program.out(`${JSON.stringify(end)}\n`);
+    return end.kind === "found" || end.kind === "passes-now" ? EXIT.done : EXIT.failed;
+  }
+  const say = (...lines: readonly string[]) => program.out(`${printable(lines.join("\n"))}\n`);
+  switch (end.kind) {
+    case "found": {
+      const { culprit, skipped, probes } = end;
+      if (culprit.kind === "by-hand") {
+        const paths = [...new Set(culprit.edits.map(({ path }) => path))];
+        say(texts.foundByHand(paths, culprit.edits[0]?.after ?? ""));
+      } else {
+        const job = workspace.archive.read(culprit.jobId);
+        say(
+          texts.found(culprit.jobId, probes),
+          ...(skipped.length === 0 ? [] : [texts.skipped(skipped)]),
+          "",
+          job === null ? "" : describeJob(opened, job, { all: false }),
+          texts.undoHint(culprit.jobId),
+        );
+      }
+      return EXIT.done;
+    }
+    case "passes-now":
+      say(texts.passesNow);
+      return EXIT.done;
+    case "fails-before":
+      say(texts.failsBefore(end.jobs));
+      return EXIT.failed;
+    case "no-jobs":
+      return fail(program, json, { exitCode: EXIT.usage, code: "no-jobs", text: texts.noJobs });
+    case "cannot-run":
+      return fail(program, json, {
+        exitCode: EXIT.refused,
+        code: "cannot-run",
+        text: texts.cannotRun(end.message),
+      });
+  }
+}

@@ -1,0 +1,87 @@
+import { findPlace, walkStates } from "../../application/history/earlier-draft.ts";
+import { diffText, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
+import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import type { HandEdit, JobStack } from "../../application/ports/history.ts";
+import type { FileDifference } from "../../application/ports/jobs.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+import { belowRoot } from "./why.ts";
+
+/** `diff [JOB | A..B] [FILE]`: what a job changed, or what changed between two of them. */
+export const command: Subcommand = {
+  name: "diff",
+  usage: "diff [JOB|A..B] [FILE]",
+  flags: {},
+  words: 2,
+  run: diff,
+};
+
+const MOST_NAMED = 5;
+
+async function diff(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
+  const { history, messages, workspace } = await openedOrStop(program, flags.values, program.openHistory);
+  const texts = historyMessagesFor(messages.locale);
+  const json = flags.values.json === true;
+  const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
+  const [name, file] = flags.words;
+  const stack = history.stack();
+  const path = file === undefined ? undefined : belowRoot(workspace.root, program.cwd, file);
+  const isOwn = (one: FileDifference) =>
+    (path === undefined || one.path === path) && !one.path.startsWith(".git/");
+  let differences: Iterable<FileDifference>;
+  let handEdits: readonly HandEdit[] = [];
+  if (name?.includes("..")) {
+    const [from = "", to = ""] = name
+      .split("..")
+      .map((one) => (one === "" ? one : resolveJobName(workspace, one)));
+    const [first, last] = [placeAfter(stack, from, 0), placeAfter(stack, to, stack.jobs.length)];
+    if (first === null || last === null) return stop("unknown-job", texts.badRange(name));
+    const states = [stack.openBefore(first), stack.openBefore(last)] as const;
+    differences = walkStates(...states);
+    const later = new Set(stack.jobs.slice(first, last).map(({ jobId }) => jobId));
+    handEdits = states[0].handEdits.filter(
+      ({ after, before }) => later.has(after) && (before === null || later.has(before)),
+    );
+  } else {
+    const jobId = name === undefined ? stack.jobs.at(-1)?.jobId : resolveJobName(workspace, name);
+    if (jobId === undefined) return stop("no-jobs", texts.noJobs);
+    if (workspace.archive.read(jobId) === null)
+      return stop("unknown-job", messages.unknownJob(jobId, "terminal"));
+    differences = workspace.archive.walkDifferences(jobId);
+  }
+  const chosen = [...differences].filter(isOwn);
+  const text = await diffText(chosen, WHOLE_DIFF);
+  const paths = [...new Set(handEdits.map((edit) => edit.path))].filter(
+    (one) => path === undefined || one === path,
+  );
+  if (json)
+    program.out(
+      `${JSON.stringify({ files: chosen.map((one) => one.path), hand_edits: paths, diff: text })}\n`,
+    );
+  else {
+    if (paths.length > 0)
+      program.err(`${printable(texts.handEdits(paths.slice(0, MOST_NAMED), paths.length - MOST_NAMED))}\n`);
+    const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
+    if (report?.hasReportLook(program)) {
+      const [{ diffLines, diffRows }, { styleFor }, { terminalMessagesFor }] = await Promise.all([
+        import("./terminal-card.ts"),
+        import("./terminal-style.ts"),
+        import("../../domain/texts/cli-terminal.ts"),
+      ]);
+      const lines = diffLines(chosen, terminalMessagesFor(messages.locale));
+      await program.page(`${diffRows(lines, program.columns(), styleFor(program)).join("\n")}\n`);
+    } else program.out(printable(text));
+  }
+  return EXIT.done;
+}
+
+/** The place behind a job, or behind the last one of a group; null where it is not part of the workspace. */
+function placeAfter(stack: JobStack, name: string, otherwise: number): number | null {
+  if (name === "") return otherwise;
+  const place = findPlace(stack, name);
+  if (place < 0) return null;
+  return stack.jobs.findLastIndex(({ jobId, groupId }) => jobId === name || groupId === name) + 1;
+}

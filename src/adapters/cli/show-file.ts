@@ -1,0 +1,35 @@
+import { findPlace, readState } from "../../application/history/earlier-draft.ts";
+import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
+import { type Flags, fail, printable } from "./command.ts";
+import { openedOrStop } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+import { belowRoot } from "./why.ts";
+
+/** `show JOB:FILE`: a file as it was after a job, or a group; of a job that is not in effect, as the job has it. */
+export async function showFile(
+  program: CliProgram,
+  { values }: Flags,
+  name: string,
+  file: string,
+): Promise<number> {
+  const { history, messages, workspace } = await openedOrStop(program, values, program.openHistory);
+  const texts = historyMessagesFor(messages.locale);
+  const json = values.json === true;
+  const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });
+  const jobId = resolveJobName(workspace, name);
+  const path = belowRoot(workspace.root, program.cwd, file);
+  const stack = history.stack();
+  const isKnown = workspace.archive.read(jobId) !== null || findPlace(stack, jobId) >= 0;
+  if (!isKnown) return stop("unknown-job", messages.unknownJob(name, "terminal"));
+  const place = stack.jobs.findLastIndex((job) => job.jobId === jobId || job.groupId === jobId);
+  const [own] = place < 0 ? [...workspace.archive.walkDifferences(jobId, path)] : [];
+  if (place < 0 && own === undefined) return stop("not-applied", texts.notStanding(jobId));
+  const bytes = place < 0 ? own?.after : readState(stack.openBefore(place + 1), path);
+  if (bytes === undefined) return stop("gone", texts.stateGone(path));
+  if (bytes === null) return stop("no-file", texts.notInState(path, jobId));
+  const text = new TextDecoder().decode(bytes);
+  if (json) program.out(`${JSON.stringify({ job_id: jobId, path, content: text })}\n`);
+  else program.out(program.outIsTerminal ? printable(text) : text);
+  return EXIT.done;
+}

@@ -1,0 +1,54 @@
+import { findRemoved, findWhy, readFileLine } from "../../application/history/find-why.ts";
+import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `why FILE:LINE` and `why --removed TEXT`: the job that wrote a line, or removed it, and what for. */
+export const command: Subcommand = {
+  name: "why",
+  usage: "why [FILE:LINE]",
+  flags: { removed: "string" },
+  words: 1,
+  run: why,
+};
+
+async function why(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
+  const { history, messages, workspace } = await openedOrStop(program, flags.values, program.openHistory);
+  const texts = historyMessagesFor(messages.locale);
+  const { removed } = flags.values;
+  const json = flags.values.json === true;
+  const tell = (document: unknown, text: string) => {
+    program.out(json ? `${JSON.stringify(document)}\n` : `${printable(workspace.mask(text))}\n`);
+    return EXIT.done;
+  };
+  if (typeof removed === "string" && removed !== "") {
+    const found = await findRemoved(history.why(), removed);
+    return tell({ removed: found }, wordRemoved(texts, removed, found));
+  }
+  const named = readFileLine(flags.words[0] ?? "");
+  if (named === null)
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.whyUsage });
+  const path = belowRoot(workspace.root, program.cwd, named.path);
+  const found = await findWhy(history.why(), path, named.line);
+  const text = wordWhy(texts, path, found);
+  return found.ok
+    ? tell(found, text)
+    : fail(program, json, { exitCode: EXIT.usage, code: found.reason, text });
+}
+
+/** A path as a person types it, relative to the workspace: from the current folder, where that lies below the root. */
+export function belowRoot(root: string, cwd: string, path: string): string {
+  const from = cwd.startsWith(`${root}/`) ? `${cwd.slice(root.length + 1)}/` : "";
+  const absolute = path.startsWith(`${root}/`)
+    ? path.slice(root.length + 1)
+    : `${path.startsWith("/") ? "" : from}${path}`;
+  const parts: string[] = [];
+  for (const part of absolute.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "." && part !== "") parts.push(part);
+  }
+  return parts.join("/");
+}

@@ -1,0 +1,150 @@
+import type { EarlierState, HandEdit, JobStack } from "../ports/history.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import { openDraftOver } from "./earlier-draft.ts";
+
+export interface BisectRequest {
+  readonly command: string;
+  readonly timeoutSeconds: number;
+  /** Probes that run at once. */
+  readonly atOnce: number;
+  readonly signal: AbortSignal;
+  readonly onProbe: (probe: BisectProbe) => void;
+}
+
+export interface BisectProbe {
+  /** The state after this job; null is the state before the oldest one. */
+  readonly after: string | null;
+  readonly verdict: "passes" | "fails" | "skipped";
+  /** States that may still be the first to fail. */
+  readonly left: number;
+}
+
+export type BisectEnd =
+  | {
+      readonly kind: "found";
+      /** The job; or the job after which files were changed by hand. */
+      readonly culprit:
+        | { readonly kind: "job"; readonly jobId: string }
+        | { readonly kind: "by-hand"; readonly edits: readonly HandEdit[] };
+      /** States that could not be judged (exit code 125) right before it: one of their jobs may be the first instead. */
+      readonly skipped: readonly string[];
+      readonly probes: number;
+    }
+  | { readonly kind: "passes-now" }
+  /** It fails before the oldest job whose originals are kept. `jobs`: how many there are. */
+  | { readonly kind: "fails-before"; readonly jobs: number }
+  | { readonly kind: "no-jobs" }
+  | { readonly kind: "cannot-run"; readonly message: string };
+
+/** One moment of the workspace: before a job, or after it where changes by hand followed. */
+interface Moment {
+  readonly state: () => EarlierState;
+  readonly other: ReadonlyMap<string, Uint8Array | null>;
+  /** The change that led here. */
+  readonly by:
+    | { readonly kind: "job"; readonly jobId: string }
+    | { readonly kind: "by-hand"; readonly edits: readonly HandEdit[] }
+    | null;
+}
+
+/** As `git bisect run` has it: this state cannot be judged. */
+const SKIP = 125;
+
+/**
+ * Finds the first job, or change by hand, after which a command fails. Each probe runs in a draft over the state, several at
+ * once; the workspace is not touched.
+ */
+export async function bisectJobs(
+  workspace: Pick<Workspace, "openDraft">,
+  stack: JobStack,
+  request: BisectRequest,
+): Promise<BisectEnd> {
+  const oldest = stack.jobs.findLastIndex(({ known }) => !known) + 1;
+  const moments = listMoments(stack, oldest);
+  if (moments.length < 2) return { kind: "no-jobs" };
+  const verdicts = new Map<number, BisectProbe["verdict"]>();
+  let probes = 0;
+  let [good, bad] = [0, moments.length - 1];
+  const probe = async (at: number): Promise<string | null> => {
+    probes += 1;
+    const ran = await runProbe(workspace, stack, moments[at] as Moment, request);
+    if (typeof ran === "string" && ran !== "passes" && ran !== "fails" && ran !== "skipped") return ran;
+    verdicts.set(at, ran as BisectProbe["verdict"]);
+    const { by } = moments[at] as Moment;
+    const after = by === null ? null : by.kind === "job" ? by.jobId : (by.edits[0]?.after ?? null);
+    request.onProbe({ after, verdict: ran as BisectProbe["verdict"], left: bad - good });
+    return null;
+  };
+  const run = async (places: readonly number[]): Promise<string | null> => {
+    const troubles = await Promise.all(places.map(probe));
+    return troubles.find((trouble) => trouble !== null) ?? null;
+  };
+  const ends = await run([good, bad]);
+  if (ends !== null) return { kind: "cannot-run", message: ends };
+  if (verdicts.get(bad) !== "fails") return { kind: "passes-now" };
+  if (verdicts.get(good) !== "passes") return { kind: "fails-before", jobs: stack.jobs.length - oldest };
+  for (;;) {
+    const open = range(good + 1, bad).filter((at) => !verdicts.has(at));
+    if (open.length === 0) break;
+    const chosen = spread(open, request.atOnce);
+    const trouble = await run(chosen);
+    if (trouble !== null) return { kind: "cannot-run", message: trouble };
+    bad = Math.min(bad, ...chosen.filter((at) => verdicts.get(at) === "fails"));
+    good = Math.max(good, ...chosen.filter((at) => verdicts.get(at) === "passes" && at < bad));
+  }
+  const { by } = moments[bad] as Moment;
+  const skipped = range(good + 1, bad).flatMap((at) => {
+    const change = (moments[at] as Moment).by;
+    return change?.kind === "job" ? [change.jobId] : [];
+  });
+  if (by === null) return { kind: "fails-before", jobs: stack.jobs.length - oldest };
+  return { kind: "found", culprit: by, skipped, probes };
+}
+
+/** The states from before the oldest known job to the present, each with the change that led to it. */
+function listMoments(stack: JobStack, oldest: number): readonly Moment[] {
+  if (oldest >= stack.jobs.length) return [];
+  const { handEdits } = stack.openBefore(oldest);
+  const none = new Map<string, Uint8Array | null>();
+  const moments: Moment[] = [{ state: () => stack.openBefore(oldest), other: none, by: null }];
+  for (let place = oldest; place < stack.jobs.length; place++) {
+    const jobId = stack.jobs[place]?.jobId ?? "";
+    const edits = handEdits.filter(({ after }) => after === jobId);
+    const state = () => stack.openBefore(place + 1);
+    const left = edits.map(({ path }) => [path, stack.difference(place, path)?.after] as const);
+    const other = new Map(
+      left.flatMap(([path, bytes]) => (bytes === undefined ? [] : [[path, bytes] as const])),
+    );
+    moments.push({ state, other, by: { kind: "job", jobId } });
+    if (other.size > 0) moments.push({ state, other: none, by: { kind: "by-hand", edits } });
+  }
+  return moments;
+}
+
+async function runProbe(
+  workspace: Pick<Workspace, "openDraft">,
+  stack: JobStack,
+  { state, other }: Moment,
+  { command, timeoutSeconds, signal }: BisectRequest,
+): Promise<BisectProbe["verdict"] | string> {
+  const opened = await openDraftOver(workspace, stack, state(), { source: "bisect", signal }, other);
+  if (!opened.ok) return "refusal" in opened ? opened.refusal.message : opened.gone.join(", ");
+  try {
+    const ran = await opened.draft.check({ commands: [command], over: "draft", timeoutSeconds, signal });
+    if (!ran.ok) return ran.message;
+    const { exitCode = null, output = "" } = ran.runs[0] ?? {};
+    if (exitCode === 126 || exitCode === 127) return output.trim();
+    return exitCode === 0 ? "passes" : exitCode === SKIP ? "skipped" : "fails";
+  } finally {
+    await opened.close();
+  }
+}
+
+const range = (from: number, to: number) =>
+  Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
+
+/** Up to `count` of them that part the rest evenly. */
+function spread(open: readonly number[], count: number): number[] {
+  const parts = Math.min(count, open.length) + 1;
+  return [...new Set(range(1, parts).map((at) => open[Math.floor((at * open.length) / parts)] as number))];
+}

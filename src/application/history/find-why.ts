@@ -1,0 +1,196 @@
+import { findRenamed, toLines, traceLine } from "../../domain/history/trace-line.ts";
+import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
+import type { BlamedLine, JobStack } from "../ports/history.ts";
+import type { JobArchive } from "../ports/jobs.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+
+export interface WhyDeps {
+  readonly stack: JobStack;
+  readonly archive: Pick<JobArchive, "read" | "events">;
+  readonly files: Pick<WorkspaceFiles, "look" | "read">;
+  /** The commit that a line of the present file has; null where git knows none. */
+  readonly blame: (path: string, line: number) => Promise<BlamedLine | null>;
+}
+
+/** The job that wrote a line, with what its record says about why. */
+export interface JobReason {
+  readonly jobId: string;
+  readonly at: string;
+  readonly source: string;
+  readonly title: string;
+  /** The user's words; empty where the job had none. */
+  readonly request: string;
+  /** Who wrote it: agent and model; empty where no model was asked. */
+  readonly by: string;
+  readonly plan: string;
+  readonly checks: readonly { readonly command: string; readonly exitCode: number | null }[];
+  readonly failedCmds: number;
+}
+
+export type WhyOrigin =
+  | { readonly kind: "job"; readonly job: JobReason; readonly replaced: readonly string[] }
+  /** Changed outside of jobs, after this job and before that one; null is the beginning, or the present. */
+  | { readonly kind: "by-hand"; readonly after: string | null; readonly before: string | null }
+  /** The originals of this job, which touched the file, are gone. */
+  | { readonly kind: "gone"; readonly jobId: string }
+  | { readonly kind: "commit"; readonly commit: BlamedLine }
+  /** Older than every job, and git does not know it. */
+  | { readonly kind: "older" };
+
+export type Why =
+  | {
+      readonly ok: true;
+      readonly path: string;
+      readonly line: number;
+      readonly text: string;
+      readonly origin: WhyOrigin;
+      /** Earlier names of the file, newest first. */
+      readonly renamedFrom: readonly string[];
+    }
+  | { readonly ok: false; readonly reason: "no-file" | "not-text" | "no-line"; readonly lines?: number };
+
+/** Who wrote a line of a file, through later jobs, renames and changes by hand. Lines count from 1. */
+export async function findWhy(deps: WhyDeps, path: string, line: number): Promise<Why> {
+  if (deps.files.look(path).kind !== "file") return { ok: false, reason: "no-file" };
+  const now = decodeLines(deps.files.read(path));
+  if (now === null) return { ok: false, reason: "not-text" };
+  const text = now[line - 1];
+  if (text === undefined || line < 1) return { ok: false, reason: "no-line", lines: now.length };
+  const found = traceJobs(deps, { path, lines: now, line: line - 1 });
+  const isOlder = found.origin === null || (found.origin.kind === "by-hand" && found.origin.before === null);
+  const commit = isOlder ? await deps.blame(path, line) : null;
+  const origin: WhyOrigin =
+    commit !== null ? { kind: "commit", commit } : (found.origin ?? { kind: "older" });
+  return { ok: true, path, line, text, origin, renamedFrom: found.renamedFrom };
+}
+
+interface TracedLine {
+  readonly path: string;
+  readonly lines: readonly string[];
+  /** From 0. */
+  readonly line: number;
+}
+
+/** Follows a line back through the jobs of its file. The origin is null where it is older than all of them. */
+function traceJobs(
+  deps: WhyDeps,
+  start: TracedLine,
+): { readonly origin: WhyOrigin | null; readonly renamedFrom: readonly string[] } {
+  const { stack } = deps;
+  const renamedFrom: string[] = [];
+  let { path, lines, line } = start;
+  let later: string | null = null;
+  for (let place = stack.jobs.length - 1; place >= 0; place--) {
+    const job = stack.jobs[place];
+    if (job === undefined || !job.paths.includes(path)) continue;
+    const { jobId } = job;
+    const difference = stack.difference(place, path);
+    const after = difference?.after == null ? null : decodeLines(difference.after);
+    if (difference?.before === undefined || after === null)
+      return { origin: { kind: "gone", jobId }, renamedFrom };
+    const since = traceLine(after, lines, line);
+    if (since.kind === "written")
+      return { origin: { kind: "by-hand", after: jobId, before: later }, renamedFrom };
+    line = since.line;
+    later = jobId;
+    let before = difference.before === null ? null : decodeLines(difference.before);
+    if (difference.before === null) {
+      const earlier = findEarlierName(stack, place, path, after);
+      if (earlier !== null) {
+        renamedFrom.push(earlier.path);
+        ({ path, lines: before } = earlier);
+      }
+    }
+    const origin = traceLine(before ?? [], after, line);
+    if (origin.kind === "written")
+      return {
+        origin: { kind: "job", job: readReason(deps, jobId), replaced: origin.replaced },
+        renamedFrom,
+      };
+    ({ line } = origin);
+    lines = before ?? [];
+  }
+  return { origin: null, renamedFrom };
+}
+
+/** The file that the same job deleted and whose text the new one continues. */
+function findEarlierName(stack: JobStack, place: number, path: string, lines: readonly string[]) {
+  const deleted = [...stack.differences(place)].flatMap(({ path: file, before, after }) => {
+    const old = after !== null || before == null || file === path ? null : decodeLines(before);
+    return old === null ? [] : [{ lines: old, file: { path: file, lines: old } }];
+  });
+  return findRenamed(lines, deleted);
+}
+
+export interface RemovedText {
+  readonly path: string;
+  /** From 1, in the file before the job. */
+  readonly line: number;
+  readonly text: string;
+  /** The lines that took its place. */
+  readonly replacedBy: readonly string[];
+  readonly job: JobReason;
+}
+
+/** Removed lines that are told of one search. */
+const MOST_REMOVED = 20;
+
+/** The jobs that removed lines with this text, newest first. */
+export async function findRemoved(deps: WhyDeps, text: string): Promise<readonly RemovedText[]> {
+  const { compareLines } = await import("../../domain/patch/compare-lines.ts");
+  const found: RemovedText[] = [];
+  for (const place of deps.stack.findRemoved(text)) {
+    const job = readReason(deps, deps.stack.jobs[place]?.jobId ?? "");
+    for (const { path, before, after } of deps.stack.differences(place)) {
+      const [old, now] = [before, after].map((bytes) => (bytes == null ? [] : (decodeLines(bytes) ?? [])));
+      for (const change of compareLines(old ?? [], now ?? []))
+        for (let at = change.old[0]; at < change.old[1]; at++)
+          if (old?.[at]?.includes(text))
+            found.push({
+              path,
+              line: at + 1,
+              text: old[at] ?? "",
+              replacedBy: (now ?? []).slice(...change.now),
+              job,
+            });
+    }
+    if (found.length >= MOST_REMOVED) break;
+  }
+  return found.slice(0, MOST_REMOVED);
+}
+
+/** What the record and the journal of a job say about why it was done. */
+export function readReason({ archive }: Pick<WhyDeps, "archive">, jobId: string): JobReason {
+  const record = archive.read(jobId);
+  const events = archive.events(jobId).map(({ event }) => event);
+  const asked = events.findLast((event) => event.type === "doing" && event.doing === "asking");
+  const planned = events.findLast((event) => event.type === "planned");
+  const checks = events.flatMap((event) =>
+    event.type === "check_finished" && event.over === "draft" && event.altered !== true
+      ? [{ command: event.command, exitCode: event.exit_code }]
+      : [],
+  );
+  return {
+    jobId,
+    at: record?.createdAt ?? "",
+    source: record?.source ?? "",
+    title: record?.title ?? "",
+    request: record?.request ?? "",
+    by: asked?.type === "doing" ? asked.detail : "",
+    plan: planned?.type === "planned" ? planned.plan : "",
+    checks: [...new Map(checks.map((check) => [check.command, check])).values()],
+    failedCmds: record?.failedCmds ?? 0,
+  };
+}
+
+function decodeLines(bytes: Uint8Array): string[] | null {
+  return isBinaryContent(bytes) ? null : toLines(new TextDecoder().decode(bytes));
+}
+
+/** The file and the line of `src/a.ts:12`; null where the words name no line. */
+export function readFileLine(word: string): { readonly path: string; readonly line: number } | null {
+  const colon = word.lastIndexOf(":");
+  const line = Number(word.slice(colon + 1));
+  if (colon < 1 || !Number.isInteger(line) || word.endsWith(":")) return null;
+  return { path: word.slice(0, colon), line };
+}
