@@ -3,6 +3,7 @@ import { applyPatch } from "./edit/apply_patch/tool.ts";
 import { textEditor } from "./edit/text-editor/tool.ts";
 import { writeFile } from "./edit/write-file/tool.ts";
 import { undoJob } from "./jobs/undo-job/tool.ts";
+import { explainLine } from "./read/explain-line/tool.ts";
 import { gitStatusSummary } from "./read/git-status-summary/tool.ts";
 import { readFile } from "./read/read-file/tool.ts";
 import { search } from "./read/search/tool.ts";
@@ -19,6 +20,7 @@ export const ToolCatalog = {
   tree,
   search,
   git_status_summary: gitStatusSummary,
+  explain_line: explainLine,
   undo_job: undoJob,
 } as const;
 

@@ -117,6 +117,8 @@ export interface ToolContextDeps {
   readonly locate: (absolute: string) => { readonly folder: string; readonly path: string };
   readonly runProgram: RunProgram;
   readonly openScratch: () => Scratch;
+  /** Which job wrote a line of the workspace, and why, in English. Absent where jobs are not kept; null: there is no such line. */
+  readonly explainLine?: (path: string, line: number) => Promise<string | null>;
   readonly policy?: ToolPolicy;
   readonly writeScope?: WriteScope;
   readonly limits?: Partial<ToolLimits>;

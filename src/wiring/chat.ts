@@ -171,6 +171,7 @@ export async function openChat(
       standing: config.roles.coder.head,
       open: async () => (await import("./heads.ts")).openHeads(env, opened),
     },
+    openHistory: async () => (await import("./history.ts")).createHistory(workspace, env),
     openProcesses: async () => (await openDoor()).open(),
     openProcessTools: async (readOnly) => (await openDoor()).openTools(readOnly),
     afterReply: background.start,

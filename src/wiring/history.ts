@@ -1,14 +1,14 @@
 import type { OpenedHistory } from "../application/history/open-history.ts";
-import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import { blameLine, createAskGit } from "../infrastructure/history/git-log.ts";
 import { openJobStack } from "../infrastructure/history/job-stack.ts";
 import type { Environment } from "./services.ts";
-import { type OpenedFolder, openWorkspace } from "./workspace.ts";
+import { openWorkspace } from "./workspace.ts";
 
 /** The history of a workspace that is open. Nothing is read before it is asked for. */
-export function createHistory({ workspace, services }: OpenedFolder): OpenedHistory["history"] {
+export function createHistory(workspace: Workspace, env: Environment): OpenedHistory["history"] {
   const { root, storage, archive, files } = workspace;
-  const git = createAskGit(root, services.env.PATH ?? "", storage);
+  const git = createAskGit(root, env.PATH ?? "", storage);
   const stack = () => openJobStack({ storage, workspace: root, archive });
   return {
     stack,
@@ -18,5 +18,5 @@ export function createHistory({ workspace, services }: OpenedFolder): OpenedHist
 
 export async function openHistory(env: Environment, options: OpenOptions): Promise<Opening<OpenedHistory>> {
   const opened = await openWorkspace(env, options);
-  return opened.ok ? { ...opened, history: createHistory(opened) } : opened;
+  return opened.ok ? { ...opened, history: createHistory(opened.workspace, env) } : opened;
 }

@@ -53,6 +53,16 @@ export function contextOf(
     locate: locateOnHost,
     runProgram: createProgramRunner(env),
     openScratch,
+    async explainLine(path, line) {
+      const [{ createHistory }, { findWhy }, { wordWhy }, { historyMessagesFor }] = await Promise.all([
+        import("./history.ts"),
+        import("../application/history/find-why.ts"),
+        import("../application/history/word-why.ts"),
+        import("../domain/texts/history.ts"),
+      ]);
+      const why = await findWhy(createHistory(workspace, env).why(), path, line);
+      return why.ok ? workspace.mask(wordWhy(historyMessagesFor("en"), path, why)) : null;
+    },
     writeScope: config.tools.write_scope,
     policy: toolPolicy(config),
     ...choices,

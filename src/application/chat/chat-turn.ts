@@ -9,6 +9,7 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
 import type { JobHistory } from "../coder/job-history.ts";
+import type { WorkspaceHistory } from "../history/open-history.ts";
 import type { ActionFacts } from "../jobs/action-report.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
 import type { Meter, MeteredModels } from "../models/meter.ts";
@@ -174,6 +175,8 @@ export interface ChatDeps {
   readonly openSchedules: () => Promise<ChatSchedules>;
   /** The user's own agents as heads of coders. Absent where none can be. */
   readonly heads?: HeadsDoor;
+  /** The workspace's jobs as its history. Absent where they are not kept. */
+  readonly openHistory?: () => Promise<WorkspaceHistory>;
   /** The background processes of the workspace. Absent where there can be none. */
   readonly openProcesses?: () => Promise<WorkspaceProcesses>;
   /** The tool `process` over them. */

@@ -2,7 +2,9 @@ import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
+import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
+import { type JobReason, readFileLine } from "../history/find-why.ts";
 import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import { wordStatus } from "../jobs/job-report.ts";
 import type { OwnCommand, ReplyChoice } from "../ports/chat.ts";
@@ -131,6 +133,31 @@ function shownDiff(parts: ChatDeps, text: string): Answer {
     true,
   );
 }
+
+/** `/why FILE:LINE`, or a removed text: the job that wrote it, with the words of jobs that this chat may see. */
+export const whyLine: LookCommand = async (parts, turn, rest) => {
+  const asked = rest.trim();
+  const history = await parts.openHistory?.();
+  const named = readFileLine(asked);
+  const word = (tell: (texts: HistoryMessages) => string, ok: boolean) =>
+    answerInEveryLanguage(parts, (locale) => parts.workspace.mask(tell(historyMessagesFor(locale))), ok);
+  if (history === undefined) return word((texts) => texts.whyUsage, false);
+  const deps = history.why();
+  const [{ findWhy, findRemoved }, { wordWhy, wordRemoved }] = await Promise.all([
+    import("../history/find-why.ts"),
+    import("../history/word-why.ts"),
+  ]);
+  const mayRead = (job: JobReason): JobReason =>
+    namedJobs(parts, turn, job.jobId) === "unknown" ? { ...job, request: "", title: "", plan: "" } : job;
+  if (named === null) {
+    const found = (await findRemoved(deps, asked)).map((one) => ({ ...one, job: mayRead(one.job) }));
+    return word((texts) => wordRemoved(texts, asked, found), found.length > 0);
+  }
+  const why = await findWhy(deps, named.path, named.line);
+  const origin = why.ok && why.origin.kind === "job" ? { ...why.origin, job: mayRead(why.origin.job) } : null;
+  const shown = why.ok && origin !== null ? { ...why, origin } : why;
+  return word((texts) => wordWhy(texts, named.path, shown), why.ok);
+};
 
 /** `/help`: the ten that are needed most; `/help all`: every one. */
 export const help: LookCommand = async (parts, _, rest) => {

@@ -290,7 +290,9 @@ const SHORT_QUOTE = 60;
 export function memoryLooks(parts: MemoryCommandDeps): Readonly<Record<string, LookCommand>> {
   const { teacher, usage } = parts;
   return {
-    async why(chat, { sessionKey }) {
+    async why(chat, look, rest) {
+      if (rest.trim() !== "") return (await import("./look-commands.ts")).whyLine(chat, look, rest);
+      const { sessionKey } = look;
       const decision = await teacher.last(sessionKey);
       if (decision === null) return answerAboutMemory(chat, (words) => words.noDecision);
       const used = await usage.totals({ by: "model", since: new Date(0), groupId: groupOf(decision.id) });

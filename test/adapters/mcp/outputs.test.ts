@@ -44,6 +44,8 @@ const CALLS: readonly [string, Record<string, unknown>][] = [
   ["search", { pattern: "(" }],
   ["git_status_summary", {}],
   ["git_status_summary", { max_paths: 1 }],
+  ["explain_line", { path: "a.txt", line: 1 }],
+  ["explain_line", { path: "a.txt", line: 99 }],
   ["undo_job", {}],
   ["undo_job", { job_id: "job_1_aaaaaaaa" }],
 ];

@@ -27,7 +27,7 @@ async function open() {
   const opened = await openWorkspace(bench.environment(CONFINED), { cwd: bench.workspace });
   if (!opened.ok) throw new Error(opened.message);
   const { workspace } = opened;
-  const history = createHistory(opened);
+  const history = createHistory(workspace, bench.environment());
   const run = async (
     commands: readonly PatchCommand[],
     more: { request?: string; groupId?: string } = {},

@@ -401,7 +401,10 @@ export const chatTexts = {
     ["/apply [job]", "apply a preview"],
     ["/discard [job]", "discard a preview"],
     ["/dry on|off", "show proposals, run nothing"],
-    ["/why", "why the last message went where it went"],
+    [
+      "/why [FILE:LINE|removed text]",
+      "which job wrote that line, or removed it; without a word: why the last message went where it went",
+    ],
     ["/route X", "where it should have gone; it is sent there"],
     ["/remember", "keep what /route taught"],
     ["/rules", "list what /route taught"],

@@ -351,7 +351,10 @@ export const chatTexts: typeof englishChatTexts = {
     ["/apply [job]", "プレビューを適用します"],
     ["/discard [job]", "プレビューを破棄します"],
     ["/dry on|off", "実行せず内容だけ示します"],
-    ["/why", "前のメッセージがその担当に渡った理由"],
+    [
+      "/why [FILE:LINE|消えた文]",
+      "その行を書いた（消した）ジョブ。引数なし: 前のメッセージがその担当に渡った理由",
+    ],
     ["/route X", "正しい担当を教えます"],
     ["/remember", "/route で教えたことを覚えさせます"],
     ["/rules", "/route で教えたことの一覧"],
