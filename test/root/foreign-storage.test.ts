@@ -5,6 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, wri
 import { join } from "node:path";
 import { type Cli, create, createCli } from "../e2e/cli-kit.ts";
 import { forge } from "../hostile/forged-job.ts";
+import { requirePart } from "../require.ts";
 
 const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0 && process.platform === "linux";
@@ -36,30 +37,33 @@ describe.if(isRoot)("root's jobs", () => {
     expect(existsSync(join(cli.workspace, "a.txt"))).toBe(false);
   });
 
-  test("in the root of a mount are judged by the project's checks, though their storage lies inside", () => {
-    expect(spawnSync("mount", ["-t", "tmpfs", "tmpfs", cli.workspace]).status).toBe(0);
-    mounts.push(cli.workspace);
-    cli.write("package.json", JSON.stringify({ name: "x", scripts: { test: "sh t.sh" } }));
-    cli.write("t.sh", "grep -q good a.txt\n");
-    cli.write("a.txt", "bad\n");
-    const patch = [{ type: "file_edit", action: "update", target: "a.txt", content: "good\n" }];
-    const script = join(cli.folder, "script.yaml");
-    const text = `## Plan\nmend\n\n## Patch\n\`\`\`json\n${JSON.stringify(patch)}\n\`\`\``;
-    writeFileSync(script, JSON.stringify([{ text }]));
-    const role = { provider: "scripted", model: "x" };
-    const config = {
-      providers: { scripted: { type: "scripted", script } },
-      roles: { coder3: role, chat: role, worker: role },
-      security: { local_only: false },
-    };
-    mkdirSync(cli.home, { recursive: true });
-    writeFileSync(join(cli.home, "config.yaml"), JSON.stringify(config));
-    const said = cli.run(["chat", "/code3 mend the test"]);
-    expect(said.out).toStartWith("Applied: 1 file, npm test green\n");
-    expect([said.code, cli.read("a.txt")]).toEqual([0, "good\n"]);
-    const kept = readdirSync(join(cli.home, "workspaces"), { recursive: true, encoding: "utf8" });
-    expect(kept.filter((name) => name.includes("check-"))).toEqual([]);
-  });
+  test.if(requirePart("bwrap"))(
+    "in the root of a mount are judged by the project's checks, though their storage lies inside",
+    () => {
+      expect(spawnSync("mount", ["-t", "tmpfs", "tmpfs", cli.workspace]).status).toBe(0);
+      mounts.push(cli.workspace);
+      cli.write("package.json", JSON.stringify({ name: "x", scripts: { test: "sh t.sh" } }));
+      cli.write("t.sh", "grep -q good a.txt\n");
+      cli.write("a.txt", "bad\n");
+      const patch = [{ type: "file_edit", action: "update", target: "a.txt", content: "good\n" }];
+      const script = join(cli.folder, "script.yaml");
+      const text = `## Plan\nmend\n\n## Patch\n\`\`\`json\n${JSON.stringify(patch)}\n\`\`\``;
+      writeFileSync(script, JSON.stringify([{ text }]));
+      const role = { provider: "scripted", model: "x" };
+      const config = {
+        providers: { scripted: { type: "scripted", script } },
+        roles: { coder3: role, chat: role, worker: role },
+        security: { local_only: false },
+      };
+      mkdirSync(cli.home, { recursive: true });
+      writeFileSync(join(cli.home, "config.yaml"), JSON.stringify(config));
+      const said = cli.run(["chat", "/code3 mend the test"]);
+      expect(said.out).toStartWith("Applied: 1 file, npm test green\n");
+      expect([said.code, cli.read("a.txt")]).toEqual([0, "good\n"]);
+      const kept = readdirSync(join(cli.home, "workspaces"), { recursive: true, encoding: "utf8" });
+      expect(kept.filter((name) => name.includes("check-"))).toEqual([]);
+    },
+  );
 
   test("are refused where their storage has become another user's", () => {
     expect(cli.apply([create("a.txt", "a\n")]).code).toBe(0);

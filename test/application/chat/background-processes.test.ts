@@ -21,7 +21,7 @@ test("/ps starts, lists, logs and stops a process of the workspace, with buttons
   const started = await at.send(`/ps start --name web ${SERVER}`);
   expect(started).toMatchObject({ ok: true });
   expect(started.text).toMatch(
-    /^Started: web · http:\/\/127\.0\.0\.1:\d+\/\nends with this program · (?:confined|can write to this folder alone \(no bubblewrap\))\nWhat it writes /,
+    /^Started: web · http:\/\/127\.0\.0\.1:\d+\/\nends with this program · (?:confined|can write only to this folder \(no bubblewrap\))\nWhat it writes /,
   );
   expect(started.actions?.map(({ message }) => message)).toEqual(["/ps log web", "/ps stop web"]);
   expect((await at.send("/ps")).text).toMatch(/^● web · running · \d+ s · http:\S+ · /);

@@ -1,5 +1,6 @@
 /** A patch is compared with the code that its message names, before it lands. */
 import { afterEach, expect, test } from "bun:test";
+import { requirePart } from "../../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
@@ -78,7 +79,7 @@ test.each([
   expect(reply.text).not.toContain("Named in the message");
 });
 
-test("where checks are red anyway, it is asked in the same reply", async () => {
+test.if(requirePart("bwrap"))("where checks are red anyway, it is asked in the same reply", async () => {
   const config = "checks: { command: '! grep -q join src/url.js || grep -q cut src/url.js' }\n";
   const answers = [proposal("Join.", first), proposal("And cut.", second)];
   at = await openConversation((_, turn) => answers[turn] ?? "nothing more", { config });
