@@ -1,8 +1,9 @@
 /** Runs before every suite: no test sees the developer's keys, configuration or home. */
-import { mock } from "bun:test";
+import { mock, setDefaultTimeout } from "bun:test";
 import { mkdtempSync, readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { plugin } from "bun";
 import fc from "fast-check";
 import * as installed from "../src/infrastructure/platform/installation.ts";
 
@@ -11,6 +12,18 @@ for (const name of Object.keys(process.env)) {
   if (name.startsWith("PICOCLAW_") && !name.startsWith("PICOCLAW_TEST_")) delete process.env[name];
 }
 process.env.PICOCLAW_HOME = mkdtempSync(join(tmpdir(), "picoclaw-test-home-"));
+
+// The limit of each test, for `npm test` and for a plain `bun test` alike. The runtime's default is 5 s, `bunfig.toml` has no key
+// for another, and one that is set while this file loads would hold for the first test file alone.
+const LONGEST_TEST_MS = 300_000;
+plugin({
+  name: "limit of each test",
+  setup: (build) =>
+    void build.onLoad({ filter: /\.test\.ts$/ }, async ({ path }) => {
+      setDefaultTimeout(LONGEST_TEST_MS);
+      return { contents: await Bun.file(path).text(), loader: "ts" };
+    }),
+});
 
 // By day the random cases are the same for everybody, so that a red run means a change; by night they are new.
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
