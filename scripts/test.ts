@@ -1,21 +1,39 @@
 /**
  * `npm test`: every check as a named step, all of them even after a failure, and the count at the end.
- * `npm test -- PATH …` runs those test files only.
+ * `npm test -- PATH …` runs those test files only. `npm run record` runs each file in a process of its own under strace, and
+ * writes which of them touch a part that machines differ in (`machine-parts.ts`).
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import {
+  mergeRecord,
+  type PartsRecord,
+  readParts,
+  readRecord,
+  selectFiles,
+  TRACED,
+  writeRecord,
+} from "./machine-parts.ts";
 
 const root = join(import.meta.dir, "..");
 const bun = process.execPath;
 const paths = process.argv.slice(2);
 /**
- * Where the same tree is checked elsewhere at the same time: the tests alone, with fewer random rounds, and without those
- * that see nothing of the machine: the inner layers, the wires and pages, and the packages that are built in any case.
+ * Where the same tree is checked elsewhere at the same time, the name of this machine: the tests alone, with fewer random rounds,
+ * and those alone that touch a part in which it differs.
  */
-const isBrief = process.env.PICOCLAW_TEST_BRIEF === "1";
-const SEES_NO_MACHINE =
-  /^(?:domain|config|adapters|application\/(?!serve)|infrastructure\/(?:forges|models)|contracts\/(?:channel|model)|e2e\/package)/;
+const machine = process.env.PICOCLAW_TEST_BRIEF ?? "";
+const isBrief = machine !== "";
+const today = new Date().toISOString().slice(0, 10);
 const tool = (name: string) => join(root, "node_modules/.bin", name);
 
 /** A second run checks what changed alone: a fifth of the time. */
@@ -24,6 +42,8 @@ const REMEMBERED_TYPES = ["--incremental", "--tsBuildInfoFile", "node_modules/.c
 interface Step {
   readonly name: string;
   readonly argv: readonly string[];
+  /** A program that starts it, with its arguments. */
+  readonly under?: readonly string[];
 }
 
 interface Part {
@@ -51,7 +71,10 @@ const CHECKS: readonly Step[] = [
   },
 ];
 const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };
-const TEST_OPTIONS = ["--only-failures", "--timeout", "300000"];
+const TEST_OPTIONS = ["--only-failures"];
+/** Where the record is kept, and the variable by which another place takes a new one. */
+const RECORD = join(root, "test/machine-parts.json");
+const recordTo = process.env.PICOCLAW_TEST_RECORD;
 const coverageIn = (part: string) =>
   isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`];
 /** By night a test that fails once has failed. By day a few that other tests may have disturbed get a second run, alone. */
@@ -88,7 +111,7 @@ const AT_ONCE = isBrief ? 1 : Math.max(2, availableParallelism()) + 2;
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
 async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {
   const began = performance.now();
-  const child = Bun.spawn([bun, "--no-env-file", ...step.argv], {
+  const child = Bun.spawn([...(step.under ?? []), bun, "--no-env-file", ...step.argv], {
     cwd: root,
     env: {
       ...process.env,
@@ -149,7 +172,6 @@ function testFiles(): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".test.ts") && (process.getuid?.() === 0 || !path.startsWith("root/")))
-    .filter((path) => !(isBrief && SEES_NO_MACHINE.test(path)))
     .map((path) => `./test/${path}`)
     .sort();
 }
@@ -169,13 +191,13 @@ interface FileRun {
   readonly failed: number;
 }
 
-async function runTests(name: string, argv: readonly string[]): Promise<Ran> {
+async function runTests(name: string, argv: readonly string[], under: readonly string[] = []): Promise<Ran> {
   const skipped = new Set<string>();
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-report-"));
   const report = join(folder, "tests.xml");
   const reports = ["--reporter=junit", `--reporter-outfile=${report}`];
   const { exitCode, output } = await runStep(
-    { name, argv: ["test", ...TEST_OPTIONS, ...reports, ...argv] },
+    { name, argv: ["test", ...TEST_OPTIONS, ...reports, ...argv], under },
     (line) => {
       if (line.startsWith("skipped: ")) skipped.add(line);
       else return !/^\S+\.test\.tsx?:$|^\s*$/.test(line);
@@ -252,11 +274,63 @@ function printSlowest(ran: readonly Ran[]): void {
   if (slowest.length > 0) console.log(`slowest: ${slowest.join(", ")}`);
 }
 
-async function main(): Promise<number> {
-  if (paths.length > 0) return end(await runAgain([await runTests("tests", paths)]));
+function lastRecord(): PartsRecord | undefined {
+  return existsSync(RECORD) ? readRecord(readFileSync(RECORD, "utf8")) : undefined;
+}
+
+function filesHere(): readonly string[] {
   const files = testFiles();
-  rmSync(join(root, "coverage"), { recursive: true, force: true });
-  mkdirSync(join(root, "coverage"));
+  if (!isBrief) return files;
+  const selection = selectFiles(
+    files.map((file) => file.replace("./", "")),
+    {
+      ...{ machine, today, record: lastRecord() },
+      readText: (file) => readFileSync(join(root, file), "utf8"),
+    },
+  );
+  console.log(`selected for ${machine}: ${selection.why}`);
+  return selection.files.map((file) => `./${file}`);
+}
+
+/** Each file in a process of its own, so that what a process starts is known to be that file's. */
+async function record(to: string): Promise<number> {
+  const all = testFiles();
+  const isBelow = (file: string, path: string) =>
+    `${join(root, file)}/`.startsWith(`${resolve(root, path)}/`);
+  const files = paths.length === 0 ? all : all.filter((file) => paths.some((path) => isBelow(file, path)));
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-trace-"));
+  const waiting = [...files];
+  const found: Record<string, readonly string[]> = {};
+  const sum = { passed: 0, failed: 0 };
+  const recordInTurn = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      const trace = join(folder, file.replaceAll("/", "-"));
+      const strace = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", trace, "-e", `trace=${TRACED}`];
+      const { passed, failed } = await runTests(file, [file], strace);
+      sum.passed += passed;
+      sum.failed += failed;
+      // A test that failed may not have come to the part that it touches: it stays unknown, and runs everywhere.
+      if (failed === 0 && existsSync(trace))
+        found[file.replace("./", "")] = readParts(readFileSync(trace, "utf8"));
+      rmSync(trace, { force: true });
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, recordInTurn));
+  rmSync(folder, { recursive: true, force: true });
+  const known = all.map((file) => file.replace("./", ""));
+  const merged = mergeRecord(lastRecord(), found, { files: known, today });
+  writeFileSync(to, writeRecord(merged));
+  return end(sum);
+}
+
+async function main(): Promise<number> {
+  if (recordTo) return record(recordTo === "1" ? RECORD : resolve(recordTo));
+  if (paths.length > 0) return end(await runAgain([await runTests("tests", paths)]));
+  const files = filesHere();
+  if (!isBrief) {
+    rmSync(join(root, "coverage"), { recursive: true, force: true });
+    mkdirSync(join(root, "coverage"));
+  }
   const ran: Ran[] = [];
   let failedChecks = 0;
   const waiting = [

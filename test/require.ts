@@ -92,9 +92,9 @@ export function runs(count: number): number {
   return nightly ? count * 60 : count;
 }
 
-/** Cases of a property: as `runs`, and a fifth with PICOCLAW_TEST_BRIEF=1, where a full run beside it takes the same. */
+/** Cases of a property: as `runs`, and a fifth with PICOCLAW_TEST_BRIEF, where a full run beside it takes the same. */
 export function cases(count: number): number {
-  return process.env.PICOCLAW_TEST_BRIEF === "1" ? Math.ceil(count / 5) : runs(count);
+  return process.env.PICOCLAW_TEST_BRIEF ? Math.ceil(count / 5) : runs(count);
 }
 
 function inPath(program: string): boolean {

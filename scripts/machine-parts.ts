@@ -1,0 +1,172 @@
+/**
+ * Which test files touch a part that machines differ in (a start of bubblewrap, Docker or zsh, a control group, Landlock, a user
+ * namespace), recorded by `npm test` with PICOCLAW_TEST_RECORD=1 and kept in `test/machine-parts.json`. A test that
+ * gives the same result everywhere need not run everywhere: beside a full run, another machine runs the files that touch a
+ * part in which it differs, and a tenth of the rest, another tenth each day.
+ */
+import { basename } from "node:path";
+
+/** What a file touches, by the file's path from the repository's root. */
+export interface PartsRecord {
+  /** The day of the oldest entry, as YYYY-MM-DD. */
+  readonly since: string;
+  readonly touches: Readonly<Record<string, readonly string[]>>;
+}
+
+/** One line a file, so that a change of the record can be read. */
+export function writeRecord({ since, touches }: PartsRecord): string {
+  const lines = Object.entries(touches).map(([file, parts]) => [file, parts.join(" ")]);
+  return `${JSON.stringify({ since, touches: Object.fromEntries(lines) }, undefined, 2)}\n`;
+}
+
+export function readRecord(text: string): PartsRecord {
+  const { since, touches } = JSON.parse(text) as { since: string; touches: Record<string, string> };
+  const lines = Object.entries(touches).map(([file, parts]) => [file, parts.split(" ").filter(Boolean)]);
+  return { since, touches: Object.fromEntries(lines) };
+}
+
+/** An older record selects nothing: every file runs. */
+const OLDEST_DAYS = 45;
+const TENTH = 10;
+
+/** Programs that a machine with Node, npm and git alone lacks, or that behave there in another way. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  bwrap: "bwrap",
+  unshare: "namespaces",
+  nsenter: "namespaces",
+  newuidmap: "namespaces",
+  docker: "docker",
+  dockerd: "docker",
+  zsh: "zsh",
+  rg: "rg",
+  initdb: "postgres",
+  postgres: "postgres",
+  psql: "postgres",
+  chromium: "chromium",
+  setfattr: "attr",
+  getfattr: "attr",
+  setfacl: "acl",
+  getfacl: "acl",
+  ps: "ps",
+  pgrep: "ps",
+  python3: "python3",
+  make: "make",
+  openssl: "openssl",
+  curl: "curl",
+  sqlite3: "sqlite3",
+  "mkfs.ext4": "mount",
+  mount: "mount",
+  umount: "mount",
+  sudo: "uid",
+  su: "uid",
+  runuser: "uid",
+  setpriv: "uid",
+};
+
+/** The kernel's calls that only some machines allow, or that only root may make. */
+const CALLS: Readonly<Record<string, string>> = {
+  landlock_create_ruleset: "landlock",
+  landlock_restrict_self: "landlock",
+  unshare: "namespaces",
+  mount: "mount",
+  setuid: "uid",
+  setresuid: "uid",
+  setgroups: "uid",
+  chown: "uid",
+  lchown: "uid",
+  fchown: "uid",
+  fchownat: "uid",
+};
+/** Made under /sys/fs/cgroup, a folder is a control group. */
+const MAKES_FOLDER = ["mkdir", "mkdirat"];
+
+/** What `strace` has to follow. */
+export const TRACED = ["execve", "execveat", ...Object.keys(CALLS), ...MAKES_FOLDER].join(",");
+
+/** A test that names a user, an owner or a right depends on the user who runs it. */
+const NAMES_A_RIGHT = /getuid|geteuid|EACCES|EPERM|chmod|chown|cgroup/;
+const NEEDS_A_PART = /requirePart\("([a-z0-9-]+)"\)/g;
+
+/** The parts that a test's own text names. The machine that recorded may have lacked them, and the test was skipped. */
+function partsNamed(text: string): readonly string[] {
+  const needed = [...text.matchAll(NEEDS_A_PART)].map(([, part = ""]) => part);
+  return NAMES_A_RIGHT.test(text) ? [...needed, "uid"] : needed;
+}
+
+/** The parts in an output of `strace -f -e trace=…` for one test file. */
+export function readParts(trace: string): readonly string[] {
+  const parts = new Set<string>();
+  for (const line of trace.split("\n")) {
+    const [, call = "", rest = ""] = /^\d+ +(\w+)\((.*)$/.exec(line) ?? [];
+    const part = call.startsWith("exec") ? PROGRAMS[programOf(rest)] : CALLS[call];
+    if (part !== undefined) parts.add(part);
+    if (MAKES_FOLDER.includes(call) && rest.includes('"/sys/fs/cgroup/')) parts.add("cgroup");
+  }
+  return [...parts].sort();
+}
+
+function programOf(args: string): string {
+  return basename(/"([^"]*)"/.exec(args)?.[1] ?? "");
+}
+
+/** The machines of `.ci/run` beside the full one, by the parts in which they differ from it. */
+const DIFFERS: Readonly<Record<string, (part: string) => boolean>> = {
+  bare: () => true,
+  root: (part) => ["bwrap", "cgroup", "landlock", "mount", "namespaces", "uid"].includes(part),
+  "no-namespaces": (part) => ["bwrap", "landlock", "namespaces"].includes(part),
+};
+
+export interface Selection {
+  readonly files: readonly string[];
+  /** One line for the log. */
+  readonly why: string;
+}
+
+/**
+ * The files to run on `machine`. A file that the record does not know is run, and so is each file where the record is too old;
+ * an unknown machine differs in every part.
+ */
+export function selectFiles(
+  files: readonly string[],
+  given: {
+    readonly machine: string;
+    readonly record: PartsRecord | undefined;
+    /** YYYY-MM-DD */
+    readonly today: string;
+    readonly readText: (file: string) => string;
+  },
+): Selection {
+  const { record, today, readText } = given;
+  if (record === undefined) return { files, why: "all files: there is no record of what they touch" };
+  const days = (Date.parse(today) - Date.parse(record.since)) / 86_400_000;
+  if (!(days <= OLDEST_DAYS))
+    return { files, why: `all files: the record of what they touch is of ${record.since} (npm run record)` };
+  const differs = DIFFERS[given.machine] ?? (() => true);
+  const touching = files.filter((file) => {
+    const parts = record.touches[file];
+    return parts === undefined || parts.some(differs) || partsNamed(readText(file)).some(differs);
+  });
+  const rest = files.filter((file) => !touching.includes(file));
+  const drawn = rest.filter((file) => Bun.hash.crc32(`${today} ${file}`) % TENTH === 0);
+  const all = new Set([...touching, ...drawn]);
+  return {
+    files: files.filter((file) => all.has(file)),
+    why: `${touching.length} files that touch a part in which this machine differs, ${drawn.length} of the other ${rest.length}`,
+  };
+}
+
+/** What was found now, beside what is still true of the earlier record. */
+export function mergeRecord(
+  earlier: PartsRecord | undefined,
+  found: PartsRecord["touches"],
+  given: { readonly files: readonly string[]; readonly today: string },
+): PartsRecord {
+  const kept = Object.entries(earlier?.touches ?? {}).filter(
+    ([file]) => given.files.includes(file) && !(file in found),
+  );
+  const entries = [...kept, ...Object.entries(found)].sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    since: kept.length > 0 && earlier !== undefined ? earlier.since : given.today,
+    touches: Object.fromEntries(entries),
+  };
+}

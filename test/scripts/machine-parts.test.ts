@@ -1,0 +1,100 @@
+import { expect, test } from "bun:test";
+import {
+  mergeRecord,
+  type PartsRecord,
+  readParts,
+  readRecord,
+  selectFiles,
+  writeRecord,
+} from "../../scripts/machine-parts.ts";
+
+const RECORD: PartsRecord = {
+  since: "2026-05-01",
+  touches: {
+    "test/sandboxed.test.ts": ["bwrap"],
+    "test/shells.test.ts": ["zsh"],
+    ...Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`test/plain-${n}.test.ts`, []])),
+  },
+};
+const FILES = Object.keys(RECORD.touches);
+
+function select(
+  machine: string,
+  { today = "2026-05-02", record = RECORD as PartsRecord | null, files = FILES, text = "" } = {},
+) {
+  return selectFiles(files, { machine, today, record: record ?? undefined, readText: () => text });
+}
+const isPlain = (file: string) => file.includes("plain");
+
+test("a trace names the parts that a file touches", () => {
+  const trace = [
+    '101 execve("/usr/bin/bwrap", ["bwrap", "--version"], 0x7ffc /* 9 vars */) = 0',
+    '102 execve("/usr/local/bin/rg", ["rg"], 0x7ffc /* 9 vars */) = -1 ENOENT (No such file or directory)',
+    '102 execve("/bin/sh", ["sh", "-c", "echo bwrap"], 0x7ffc /* 9 vars */) = 0',
+    '103 mkdir("/sys/fs/cgroup/pids/picoclaw-1", 0777) = -1 EACCES (Permission denied)',
+    '103 mkdir("/tmp/x", 0777) = 0',
+    "104 landlock_restrict_self(5, 0)            = 0",
+    "104 <... execve resumed>) = 0",
+    "104 +++ exited with 0 +++",
+  ].join("\n");
+  expect(readParts(trace)).toEqual(["bwrap", "cgroup", "landlock", "rg"]);
+  expect(readParts("")).toEqual([]);
+});
+
+test("a machine runs the files that touch a part in which it differs", () => {
+  const selected = (machine: string) => select(machine).files.filter((file) => !isPlain(file));
+  expect(selected("bare")).toEqual(["test/sandboxed.test.ts", "test/shells.test.ts"]);
+  expect(selected("root")).toEqual(["test/sandboxed.test.ts"]);
+  expect(selected("no-namespaces")).toEqual(["test/sandboxed.test.ts"]);
+  expect(selected("one that is new")).toEqual(selected("bare"));
+});
+
+test("of the rest it runs a tenth, the same all day and another one each day", () => {
+  const drawn = (today: string) => select("root", { today }).files.filter(isPlain);
+  const days = Array.from({ length: 30 }, (_, day) => `2026-05-${String(day + 1).padStart(2, "0")}`);
+  for (const day of days) expect(drawn(day).length).toBeWithin(5, 45);
+  expect(drawn("2026-05-02")).toEqual(drawn("2026-05-02"));
+  expect(drawn("2026-05-02")).not.toEqual(drawn("2026-05-03"));
+  expect(new Set(days.flatMap(drawn)).size).toBeGreaterThan(170);
+});
+
+test("a file that names a part or a right in its own text runs where that differs, whatever was recorded", () => {
+  const files = ["test/plain-1.test.ts"];
+  const day = ["2026-05-02", "2026-05-03"].find(
+    (today) => select("root", { files, today }).files.length === 0,
+  );
+  const selected = (machine: string, text: string) => select(machine, { files, text, today: day }).files;
+  expect(selected("root", 'describe.if(requirePart("bwrap"))')).toEqual(files);
+  expect(selected("root", 'describe.if(requirePart("zsh"))')).toEqual([]);
+  expect(selected("bare", 'describe.if(requirePart("zsh"))')).toEqual(files);
+  expect(selected("root", "process.getuid()")).toEqual(files);
+  expect(selected("no-namespaces", "process.getuid()")).toEqual([]);
+});
+
+test("every file runs that the record does not know, and every file where the record is missing or old", () => {
+  const files = [...FILES, "test/new.test.ts"];
+  expect(select("root", { files }).files).toContain("test/new.test.ts");
+  expect(select("root", { files, record: null }).files).toEqual(files);
+  expect(select("root", { files, today: "2026-06-15" }).files.length).toBeLessThan(60);
+  const old = select("root", { files, today: "2026-06-16" });
+  expect(old).toEqual({ files, why: expect.stringContaining("2026-05-01 (npm run record)") });
+  expect(select("root", { files, record: { ...RECORD, since: "no day" } }).files).toEqual(files);
+});
+
+test("a record of some files keeps what is known of the others, and its age", () => {
+  const found = { "test/b.test.ts": ["zsh"], "test/a.test.ts": [] };
+  const earlier = { since: "2026-01-01", touches: { "test/gone.test.ts": [], "test/c.test.ts": ["rg"] } };
+  const merged = mergeRecord(earlier, found, {
+    files: ["test/a.test.ts", "test/b.test.ts", "test/c.test.ts"],
+    today: "2026-05-01",
+  });
+  expect(Object.entries(merged.touches)).toEqual([
+    ["test/a.test.ts", []],
+    ["test/b.test.ts", ["zsh"]],
+    ["test/c.test.ts", ["rg"]],
+  ]);
+  expect(merged.since).toBe("2026-01-01");
+  const whole = { files: Object.keys(found), today: "2026-05-01" };
+  expect(mergeRecord(earlier, found, whole).since).toBe("2026-05-01");
+  expect(readRecord(writeRecord(merged))).toEqual(merged);
+});
