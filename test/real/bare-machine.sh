@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # A machine with Node, npm and git and nothing else: Debian in a container, no network, an ordinary user.
 #
-#   bare-machine.sh image        builds its image where it is missing or old (a label carries the hash of the recipe)
-#   bare-machine.sh make TREE    lays a copy of TREE, its node_modules included, into a new container; prints its name
-#   bare-machine.sh test NAME    runs `npm test` in it, briefly (PICOCLAW_TEST_BRIEF), and removes it
+#   bare-machine.sh image                 builds its image where it is missing or old (a label carries the hash of the recipe)
+#   bare-machine.sh make TREE [OPTION …]  lays a copy of TREE, its node_modules included, into a new container; prints its name.
+#                                         OPTIONs are those of `docker create`: another user, fewer limits
+#   bare-machine.sh test NAME             runs `npm test` in it (with PICOCLAW_TEST_BRIEF as it was at `make`), and removes it
 #
-# Needs DOCKER_HOST and the Debian root of docker-engine.sh. Node and npm come by npm's own settings.
+# PICOCLAW_TEST_BARE_WITH names one Debian package more. Needs DOCKER_HOST and the Debian root of docker-engine.sh. Node and npm
+# come by npm's own settings.
 set -euo pipefail
 
-image=picoclaw-bare-machine:latest
+more=${PICOCLAW_TEST_BARE_WITH:-}
+image=picoclaw-bare-machine:${more:-latest}
 base=picoclaw-debian:bookworm
 node_version=24.21.0
 npm_version=11.6.2
@@ -18,7 +21,7 @@ recipe() {
   cat <<END
 FROM $base
 RUN apt-get update \\
- && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends git \\
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends git $more \\
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
 ADD node.tgz /tmp/node/
 ADD npm.tgz /tmp/npm/
@@ -32,7 +35,7 @@ RUN mv /tmp/node/package/bin/node /usr/local/bin/node \\
  && install --directory --owner=somebody /home/somebody/picoclaw
 USER somebody
 WORKDIR /home/somebody/picoclaw
-CMD ["npm", "test"]
+CMD ["sh", "-c", "PICOCLAW_HOME=/tmp/picoclaw-doctor bin/picoclaw doctor --json; rm -r /tmp/picoclaw-doctor; npm test"]
 END
 }
 
@@ -58,10 +61,12 @@ build() {
 }
 
 make() {
-  local container
+  local container tree=$1 owner=$id
+  shift
+  case "$*" in *"--user root"*) owner=0 ;; esac
   # Temporary files in memory: tests write through to the disk at every step.
-  container=$(docker create --network none --tmpfs /tmp:exec,mode=1777 --env CI=true --env PICOCLAW_TEST_BRIEF=1 --env LANG=C.UTF-8 "$image")
-  tar -C "$1" --exclude=./.git --exclude=./coverage --owner=$id --group=$id -cf - . |
+  container=$(docker create --network none --tmpfs /tmp:exec,mode=1777 --env CI=true --env "PICOCLAW_TEST_BRIEF=${PICOCLAW_TEST_BRIEF:-}" --env LANG=C.UTF-8 "$@" "$image")
+  tar -C "$tree" --exclude=./.git --exclude=./coverage --owner=$owner --group=$owner -cf - . |
     docker cp - "$container:/home/somebody/picoclaw"
   echo "$container"
 }
@@ -74,10 +79,10 @@ run() {
 
 case ${1:-} in
   image) build ;;
-  make) make "${2:?a folder}" ;;
+  make) make "${2:?a folder}" "${@:3}" ;;
   test) run "${2:?a container}" ;;
   *)
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,12s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac
