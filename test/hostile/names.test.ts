@@ -1,6 +1,6 @@
 /** Names are bytes: one that is no UTF-8 is never lost, and a job that touches one is told so before its commit. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, create, createCli, jobIdIn, shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
@@ -77,6 +77,17 @@ describe.if(here).each(["overlay", "copy"] as const)("a name that is no UTF-8 (%
     expect(cli.run(["undo", jobIdIn(ran.out)]).code).toBe(0);
     expect(readFileSync(at("d"), "utf8")).toBe("theirs\n");
     expect(cli.read("d/a.txt")).toBe("one\n");
+  });
+
+  test("above a protected file does not let the file go with its folders", () => {
+    const folder = Buffer.concat([Buffer.from(`${join(cli.workspace, "top")}/`), NAME]);
+    mkdirSync(folder, { recursive: true });
+    const secret = Buffer.concat([folder, Buffer.from("/.env")]);
+    writeFileSync(secret, "KEY=theirs\n");
+    const ran = run("rm -rf top");
+    expect([ran.code, readFileSync(secret, "utf8")]).toEqual([1, "KEY=theirs\n"]);
+    expect(ran.out).toContain("top/\\x83e.txt/.env");
+    expect(ran.out.split("\n")[0]).toBe("Stopped, nothing changed");
   });
 
   test("beside one with the character that decoders put in its place is told apart", () => {

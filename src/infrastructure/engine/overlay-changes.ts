@@ -337,6 +337,8 @@ export function createChangeWatch(
   workspace: string,
   sight: FirstSight,
   early?: EarlySight,
+  /** Takes the paths of removed entries whose names are not UTF-8: they are readable, and lead nowhere. */
+  nameless?: Set<string>,
 ): () => Change[] {
   const last = new Map<string, number>();
   let turn = 0;
@@ -365,8 +367,11 @@ export function createChangeWatch(
         if (hidesLower && !inherits && !hasFlag(before, HIDES_LOWER))
           for (const gone of wasFile || below()?.isDirectory() !== true
             ? []
-            : goneBelow(absolute, isFolder ? `${root.upper}/${path}` : null, last))
-            changes.push({ path: pathBelow(workspace, gone), kind: "deleted" });
+            : goneBelow(absolute, isFolder ? `${root.upper}/${path}` : null, last)) {
+            const path = pathBelow(workspace, gone.absolute);
+            if (gone.noText) nameless?.add(path);
+            changes.push({ path, kind: "deleted" });
+          }
         if (before !== undefined && isSeenAlike(before, seen)) continue;
         const existed = before === undefined ? wasFile || below() !== undefined : hasFlag(before, PRESENT);
         const wasFolder =
@@ -404,12 +409,12 @@ function* goneBelow(
   lower: string,
   upper: string | null,
   last: ReadonlyMap<string, number>,
-): Generator<string> {
+): Generator<{ readonly absolute: string; readonly noText: boolean }> {
   const enter = (path: string) => !hasFlag(last.get(`${lower}/${path}`), HIDES_LOWER);
-  for (const { path } of walkFolder(lower, { enter, noText: true })) {
+  for (const { path, noText = false } of walkFolder(lower, { enter, noText: true })) {
     const absolute = `${lower}/${path}`;
     const stays = upper !== null && entryExistsAt(`${upper}/${path}`);
-    if (!stays && !last.has(absolute)) yield absolute;
+    if (!stays && !last.has(absolute)) yield { absolute, noText };
   }
 }
 

@@ -326,7 +326,10 @@ function openOverlay(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
   const sight = createFirstSight(state.stamp, { keepsBytes: state.keepsBytes });
   const early = createEarlySight(roots, sight);
-  let takeChanges = createChangeWatch(roots, workspace, sight, early);
+  const nameless = new Set<string>();
+  /** Files that the job removed, may not remove, and that no path leads back to. */
+  const lost: string[] = [];
+  let takeChanges = createChangeWatch(roots, workspace, sight, early, nameless);
   let foreignOwner: string | null = null;
   let ownHomeAside: string | null = null;
   const metForeign = () => {
@@ -367,7 +370,9 @@ function openOverlay(state: OpenOverlay): Transaction {
     revert(paths) {
       if (paths.length === 0) return;
       for (const path of paths)
-        retryDespiteOthers(() => restoreThrough(executor.call, resolve(workspace, path)), isChannelClosed);
+        if (nameless.has(path)) lost.push(path);
+        else
+          retryDespiteOthers(() => restoreThrough(executor.call, resolve(workspace, path)), isChannelClosed);
       takeChanges();
     },
     rewrite(path, bytes) {
@@ -432,9 +437,10 @@ function openOverlay(state: OpenOverlay): Transaction {
       const why = executor.whyEnded();
       if (why !== null) throw why;
       const { gone } = await executor.quieten();
-      if (foreignOwner !== null) {
+      if (foreignOwner !== null || lost.length > 0) {
         await gone;
-        return { changes: [], outside: [], notes: [], foreignOwner };
+        const why = foreignOwner === null ? { noText: lost } : { foreignOwner };
+        return { changes: [], outside: [], notes: [], ...why };
       }
       // The looks at a job with many files hold as much as the rest of it together.
       takeChanges = () => [];
