@@ -5,6 +5,7 @@ import { inParent } from "../jobs/entry-identity.ts";
 import { createFolderView } from "../jobs/folder-view.ts";
 import type { JobFolder } from "../jobs/job-folder.ts";
 import { removeTree } from "../jobs/walk-folder.ts";
+import { lstatEntry } from "../platform/entry-stats.ts";
 import type { LimitCopy } from "../sandbox/limited-copy.ts";
 import type { ConfineCopy } from "../sandbox/start-executor.ts";
 import {
@@ -76,7 +77,7 @@ function removeCopiedPath({ copy, path }: CopiedPath): void {
 }
 
 function makeFolder({ original, copy, path }: CopiedPath, own: number | undefined): void {
-  const mode = own ?? lstatSync(join(original, path), { throwIfNoEntry: false })?.mode ?? 0o755;
+  const mode = own ?? lstatEntry(join(original, path))?.mode ?? 0o755;
   inParent(copy, path, (folder, name) => {
     removeTree(`${folder}/${name}`);
     mkdirSync(`${folder}/${name}`);

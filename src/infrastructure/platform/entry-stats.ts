@@ -111,15 +111,32 @@ export function nanosecondsText(seconds: number, rest: number): string {
   return `${seconds}${String(rest).padStart(9, "0")}`;
 }
 
-/** The entry at a path, no symlink followed at its end; undefined where nothing is. Throws what the system says else. */
+/**
+ * The entry at a path, no symlink followed at its end; undefined where nothing is, also because a parent is a file. Throws
+ * what the system says else.
+ */
 export function lstatEntry(path: string | Uint8Array): EntryStats | undefined {
   asked.count += 1;
   if (typeof path === "string" && path !== "" && asked.count > FEW) {
     const statx = openStatx();
     if (statx !== null) return statx(AT_FDCWD, path);
   }
-  const stats = lstatSync(path as string, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? undefined : toEntryStats(stats);
+  return lstatByRuntime(path as string);
+}
+
+/** The runtime's own call reports a missing entry by its value only where every parent is a folder. */
+function lstatByRuntime(path: string): EntryStats | undefined {
+  try {
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? undefined : toEntryStats(stats);
+  } catch (error) {
+    if (isNothing((error as { code?: string }).code)) return undefined;
+    throw error;
+  }
+}
+
+function isNothing(code: string | undefined): boolean {
+  return code === "ENOENT" || code === "ENOTDIR";
 }
 
 /** As `lstatEntry`, of a name in an open folder. Linux. */
@@ -127,8 +144,7 @@ export function lstatIn(folder: number, name: string): EntryStats | undefined {
   asked.count += 1;
   const statx = asked.count > FEW && name !== "" ? openStatx() : null;
   if (statx !== null) return statx(folder, name);
-  const stats = lstatSync(`/proc/self/fd/${folder}/${name}`, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? undefined : toEntryStats(stats);
+  return lstatByRuntime(`/proc/self/fd/${folder}/${name}`);
 }
 
 /** The entry behind a descriptor. */
@@ -225,7 +241,7 @@ function makeStatx(): Statx | null {
     if (call(descriptor, path) !== 0) {
       const failed = failure(lib);
       const code = failed.reason === "failed" ? failed.code : "EIO";
-      if (code === "ENOENT") return undefined;
+      if (isNothing(code)) return undefined;
       throw Object.assign(new Error(`${code}: lstat '${path}'`), { code, syscall: "lstat", path });
     }
     return new EntryStats(

@@ -281,11 +281,13 @@ function hostEntries(folder: string): Dirent[] {
   }
 }
 
-/** Whether any part of the way there is a symbolic link; the executor resolves those, nobody guesses here. */
+/** Whether any part of the way there is a symbolic link, as far as the way exists; only the executor resolves those. */
 function isLinked(workspace: string, path: string): boolean {
-  const parts = path.split("/");
-  return parts.some((_, at) => {
-    const stats = lstatSync(join(workspace, ...parts.slice(0, at + 1)), { throwIfNoEntry: false });
-    return stats?.isSymbolicLink() === true;
-  });
+  let at = workspace;
+  for (const part of path.split("/")) {
+    at = join(at, part);
+    const stats = lstatSync(at, { throwIfNoEntry: false });
+    if (stats?.isDirectory() !== true) return stats?.isSymbolicLink() === true;
+  }
+  return false;
 }
