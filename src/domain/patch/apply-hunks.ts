@@ -1,3 +1,4 @@
+import { countOld, findOwnResult, findResult, isInsertedAt } from "./already-applied.ts";
 import {
   anchorLines,
   gitPlace,
@@ -10,45 +11,6 @@ import {
 import type { Hunk, HunkLine, HunkReport, MatchCandidate } from "./patch-command.ts";
 import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "./patch-text.ts";
 import { lineKey, MatchTarget, spendBudget, TextLines, type WorkBudget } from "./target-lines.ts";
-
-/** Enough letters to say that a text stands there on purpose. */
-function isTelling(lines: readonly HunkLine[]): boolean {
-  let letters = 0;
-  for (const line of lines) letters += line.text.replace(/[^\w\x80-\xff]/g, "").length;
-  return letters >= 3;
-}
-
-function newKeys(lines: readonly HunkLine[]): string[] {
-  return lines.filter((line) => line.tag !== "-").map((line) => lineKey("whitespace", line.text));
-}
-
-/** The line at which the result of a hunk whose old text is gone already stands, or -1. */
-function findApplied(target: MatchTarget, lines: readonly HunkLine[]): number {
-  const added = lines.filter((line) => line.tag === "+");
-  const first = lines[0]?.tag;
-  const last = lines.at(-1)?.tag;
-  const telling = added.length > 0 ? isTelling(added) : first === " " && last === " " && isTelling(lines);
-  if (!telling) return -1;
-  const pattern = newKeys(lines);
-  return target.index.findAll("whitespace", pattern, target.budget)[0] ?? -1;
-}
-
-/**
- * A hunk that only inserts matches again after it was applied. True when what it inserts stands already where it
- * would go, so that the same edit is not made twice.
- */
-function insertsTwice(target: MatchTarget, lines: readonly HunkLine[], line: number): boolean {
-  const added = lines.filter((each) => each.tag === "+");
-  if (added.length === 0 || !isTelling(added) || lines.some((each) => each.tag === "-")) return false;
-  const keys = target.index.keys("whitespace");
-  const pattern = newKeys(lines);
-  const oldCount = lines.length - added.length;
-  return matchesAt(keys, pattern, line) || matchesAt(keys, pattern, line + oldCount - pattern.length);
-}
-
-function matchesAt(keys: readonly string[], pattern: readonly string[], line: number): boolean {
-  return line >= 0 && pattern.every((key, i) => keys[line + i] === key);
-}
 
 /**
  * Did you mean: the places that share most with a hunk that was not found. Lines in common vote for a place; where
@@ -282,11 +244,15 @@ export function applyHunks(
   const bom = text.startsWith(BOM) && !mentionsBom(hunks) ? BOM : "";
   const body = bom === "" ? text : text.slice(BOM.length);
   let done = applyToLines(path, new TextLines(body), hunks, rule, budget);
-  if (!done.ok && /\r(?!\n)/.test(body)) {
+  if (!done.ok && !isThere(done.reports) && /\r(?!\n)/.test(body)) {
     const again = applyToLines(path, new TextLines(body, { loneCr: true }), hunks, rule, budget);
     if (again.ok) done = again;
   }
   return done.ok ? { ...done, text: bom + done.text } : { ...done, text };
+}
+
+function isThere(reports: readonly HunkReport[]): boolean {
+  return reports.some((report) => report.status === "already-applied");
 }
 
 function mentionsBom(hunks: readonly Hunk[]): boolean {
@@ -319,7 +285,7 @@ function applyToLines(
     // A hunk placed at the end of the file does not show where the next hunk belongs.
     if (placed.last) return;
     target.take(line, lines);
-    const oldCount = lines.reduce((count, each) => count + (each.tag === "+" ? 0 : 1), 0);
+    const oldCount = countOld(lines);
     grown += lines.length - oldCount - lines.reduce((count, each) => count + (each.tag === "-" ? 1 : 0), 0);
     progress = {
       after: line + oldCount,
@@ -349,17 +315,16 @@ function placeHunk(
   if (target.budget.left <= 0)
     return { status: "refused", message: "the edit repeats too much text to be placed in reasonable time" };
   const { lines } = hunk;
-  const oldCount = lines.reduce((count, line) => count + (line.tag === "+" ? 0 : 1), 0);
+  const oldCount = countOld(lines);
   if (rule === "diff" && hunk.oldStart !== undefined) {
     const line = placeByNumber(target, hunk, hunk.oldStart, oldCount, progress, grown);
-    if (line >= 0) return { line, lines, strategy: "exact" };
+    const expected = hunk.oldStart <= 1 ? 0 : (hunk.newStart ?? hunk.oldStart) - 1 - grown;
+    if (line >= 0) return unlessThere(target, hunk, { line, lines, strategy: "exact" }, progress, expected);
   }
   if (oldCount === 0) return placeWithoutContext(target, hunk, rule, progress);
   const sought = searchHunk(target, hunk, progress);
   if (sought.found === "one") {
-    const { placement } = sought;
-    if (insertsTwice(target, placement.lines, placement.line)) return reportAlreadyApplied(placement.line);
-    return placement;
+    return unlessThere(target, hunk, sought.placement, progress);
   }
   if (sought.found === "many") {
     const shown = sought.lines.slice(0, 20).map((line) => line + 1);
@@ -370,7 +335,7 @@ function placeHunk(
       message: `matches ${sought.lines.length} places (lines ${at}); add lines around it that occur once`,
     };
   }
-  const applied = findApplied(target, lines);
+  const applied = findResult(target, lines);
   if (applied >= 0) return reportAlreadyApplied(applied);
   const candidates = mayShow ? suggestPlaces(target, lines) : [];
   return {
@@ -378,6 +343,23 @@ function placeHunk(
     message: "the expected lines are not in the file",
     ...(candidates.length > 0 ? { candidates } : {}),
   };
+}
+
+/** The placement, or that the file has its result already. */
+function unlessThere(
+  target: MatchTarget,
+  hunk: Hunk,
+  placement: Placement,
+  progress: MatchProgress,
+  expected?: number,
+): Placement | UnplacedHunk {
+  const there =
+    countOld(hunk.lines) === 0
+      ? isInsertedAt(target, placement.lines, placement.line)
+        ? placement.line
+        : -1
+      : findOwnResult(target, hunk, placement, progress, expected);
+  return there >= 0 ? reportAlreadyApplied(there) : placement;
 }
 
 /**
@@ -403,7 +385,7 @@ function placeByNumber(
 function reportAlreadyApplied(line: number): UnplacedHunk {
   return {
     status: "already-applied",
-    message: `the result of this hunk stands already at line ${line + 1}; do not send it again`,
+    message: `the file has the result of this hunk already, at line ${line + 1}; do not send it again. If another place is meant, add the lines around it`,
   };
 }
 
@@ -423,11 +405,12 @@ function placeWithoutContext(
   });
   if (file.count === 0) return at(0, true);
   if (rule === "v4a") {
-    if (hunk.anchors === undefined || hunk.anchors.length === 0) return at(file.count, true);
+    if (hunk.anchors === undefined || hunk.anchors.length === 0)
+      return unlessThere(target, hunk, at(file.count, true), progress);
     const anchors = anchorLines(target, hunk.anchors, progress.after).filter((line) =>
       target.free(line + 1, hunk.lines),
     );
-    if (anchors.length === 1) return at(anchors[0]! + 1, false);
+    if (anchors.length === 1) return unlessThere(target, hunk, at(anchors[0]! + 1, false), progress);
     if (anchors.length > 1) {
       return {
         status: "ambiguous",
@@ -513,12 +496,15 @@ export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[
     }
     let hasContext = false;
     let tag = 0;
+    /** How far the file is also what the hunk makes; -1 once it is not. */
+    let made = offset;
     for (let at = 0; at < written.length; ) {
       const end = written.indexOf("\n", at) + 1;
       const own = written.slice(at + 1, end);
       tag = written.charCodeAt(at);
       at = end;
       if (tag === PLUS) {
+        if (made >= 0) made = text.startsWith(own, made) ? made + own.length : -1;
         if (kept < offset) parts.push(text.slice(kept, offset));
         parts.push(own);
         kept = offset;
@@ -526,8 +512,10 @@ export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[
         continue;
       }
       if (!text.startsWith(own, offset)) return null;
-      if (tag === SPACE) hasContext = true;
-      else {
+      if (tag === SPACE) {
+        hasContext = true;
+        if (made >= 0) made = made === offset || text.startsWith(own, made) ? made + own.length : -1;
+      } else {
         if (kept < offset) parts.push(text.slice(kept, offset));
         kept = offset + own.length;
         grown--;
@@ -535,8 +523,9 @@ export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[
       offset += own.length;
       line++;
     }
-    // Without context around it a hunk is sought; without context after it, it belongs at the end.
-    if (!hasContext || (tag !== SPACE && offset !== text.length)) return null;
+    // Without context around it a hunk is sought; without context after it, it belongs at the end. Where its result
+    // stands as well, the search decides.
+    if (!hasContext || made >= 0 || (tag !== SPACE && offset !== text.length)) return null;
     reports.push({ path, hunk: reports.length + 1, status: "applied", strategy: "exact", line: claimed + 1 });
   }
   parts.push(text.slice(kept));
@@ -560,7 +549,8 @@ export function editFile(
   const wide = readWideText(bytes);
   if (wide !== null) {
     const done = applyHunks(path, wide.text, hunks, rule, budget);
-    if (done.ok) return { ok: true, bytes: wide.encode(done.text), reports: done.reports };
+    if (done.ok || isThere(done.reports))
+      return { ok: done.ok, bytes: done.ok ? wide.encode(done.text) : bytes, reports: done.reports };
     const raw = applyHunks(path, toBytesText(bytes), hunks, rule, budget);
     return raw.ok
       ? { ok: true, bytes: fromBytesText(raw.text), reports: raw.reports }

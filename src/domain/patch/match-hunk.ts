@@ -11,7 +11,7 @@ export interface MatchProgress {
 }
 
 /** Picks one of several places at which a hunk matches, or -1. Line numbers and anchors break ties; nothing guesses. */
-function breakTie(
+export function breakTie(
   target: MatchTarget,
   hunk: Hunk,
   oldCount: number,
@@ -199,6 +199,11 @@ const INDENT_UNITS = ["\t", "    ", "  ", "        ", "   "] as const;
 
 /** `pairs` are the lines that match each other but for their indentation. */
 function findReindent(pairs: readonly (readonly [edit: string, file: string])[]): Reindent | null {
+  const indents = indentsOf(pairs);
+  return indents === null ? null : (shiftOf(indents) ?? indentUnits(indents));
+}
+
+function indentsOf(pairs: readonly (readonly [edit: string, file: string])[]): IndentPair[] | null {
   const seen = new Map<string, string>();
   for (const [edit, file] of pairs) {
     const editIndent = edit.slice(0, indentLength(edit));
@@ -208,8 +213,7 @@ function findReindent(pairs: readonly (readonly [edit: string, file: string])[])
     if (known !== undefined && known !== fileIndent) return null;
     seen.set(editIndent, fileIndent);
   }
-  const indents = [...seen].map(([edit, file]): IndentPair => ({ edit, file }));
-  return shiftOf(indents) ?? indentUnits(indents);
+  return [...seen].map(([edit, file]): IndentPair => ({ edit, file }));
 }
 
 /** The same string is put before, or taken from, every indentation. */
@@ -228,6 +232,12 @@ function shiftOf(indents: readonly IndentPair[]): Reindent | null {
     }
   }
   return null;
+}
+
+/** The lines of the file are those of the edit, all moved by the same indentation. */
+export function isShifted(pairs: readonly (readonly [edit: string, file: string])[]): boolean {
+  const indents = indentsOf(pairs);
+  return indents !== null && shiftOf(indents) !== null;
 }
 
 /** Another unit (tabs for spaces, two for four), perhaps some levels deeper. */
@@ -406,16 +416,35 @@ const NOT_FOUND: HunkSearch = { found: "none" };
  * Before the last rung the hunk is tried without blank lines at its edges and without copied line numbers.
  */
 export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgress): HunkSearch {
+  const rungs = changesIndentOnly(hunk.lines) ? RUNGS.slice(0, 2) : RUNGS;
   for (const lines of hunkReadings(hunk.lines)) {
-    const sought = searchReading(target, { ...hunk, lines }, progress);
+    const sought = searchReading(target, { ...hunk, lines }, rungs, progress);
     if (sought.found !== "none") return sought;
   }
+  if (rungs !== RUNGS) return NOT_FOUND;
   const drifted = findDrifted(target, hunk.lines).filter((place) => target.free(place.line, place.lines));
   if (drifted.length > 1) return { found: "many", lines: drifted.map((place) => place.line) };
   return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NOT_FOUND;
 }
 
-function searchReading(target: MatchTarget, hunk: Hunk, progress: MatchProgress): HunkSearch {
+const RUNGS = ["whitespace", "look-alike", "indent"] as const satisfies readonly KeyRung[];
+
+/** Such a hunk is found by its own indentation or not at all: moved to another one, it would fit its own result again. */
+function changesIndentOnly(lines: readonly HunkLine[]): boolean {
+  const old = lines.filter((line) => line.tag !== "+");
+  const made = lines.filter((line) => line.tag !== "-");
+  return (
+    old.length === made.length &&
+    old.every((line, i) => lineKey("indent", line.text) === lineKey("indent", made[i]!.text))
+  );
+}
+
+function searchReading(
+  target: MatchTarget,
+  hunk: Hunk,
+  rungs: readonly KeyRung[],
+  progress: MatchProgress,
+): HunkSearch {
   const old = hunk.lines.filter((line) => line.tag !== "+");
   if (old.length === 0) return NOT_FOUND;
   const text = oldText(hunk.lines);
@@ -424,7 +453,7 @@ function searchReading(target: MatchTarget, hunk: Hunk, progress: MatchProgress)
   const exact = settleMatches(target, hunk, places, "exact", progress);
   if (exact.found !== "none") return exact;
   const ascii = target.isAscii() && old.every((line) => isAscii(line.text));
-  for (const rung of ["whitespace", "look-alike", "indent"] as const) {
+  for (const rung of rungs) {
     if (rung === "look-alike" && ascii) continue;
     const pattern = old.map((line) => lineKey(rung, line.text));
     if (pattern.every((key) => trimBlank(key) === "")) return NOT_FOUND;

@@ -1,0 +1,184 @@
+/**
+ * Whether a file already has what a hunk makes. A file from which this very hunk could have come is left alone, so that
+ * an edit that is sent again changes nothing: the result must match no worse than the old text does, and be the place
+ * that the hunk would have taken.
+ */
+import { breakTie, isShifted, type MatchProgress, type Placement } from "./match-hunk.ts";
+import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
+import { type KeyRung, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
+
+type TextRung = "exact" | KeyRung;
+
+/** A result that matches more exactly than the old text does is found on this rung. */
+const STRONGER: Readonly<Record<MatchStrategy, TextRung | null>> = {
+  exact: null,
+  whitespace: "exact",
+  "look-alike": "whitespace",
+  indent: "look-alike",
+  drift: "indent",
+};
+
+/** A line that says something: brackets alone stand in many places by chance. */
+const SIGNIFICANT = /[\w\x80-\xff][\s\S]*[\w\x80-\xff]/;
+
+function linesAfter(lines: readonly HunkLine[]): HunkLine[] {
+  return lines.filter((line) => line.tag !== "-");
+}
+
+function isTelling(lines: readonly HunkLine[]): boolean {
+  return lines.some((line) => SIGNIFICANT.test(line.text));
+}
+
+/** The line at which the result of a hunk whose old text is gone stands, or -1. */
+export function findResult(target: MatchTarget, lines: readonly HunkLine[]): number {
+  const made = linesAfter(lines);
+  const adds = lines.some((line) => line.tag === "+");
+  return (adds || isEnclosed(lines)) && isTelling(made) ? (findLines(target, made, "indent")[0] ?? -1) : -1;
+}
+
+/** The line at which the result of a placed hunk stands already, or -1. */
+export function findOwnResult(
+  target: MatchTarget,
+  hunk: Hunk,
+  placement: Placement,
+  progress: MatchProgress,
+  wanted = claimedLine(hunk, progress),
+): number {
+  const { lines, line, strategy } = placement;
+  if (lines.every(({ tag }) => tag === " ")) return -1;
+  const made = linesAfter(lines);
+  const adds = lines.some(({ tag }) => tag === "+");
+  // As its header says, byte for byte: only a result at the very same line is as likely.
+  if (strategy === "exact" && line === wanted)
+    return (adds || isEnclosed(lines)) &&
+      !isWithin(target, placement, made, line) &&
+      standsAt(target, made, line, "exact")
+      ? line
+      : -1;
+  const beside = adds || isEnclosed(lines) ? findOverlapping(target, placement, made) : -1;
+  if (beside >= 0) return beside;
+  const all = linesAfter(hunk.lines);
+  const evident = adds || isEnclosed(hunk.lines) || strategy === "drift";
+  if (!evident || !isTelling(all)) return -1;
+  // A hunk that fits only when it is read otherwise than written: its result as written is the better match.
+  const rung = lines === hunk.lines || strategy === "drift" ? STRONGER[strategy] : strategy;
+  const better = rung === null ? [] : findLines(target, all, rung);
+  if (better.length > 0) return better[0]!;
+  return strategy === "drift" ? -1 : findNearer(target, hunk, placement, all, progress, wanted);
+}
+
+function claimedLine(hunk: Hunk, progress: MatchProgress): number | undefined {
+  return hunk.oldStart === undefined ? undefined : hunk.oldStart - 1 + progress.offset;
+}
+
+/** With context before and after, so that the result of a deletion can be recognised. */
+function isEnclosed(lines: readonly HunkLine[]): boolean {
+  return lines[0]?.tag === " " && lines.at(-1)?.tag === " ";
+}
+
+/**
+ * The result is a part of the old text, where it says nothing: a function goes, and the one before it ends alike. Only
+ * where the result stands at both ends of the old text do the same lines repeat, and none tells what is gone.
+ */
+function isWithin(target: MatchTarget, placement: Placement, made: readonly HunkLine[], at: number): boolean {
+  const { lines, line, strategy } = placement;
+  const last = line + countOld(lines) - made.length;
+  if (at < line || at > last) return false;
+  const rung = strategy === "drift" ? "indent" : strategy;
+  const repeats =
+    isEnclosed(lines) && last > line && [line, last].every((end) => standsAt(target, made, end, rung));
+  return !repeats;
+}
+
+export function countOld(lines: readonly HunkLine[]): number {
+  return lines.reduce((count, { tag }) => count + (tag === "+" ? 0 : 1), 0);
+}
+
+/** A result of which the old text is a part, or which shares lines with it. */
+function findOverlapping(target: MatchTarget, placement: Placement, made: readonly HunkLine[]): number {
+  const { line, lines, strategy } = placement;
+  const rung = strategy === "drift" ? "indent" : strategy;
+  const old = countOld(lines);
+  for (let at = Math.max(0, line - made.length + 1); at < line + Math.max(1, old); at++) {
+    if (isWithin(target, placement, made, at)) continue;
+    if (standsAt(target, made, at, rung) || (rung !== "indent" && standsShifted(target, made, at))) return at;
+  }
+  return -1;
+}
+
+/** Written with another indentation than the file has, and moved as a whole when it was put there. */
+function standsShifted(target: MatchTarget, made: readonly HunkLine[], at: number): boolean {
+  if (!standsAt(target, made, at, "indent")) return false;
+  const texts = target.file.lines();
+  return isShifted(made.map((line, i) => [line.text, texts[at + i]!] as const));
+}
+
+/** Where line numbers or anchors choose among several places, a result that they would have chosen before this place. */
+function findNearer(
+  target: MatchTarget,
+  hunk: Hunk,
+  placement: Placement,
+  made: readonly HunkLine[],
+  progress: MatchProgress,
+  wanted: number | undefined,
+): number {
+  const { strategy, line, lines } = placement;
+  if (strategy === "drift") return -1;
+  const chooses =
+    wanted !== undefined || hunk.atEnd === true || progress.after > 0 || (hunk.anchors?.length ?? 0) > 0;
+  if (!chooses) return -1;
+  const old = countOld(lines);
+  const results = findLines(target, made, strategy).filter(
+    (at) => at + made.length <= line || at >= line + old,
+  );
+  if (results.length === 0) return -1;
+  if (wanted !== undefined) {
+    const away = Math.abs(line - wanted);
+    return results.find((at) => Math.abs(at - wanted) <= away) ?? -1;
+  }
+  const chosen = breakTie(
+    target,
+    hunk,
+    old,
+    [...results, line].toSorted((a, b) => a - b),
+    progress,
+  );
+  return chosen === line ? -1 : chosen;
+}
+
+function findLines(target: MatchTarget, made: readonly HunkLine[], rung: TextRung): number[] {
+  if (made.length === 0) return [];
+  const key = rung === "exact" ? "whitespace" : rung;
+  const pattern = made.map((line) => lineKey(key, line.text));
+  const found = target.index.findAll(key, pattern, target.budget);
+  return rung === "exact" ? found.filter((at) => standsAt(target, made, at, "exact")) : found;
+}
+
+function standsAt(target: MatchTarget, made: readonly HunkLine[], at: number, rung: TextRung): boolean {
+  const { file } = target;
+  if (made.length === 0 || at < 0 || at + made.length > file.count) return false;
+  let same = 0;
+  if (rung === "exact") while (same < made.length && isLine(target, made[same]!, at + same)) same++;
+  else {
+    const texts = file.lines();
+    while (same < made.length && lineKey(rung, made[same]!.text) === lineKey(rung, texts[at + same]!)) same++;
+  }
+  spendBudget(target.budget, same + 1);
+  return same === made.length;
+}
+
+function isLine({ file }: MatchTarget, { text, eol }: HunkLine, line: number): boolean {
+  const start = file.starts[line]!;
+  return (
+    file.starts[line + 1]! - start === text.length + eol.length &&
+    file.text.startsWith(text, start) &&
+    file.text.startsWith(eol, start + text.length)
+  );
+}
+
+/** Whether lines that only are inserted, without any around them, stand already right before or behind that place. */
+export function isInsertedAt(target: MatchTarget, lines: readonly HunkLine[], line: number): boolean {
+  return (
+    standsAt(target, lines, line, "whitespace") || standsAt(target, lines, line - lines.length, "whitespace")
+  );
+}

@@ -1,0 +1,221 @@
+/** An edit that is sent again is already applied or refused. It never changes the file a second time. */
+import { describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { createTwoFilesPatch } from "diff";
+import fc from "fast-check";
+import { applyHunks, type MatchRule } from "../../../src/domain/patch/apply-hunks.ts";
+import { parseSearchReplace } from "../../../src/domain/patch/formats/search-replace.ts";
+import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
+import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
+import type { DiffFile, Hunk } from "../../../src/domain/patch/patch-command.ts";
+import { readableText, toBytesText } from "../../../src/domain/patch/patch-text.ts";
+import { createBudget } from "../../../src/domain/patch/target-lines.ts";
+
+type Applied = ReturnType<typeof applyHunks>;
+
+function apply(text: string, hunks: readonly Hunk[], rule: MatchRule): Applied {
+  return applyHunks("f", text, hunks, rule, createBudget());
+}
+
+/** A changed text after the second time, or null where all is well. */
+function changedAgain(before: string, hunks: readonly Hunk[], rule: MatchRule): string | null {
+  const once = apply(before, hunks, rule);
+  if (!once.ok) return null;
+  const twice = apply(once.text, hunks, rule);
+  return twice.text === once.text ? null : twice.text;
+}
+
+function diffFiles(patch: string): readonly DiffFile[] {
+  const parsed = parseUnifiedDiff(patch);
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  return parsed.files;
+}
+
+/** The same change in the three ways in which models write it, most of them without line numbers. */
+function formsOf(hunks: readonly Hunk[]): readonly [MatchRule, readonly Hunk[]][] {
+  const plain = hunks.map(({ lines }): Hunk => ({ lines }));
+  const blocks = hunks.map(({ lines }): Hunk => {
+    const first = lines.findIndex(({ tag }) => tag !== " ");
+    return { lines: first < 0 ? lines : lines.slice(first) };
+  });
+  return [
+    ["diff", hunks],
+    ["v4a", plain],
+    ...plain.map((hunk): [MatchRule, Hunk[]] => ["search-replace", [hunk]]),
+    ...blocks.map((hunk): [MatchRule, Hunk[]] => ["search-replace", [hunk]]),
+  ];
+}
+
+describe("a change that is there already", () => {
+  const table: [name: string, before: string, search: string, replace: string][] = [
+    [
+      "a line put into a block",
+      "for k in f:\n    form[k] = v\n",
+      "form[k] = v\n",
+      "if k in allowed:\n    form[k] = v\n",
+    ],
+    ["a closing bracket appended", "x = [\n  1,\n", "  1,\n", "  1,\n]\n"],
+    ["a brace appended", "f() {\n  a()\n", "  a()\n", "  a()\n}\n"],
+    ["a line of dashes put below", "title\n\ntext\n", "title\n", "title\n-----\n"],
+    ["other white space", "if x:\n  a()  \n", "if x:\n  a()\n", "if x:\n  if y:\n    a()\n"],
+  ];
+  test.each(table)("%s", (_name, before, search, replace) => {
+    const block = parseSearchReplace(`f.txt\n<<<<<<< SEARCH\n${search}=======\n${replace}>>>>>>> REPLACE\n`);
+    const edit = block.ok ? block.commands[0]?.edit : undefined;
+    if (edit?.kind !== "search-replace") throw new Error("not read");
+    const once = apply(before, [edit.hunk], "search-replace");
+    expect(once.ok).toBe(true);
+    const twice = apply(once.text, [edit.hunk], "search-replace");
+    expect(twice).toMatchObject({ ok: false, text: once.text, reports: [{ status: "already-applied" }] });
+  });
+
+  test("an anchor does not lead on to the next function", () => {
+    const before = "def a():\n    return 1\n\ndef b():\n    return 1\n";
+    const read = parseV4a(
+      "*** Begin Patch\n*** Update File: f\n@@ def a():\n-    return 1\n+    return 2\n*** End Patch\n",
+    );
+    const edit = read.ok ? read.commands[0]?.edit : undefined;
+    if (edit?.kind !== "v4a") throw new Error("not read");
+    const once = apply(before, edit.hunks, "v4a");
+    expect(once.text).toBe("def a():\n    return 2\n\ndef b():\n    return 1\n");
+    expect(apply(once.text, edit.hunks, "v4a")).toMatchObject({
+      ok: false,
+      reports: [{ status: "already-applied" }],
+    });
+  });
+
+  test("lines added at the end by V4A are not added again", () => {
+    const hunk: Hunk = { lines: [{ tag: "+", text: "}", eol: "\n" }] };
+    const once = apply("f() {\n", [hunk], "v4a");
+    expect(once.text).toBe("f() {\n}\n");
+    expect(apply(once.text, [hunk], "v4a").ok).toBe(false);
+  });
+
+  test("an import that moved stays whole", () => {
+    const before = "import a\nimport b\nimport c\n\nx = 1\ny = 2\nz = 3\n";
+    const after = "import b\nimport c\n\nx = 1\ny = 2\nimport a\nz = 3\n";
+    const [file] = diffFiles(createTwoFilesPatch("a/f", "b/f", before, after, "", "", { context: 1 }));
+    if (file?.change !== "text") throw new Error("not read");
+    for (const [rule, hunks] of formsOf(file.hunks)) expect(changedAgain(before, hunks, rule)).toBeNull();
+  });
+});
+
+describe("a first edit is not taken for a second one", () => {
+  test("the same change stands in another function", () => {
+    const text = "def a():\n    return 2\n\ndef b():\n    return 1\n";
+    const hunk: Hunk = {
+      lines: [
+        { tag: "-", text: "    return 1", eol: "\n" },
+        { tag: "+", text: "    return 2", eol: "\n" },
+      ],
+    };
+    expect(apply(text, [hunk], "search-replace").text).toBe(text.replace("return 1", "return 2"));
+    const crlf = text.replaceAll("\n", "\r\n");
+    expect(apply(crlf, [hunk], "search-replace").text).toBe(crlf.replace("return 1", "return 2"));
+  });
+  test("a line goes, and the line above it is named", () => {
+    const lines = [
+      { tag: " ", text: "a", eol: "\n" },
+      { tag: "-", text: "b", eol: "\n" },
+    ] as const;
+    expect(apply("a\nb\nc\n", [{ lines }], "search-replace").text).toBe("a\nc\n");
+  });
+});
+
+/** Words as code has them, and lines that occur often. */
+const line = fc.oneof(
+  { weight: 3, arbitrary: fc.stringMatching(/^ {0,8}[a-z]{1,6}\(?[a-z]{0,3}\)?;?$/) },
+  { weight: 1, arbitrary: fc.constantFrom("}", "]", "", "    return x;", "{", "  },", "値") },
+);
+
+test("no generated edit is applied twice", () => {
+  const edits = fc.record({
+    before: fc.array(line, { minLength: 1, maxLength: 25 }),
+    at: fc.nat(24),
+    remove: fc.nat(3),
+    insert: fc.array(line, { maxLength: 4 }),
+    second: fc.option(
+      fc.record({ at: fc.nat(24), remove: fc.nat(2), insert: fc.array(line, { maxLength: 2 }) }),
+    ),
+    context: fc.integer({ min: 1, max: 3 }),
+    eol: fc.constantFrom("\n", "\n", "\r\n"),
+  });
+  fc.assert(
+    fc.property(edits, ({ before, at, remove, insert, second, context, eol }) => {
+      const after = before.toSpliced(at, remove, ...insert);
+      if (second !== null) after.splice(second.at, second.remove, ...second.insert);
+      const text = (all: readonly string[]) => all.map((each) => each + eol).join("");
+      if (text(before) === text(after)) return;
+      const [file] = diffFiles(
+        createTwoFilesPatch("a/f", "b/f", text(before), text(after), "", "", { context }),
+      );
+      if (file?.change !== "text") return;
+      for (const [rule, hunks] of formsOf(file.hunks))
+        expect(changedAgain(toBytesText(text(before)), hunks, rule)).toBeNull();
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+const root = join(import.meta.dir, "../../..");
+function git(args: readonly string[], input?: string): Buffer {
+  return spawnSync("git", args, { cwd: root, input, maxBuffer: 1 << 30 }).stdout;
+}
+
+/** The last commits with one parent, and for each the files that it changes: before, after and the hunks. */
+function* historyOf(
+  count: number,
+): Generator<{ name: string; before: string; after: string; hunks: readonly Hunk[] }> {
+  const ids = git(["rev-list", "--no-merges", "--min-parents=1", "-n", String(count), "HEAD"]).toString();
+  for (const id of ids.split("\n").filter((each) => each !== "")) {
+    const patch = git(["diff", "--no-renames", "--no-ext-diff", `${id}^`, id]).toString("latin1");
+    if (patch.length > 2_000_000) continue;
+    const files = diffFiles(Buffer.from(patch, "latin1").toString()).filter(
+      (file) => file.change === "text" && file.operation === "modify" && file.hunks.length > 0,
+    );
+    const names = files.flatMap((file) => [`${id}^:${file.oldPath}`, `${id}:${file.newPath}`]);
+    const blobs = readBlobs(names);
+    for (const [n, file] of files.entries())
+      if (file.change === "text")
+        yield {
+          name: `${id.slice(0, 10)} ${file.newPath}`,
+          before: blobs[2 * n] as string,
+          after: blobs[2 * n + 1] as string,
+          hunks: file.hunks,
+        };
+  }
+}
+
+function readBlobs(names: readonly string[]): string[] {
+  const all = git(["cat-file", "--batch"], names.map((name) => `${name}\n`).join(""));
+  const blobs: string[] = [];
+  for (let at = 0; at < all.length; ) {
+    const end = all.indexOf(10, at);
+    const size = Number(all.toString("latin1", at, end).split(" ")[2]);
+    blobs.push(all.toString("latin1", end + 1, end + 1 + size));
+    at = end + 1 + size + 1;
+  }
+  return blobs;
+}
+
+const commits = process.env.PICOCLAW_TEST_NIGHTLY === "1" ? 500 : 60;
+const hasHistory = git(["rev-list", "--no-merges", "--min-parents=1", "-n", "1", "HEAD"]).length > 0;
+
+test.if(hasHistory)(
+  "no commit of this repository is applied to its own result (git's history is needed)",
+  () => {
+    const wrong: string[] = [];
+    for (const { name, before, after, hunks } of historyOf(commits)) {
+      if (apply(before, hunks, "diff").text !== after) wrong.push(`${name}: is not applied the first time`);
+      for (const [rule, form] of formsOf(hunks))
+        if (changedAgain(before, form, rule) !== null) wrong.push(`${name}: ${rule}: ${showHunks(form)}`);
+    }
+    expect(wrong).toEqual([]);
+  },
+);
+
+function showHunks(hunks: readonly Hunk[]): string {
+  const lines = hunks.flatMap((hunk) => hunk.lines.map(({ tag, text }) => tag + text));
+  return readableText(lines.slice(0, 12).join("\n"));
+}
