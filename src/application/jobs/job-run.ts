@@ -160,6 +160,7 @@ async function runCommands(
   commands: readonly PatchCommand[],
 ): Promise<CommandResult[]> {
   const results: CommandResult[] = [];
+  const edits: PatchEdits = {};
   let breathed = parts.clock();
   for (const [index, command] of commands.entries()) {
     // A signal of the system is heard between two turns of the event loop, and edits alone make none.
@@ -171,7 +172,7 @@ async function runCommands(
     const shown = maskCommand(command, parts.mask);
     parts.emit({ type: "command_started", index, command: shown });
     const started = parts.clock();
-    const { outcome, changes } = await runOne(parts, command);
+    const { outcome, changes } = await runOne(parts, command, edits);
     const result: CommandResult = {
       command: shown,
       success: outcome.ok,
@@ -195,17 +196,23 @@ function maskEnd({ exitCode, stdout, stderr }: ProcessEnd, mask: RunCommandsDeps
   return { exitCode, stdout: mask(stdout), stderr: mask(stderr) };
 }
 
+/** How this patch's edits are matched; made with the first of them. */
+interface PatchEdits {
+  run?: ReturnType<typeof import("./matched-edit.ts").createMatchedEdits>;
+}
+
 async function runOne(
   parts: RunCommandsDeps,
   command: PatchCommand,
+  edits: PatchEdits,
 ): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
   const { transaction, policy } = parts;
   switch (command.type) {
     case "file_edit": {
-      const edits = { view: transaction.view, policy, planOptions: parts.planOptions };
-      const run =
-        command.edit === undefined ? runFileEdit : (await import("./matched-edit.ts")).runMatchedEdit;
-      const outcome = attemptCommand(() => run(edits, command));
+      const deps = { view: transaction.view, policy, planOptions: parts.planOptions };
+      if (command.edit !== undefined) edits.run ??= (await import("./matched-edit.ts")).createMatchedEdits();
+      const run = (command.edit === undefined ? undefined : edits.run) ?? runFileEdit;
+      const outcome = attemptCommand(() => run(deps, command));
       return { outcome, changes: transaction.takeChanges({ processRan: false }) };
     }
     case "shell_command":

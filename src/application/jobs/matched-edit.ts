@@ -1,5 +1,6 @@
 import type { FileSource, FileWrite, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../../domain/patch/plan-edit.ts";
+import { Matching } from "../../domain/patch/target-lines.ts";
 import { type Entry, type View, ViewFault } from "../ports/jobs-transaction.ts";
 import { permitTarget, type ResolvedTarget } from "./edit-policy.ts";
 import {
@@ -65,10 +66,17 @@ export interface MatchedEditDeps extends FileEditDeps {
   readonly planOptions: PlanOptions;
 }
 
+/** Runs the matched edits of one patch, which share what matching may cost. */
+export function createMatchedEdits(): (deps: MatchedEditDeps, command: PatchCommand) => CommandOutcome {
+  const matching = new Matching();
+  return (deps, command) => runMatchedEdit(deps, command, matching);
+}
+
 /** A diff, a V4A operation or a SEARCH/REPLACE block: all new contents are computed before the first write. */
-export function runMatchedEdit(
+function runMatchedEdit(
   { view, policy, planOptions }: MatchedEditDeps,
   command: PatchCommand,
+  matching: Matching,
 ): CommandOutcome {
   const edit = command.edit;
   if (edit === undefined) return failedOutcome("no edit");
@@ -90,7 +98,7 @@ export function runMatchedEdit(
       return entry.kind === "file" ? { kind: "file", bytes: view.read(place), mode: entry.mode } : entry;
     },
   };
-  const plan = planEdit(edit, source, planOptions);
+  const plan = planEdit(edit, source, planOptions, matching);
   if (!plan.ok) return { ok: false, output: formatEditReport(plan.reports), error: plan.error, warnings };
   allOrNothing(
     view,

@@ -150,7 +150,7 @@ function findLines(target: MatchTarget, made: readonly HunkLine[], rung: TextRun
   if (made.length === 0) return [];
   const key = rung === "exact" ? "whitespace" : rung;
   const pattern = made.map((line) => lineKey(key, line.text));
-  const found = target.index.findAll(key, pattern, target.budget);
+  const found = target.index.findAll(key, pattern);
   return rung === "exact" ? found.filter((at) => standsAt(target, made, at, "exact")) : found;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "./match-hunk.ts";
 import type { Hunk, HunkLine, HunkReport, MatchCandidate } from "./patch-command.ts";
 import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "./patch-text.ts";
-import { lineKey, MatchTarget, spendBudget, TextLines, type WorkBudget } from "./target-lines.ts";
+import { lineKey, type Matching, type MatchTarget, spendBudget, TextLines } from "./target-lines.ts";
 
 /**
  * Did you mean: the places that share most with a hunk that was not found. Lines in common vote for a place; where
@@ -28,7 +28,7 @@ const WORTH_SHOWING = 0.4;
 function suggestPlaces(target: MatchTarget, lines: readonly HunkLine[]): MatchCandidate[] {
   const old = lines.filter((line) => line.tag !== "+").slice(0, 400);
   const oldKeys = old.map((line) => lineKey("indent", line.text));
-  if (oldKeys.every((key) => key === "") || target.file.count === 0) return [];
+  if (oldKeys.every((key) => key === "") || target.file.count === 0 || target.hints.left <= 0) return [];
   const starts = votedPlaces(target, oldKeys);
   const candidates = (starts.length > 0 ? starts : resembling(target, oldKeys)).map((start) => {
     const line = Math.max(0, start);
@@ -74,7 +74,7 @@ function votedPlaces(target: MatchTarget, oldKeys: readonly string[]): number[] 
     if (places.length > MAX_VOTES_PER_LINE) return;
     for (const place of places) votes.set(place - i, (votes.get(place - i) ?? 0) + 1);
   });
-  spendBudget(target.budget, votes.size);
+  spendBudget(target.hints, votes.size);
   return [...votes]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MAX_CANDIDATES)
@@ -87,7 +87,7 @@ function resembling(target: MatchTarget, oldKeys: readonly string[]): number[] {
     if (key.length > oldKeys[longest]!.length) longest = i;
   });
   const keys = target.index.keys("indent").slice(0, MAX_COMPARED_LINES);
-  if (!spendBudget(target.budget, keys.length * 20)) return [];
+  if (!spendBudget(target.hints, keys.length * 20)) return [];
   const likenessTo = compareWith(oldKeys[longest]!);
   return keys
     .map((key, line) => ({ line, score: likenessTo(key) }))
@@ -103,7 +103,7 @@ function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: nu
   for (let i = 0; i < oldKeys.length; i++) {
     const key = keys[start + i];
     if (key === oldKeys[i]) sum += 1;
-    else if (key !== undefined && spendBudget(target.budget, 20)) sum += compareWith(oldKeys[i]!)(key);
+    else if (key !== undefined && spendBudget(target.hints, 20)) sum += compareWith(oldKeys[i]!)(key);
   }
   return Math.round((sum / oldKeys.length) * 100) / 100;
 }
@@ -231,7 +231,7 @@ export interface HunksApplied {
   readonly reports: readonly HunkReport[];
 }
 
-const MAX_SUGGESTIONS = 10;
+const MAX_SUGGESTIONS = 20;
 
 /** Applies all hunks to a bytes text, or none. Hunks are placed on the lines the text had before the edit. */
 export function applyHunks(
@@ -239,13 +239,13 @@ export function applyHunks(
   text: string,
   hunks: readonly Hunk[],
   rule: MatchRule,
-  budget: WorkBudget,
+  matching: Matching,
 ): HunksApplied {
   const bom = text.startsWith(BOM) && !mentionsBom(hunks) ? BOM : "";
   const body = bom === "" ? text : text.slice(BOM.length);
-  let done = applyToLines(path, new TextLines(body), hunks, rule, budget);
+  let done = applyToLines(path, new TextLines(body), hunks, rule, matching);
   if (!done.ok && !isThere(done.reports) && /\r(?!\n)/.test(body)) {
-    const again = applyToLines(path, new TextLines(body, { loneCr: true }), hunks, rule, budget);
+    const again = applyToLines(path, new TextLines(body, { loneCr: true }), hunks, rule, matching);
     if (again.ok) done = again;
   }
   return done.ok ? { ...done, text: bom + done.text } : { ...done, text };
@@ -261,21 +261,23 @@ function mentionsBom(hunks: readonly Hunk[]): boolean {
 
 function applyToLines(
   path: string,
-  file: TextLines,
+  opened: TextLines,
   hunks: readonly Hunk[],
   rule: MatchRule,
-  budget: WorkBudget,
+  matching: Matching,
 ): HunksApplied {
-  const target = new MatchTarget(file, budget);
+  const target = matching.open(path, opened, hunks);
+  const { file } = target;
   const splices: Splice[] = [];
   const reports: HunkReport[] = [];
   let failed = 0;
   let grown = 0;
   let progress: MatchProgress = { after: 0, offset: 0 };
   hunks.forEach((hunk, i) => {
-    const placed = placeHunk(target, hunk, rule, progress, grown, failed < MAX_SUGGESTIONS);
+    const placed = placeHunk(target, hunk, rule, progress, grown, matching.suggested < MAX_SUGGESTIONS);
     if (!("line" in placed)) {
       failed++;
+      if (placed.candidates !== undefined) matching.suggested++;
       reports.push({ path, hunk: i + 1, ...placed });
       return;
     }
@@ -312,8 +314,25 @@ function placeHunk(
   grown: number,
   mayShow: boolean,
 ): Placement | UnplacedHunk {
-  if (target.budget.left <= 0)
-    return { status: "refused", message: "the edit repeats too much text to be placed in reasonable time" };
+  const placed = seekPlace(target, hunk, rule, progress, grown, mayShow);
+  // A search that was cut short does not know whether another place fits as well.
+  return target.budget.left > 0
+    ? placed
+    : {
+        status: "refused",
+        message: "not found: patch and file are too large to search further; send fewer or smaller edits",
+      };
+}
+
+function seekPlace(
+  target: MatchTarget,
+  hunk: Hunk,
+  rule: MatchRule,
+  progress: MatchProgress,
+  grown: number,
+  mayShow: boolean,
+): Placement | UnplacedHunk {
+  if (target.budget.left <= 0) return { status: "refused" };
   const { lines } = hunk;
   const oldCount = countOld(lines);
   if (rule === "diff" && hunk.oldStart !== undefined) {
@@ -544,22 +563,22 @@ export function editFile(
   bytes: Uint8Array,
   hunks: readonly Hunk[],
   rule: MatchRule,
-  budget: WorkBudget,
+  matching: Matching,
 ): FileEdited {
   const wide = readWideText(bytes);
   if (wide !== null) {
-    const done = applyHunks(path, wide.text, hunks, rule, budget);
+    const done = applyHunks(path, wide.text, hunks, rule, matching);
     if (done.ok || isThere(done.reports))
       return { ok: done.ok, bytes: done.ok ? wide.encode(done.text) : bytes, reports: done.reports };
-    const raw = applyHunks(path, toBytesText(bytes), hunks, rule, budget);
+    const raw = applyHunks(path, toBytesText(bytes), hunks, rule, matching);
     return raw.ok
       ? { ok: true, bytes: fromBytesText(raw.text), reports: raw.reports }
       : { ok: false, bytes, reports: done.reports };
   }
   const text = toBytesText(bytes);
-  const claimed = rule === "diff" && budget.left > 0 ? applyAsClaimed(path, text, hunks) : null;
+  const claimed = rule === "diff" && matching.budget.left > 0 ? applyAsClaimed(path, text, hunks) : null;
   if (claimed !== null) return { ok: true, bytes: joinBytes(claimed.parts), reports: claimed.reports };
-  const done = applyHunks(path, text, hunks, rule, budget);
+  const done = applyHunks(path, text, hunks, rule, matching);
   return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
 }
 

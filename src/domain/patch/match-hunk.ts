@@ -98,16 +98,16 @@ export function oldText(lines: readonly HunkLine[]): string {
 }
 
 /** Every line at which the old text stands byte for byte. */
-function findExact(target: MatchTarget, old: string): number[] {
+function findExact(target: MatchTarget, lines: readonly HunkLine[], old: string): number[] {
   const { file, budget } = target;
-  const found: number[] = [];
-  for (let at = file.text.indexOf(old); at >= 0; at = file.text.indexOf(old, at + 1)) {
-    const line = matchesAt(target, old, at);
-    if (line >= 0) found.push(line);
-    if (!spendBudget(budget, 1 + old.length / 100)) break;
-  }
-  spendBudget(budget, 1 + file.text.length / 100);
-  return found;
+  const keys: string[] = [];
+  for (const line of lines) if (line.tag !== "+") keys.push(lineKey("whitespace", line.text));
+  return target.index.starts("whitespace", keys).filter((line) => {
+    if (line < 0 || line + keys.length > file.count || !spendBudget(budget, 1 + old.length / 100))
+      return false;
+    const end = file.starts[line]! + old.length;
+    return end === file.starts[line + keys.length] && file.text.startsWith(old, file.starts[line]);
+  });
 }
 
 /** The claimed line when the old text stands right there: no other place can be nearer. Else -1. */
@@ -125,13 +125,6 @@ export function matchesAsClaimed(
   const end = file.starts[line]! + old.length;
   const whole = end === file.starts[line + oldCount] && file.text.startsWith(old, file.starts[line]);
   return whole && target.free(line, hunk.lines) ? line : -1;
-}
-
-/** The line, when these are whole lines. */
-function matchesAt({ file }: MatchTarget, old: string, offset: number): number {
-  const end = offset + old.length;
-  if (!old.endsWith("\n") && end !== file.text.length) return -1;
-  return file.lineAt(offset);
 }
 
 /**
@@ -160,31 +153,15 @@ export function gitPlace(
   if (toEnd) return fits(file.count - oldCount) ? file.count - oldCount : -1;
   const wanted = Math.min(Math.max(expected, 0), file.count);
   if (fits(wanted)) return wanted;
-  const after = seekText(target, old, wanted, 1, fits);
-  const before = seekText(target, old, wanted, -1, fits);
+  let before = -1;
+  let after = -1;
+  for (const line of findExact(target, hunk.lines, old)) {
+    if (!fits(line)) continue;
+    if (line < wanted) before = line;
+    else if (after < 0) after = line;
+  }
   if (after < 0 || before < 0) return Math.max(after, before);
   return after - wanted <= wanted - before ? after : before;
-}
-
-function seekText(
-  target: MatchTarget,
-  old: string,
-  from: number,
-  step: 1 | -1,
-  fits: (line: number) => boolean,
-): number {
-  const { file, budget } = target;
-  let offset = file.starts[from]!;
-  while (spendBudget(budget, 1 + old.length / 100)) {
-    const before = offset;
-    if (step < 0 && offset === 0) return -1;
-    offset = step > 0 ? file.text.indexOf(old, offset + 1) : file.text.lastIndexOf(old, offset - 1);
-    spendBudget(budget, Math.abs((offset < 0 ? file.text.length : offset) - before) / 100);
-    if (offset < 0) return -1;
-    const line = matchesAt(target, old, offset);
-    if (line >= 0 && fits(line)) return line;
-  }
-  return -1;
 }
 
 /** How indentation in an edit translates to indentation in the file; null where no one rule explains all lines. */
@@ -307,15 +284,16 @@ function findDrifted(target: MatchTarget, lines: readonly HunkLine[]): DriftPlac
   if (contextCount === 0) return [];
   const keys = target.index.keys("indent");
   const found: DriftPlace[] = [];
-  for (const start of startsOf(target, oldKeys, must)) {
-    if (!spendBudget(target.budget, old.length)) break;
+  for (const start of target.index.starts("indent", oldKeys, must)) {
+    if (!spendBudget(target.budget, 1)) break;
     if (!must.every((i) => keys[start + i] === oldKeys[i])) continue;
+    if (!spendBudget(target.budget, must.length + old.length * COMPARED_NEAR)) break;
     const matched = old.filter(
       (line, i) => line.tag === " " && oldKeys[i] !== "" && isNear(keys, start + i, oldKeys[i]!),
     );
     if (matched.length * 2 < contextCount) continue;
     const place = toDriftPlace(target, core, old, oldKeys, start);
-    if (place !== null) found.push(place);
+    if (place !== null && found.push(place) >= MOST_DRIFTED) break;
   }
   return found;
 }
@@ -354,19 +332,10 @@ function mustMatch(core: DriftCore, oldCount: number): number[] {
   return must.length >= 2 ? must : [];
 }
 
-/** Places of the rarest line that must match, as starts of the whole hunk. */
-function startsOf(target: MatchTarget, oldKeys: readonly string[], must: readonly number[]): number[] {
-  let best: readonly number[] | null = null;
-  let at = 0;
-  for (const i of must) {
-    const places = target.index.places("indent", oldKeys[i]!);
-    if (best === null || places.length < best.length) {
-      best = places;
-      at = i;
-    }
-  }
-  return (best ?? []).map((place) => place - at);
-}
+/** The steps of one line of context. */
+const COMPARED_NEAR = 8;
+/** So many places are as ambiguous as more. */
+const MOST_DRIFTED = 20;
 
 /** Context counts where it stands up to three lines away. */
 function isNear(keys: readonly string[], line: number, key: string): boolean {
@@ -449,15 +418,15 @@ function searchReading(
   if (old.length === 0) return NOT_FOUND;
   const text = oldText(hunk.lines);
   const claimed = matchesAsClaimed(target, hunk, text, old.length, progress);
-  const places = claimed < 0 ? findExact(target, text) : [claimed];
+  const places = claimed < 0 ? findExact(target, hunk.lines, text) : [claimed];
   const exact = settleMatches(target, hunk, places, "exact", progress);
   if (exact.found !== "none") return exact;
-  const ascii = target.isAscii() && old.every((line) => isAscii(line.text));
+  const ascii = target.file.isAscii() && old.every((line) => isAscii(line.text));
   for (const rung of rungs) {
     if (rung === "look-alike" && ascii) continue;
     const pattern = old.map((line) => lineKey(rung, line.text));
     if (pattern.every((key) => trimBlank(key) === "")) return NOT_FOUND;
-    const found = target.index.findAll(rung, pattern, target.budget);
+    const found = target.index.findAll(rung, pattern);
     const sought = settleMatches(target, hunk, found, rung, progress);
     if (sought.found !== "none") return sought;
   }
@@ -487,6 +456,7 @@ function settleMatches(
 
 function reindentAt(target: MatchTarget, old: readonly HunkLine[], line: number): Reindent | null {
   const texts = target.file.lines();
+  spendBudget(target.budget, old.length);
   return findReindent(old.map((oldLine, i) => [oldLine.text, texts[line + i]!] as const));
 }
 

@@ -11,7 +11,7 @@ import type {
   HunkReport,
 } from "./patch-command.ts";
 import { fromBytesText, readableText, toBytesText } from "./patch-text.ts";
-import { createBudget, type WorkBudget } from "./target-lines.ts";
+import { Matching } from "./target-lines.ts";
 
 /** The functions that the planner receives, because the domain itself does no such work. */
 export interface PlanOptions {
@@ -31,11 +31,11 @@ function diffContent(
   path: string,
   old: Uint8Array,
   options: PlanOptions,
-  budget: WorkBudget,
+  matching: Matching,
 ): ContentResult {
   if (file.change === "text") {
     if (file.hunks.length === 0) return { ok: true, bytes: old, reports: [] };
-    const edited = editFile(path, old, file.hunks, "diff", budget);
+    const edited = editFile(path, old, file.hunks, "diff", matching);
     return edited.ok
       ? { ok: true, bytes: edited.bytes, reports: edited.reports }
       : { ok: false, message: `${path}: patch does not apply`, reports: edited.reports };
@@ -148,7 +148,7 @@ type FileFate = FileAfter | "deleted";
 interface DiffWork {
   readonly source: FileSource;
   readonly options: PlanOptions;
-  readonly budget: { left: number };
+  readonly matching: Matching;
   readonly reports: HunkReport[];
   readonly errors: string[];
   /** Paths that some part deletes or renames away, done or still to come. */
@@ -162,7 +162,12 @@ interface DiffWork {
   readonly folders: Set<string>;
 }
 
-function planDiff(files: readonly DiffFile[], source: FileSource, options: PlanOptions): EditPlan {
+function planDiff(
+  files: readonly DiffFile[],
+  source: FileSource,
+  options: PlanOptions,
+  matching: Matching,
+): EditPlan {
   const leaving = new Set<string>();
   for (const file of files) {
     if (file.oldPath !== null && (file.newPath === null || file.operation === "rename"))
@@ -171,7 +176,7 @@ function planDiff(files: readonly DiffFile[], source: FileSource, options: PlanO
   const work: DiffWork = {
     source,
     options,
-    budget: createBudget(),
+    matching,
     reports: [],
     errors: [],
     leaving,
@@ -225,7 +230,7 @@ function checkFile(work: DiffWork, file: DiffFile): string | null {
     to ?? from ?? path,
     before?.result.bytes ?? new Uint8Array(),
     work.options,
-    work.budget,
+    work.matching,
   );
   for (const report of content.reports) work.reports.push(report);
   if (!content.ok) {
@@ -455,15 +460,23 @@ function countHunks(hunks: number): string {
   return hunks === 1 ? "1 hunk" : `${hunks} hunks`;
 }
 
-/** Computes everything an edit will write, or says why it will write nothing. Pure but for what `source` looks at. */
-export function planEdit(edit: Edit, source: FileSource, options: PlanOptions): EditPlan {
+/**
+ * Computes everything an edit will write, or says why it will write nothing. Pure but for what `source` looks at, and for what
+ * `matching` keeps: the edits of one patch share it.
+ */
+export function planEdit(
+  edit: Edit,
+  source: FileSource,
+  options: PlanOptions,
+  matching = new Matching(),
+): EditPlan {
   switch (edit.kind) {
     case "diff":
-      return planDiff(edit.files, source, options);
+      return planDiff(edit.files, source, options, matching);
     case "v4a":
-      return planOne(source, edit.path, edit.hunks, "v4a", edit.moveTo);
+      return planOne(source, edit.path, edit.hunks, "v4a", matching, edit.moveTo);
     case "search-replace":
-      return planOne(source, edit.path, [edit.hunk], "search-replace");
+      return planOne(source, edit.path, [edit.hunk], "search-replace", matching);
   }
 }
 
@@ -486,6 +499,7 @@ function planOne(
   path: string,
   hunks: readonly Hunk[],
   rule: MatchRule,
+  matching: Matching,
   moveTo?: string,
 ): EditPlan {
   const refuse = (message: string): EditPlan => {
@@ -501,7 +515,7 @@ function planOne(
   }
   if (found.kind !== "file")
     return refuse(`${path}: ${found.kind === "symlink" ? "is a symbolic link" : `is not a file`}`);
-  const edited = editFile(path, found.bytes, hunks, rule, createBudget());
+  const edited = editFile(path, found.bytes, hunks, rule, matching);
   if (!edited.ok) return { ok: false, error: planError(path, edited.reports), reports: edited.reports };
   if (moveTo === undefined || moveTo === path) {
     return { ok: true, writes: [{ kind: "write", path, bytes: edited.bytes }], reports: edited.reports };

@@ -1,22 +1,55 @@
 import type { HunkLine } from "./patch-command.ts";
 import { isAscii, readableText, trimBlank, trimEndBlank } from "./patch-text.ts";
 
-/** A cap on the work one plan may do, so that a hostile patch ends in a refusal and not in hours. */
+/** What the matching of one patch may still cost. A step is about one line compared or some hundred characters scanned. */
 export interface WorkBudget {
   left: number;
 }
 
-/** Steps: about one line compared or a hundred characters scanned; a second or two in all. */
-const PLAN_STEPS = 8_000_000;
-
-export function createBudget(steps = PLAN_STEPS): WorkBudget {
-  return { left: steps };
-}
+/** Any patch may do as much, however short. */
+const LEAST_STEPS = 500_000;
+/** For each line of the patch and of the files that it changes. */
+const STEPS_PER_LINE = 25;
+const HINT_STEPS = 1_000_000;
 
 /** False once the budget is spent. */
 export function spendBudget(budget: WorkBudget, steps: number): boolean {
   budget.left -= steps;
   return budget.left > 0;
+}
+
+/**
+ * The matching of one patch over all of its edits. The work that it may do grows with the lines of the patch and of the files,
+ * and not with their product; the lines of a file that an edit did not change are indexed once.
+ */
+export class Matching {
+  readonly budget: WorkBudget;
+  /** For showing where failed edits may have been meant; spent, it takes nothing from the search. */
+  private readonly hints: WorkBudget = { left: HINT_STEPS };
+  /** Failed edits that were shown where they may have been meant. */
+  suggested = 0;
+  private readonly admitted = new Map<string, number>();
+  private kept: { readonly path: string; readonly file: TextLines; readonly index: LineIndex } | null = null;
+
+  constructor(steps = LEAST_STEPS) {
+    this.budget = { left: steps };
+  }
+
+  /** A file as it is now, with lines that count once for the patch. */
+  open(
+    path: string,
+    file: TextLines,
+    hunks: readonly { readonly lines: readonly HunkLine[] }[],
+  ): MatchTarget {
+    const before = this.admitted.get(path) ?? 0;
+    const lines = hunks.reduce((sum, hunk) => sum + hunk.lines.length, Math.max(0, file.count - before));
+    this.admitted.set(path, Math.max(before, file.count));
+    this.budget.left += lines * STEPS_PER_LINE;
+    const same = this.kept?.path === path && this.kept.file.isSame(file);
+    const kept = same && this.kept ? this.kept : { path, file, index: new LineIndex(file, this.budget) };
+    this.kept = kept;
+    return new MatchTarget(kept.file, kept.index, this.budget, this.hints);
+  }
 }
 
 /** A file's bytes text with its line starts; the unit everything is matched on. Lines are 0-based in here. */
@@ -28,6 +61,7 @@ export class TextLines {
   private readonly loneCr: boolean;
   private texts: string[] | null = null;
   private dominant: string | null = null;
+  private ascii: boolean | null = null;
 
   /** `loneCr`: a carriage return alone ends a line as well (old Macintosh files, mixed files). */
   constructor(text: string, options: { readonly loneCr?: boolean } = {}) {
@@ -35,6 +69,16 @@ export class TextLines {
     this.loneCr = options.loneCr ?? false;
     this.starts = this.loneCr ? startsWithLoneCr(text) : lineStarts(text);
     this.count = this.starts.length - 1;
+  }
+
+  isSame(other: TextLines): boolean {
+    return this.loneCr === other.loneCr && this.text === other.text;
+  }
+
+  /** No look-alike can stand in it. */
+  isAscii(): boolean {
+    this.ascii ??= isAscii(this.text);
+    return this.ascii;
   }
 
   /** Without line ends. */
@@ -76,16 +120,16 @@ export class TextLines {
     return best;
   }
 
-  /** The line that starts at this offset, or -1. */
-  lineAt(offset: number): number {
+  /** The line that has the character at this offset. */
+  lineWith(offset: number): number {
     let low = 0;
     let high = this.count;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.starts[middle]! < offset) low = middle + 1;
+      if (this.starts[middle + 1]! <= offset) low = middle + 1;
       else high = middle;
     }
-    return this.starts[low] === offset ? low : -1;
+    return low;
   }
 
   /** Some lines as they stand, for showing. */
@@ -144,17 +188,37 @@ function foldLookAlikes(bytesText: string): string {
   return trimEndBlank(text.normalize("NFC"));
 }
 
+/** Lines among which those that match are found, and the line of the pattern that would stand there. */
+interface Candidates {
+  readonly places: readonly number[];
+  readonly at: number;
+}
+
+/** A line that stands in more places is looked up, with all others, in an index. */
+const MOST_SCANNED = 1_000;
+/** A file that is searched more often is indexed. */
+const MOST_SCANS = 3;
+/** Characters that are scanned in one step. */
+const SCANNED_IN_STEP = 400;
+/** Of a line, as much is searched for. */
+const LONGEST_NEEDLE = 200;
+
 /** The lines of a file by key, made on first use of a rung. */
 export class LineIndex {
   private readonly keysOf = new Map<KeyRung, readonly string[]>();
   private readonly placesOf = new Map<KeyRung, ReadonlyMap<string, readonly number[]>>();
+  private scans = 0;
 
-  constructor(private readonly lines: () => readonly string[]) {}
+  constructor(
+    private readonly file: TextLines,
+    private readonly budget: WorkBudget,
+  ) {}
 
   keys(rung: KeyRung): readonly string[] {
     let keys = this.keysOf.get(rung);
     if (keys === undefined) {
-      keys = this.lines().map((line) => lineKey(rung, line));
+      spendBudget(this.budget, this.file.count);
+      keys = this.file.lines().map((line) => lineKey(rung, line));
       this.keysOf.set(rung, keys);
     }
     return keys;
@@ -164,6 +228,7 @@ export class LineIndex {
     let places = this.placesOf.get(rung);
     if (places === undefined) {
       const made = new Map<string, number[]>();
+      spendBudget(this.budget, this.file.count);
       this.keys(rung).forEach((lineKey, line) => {
         const list = made.get(lineKey);
         if (list === undefined) made.set(lineKey, [line]);
@@ -175,29 +240,65 @@ export class LineIndex {
     return places.get(key) ?? [];
   }
 
-  /** Every line at which the pattern of keys stands, found through its rarest line. */
-  findAll(rung: KeyRung, pattern: readonly string[], budget: WorkBudget): number[] {
-    let rarest = 0;
+  /** Every line at which the pattern of keys may stand, by the rarest of its lines; of them only `among`, where it is given. */
+  starts(rung: KeyRung, pattern: readonly string[], among?: readonly number[]): number[] {
+    const found = this.scan(rung, pattern, among) ?? this.lookUp(rung, pattern, among);
+    return found.places.map((place) => place - found.at);
+  }
+
+  /** Every line at which the pattern of keys stands. */
+  findAll(rung: KeyRung, pattern: readonly string[]): number[] {
+    const starts = this.starts(rung, pattern);
+    if (starts.length * pattern.length > this.file.count) this.keys(rung);
+    return starts.filter((start) => this.standsAt(rung, pattern, start));
+  }
+
+  private standsAt(rung: KeyRung, pattern: readonly string[], start: number): boolean {
+    if (this.budget.left <= 0 || start < 0 || start + pattern.length > this.file.count) return false;
+    const keys = this.keysOf.get(rung);
+    const texts = this.file.lines();
+    let same = 0;
+    while (
+      same < pattern.length &&
+      (keys === undefined ? lineKey(rung, texts[start + same]!) : keys[start + same]) === pattern[same]
+    )
+      same++;
+    spendBudget(this.budget, same + 1);
+    return same === pattern.length;
+  }
+
+  /** By the longest line, in the text as it is. Null where that says too little, or an index exists. */
+  private scan(rung: KeyRung, pattern: readonly string[], among?: readonly number[]): Candidates | null {
+    if (this.placesOf.has(rung) || (rung !== "whitespace" && !this.file.isAscii())) return null;
+    if (++this.scans > MOST_SCANS) return null;
+    let at = among?.[0] ?? 0;
+    for (const i of among ?? pattern.keys()) if (pattern[i]!.length > pattern[at]!.length) at = i;
+    const needle = (pattern[at] ?? "").slice(0, LONGEST_NEEDLE);
+    if (needle === "") return null;
+    const { text } = this.file;
+    const places: number[] = [];
+    spendBudget(this.budget, 1 + text.length / SCANNED_IN_STEP);
+    for (let from = text.indexOf(needle); from >= 0; ) {
+      const line = this.file.lineWith(from);
+      if (places.push(line) > MOST_SCANNED) return null;
+      from = text.indexOf(needle, this.file.starts[line + 1]!);
+    }
+    return { places, at };
+  }
+
+  private lookUp(rung: KeyRung, pattern: readonly string[], among?: readonly number[]): Candidates {
+    let at = 0;
     let best: readonly number[] | null = null;
-    for (let i = 0; i < pattern.length; i++) {
+    for (const i of among ?? pattern.keys()) {
       const places = this.places(rung, pattern[i]!);
-      if (places.length === 0) return [];
+      spendBudget(this.budget, 1);
+      if (places.length === 0) return { places, at };
       if (best === null || places.length < best.length) {
         best = places;
-        rarest = i;
+        at = i;
       }
     }
-    const keys = this.keys(rung);
-    const found: number[] = [];
-    for (const place of best ?? []) {
-      const start = place - rarest;
-      if (start < 0 || start + pattern.length > keys.length) continue;
-      let same = 0;
-      while (same < pattern.length && keys[start + same] === pattern[same]) same++;
-      if (!spendBudget(budget, same + 1)) return found;
-      if (same === pattern.length) found.push(start);
-    }
-    return found;
+    return { places: best ?? [], at };
   }
 }
 
@@ -207,32 +308,30 @@ const INSERTED = 4;
 
 /** A file while its hunks are being placed: lines are those before the edit, with marks of what is taken. */
 export class MatchTarget {
-  readonly index: LineIndex;
   private readonly marks: Uint8Array;
-  private ascii: boolean | null = null;
+  private isTaken = false;
 
   constructor(
     readonly file: TextLines,
+    readonly index: LineIndex,
     readonly budget: WorkBudget,
+    readonly hints: WorkBudget,
   ) {
-    this.index = new LineIndex(file.lines.bind(file));
     this.marks = new Uint8Array(file.count + 1);
-  }
-
-  /** No look-alike can stand in it. */
-  isAscii(): boolean {
-    this.ascii ??= isAscii(this.file.text);
-    return this.ascii;
   }
 
   /** git's rule: no line of an earlier hunk, context included, may match again. */
   untouched(line: number, count: number): boolean {
+    if (!this.isTaken) return true;
+    spendBudget(this.budget, count);
     for (let i = line; i < line + count; i++) if ((this.marks[i]! & (DELETED | PLACED)) !== 0) return false;
     return true;
   }
 
   /** Our rule: contexts may overlap, changes may not. */
   free(line: number, lines: readonly HunkLine[]): boolean {
+    if (!this.isTaken) return true;
+    spendBudget(this.budget, lines.length);
     for (const { at, remove, inserts, context } of lineRuns(line, lines)) {
       if (context && (this.marks[at]! & DELETED) !== 0) return false;
       for (let i = at; i < at + remove; i++) {
@@ -244,6 +343,7 @@ export class MatchTarget {
   }
 
   take(line: number, lines: readonly HunkLine[]): void {
+    this.isTaken = true;
     for (const { at, remove, inserts, context } of lineRuns(line, lines)) {
       if (context) this.marks[at]! |= PLACED;
       for (let i = at; i < at + remove; i++) this.marks[i]! |= DELETED | PLACED;

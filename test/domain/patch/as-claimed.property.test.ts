@@ -5,7 +5,7 @@ import { applyAsClaimed, editFile } from "../../../src/domain/patch/apply-hunks.
 import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
 import type { Hunk } from "../../../src/domain/patch/patch-command.ts";
 import { toBytesText } from "../../../src/domain/patch/patch-text.ts";
-import { createBudget } from "../../../src/domain/patch/target-lines.ts";
+import { Matching } from "../../../src/domain/patch/target-lines.ts";
 
 /** Few different lines, so that hunks match in several places. */
 const line = fc.constantFrom("a", "b", "{", "}", "", "  x", "値", "-- y");
@@ -30,8 +30,8 @@ test("a diff comes out the same whether it is applied as claimed or searched for
       const text = (all: readonly string[]) => all.map((each) => each + edit.eol).join("");
       const hunks = hunksOf(text(edit.before), text(edit.after), context);
       const file = Buffer.from(text([...edit.above, ...edit.before]));
-      const quick = editFile("f", file, hunks, "diff", createBudget());
-      const slow = editFile("f", file, hunks.map(searched), "diff", createBudget());
+      const quick = editFile("f", file, hunks, "diff", new Matching());
+      const slow = editFile("f", file, hunks.map(searched), "diff", new Matching());
       expect(quick).toEqual(slow);
     }),
     { numRuns: 2_000 },

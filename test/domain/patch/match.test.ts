@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { applyHunks, type MatchRule } from "../../../src/domain/patch/apply-hunks.ts";
 import type { Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
 import { fromBytesText, readableText, toBytesText } from "../../../src/domain/patch/patch-text.ts";
-import { createBudget } from "../../../src/domain/patch/target-lines.ts";
+import { Matching } from "../../../src/domain/patch/target-lines.ts";
 
 function hunk(body: string, more: Partial<Hunk> = {}): Hunk {
   const lines = body.split("\n").map((line): HunkLine => {
@@ -13,7 +13,7 @@ function hunk(body: string, more: Partial<Hunk> = {}): Hunk {
 }
 
 function run(text: string, hunks: readonly Hunk[], rule: MatchRule = "v4a") {
-  const done = applyHunks("f", toBytesText(text), hunks, rule, createBudget());
+  const done = applyHunks("f", toBytesText(text), hunks, rule, new Matching());
   return { ...done, text: readableText(done.text), first: done.reports[0] };
 }
 
@@ -88,7 +88,7 @@ describe("the ladder", () => {
       "\x83\x41 caf\xe9\nend\n",
       [{ lines: [{ tag: "-", text: "\x83\x42 caf\xe9", eol: "\n" }] }],
       "v4a",
-      createBudget(),
+      new Matching(),
     );
     expect(done.ok).toBe(false);
   });
@@ -166,7 +166,7 @@ describe("bytes that are not touched", () => {
   });
   test("bytes that are not UTF-8 survive", () => {
     const text = "caf\xe9\na\n\xff\xfe\n";
-    const done = applyHunks("f", text, [hunk("-a\n+b")], "v4a", createBudget());
+    const done = applyHunks("f", text, [hunk("-a\n+b")], "v4a", new Matching());
     expect(Buffer.from(fromBytesText(done.text)).toString("latin1")).toBe("caf\xe9\nb\n\xff\xfe\n");
   });
   test("lines ended by a lone carriage return can be edited", () => {
@@ -175,7 +175,7 @@ describe("bytes that are not touched", () => {
 });
 
 test("a hostile edit ends in a refusal", () => {
-  const budget = createBudget(1_000);
+  const budget = new Matching(1_000);
   const many = Array.from({ length: 500 }, () => hunk("-a\n+b"));
   const done = applyHunks("f", "a\n".repeat(5_000), many, "v4a", budget);
   expect(done.ok).toBe(false);

@@ -10,12 +10,12 @@ import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff
 import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
 import type { DiffFile, Hunk } from "../../../src/domain/patch/patch-command.ts";
 import { readableText, toBytesText } from "../../../src/domain/patch/patch-text.ts";
-import { createBudget } from "../../../src/domain/patch/target-lines.ts";
+import { Matching } from "../../../src/domain/patch/target-lines.ts";
 
 type Applied = ReturnType<typeof applyHunks>;
 
 function apply(text: string, hunks: readonly Hunk[], rule: MatchRule): Applied {
-  return applyHunks("f", text, hunks, rule, createBudget());
+  return applyHunks("f", text, hunks, rule, new Matching());
 }
 
 /** A changed text after the second time, or null where all is well. */
