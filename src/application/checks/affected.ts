@@ -6,6 +6,7 @@ import {
   bareTestName,
   type CheckResult,
   countAsPassed,
+  failingTests,
   type Judgement,
   judgeAll,
 } from "../../domain/checks/verdict.ts";
@@ -43,8 +44,12 @@ function readCode(files: Draft["files"]): Map<string, string> {
 /** The tests that a draft concerns, and how to run them alone. */
 export interface Affected extends AffectedTests {
   readonly texts: ReadonlyMap<string, string>;
-  /** A check with these test files alone; null where nobody knows how. */
-  narrow(check: ProjectCheck, files: readonly string[]): ProjectCheck | null;
+  /** A check with these test files alone; null where nobody knows how. `older`: the texts of files in an old version. */
+  narrow(
+    check: ProjectCheck,
+    files: readonly string[],
+    older?: ReadonlyMap<string, string>,
+  ): ProjectCheck | null;
 }
 
 export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
@@ -57,8 +62,8 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   return {
     ...findAffectedTests({ texts, changed }),
     texts,
-    narrow(check, files) {
-      const line = narrowLine(check.runner ?? check.line, files, texts);
+    narrow(check, files, older = texts) {
+      const line = narrowLine(check.runner ?? check.line, files, older);
       if (line === null) return null;
       const { kind, command, home } = check;
       return { kind, command, line, ...(home !== undefined && { home }) };
@@ -77,13 +82,14 @@ export interface RepeatDeps {
 
 export interface RepeatedTests {
   readonly results: readonly CheckResult[];
-  /** They passed once over the draft, or failed once over the old code. */
+  /** They failed once over the draft, and passed alone. */
   readonly flaky: readonly string[];
 }
 
 /**
- * The tests that are worse, alone, twice over the draft and twice over the old code: a whole suite repeats the load that makes a test
- * flaky. Null where they cannot be run alone, or are red alone on the old code each time, so that only the whole can tell.
+ * The tests that are worse, alone, once more over the draft, and those that fail again once over the old code: a whole suite repeats
+ * the load that makes a test flaky. Null where they cannot be run alone, or are red alone over the old code too, so that only the whole
+ * can tell.
  */
 export async function repeatWorse(parts: RepeatDeps, affected: Affected): Promise<RepeatedTests | null> {
   const { checks, results, judgement, check, paths } = parts;
@@ -96,34 +102,22 @@ export async function repeatWorse(parts: RepeatDeps, affected: Affected): Promis
   const files = filesOfTests(names, affected.texts);
   const alone = files === null ? null : affected.narrow(test, files);
   if (alone === null) return null;
-  const flaky = new Set<string>();
   const run = async (more: Partial<CheckRequest>): Promise<CheckResult | null> => {
     const ran = await check([alone], more);
     return ran.ok ? (checkResults([alone], ran.runs)[0] ?? null) : null;
   };
-  for (let round = 0; round < 2 && flaky.size < names.length; round++) {
-    const result = await run({ withoutBuildLayer: true });
-    if (result === null) return null;
-    for (const name of names) if (passesIn(result, name)) flaky.add(name);
-  }
-  const red = judgement.worse.filter((name) => fails(name) && !flaky.has(name));
-  const failures = new Map<string, number>();
-  for (let round = 0; round < 2 && red.length > 0; round++) {
-    const result = await run({ asBefore: paths });
-    if (result === null) return null;
-    for (const name of red)
-      if (result.state !== "green" && !passesIn(result, name))
-        failures.set(name, (failures.get(name) ?? 0) + 1);
-  }
-  if ([...failures.values()].some((times) => times === 2)) return null;
-  for (const name of failures.keys()) flaky.add(name);
-  const settled = results.map((result, at) =>
-    checks[at] === test ? countAsPassed(result, [...flaky]) : result,
-  );
-  return { results: settled, flaky: [...flaky] };
+  const now = await run({ again: true });
+  if (now === null) return null;
+  const flaky = names.filter((name) => passesIn(now, name));
+  const red = judgement.worse.filter((name) => fails(name) && !flaky.includes(name));
+  const before = red.length === 0 ? null : await run({ asBefore: paths });
+  if (red.length > 0 && (before === null || red.some((name) => !passesIn(before, name)))) return null;
+  const settled = results.map((result, at) => (checks[at] === test ? countAsPassed(result, flaky) : result));
+  return { results: settled, flaky };
 }
 
-function passesIn({ state, results }: CheckResult, name: string): boolean {
+/** Whether a test passes in a result, by whatever name the run gave it. */
+export function passesIn({ state, results }: CheckResult, name: string): boolean {
   if (results === null) return state === "green";
   const bare = bareTestName(name);
   const same = [...results.tests].filter(([one]) => one === name || bareTestName(one) === bare);
@@ -132,7 +126,7 @@ function passesIn({ state, results }: CheckResult, name: string): boolean {
 }
 
 /** The files of these tests, by their names or by what the files say; null where one is not found. */
-function filesOfTests(names: readonly string[], texts: ReadonlyMap<string, string>): string[] | null {
+export function filesOfTests(names: readonly string[], texts: ReadonlyMap<string, string>): string[] | null {
   const found = new Set<string>();
   for (const name of names) {
     const [first = ""] = name.split(/::| > | › /);
@@ -179,47 +173,84 @@ const NO_TESTS_YET = {
   },
 } as const;
 
-/** The affected tests over the draft and over the old code, by the same line; null where they cannot be run alone. */
+/**
+ * The affected tests by the same line over the draft and over the old code; null where they cannot be run alone. `first`: they run before
+ * all others, so that only what is red is compared, and null is also the answer where nothing is.
+ */
 export async function judgeAffected(
-  { checks, check, changes, asked }: AffectedDeps,
+  parts: AffectedDeps,
   affected: Affected,
+  { first = false }: { readonly first?: boolean } = {},
 ): Promise<AffectedJudgement | null> {
-  const tests = checks.filter(({ kind }) => kind === "test");
+  const tests = parts.checks.filter(({ kind }) => kind === "test");
   const [test] = tests;
   if (test === undefined || tests.length > 1) return null;
+  const now = await runFiles(parts, affected, { test, files: affected.files });
+  if (now === null || (first && now.results.every(({ state }) => state === "green"))) return null;
+  const compared = first ? null : await compareWithOldCode(parts, now);
+  if (!first && (compared === null || !isRedVerdict(compared))) return compared;
+  const red = compared?.judgement ?? { worse: now.results.flatMap(failingTests), newFailing: [] };
+  const names = [...red.worse, ...red.newFailing];
+  const files = names.length === 0 ? null : filesOfTests(names, affected.texts);
+  const again =
+    files === null ? null : await runFiles(parts, affected, { test, files, more: { again: true } });
+  if (again === null) return compared ?? compareWithOldCode(parts, now);
+  const flaky = names.filter((name) => again.results.every((one) => passesIn(one, name)));
+  const settled = { ...(first ? again : now), flaky };
+  return compareWithOldCode(parts, {
+    ...settled,
+    results: settled.results.map((result) => countAsPassed(result, flaky)),
+  });
+}
+
+function isRedVerdict({ judgement: { verdict } }: AffectedJudgement): boolean {
+  return verdict === "worse" || verdict === "new-failing";
+}
+
+/** Some test files over the draft: those that were there before by the first check, new ones by the second. */
+interface FilesRun extends Pick<AffectedJudgement, "runs" | "checks" | "results" | "flaky" | "files" | "of"> {
+  readonly known: ProjectCheck;
+}
+
+async function runFiles(
+  { check, changes }: AffectedDeps,
+  affected: Affected,
+  what: {
+    readonly test: ProjectCheck;
+    readonly files: readonly string[];
+    readonly more?: Partial<CheckRequest>;
+  },
+): Promise<FilesRun | null> {
+  const { test, files, more } = what;
   const isNew = (path: string) => changes.some((one) => one.path === path && one.kind === "added");
   const known = affected.narrow(
     test,
-    affected.files.filter((path) => !isNew(path)),
+    files.filter((path) => !isNew(path)),
   );
-  const added = affected.narrow(test, affected.files.filter(isNew));
-  const which = [
-    ...(known === null ? [] : [known]),
-    ...(added === null ? [] : [{ ...added, command: `${test.command} (new tests)` }]),
-  ];
   if (known === null) return null;
-  const now = await check(which);
-  if (!now.ok) return null;
-  const paths = changes.map(({ path }) => path);
-  const code = await check([known], { asBefore: paths });
+  const added = affected.narrow(test, files.filter(isNew));
+  const checks = [known, ...(added === null ? [] : [{ ...added, command: `${test.command} (new tests)` }])];
+  const ran = await check(checks, more);
+  if (!ran.ok) return null;
+  const results = checkResults(checks, ran.runs);
+  return { runs: ran.runs, checks, results, flaky: [], files: files.length, of: affected.of, known };
+}
+
+async function compareWithOldCode(
+  { check, changes, asked }: AffectedDeps,
+  { known, ...now }: FilesRun,
+): Promise<AffectedJudgement | null> {
+  const code = await check([known], { asBefore: changes.map(({ path }) => path) });
   if (!code.ok) return null;
-  const changedTests = paths.filter((path) => isTestPath(path) && !isNew(path));
+  const changedTests = changes.flatMap(({ path, kind }) =>
+    isTestPath(path) && kind !== "added" ? [path] : [],
+  );
   const olderTests = changedTests.length === 0 ? null : await check([known], { asBefore: changedTests });
   if (olderTests?.ok === false) return null;
   const old = olderTests === null ? null : checkResults([known], olderTests.runs);
-  const before = [
+  const baseline = [
     ...checkResults([known], code.runs),
-    ...which.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET })),
+    ...now.checks.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET })),
   ];
-  const results = checkResults(which, now.runs);
-  const judgement = judgeAll({ baseline: before, draft: results, old, asked });
-  const about = { runs: now.runs, checks: which, files: affected.files.length, of: affected.of };
-  const again =
-    judgement.verdict === "worse" || judgement.verdict === "new-failing"
-      ? await repeatWorse({ checks: [test], results: results.slice(0, 1), judgement, check, paths }, affected)
-      : null;
-  if (again === null || again.flaky.length === 0) return { judgement, results, flaky: [], ...about };
-  const settled = results.map((result) => countAsPassed(result, again.flaky));
-  const rejudged = judgeAll({ baseline: before, draft: settled, old, asked });
-  return { judgement: rejudged, results: settled, flaky: again.flaky, ...about };
+  return { ...now, judgement: judgeAll({ baseline, draft: now.results, old, asked }) };
 }

@@ -14,7 +14,6 @@ import {
   type CheckResult,
   checkRunState,
   judgesBaseline,
-  settleFlaky,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
@@ -145,10 +144,9 @@ async function runChecksOnce(
     memory.keep({ ...about, isFlaky: false, results: null });
     return { ok: false, why: "slow" };
   }
-  const settled = await repeatRed(parts, draft, { results: climbed, limit });
-  if (settled === null) return ABORTED;
-  memory.keep({ ...about, ...settled });
-  return { ok: true, fingerprint, ...settled };
+  const measured = { results: climbed, isFlaky: false };
+  memory.keep({ ...about, ...measured });
+  return { ok: true, fingerprint, ...measured };
 }
 
 function limitSeconds({ timeout, auto_limit: autoLimit, enabled }: CheckSettings, isKnown: boolean): number {
@@ -222,28 +220,6 @@ async function climbDown(
     climbed.push(taken);
   }
   return climbed;
-}
-
-/** A baseline that is red by chance would make everything look fixed. */
-async function repeatRed(
-  parts: BaselineDeps,
-  draft: Pick<Draft, "check" | "homes">,
-  { results, limit }: { results: readonly CheckResult[]; limit: number },
-): Promise<{ readonly results: readonly CheckResult[]; readonly isFlaky: boolean } | null> {
-  const red = checksThatJudge(parts.checks, results).filter((_, at) => results[at]?.state === "red");
-  if (red.length === 0) return { results, isFlaky: false };
-  const home = red.some((check) => check.home === "whole") ? "whole" : "bare";
-  const again = await runBaseline(parts, draft, { lines: red.map(({ line }) => line), limit, home });
-  if (!again.ok) return null;
-  const second = checkResults(red, again.runs);
-  const settled = results.map((result) => {
-    const other = second.find(({ command }) => command === result.command);
-    if (other === undefined) return { result, isFlaky: false };
-    const settled = settleFlaky(result, other);
-    const { rung } = result;
-    return rung === undefined ? settled : { ...settled, result: { ...settled.result, rung } };
-  });
-  return { results: settled.map(({ result }) => result), isFlaky: settled.some(({ isFlaky }) => isFlaky) };
 }
 
 export interface OpenChecksDeps {

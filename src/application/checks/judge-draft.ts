@@ -39,7 +39,7 @@ import {
   repeatWorse,
 } from "./affected.ts";
 import { type CheckSettings, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
-import { type Proofs, proveTests } from "./prove-tests.ts";
+import { type Proofs, proveTests, repeatMended, runOldFiles } from "./prove-tests.ts";
 
 /** The part of a draft that checks use. */
 export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">;
@@ -116,7 +116,7 @@ interface Judging {
   readonly draft: JudgedDraft;
   readonly changes: ReturnType<Draft["changes"]>;
   readonly affected: Affected;
-  readonly baseline: Extract<Baseline, { ok: true }>;
+  baseline: Extract<Baseline, { ok: true }>;
   readonly checks: readonly ProjectCheck[];
   readonly check: RunDraftChecks;
   /** The checks need what the draft's commands installed: every further run sees the private home. */
@@ -136,6 +136,7 @@ type JudgeStep = (judging: Judging) => Promise<WhyNotChecked | null>;
 const JUDGE_STEPS: readonly JudgeStep[] = [
   judgeWithHome,
   repeatRed,
+  repeatBaseline,
   judgeOldTests,
   judgeWithOldSettings,
   doubtTestRun,
@@ -162,16 +163,16 @@ export async function judgeDraft(
   // Where the affected tests are red, nobody waits for it.
   pending.catch(() => {});
   const affected = findAffected(draft);
-  const judgeFirst = () => judgeAffected({ checks: parts.checks, check, changes, asked }, affected);
+  const ofAffected = { checks: parts.checks, check, changes, asked };
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
-  const early = isFirst ? await judgeFirst() : null;
+  const early = isFirst ? await judgeAffected(ofAffected, affected, { first: true }) : null;
   // A package that the draft's commands installed may be the missing one: all tests are asked.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
   if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, parts);
   const baseline = await watchRun(parts, { attempt, command: commands.join(", "), of: null }, () => pending);
   if (!baseline.ok) {
     if (baseline.why !== "slow") return none(baseline.why);
-    const alone = early ?? (await judgeFirst());
+    const alone = await judgeAffected(ofAffected, affected);
     const decides = alone !== null && decidingChanges(draft).length === 0;
     return decides ? judgeAlone(parts, { alone, check, draft, affected }) : none("slow");
   }
@@ -277,7 +278,7 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   }
   const doubtful = checks.filter((_, at) => results[at]?.state === "red");
   if (doubtful.length === 0) return null;
-  const again = await check(doubtful, { withoutBuildLayer: true });
+  const again = await check(doubtful, { again: true });
   if (!again.ok) return again.why;
   const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
   Object.assign(judging, { runs: settled.runs, results: settled.results });
@@ -286,19 +287,40 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   return null;
 }
 
+/** Runs what the change seems to fix once more over the old code: a test that was red by chance is not fixed. */
+async function repeatBaseline(judging: Judging): Promise<null> {
+  if (judging.judgement.verdict !== "better") return null;
+  const { baseline, checks, check, affected } = judging;
+  const { mended } = judging.judgement;
+  const repeated = await repeatMended({ checks, results: baseline.results, names: mended, check }, affected);
+  if (repeated === null) return null;
+  judging.baseline = { ...baseline, results: repeated };
+  judging.isFlaky = true;
+  judging.judgement = judgeAgain(judging);
+  return null;
+}
+
 /** Runs changed tests in their old version. */
 async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
-  const { draft, changes, results, baseline, check } = judging;
-  const tests = judging.checks.filter(({ kind }) => kind === "test");
+  const { draft, changes, results, baseline, check, checks, affected } = judging;
+  const tests = checks.filter(({ kind }) => kind === "test");
   const silenced = isSilenced(changes, results, baseline.results);
   if (tests.length === 0 || !(silenced || needsOldTests(changes, results, baseline.results))) return null;
   const isOfChecks = (path: string) => isTestPath(path) || (silenced && definesChecks(path));
-  const old = await check(tests, {
-    asBefore: changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : [])),
+  const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
+  const texts = toTexts(draft).filter(({ path }) => isTestPath(path));
+  const alone = silenced
+    ? null
+    : await runOldFiles({ checks, results, baseline: baseline.results, check }, affected, {
+        asBefore,
+        texts,
+      });
+  const old = alone === null ? await check(tests, { asBefore }) : null;
+  if (old?.ok === false) return old.why;
+  judging.judgement = judgeAgain(judging, {
+    old: alone ?? checkResults(tests, old?.runs ?? []),
+    importsOnly: changesImportsOnly(texts),
   });
-  if (!old.ok) return old.why;
-  const importsOnly = changesImportsOnly(toTexts(draft).filter(({ path }) => isTestPath(path)));
-  judging.judgement = judgeAgain(judging, { old: checkResults(tests, old.runs), importsOnly });
   return null;
 }
 

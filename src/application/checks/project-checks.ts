@@ -21,6 +21,7 @@ import {
   judgeDraft,
   unjudgedChange,
 } from "./judge-draft.ts";
+import { createRunMemory } from "./remember-runs.ts";
 
 const OUTPUT_CHARS = 6000;
 const NAMES = 20;
@@ -174,6 +175,7 @@ export interface ProjectChecks {
 
 export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   const { checks, settings, memory, texts } = parts;
+  const runs = createRunMemory(() => memory.fingerprint());
   let measured: Promise<Baseline> | null = null;
   let last: JudgedAttempt | null = null;
   let sentBack = false;
@@ -185,7 +187,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
 
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
-      measured = (parts.measure ?? measureBaseline)(parts, draft);
+      measured = (parts.measure ?? measureBaseline)(parts, runs.over(draft));
       // A draft that ends before anybody asks for its baseline ends that, too.
       measured.catch(() => {});
     }
@@ -210,7 +212,8 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     const why = unjudgedChange(draft);
     return { facts: why === null ? none : notChecked(why, none.commands), runs: [] };
   }
-  async function judge(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt> {
+  async function judge(opened: JudgedDraft, attempt: number): Promise<JudgedAttempt> {
+    const draft = runs.over(opened);
     judgedOver = null;
     const own = await judgeByOwn(draft, attempt);
     lastResults = own.results ?? null;

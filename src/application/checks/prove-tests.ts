@@ -1,10 +1,11 @@
+import { isTestFile, loadsByImport } from "../../domain/checks/affected-tests.ts";
 import { builtAmong } from "../../domain/checks/deciding-files.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
-import type { NewTests } from "../../domain/checks/test-results.ts";
-import type { CheckResult, Judgement } from "../../domain/checks/verdict.ts";
+import { countTests, type NewTests } from "../../domain/checks/test-results.ts";
+import { type CheckResult, countAsPassed, type Judgement } from "../../domain/checks/verdict.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
-import type { Affected, RunDraftChecks } from "./affected.ts";
+import { type Affected, filesOfTests, passesIn, type RunDraftChecks } from "./affected.ts";
 import { checkResults } from "./baseline.ts";
 
 export interface ProofDeps {
@@ -51,6 +52,74 @@ export async function proveTests(
   return { ...(await runCanary(parts, { tests, affected, draft })), newTests };
 }
 
+export interface OldTestsDeps {
+  readonly checks: readonly ProjectCheck[];
+  /** Over the draft. */
+  readonly results: readonly CheckResult[];
+  readonly baseline: readonly CheckResult[];
+  readonly check: RunDraftChecks;
+}
+
+/**
+ * Changed test files in their old version over the draft's code, alone: every other test is as the draft has it. Null where only a run of
+ * the whole can tell: a file that other tests use was changed, or an old one cannot be loaded any more.
+ */
+export async function runOldFiles(
+  { checks, results, baseline, check }: OldTestsDeps,
+  affected: Affected,
+  old: {
+    readonly asBefore: readonly string[];
+    readonly texts: readonly { readonly path: string; readonly before: string }[];
+  },
+): Promise<readonly CheckResult[] | null> {
+  const at = checks.findIndex(({ kind }) => kind === "test");
+  const [test, now] = [checks[at], results[at]];
+  const before = baseline.find(({ command }) => command === now?.command)?.results;
+  if (test === undefined || now?.results?.listed !== "all" || before?.listed !== "all") return null;
+  const existed = old.texts.filter((one) => one.before !== "");
+  if (existed.length === 0 || !existed.every((one) => isTestFile(one.path, one.before))) return null;
+  const files = existed.map(({ path }) => path);
+  const texts = new Map(existed.map(({ path, before: text }) => [path, text]));
+  const alone = affected.narrow(test, files, texts);
+  const ran = alone === null ? null : await check([alone], { asBefore: old.asBefore });
+  if (alone === null || ran?.ok !== true) return null;
+  const [result] = checkResults([alone], ran.runs);
+  const seen = result?.results;
+  if (result === undefined || seen?.listed !== "all" || seen.tests.size === 0) return null;
+  const isKnown = ([name, outcome]: [string, string]) => outcome !== "error" && before.tests.has(name);
+  if (![...seen.tests].every(isKnown)) return null;
+  const tests = new Map([...now.results.tests, ...seen.tests]);
+  const isGreen = result.state === "green" && now.state === "green";
+  const merged = { ...now.results, tests, counts: countTests(tests) };
+  return [{ ...now, state: isGreen ? "green" : "red", results: merged }];
+}
+
+/** So many tests are not red by chance. */
+const MOST_BY_CHANCE = 20;
+
+/**
+ * The baseline with those of these red tests that pass when they run again, alone, as passed; for a check that names no tests, all of it.
+ * Null where each of them is red again, or that cannot be told.
+ */
+export async function repeatMended(
+  { checks, results, names, check }: Omit<OldTestsDeps, "baseline"> & { readonly names: readonly string[] },
+  affected: Affected,
+): Promise<readonly CheckResult[] | null> {
+  const at = checks.findIndex((_, place) => results[place]?.state === "red");
+  const [red, before] = [checks[at], results[at]];
+  if (red === undefined || before === undefined || names.length > MOST_BY_CHANCE) return null;
+  const files = names.length === 0 ? null : filesOfTests(names, affected.texts);
+  const which = files === null ? red : (affected.narrow(red, files) ?? red);
+  const ran = await check([which], { over: "baseline", again: true });
+  const again = ran.ok ? checkResults([which], ran.runs)[0] : undefined;
+  if (again === undefined) return null;
+  const passed = names.filter((name) => passesIn(again, name));
+  const isGreen = before.results === null && again.state === "green";
+  if (passed.length === 0 && !isGreen) return null;
+  const settled = isGreen ? { ...before, state: "green" as const } : countAsPassed(before, passed);
+  return results.map((result) => (result === before ? settled : result));
+}
+
 interface Proving {
   readonly tests: readonly ProjectCheck[];
   readonly affected: Affected;
@@ -80,7 +149,9 @@ async function runCanary(parts: ProofDeps, { tests, affected, draft }: Proving):
     const instead = text === undefined ? null : breakFile(path, text);
     return instead === null ? [] : [{ path, instead }];
   });
-  const unknown = broken.filter(({ path }) => !parts.noticed.includes(path)).slice(0, MOST_BROKEN);
+  const isLoaded = loadsByImport(affected.texts, affected.files);
+  const isShown = ({ path }: { readonly path: string }) => parts.noticed.includes(path) || isLoaded(path);
+  const unknown = broken.filter((one) => !isShown(one)).slice(0, MOST_BROKEN);
   const unnoticed: string[] = [];
   const noticed: string[] = [];
   const ladder = createLadder(parts, tests, affected);

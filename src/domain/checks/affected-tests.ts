@@ -31,7 +31,8 @@ export function isCodePath(path: string): boolean {
   return CODE.test(path) && !/\.d\.[cm]?ts$/.test(path);
 }
 
-function isTestFile(path: string, text: string): boolean {
+/** Whether a file holds tests of its own, and not what other tests use. */
+export function isTestFile(path: string, text: string): boolean {
   return isCodePath(path) && isTestPath(path) && !FIXTURES.test(path) && HOLDS_TESTS.test(text);
 }
 
@@ -218,19 +219,37 @@ function importDistances(
   return distance;
 }
 
+/** Languages in which an import names the file that is loaded. */
+const LOADED_BY_IMPORT = /\.(?:[cm]?[jt]sx?|vue|svelte|py|go|rb)$/;
+
+/**
+ * Whether one of these tests loads a file, as their imports say. A module of Python counts only by its whole name, from the root or from
+ * `src`: a shorter one may be another module.
+ */
+export function loadsByImport(
+  texts: ReadonlyMap<string, string>,
+  tests: readonly string[],
+): (path: string) => boolean {
+  const resolve = createResolver(new Set(texts.keys()), { wholeNames: true });
+  const loaded = new Set<string>(tests);
+  for (const path of loaded) for (const target of resolve(path, texts.get(path) ?? "")) loaded.add(target);
+  return (path) => LOADED_BY_IMPORT.test(path) && loaded.has(path);
+}
+
 /** The files among `paths` that a file imports, by its text alone; in Go, the files of the packages. */
 export function importsOf(paths: readonly string[], path: string, text: string): string[] {
   return createResolver(new Set(paths))(path, text);
 }
 
-function createResolver(paths: ReadonlySet<string>) {
+function createResolver(paths: ReadonlySet<string>, { wholeNames = false } = {}) {
   const modules = new Map<string, string>();
   const folders = new Map<string, string[]>();
   for (const path of paths) {
     if (path.endsWith(".py")) {
       const parts = path.replace(/(?:\/__init__)?\.py$/, "").split("/");
+      const most = !wholeNames ? parts.length : parts[0] === "src" ? 2 : 1;
       // Known by every end of its path: which folder is on the path of modules nobody says.
-      for (let at = 0; at < parts.length; at++) {
+      for (let at = 0; at < Math.min(most, parts.length); at++) {
         const name = parts.slice(at).join(".");
         if (!modules.has(name)) modules.set(name, path);
       }

@@ -36,6 +36,21 @@ export function narrowLine(
   return `${own}${[...kept, ...files.map(quote)].join(" ")}`;
 }
 
+/** How a runner leaves out test files; the others know no way that keeps what the project itself leaves out. */
+const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
+  [/ -m pytest /, "--ignore="],
+  [/^(?:[\w./-]*\/)?vitest(?: |$)/, "--exclude="],
+];
+
+/** The line for all tests but those of `part`, which is the same line with some files; null where that is not known. */
+export function restOfLine(line: string, part: string): string | null {
+  const files = part.startsWith(`${line} `) ? splitWords(part.slice(line.length)) : [];
+  const call = line.slice(OWN_PROGRAMS.exec(line)?.[0].length ?? 0);
+  const flag = LEFT_OUT.find(([runner]) => runner.test(call))?.[1];
+  if (flag === undefined || files.length === 0 || files.some((file) => !isTestPath(file))) return null;
+  return `${line} ${files.map((file) => `${flag}${file}`).join(" ")}`;
+}
+
 /** Whether a line can be run for some test files alone. */
 export function takesFiles(line: string): boolean {
   return narrowLine(line, ["a_test.go"], new Map([["a_test.go", "func TestA("]])) !== null;

@@ -1,0 +1,153 @@
+import { restOfLine } from "../../domain/checks/narrow-check.ts";
+import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
+import type { JudgedDraft } from "./judge-draft.ts";
+
+/**
+ * The runs of one job's checks, by what was run over which files. The same line over the same files is not run twice: the baseline,
+ * comparisons, proofs and a second attempt with the same draft share their runs. A request with `again` is a repetition.
+ */
+export interface RunMemory {
+  /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
+  over(draft: JudgedDraft): JudgedDraft;
+}
+
+/** The files that runs have seen: the workspace's, and these instead. */
+interface RunLayers {
+  readonly workspace: string;
+  readonly instead: ReadonlyMap<string, SeenFile>;
+  readonly runs: Map<string, RememberedRun>;
+}
+
+interface SeenFile {
+  /** Kind, mode and size; null where the text is replaced for this run. */
+  readonly entry: string | null;
+  readonly bytes: Uint8Array | null;
+}
+
+interface RememberedRun {
+  readonly run: CheckRun;
+  readonly limitSeconds: number;
+}
+
+/** A run is ended at this many times its usual time, and not before this many seconds. */
+const USUAL_TIMES = 4;
+const LEAST_SECONDS = 60;
+
+export function createRunMemory(fingerprint: () => string): RunMemory {
+  const known: RunLayers[] = [];
+  /** Milliseconds of the runs that ended, by line: how long a line usually takes. */
+  const usual = new Map<string, number>();
+
+  function layersOf(workspace: string, instead: ReadonlyMap<string, SeenFile>): RunLayers {
+    const same = known.find((one) => one.workspace === workspace && isSameContent(one.instead, instead));
+    if (same !== undefined) return same;
+    const added = { workspace, instead, runs: new Map() };
+    known.push(added);
+    return added;
+  }
+  function limitFor(line: string, most: number): number {
+    const ms = usual.get(line) ?? Math.max(0, ...usual.values());
+    return ms === 0 ? most : Math.min(most, Math.max(LEAST_SECONDS, Math.ceil((USUAL_TIMES * ms) / 1000)));
+  }
+  async function check(draft: JudgedDraft, layers: RunLayers, request: CheckRequest): Promise<Checked> {
+    const how = `${request.home} ${request.network} ${request.withoutBuildLayer === true}`;
+    const runs: CheckRun[] = [];
+    for (const line of request.commands) {
+      const key = `${how} ${line}`;
+      const limitSeconds = limitFor(line, request.timeoutSeconds);
+      const seen = request.again === true ? undefined : layers.runs.get(key);
+      if (seen !== undefined && (seen.run.outcome !== "timed-out" || seen.limitSeconds >= limitSeconds)) {
+        runs.push(seen.run);
+        continue;
+      }
+      const part = request.again === true ? null : findPart(layers, how, line);
+      const checked = await draft.check({
+        ...request,
+        commands: [part?.rest ?? line],
+        timeoutSeconds: limitSeconds,
+      });
+      if (!checked.ok) return checked;
+      const [own] = checked.runs;
+      // The job ended between two commands.
+      if (own === undefined) break;
+      const run = part === null ? own : joinRuns(line, part.run, own);
+      if (own.outcome === "exited") usual.set(line, Math.max(usual.get(line) ?? 0, run.durationMs));
+      layers.runs.set(key, { run, limitSeconds });
+      runs.push(run);
+      if (request.stopOnError === true && run.exitCode !== 0) break;
+    }
+    return { ok: true, runs };
+  }
+  return {
+    over(draft) {
+      let workspace: string | null = null;
+      return {
+        homes: () => draft.homes?.() ?? null,
+        get files() {
+          return draft.files;
+        },
+        changes: () => draft.changes(),
+        diff: () => draft.diff(),
+        check(request) {
+          const instead = findSeenFiles(draft, request);
+          if (instead === null || request.env !== undefined || request.scratch !== undefined)
+            return draft.check(request);
+          workspace ??= fingerprint();
+          return check(draft, layersOf(workspace, instead), request);
+        },
+      };
+    },
+  };
+}
+
+/** Null where the content of a changed file is not known. */
+function findSeenFiles(
+  draft: JudgedDraft,
+  { over, asBefore = [], replaced }: CheckRequest,
+): ReadonlyMap<string, SeenFile> | null {
+  const seen = new Map<string, SeenFile>();
+  if (over === "draft") {
+    const old = new Set(asBefore);
+    const contents = new Map(draft.diff().map(({ path, after }) => [path, after]));
+    for (const { path } of draft.changes()) {
+      if (old.has(path)) continue;
+      const bytes = contents.get(path);
+      if (contents.has(path) && bytes === undefined) return null;
+      seen.set(path, { entry: JSON.stringify(draft.files.look(path)), bytes: bytes ?? null });
+    }
+  }
+  for (const [path, text] of replaced ?? [])
+    seen.set(path, { entry: null, bytes: new TextEncoder().encode(text) });
+  return seen;
+}
+
+function isSameContent(one: ReadonlyMap<string, SeenFile>, other: ReadonlyMap<string, SeenFile>): boolean {
+  if (one.size !== other.size) return false;
+  return [...one].every(([path, { entry, bytes }]) => {
+    const same = other.get(path);
+    if (same === undefined || same.entry !== entry) return false;
+    if (bytes === null || same.bytes === null) return bytes === same.bytes;
+    return Buffer.compare(bytes, same.bytes) === 0;
+  });
+}
+
+/** A green run of some of the line's tests over the same files, and the line for the rest of them. */
+function findPart({ runs }: RunLayers, how: string, line: string) {
+  for (const [key, { run }] of runs) {
+    const rest = run.exitCode === 0 && key.startsWith(`${how} `) ? restOfLine(line, run.command) : null;
+    if (rest !== null) return { run, rest };
+  }
+  return null;
+}
+
+/** Both runs as one of the whole line, as if it had printed what they printed. */
+function joinRuns(command: string, first: CheckRun, second: CheckRun): CheckRun {
+  return {
+    ...second,
+    command,
+    output: `${first.output}\n${second.output}`,
+    whole: `${first.whole}\n${second.whole}`,
+    wholeStdout: `${first.wholeStdout}\n${second.wholeStdout}`,
+    durationMs: first.durationMs + second.durationMs,
+  };
+}

@@ -1,0 +1,147 @@
+/** The price of a verdict, counted: a suite whose runs the journal lists, and a scripted model. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { requirePart } from "../../require.ts";
+import { proposal, replace } from "../chat/chat-kit.ts";
+import { type OpenedConversation, openConversation } from "../chat/conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+interface RunOfCheck {
+  readonly over: string;
+  readonly altered: boolean;
+  /** Names of test files in the command; empty for the whole suite. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Every run of a check, as the journals of all jobs list them. The affected tests and then the rest of them are one run of all, which
+ * happens where the model answers before the baseline has ended.
+ */
+function listRuns(): RunOfCheck[] {
+  const runs = at.archive
+    .list()
+    .flatMap(({ jobId }) => at.archive.events(jobId))
+    .flatMap(({ event }) => (event.type === "check_finished" ? [event] : []))
+    .map(({ over, altered = false, command }) => ({
+      over,
+      altered,
+      files: [...command.matchAll(/(?<!=)\btests?\/(\w+)\./g)].map(([, name = ""]) => name),
+      without: [...command.matchAll(/--ignore=tests?\/(\w+)\./g)].map(([, name = ""]) => name),
+    }));
+  for (const { without } of runs.filter((run) => run.without.length > 0)) {
+    const part = runs.find(({ files }) => files.join() === without.join());
+    if (part === undefined) throw new Error("a part of the tests ran without the rest");
+    runs.splice(runs.indexOf(part), 1);
+  }
+  const baselines = runs.filter(({ over, files }) => over === "baseline" && files.length === 0);
+  return [...baselines, ...runs.filter((run) => !baselines.includes(run))].map(
+    ({ without: _, ...run }) => run,
+  );
+}
+
+const python = requirePart("bwrap") && requirePart("pytest");
+
+/** Modules `a`, `b`, … with a test file each. */
+async function openPython(answers: readonly string[], more: Readonly<Record<string, string>> = {}) {
+  at = await openConversation((_, number) => answers[number] ?? "Nothing to add.");
+  at.write("pyproject.toml", "[tool.pytest.ini_options]\n");
+  at.write(".gitignore", "__pycache__/\n.pytest_cache/\n");
+  for (const name of ["a", "b", "c", "d", "e", "f", "g"]) {
+    at.write(`src/mod_${name}.py`, `def give():\n    return "${name}"\n`);
+    at.write(
+      `tests/test_${name}.py`,
+      `from mod_${name} import give\n\n\ndef test_gives_${name}():\n    assert give() == "${name}"\n`,
+    );
+  }
+  for (const [path, text] of Object.entries(more)) at.write(path, text);
+}
+
+const upper = replace(
+  "src/mod_a.py",
+  '    return "a"',
+  '    return "a"\n\n\ndef shout():\n    return give().upper()',
+);
+const shoutTest = replace(
+  "tests/test_a.py",
+  '    assert give() == "a"',
+  '    assert give() == "a"\n\n\ndef test_shouts():\n    from mod_a import shout\n    assert shout() == "A"',
+);
+
+describe.if(python)("runs of pytest", () => {
+  test("a comment costs the baseline and one run", async () => {
+    await openPython([proposal("Say", replace("src/mod_a.py", "def give():", "# Gives.\ndef give():"))]);
+    const reply = await at.send("/code3 comment src/mod_a.py");
+    expect([reply.ok, listRuns()]).toEqual([
+      true,
+      [
+        { over: "baseline", altered: false, files: [] },
+        { over: "draft", altered: false, files: [] },
+      ],
+    ]);
+  });
+
+  test("a feature with a test costs two more runs, of its test file alone", async () => {
+    await openPython([proposal("Shout", `${upper}\n${shoutTest}`)]);
+    const reply = await at.send("/code3 add shout to src/mod_a.py, with a test");
+    expect(reply.text).toContain("8 passed (1 new)");
+    expect(listRuns()).toEqual([
+      { over: "baseline", altered: false, files: [] },
+      { over: "draft", altered: false, files: [] },
+      { over: "draft", altered: true, files: ["test_a"] },
+      { over: "draft", altered: true, files: ["test_a"] },
+    ]);
+  });
+
+  test("a red attempt repeats its failing file once, over the draft and over the old code", async () => {
+    await openPython([
+      proposal("Try", replace("src/mod_a.py", '    return "a"', '    return "b"')),
+      proposal("Right", replace("src/mod_a.py", '    return "b"', '    return "a"  # as it was')),
+    ]);
+    const reply = await at.send("/code3 change src/mod_a.py");
+    expect([reply.ok, listRuns()]).toEqual([
+      true,
+      [
+        { over: "baseline", altered: false, files: [] },
+        // All of them, or the affected one first.
+        { over: "draft", altered: false, files: expect.any(Array) },
+        { over: "draft", altered: false, files: ["test_a"] },
+        { over: "draft", altered: true, files: ["test_a"] },
+        { over: "draft", altered: false, files: [] },
+      ],
+    ]);
+  });
+
+  test("tests that were red before and stay red cost nothing more", async () => {
+    await openPython([proposal("Say", replace("src/mod_a.py", "def give():", "# Gives.\ndef give():"))], {
+      "tests/test_z.py": "def test_z():\n    assert False\n",
+    });
+    const reply = await at.send("/code3 comment src/mod_a.py");
+    expect(reply.ok).toBe(true);
+    expect(listRuns().map(({ over, files }) => `${over} ${files}`)).toEqual(["baseline ", "draft "]);
+  });
+
+  test("a test that the change fixes is run once more over the old code, alone", async () => {
+    await openPython([proposal("Fix", replace("src/mod_a.py", '    return "x"', '    return "a"'))], {
+      "src/mod_a.py": 'def give():\n    return "x"\n',
+    });
+    const reply = await at.send("/code3 fix give of src/mod_a.py");
+    expect(reply.ok).toBe(true);
+    expect(listRuns()).toEqual([
+      { over: "baseline", altered: false, files: [] },
+      { over: "draft", altered: false, files: [] },
+      { over: "baseline", altered: false, files: ["test_a"] },
+    ]);
+  });
+
+  test("the next message starts from what the last one measured", async () => {
+    await openPython([
+      proposal("Say", replace("src/mod_a.py", "def give():", "# Gives.\ndef give():")),
+      proposal("Say", replace("src/mod_b.py", "def give():", "# Gives.\ndef give():")),
+    ]);
+    await at.send("/code3 comment src/mod_a.py");
+    const before = listRuns().length;
+    await at.send("/code3 comment src/mod_b.py");
+    expect(listRuns().slice(before)).toEqual([{ over: "draft", altered: false, files: [] }]);
+  });
+});
