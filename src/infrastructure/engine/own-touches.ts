@@ -3,6 +3,7 @@ import { folderOfPath, type Identity, identifyAt, joinFolder } from "../jobs/ent
 import { isInside } from "../jobs/git-roots.ts";
 import {
   type FolderTouch,
+  type Intent,
   ifSound,
   type JobFolder,
   jobFolder,
@@ -161,22 +162,51 @@ function identifyOrNull(path: string): Identity | null {
   }
 }
 
+/** Folders as a swap found them; one that is missing here was touched by others, or that is not known. */
+export type FoldersBefore = ReadonlyMap<string, Pick<Identity, "ino" | "ctime"> | null>;
+
+/** A rename sets the times of the entry and of its folder within one tick of the kernel's clock. */
+const TICK_NS = 20_000_000n;
+
+/**
+ * The folders around a swap that was cut off, as they were before it: those that nothing but the swap has touched since. Its
+ * last touch of a folder was the last move into it or out of it.
+ */
+export function recallFolders(
+  around: Intent["around"],
+  now: ReadonlyMap<string, Identity | null>,
+  movedIn: (folder: string) => readonly Identity[],
+): FoldersBefore {
+  const isOwnTouch = (path: string, ctime: bigint) =>
+    movedIn(path).some((entry) => {
+      const apart = ctime - BigInt(entry.ctime);
+      return -TICK_NS < apart && apart < TICK_NS;
+    });
+  return new Map(
+    around?.filter(([path, was]) => {
+      const found = now.get(path) ?? null;
+      if (found === null || (was?.ino === found.ino && was.ctime === found.ctime)) return true;
+      return isOwnTouch(path, BigInt(found.ctime));
+    }),
+  );
+}
+
 /** Further touches than these are somebody's again. */
 const KEPT_TOUCHES = 20_000;
 
 /** With those of the job's earlier swaps: touches of several jobs lead from one to the other. */
 export function addFolderTouches(
   earlier: readonly FolderTouch[],
-  before: ReadonlyMap<string, Identity | null> | null,
+  before: FoldersBefore,
   after: ReadonlyMap<string, Identity | null>,
 ): FolderTouch[] {
   const touches = [...earlier];
-  for (const [path, now] of before === null ? [] : after) {
-    const was = before?.get(path) ?? null;
-    if (now === null) continue;
+  for (const [path, now] of after) {
+    const was = before.get(path);
+    if (was === undefined || now === null) continue;
     const isSame = was?.ino === now.ino;
-    if (!isSame || was.ctime !== now.ctime)
-      touches.push({ ino: now.ino, before: isSame ? was.ctime : null, after: now.ctime });
+    if (!isSame || was?.ctime !== now.ctime)
+      touches.push({ ino: now.ino, before: isSame ? (was?.ctime ?? null) : null, after: now.ctime });
   }
   return touches.slice(-KEPT_TOUCHES);
 }

@@ -1,5 +1,5 @@
 import { renameSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { JobState, RepairedJob, SwapOutcome } from "../../application/ports/jobs-transaction.ts";
 import type { InterruptedFiles, KeptAside } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
@@ -52,8 +52,10 @@ import { asidePath, findUnrestored, moveAside, toKeptAside } from "./kept-aside.
 import {
   addFolderTouches,
   createOwnTouches,
+  type FoldersBefore,
   readFoldersAround,
   readStandingFolders,
+  recallFolders,
   withoutPlanned,
 } from "./own-touches.ts";
 import {
@@ -246,6 +248,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
       .map(toFoundEntry),
     doors: findUnwritableFolders(plan, turns),
     folders: withoutPlanned(standing, plan),
+    around: [...around].map(([path, found]) => [path, found && { ino: found.ino, ctime: found.ctime }]),
   };
   const handles = createFolderHandles();
   const placed = (seeks: boolean) => createSwapPlaces({ folder, plan, turns, standing, seeks, handles });
@@ -441,8 +444,8 @@ interface SwapLeftovers {
   readonly left: ReadonlySet<number>;
   /** The content of the slots. */
   readonly lying: ReadonlyMap<number, Identity | null>;
-  /** The folders around before the swap; null where that is not known any more. */
-  readonly around: ReadonlyMap<string, Identity | null> | null;
+  /** The folders around before the swap. */
+  readonly around: FoldersBefore;
   /** The entries that the former swap left. */
   readonly stands: SwapRecord | null;
   /** The files of which the swap changed the mode, right after it; absent where it was cut off. */
@@ -579,13 +582,16 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
       return { jobId, direction, outcome: "taken-back", conflicts: [], left, ...(aside && { aside }) };
     }
     const edited = findEditedPaths(work, workspace, intent);
+    const around = recallFolders(intent.around, readFoldersAround(work.plan, work.turns), (within) =>
+      findMovedEntries(work, within),
+    );
     await finishAround(parts, work, edited);
     const left = leftPaths(work, edited, workspace);
     markRepair(folder, intent, left);
     await settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
       left: edited.left,
       lying: readKeptEntries(work).entries,
-      around: null,
+      around,
       stands: readSwapRecord(folder, intent.turn - 1),
     });
     return { jobId, direction, outcome: "finished", conflicts: [], left };
@@ -645,6 +651,20 @@ function findOriginal(
   const slots = [outSlot(folder, op, direction), inSlot(folder, op, direction)];
   const places = [...slots, ...slots.map((slot) => `${slot}.aside`), asidePath(storage, folder.id, op)];
   return places.find((place) => isSameEntry(identifyAt(place), original)) ?? null;
+}
+
+/** The entries that a swap has moved into a folder, or out of it, so far. */
+function findMovedEntries(swap: Swap, within: string): Identity[] {
+  return swap.turns
+    .filter(({ op }) => dirname(join(rootOf(swap.plan, op), op.path)) === within)
+    .flatMap(({ op, goes, comes }) => {
+      const [out, here] = [identifyAt(outSlot(swap.folder, op, swap.direction)), standingEntry(swap, op)];
+      return [
+        ...(goes !== null && isSameEntry(out, goes) ? [out] : []),
+        ...(comes !== null && isSameEntry(here, comes) ? [here] : []),
+      ];
+    })
+    .filter((entry) => entry !== null);
 }
 
 async function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): Promise<void> {

@@ -593,6 +593,8 @@ export interface Intent {
   readonly doors: readonly UnwritableFolder[];
   /** The folders in which something is moved, where they are others than the plan says. Absent in old intents. */
   readonly folders?: readonly WayFolder[];
+  /** The folders around the moved entries before the swap, for a repair; null is a folder that the swap brings. */
+  readonly around?: readonly (readonly [path: string, folder: Pick<Identity, "ino" | "ctime"> | null])[];
   /** The swap failed half-way and what was moved is being put back. */
   readonly taking_back?: true;
 }
