@@ -26,7 +26,15 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
 }
 
 async function openProgram() {
-  return (await import("./wiring/program.ts")).createProgram(process.env, process.cwd());
+  const { createProgram } = await import("./wiring/program.ts");
+  const { withKeptKeys } = await import("./infrastructure/setup/kept-keys.ts");
+  const { resolveHome, resolveLocale } = await import("./config/environment.ts");
+  const { env, refused } = withKeptKeys(process.env, resolveHome(process.env));
+  if (refused !== null) {
+    const { setupMessagesFor } = await import("./domain/texts/setup.ts");
+    process.stderr.write(`${setupMessagesFor(resolveLocale({ env })).keysOpenToOthers(refused)}\n`);
+  }
+  return createProgram(env, process.cwd());
 }
 
 /**

@@ -81,7 +81,13 @@ export async function openChat(
   const stored = await openStore(services, { now, given: choices.db });
   if (!stored.ok) return stored;
   const { db } = stored;
-  const models = choices.models ?? openModels(config, secrets, { locale, home, env, mask: workspace.mask });
+  const using = {
+    models: choices.models ?? openModels(config, secrets, { locale, home, env, mask: workspace.mask }),
+  };
+  const models: Models = {
+    forRole: (role, choice) => using.models.forRole(role, choice),
+    look: async (signal) => using.models.look?.(signal),
+  };
   /** The turns of chats that this process holds: what is written under one that was lost is refused. */
   const held = new Map<string, HeldTurn>();
   const { onModelCall } = choices;
@@ -166,6 +172,10 @@ export async function openChat(
         db,
         workspace: metered.workspace,
         now,
+      }),
+    setCloudTalk: async (to) =>
+      (await import("./cloud-talk.ts")).writeCloudTalk(services, to, (next) => {
+        using.models = next;
       }),
     heads: {
       standing: config.roles.coder.head,

@@ -41,7 +41,15 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     },
     openSetUp: async (options) => (await import("./set-up.ts")).openSetUp(env, options),
     modelTroubles: async (options) => (await import("./diagnose.ts")).modelTroubles(env, options),
-    askLine: async (question) => (await import("../infrastructure/platform/terminal.ts")).askLine(question),
+    askLine: async (question, options) =>
+      (await import("../infrastructure/platform/terminal.ts")).askLine(question, options),
+    keepKey: async (name, value) => {
+      const { keepKey, keptKeysFile } = await import("../infrastructure/setup/kept-keys.ts");
+      keepKey(resolveHome(env), name, value);
+      // The program goes on with it: `init` asks for a key and then opens the conversation.
+      Object.assign(env, { [name]: value ?? undefined });
+      return keptKeysFile(resolveHome(env));
+    },
     openInBrowser: async (address) =>
       (await import("../infrastructure/platform/terminal.ts")).openInBrowser(address, env),
     removeKeptAside: async ({ workspace: { storage } }, jobId) =>

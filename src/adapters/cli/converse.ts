@@ -82,6 +82,8 @@ export async function converse(
   let hint = "";
   let status = "";
   let failed: string | null = null;
+  /** The message that `y` sends: an offer of the last reply. */
+  let offered: string | null = null;
   let lastSteps: readonly string[] = [];
   let pager: Pager | null = null;
   let picker: Picker | null = null;
@@ -135,6 +137,8 @@ export async function converse(
     { keys: ["tab"], when: () => !composer.isMenuOpen(), run: tab },
     { keys: ["up"], when: () => queue.list().length > 0 && composer.isEmpty(), run: takeBackQueued },
     { keys: ["?"], when: () => composer.isEmpty() && composer.normalMode() === null, run: showKeys },
+    { keys: ["y"], when: () => composer.isEmpty() && offered !== null, run: () => takeOffer(true) },
+    { keys: ["n"], when: () => composer.isEmpty() && offered !== null, run: () => takeOffer(false) },
     { keys: ["enter"], when: () => composer.isEmpty() && failed !== null, run: () => submit("") },
   ];
   const endings = Object.entries(ENDING).map(([signal, code]) => {
@@ -291,8 +295,15 @@ export async function converse(
 
   // Messages
 
+  function takeOffer(isTaken: boolean): void {
+    const message = offered;
+    offered = null;
+    if (isTaken && message !== null) submit(message);
+  }
+
   function submit(text: string): void {
     hint = "";
+    offered = null;
     const words = text.trim();
     if (words === "") {
       if (failed !== null && state.turn === null) {
@@ -414,10 +425,11 @@ export async function converse(
     screen.print(...view.end(), ...replyBlocks(reply, view, maker));
     const unanswered =
       !reply.ok && reply.jobs.length === 0 && !abort.signal.aborted && !text.trim().startsWith("/");
-    if (unanswered) {
-      failed = text;
-      screen.print(paragraph(texts.retryHint));
-    }
+    if (unanswered) failed = text;
+    const offer = reply.ok ? undefined : reply.actions.find(({ message }) => message.startsWith("/cloud on"));
+    offered = offer?.message ?? null;
+    if (offer !== undefined) screen.print(paragraph(texts.askOffer(offer.label)));
+    else if (unanswered) screen.print(paragraph(texts.retryHint));
     afterTurn(abort.signal.aborted);
   }
 

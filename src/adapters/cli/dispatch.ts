@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   fleet: async () => (await import("./fleet.ts")).command,
   run: async () => (await import("./run.ts")).command,
   init: async () => (await import("./init.ts")).command,
+  login: async () => (await import("./login.ts")).command,
   config: async () => (await import("./config.ts")).command,
   trust: async () => (await import("./trust.ts")).command,
   doctor: async () => (await import("./doctor.ts")).command,

@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Commands by what people want; whoever is in none of these comes last. */
 export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] = [
-  ["begin", ["init", "demo", "doctor"]],
+  ["begin", ["init", "login", "demo", "doctor"]],
   ["ask", ["chat", "solve", "run"]],
   ["changes", ["apply", "discard", "undo", "redo", "jobs", "show", "diff", "why", "bisect", "stop", "ps"]],
   ["serve", ["serve", "join", "fleet", "pair", "mcp", "acp"]],

@@ -167,12 +167,13 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
   const { values } = await readFlags(whole, command, args);
   const program: CliProgram = values.json === true ? whole : wrapping(whole);
   const json = values.json === true;
-  const opened = await program.openSetUp({
+  const wish = {
     cwd: program.cwd,
     anew: values.force === true,
     ...(typeof values.workspace === "string" && { workspace: values.workspace }),
     ...(typeof values.config === "string" && { configFile: values.config }),
-  });
+  };
+  let opened = await program.openSetUp(wish);
   if (!opened.ok) {
     const messages = messagesFor(opened.locale);
     const text = [messages.configInvalid, ...listProblems(messages, opened.problems)].join("\n  ");
@@ -182,6 +183,11 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
   const words = setupMessagesFor(opened.locale);
   const talks = program.inIsTerminal && program.outIsTerminal && values.yes !== true && !json;
   if (!json) program.out(`${describeFound(opened.found, words).join("\n")}\n\n`);
+  if (talks && offeredFor(opened.found, "code").length === 0) {
+    const { offerLogin } = await import("./login.ts");
+    const again = (await offerLogin(program, words)) ? await program.openSetUp(wish) : opened;
+    if (again.ok) opened = again;
+  }
   let replace = values.force === true;
   if (!replace && opened.exists()) {
     if (talks) {
@@ -216,7 +222,7 @@ function wrapping(program: CliProgram): CliProgram {
   return {
     ...program,
     out: (text) => program.out(wrap(text)),
-    askLine: (question) => program.askLine(`${wrap(question.trimEnd())} `),
+    askLine: (question, options) => program.askLine(`${wrap(question.trimEnd())} `, options),
   };
 }
 

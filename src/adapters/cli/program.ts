@@ -91,8 +91,10 @@ export interface CliProgram {
   readonly openSetUp: (options: OpenOptions & { readonly anew: boolean }) => Promise<OpenedSetUp>;
   /** Why Mio, Shiro and the default coder cannot answer as configured. No server is contacted. */
   readonly modelTroubles: (options: OpenOptions) => Promise<readonly ModelRoleTrouble[]>;
-  /** One line from the terminal; null when there are no more. */
-  readonly askLine: (question: string) => Promise<string | null>;
+  /** One line from the terminal, shown while it is typed unless it is hidden; null when there are no more. */
+  readonly askLine: (question: string, options?: { readonly isHidden?: boolean }) => Promise<string | null>;
+  /** Keeps a key for this user alone, or with null forgets it; returns the file. */
+  readonly keepKey: (variable: string, key: string | null) => Promise<string>;
   /** Opens a web address in the user's browser, where this machine has a screen. */
   readonly openInBrowser: (address: string) => Promise<void>;
   /**

@@ -20,6 +20,7 @@ import {
 } from "./chat-turn.ts";
 import { createHistoryReader, historyFor, recalledMemory } from "./exchanges.ts";
 import { imagesPart, recallImages } from "./message-images.ts";
+import { cloudCoder } from "./model-commands.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
 const DUTIES = {
@@ -34,6 +35,9 @@ const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
   "refused-remote",
   "not-configured",
 ]);
+
+/** Characters of a question that a button can send again. */
+const ASKED_AGAIN = 300;
 
 /** Mio's routes: CHAT and PLAN. Words come as they are written. */
 export async function answerByTalking(
@@ -80,7 +84,19 @@ export async function answerByTalking(
       { kind: "worded", texts: answered.trouble },
       ...sayWhoWorks(parts, turn, asked, answered.code),
     ];
-    return createAnswer(parts, said, false, "Mio");
+    const coder = WITHOUT_LOCAL.has(answered.code ?? "") ? cloudCoder(parts, turn) : null;
+    return {
+      ...createAnswer(parts, said, false, "Mio"),
+      ...(coder !== null && {
+        actions: [
+          createLabelledAction(
+            parts,
+            (chat) => chat.cloudLabel(coder.provider),
+            `/cloud on ${text.slice(0, ASKED_AGAIN)}`,
+          ),
+        ],
+      }),
+    };
   }
   const { provider, model, local } = answered.model;
   const words = parts.workspace.mask(answered.answer.text.trim());

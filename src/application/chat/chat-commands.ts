@@ -40,6 +40,7 @@ export const BUILT_IN = [
   "init",
   "config",
   "login",
+  "cloud",
   "schedule",
   "export",
   "jobs",

@@ -177,6 +177,8 @@ export interface ChatDeps {
   readonly heads?: HeadsDoor;
   /** The workspace's jobs as its history. Absent where they are not kept. */
   readonly openHistory?: () => Promise<WorkspaceHistory>;
+  /** Whether a cloud model answers questions, by the user's word; null, or why the file stays as it is. Absent where there is no file. */
+  readonly setCloudTalk?: (to: CloudTalk) => Promise<string | null>;
   /** The background processes of the workspace. Absent where there can be none. */
   readonly openProcesses?: () => Promise<WorkspaceProcesses>;
   /** The tool `process` over them. */
@@ -239,6 +241,9 @@ export interface CoderSettings {
   /** The next coder tries where one does not get green. */
   readonly escalate: boolean;
 }
+
+/** The provider whose model answers questions beside code; null: questions stay on local models. */
+export type CloudTalk = { readonly provider: string; readonly model: string } | null;
 
 export interface ToolboxRequest {
   readonly groupId: string;

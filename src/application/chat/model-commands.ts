@@ -15,7 +15,17 @@ import {
   type ModelRole,
   type Models,
 } from "../ports/models.ts";
-import { type Answer, answerInEveryLanguage, type ChatCommand, type ChatDeps } from "./chat-turn.ts";
+import { isOwnersChannel } from "./chat-commands.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  type ChatCommand,
+  type ChatDeps,
+  type ChatTurn,
+  type CloudTalk,
+  createAnswer,
+} from "./chat-turn.ts";
+import { say } from "./reply-words.ts";
 import type { Chat } from "./sessions.ts";
 
 export interface ModelCommandDeps {
@@ -305,6 +315,36 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
   };
 }
 
+/**
+ * `/cloud on [QUESTION]`: the model that writes code answers questions too, and answers that one at once. `/cloud off`: questions
+ * stay on local models again. It is the word of the machine's owner, so nobody else's counts.
+ */
+export const cloud: ChatCommand = async (parts, turn, rest) => {
+  const [, word = "", question = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];
+  const { channel, userId } = turn.message;
+  if (
+    parts.setCloudTalk === undefined ||
+    !(isOwnersChannel(channel) || (channel === "web" && userId === "operator"))
+  )
+    return createAnswer(parts, [say("cloudForOwner")], false);
+  if (word !== "on" && word !== "off") return createAnswer(parts, [say("cloudUsage")], false);
+  const coder = cloudCoder(parts, turn);
+  if (word === "on" && coder === null) return createAnswer(parts, [say("cloudNone")], false);
+  const refused = await parts.setCloudTalk(word === "on" ? coder : null);
+  if (refused !== null) return createAnswer(parts, [say("cloudRefused", refused)], false);
+  if (word === "on" && question !== "") return { ...createAnswer(parts, [], true), instead: question };
+  return createAnswer(parts, [word === "on" ? say("cloudOn", coder?.provider ?? "") : say("cloudOff")], true);
+};
+
+/** The default coder, where it is a cloud model that can be asked. */
+export function cloudCoder(
+  { settings }: Pick<ChatDeps, "settings">,
+  { models }: Pick<ChatTurn, "models">,
+): CloudTalk {
+  const coder = models.models.forRole(settings.defaultCoder);
+  return "generate" in coder && !coder.local ? { provider: coder.provider, model: coder.model } : null;
+}
+
 /** How long a banner waits for the local models. */
 const BANNER_MS = 1_000;
 
@@ -317,9 +357,10 @@ export async function nameAnsweringModels(
   const named = async (role: ModelRole) => {
     const model = models.forRole(role);
     if (!("generate" in model)) return null;
-    // A local model that is not there is not announced; a cloud is not asked for a banner.
-    const check = model.local ? await model.check(AbortSignal.timeout(BANNER_MS)) : null;
-    return check === null || check.ok ? `${model.provider}/${model.model}` : null;
+    // A local model that is not there is not announced; one that is still loading is, and a cloud is not asked for a banner.
+    const soon = AbortSignal.timeout(BANNER_MS);
+    const check = model.local ? await model.check(soon) : null;
+    return check === null || check.ok || soon.aborted ? `${model.provider}/${model.model}` : null;
   };
   const [talks, writes] = await Promise.all([named("chat"), named(role)]);
   return { chat: talks, coder: coder.head ?? writes };

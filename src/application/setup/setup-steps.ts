@@ -164,7 +164,7 @@ export function describeFound(found: SetupFindings, words: SetupMessages): strin
   ];
 }
 
-function describeListTrouble(
+export function describeListTrouble(
   { provider, address, keyVariable }: ModelSource,
   trouble: ListTrouble,
   words: SetupMessages,

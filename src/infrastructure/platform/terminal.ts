@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { writeAll } from "./standard-streams.ts";
 
@@ -197,12 +198,19 @@ export function openInBrowser(address: string, env: Env): void {
 }
 
 /** Asks at the terminal and waits for a line; null when the terminal ends, or at Ctrl-C. */
-export function askLine(question: string): Promise<string | null> {
+export function askLine(question: string, { isHidden = false } = {}): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // What is typed is echoed by the interface itself; without an output it is not.
+  const shown = isHidden
+    ? { output: new Writable({ write: (_, __, done) => done() }), terminal: true }
+    : { output: process.stdout };
+  const terminal = createInterface({ input: process.stdin, ...shown });
+  // The interface holds the terminal by now: what is typed ahead is not echoed either.
+  if (isHidden) process.stdout.write(question);
   terminal.on("close", () => resolve(null));
   terminal.on("SIGINT", () => terminal.close());
-  terminal.question(question, (line) => {
+  terminal.question(isHidden ? "" : question, (line) => {
+    if (isHidden) process.stdout.write("\n");
     resolve(line);
     terminal.close();
   });

@@ -311,8 +311,17 @@ export const chatTexts = {
   cutOver: (sessionId: string) =>
     `A new day, a new session (${sessionId}). A summary of the last one is carried over. To go back: /resume`,
   answerGoesOn: "The answer reached the length limit (max_tokens); the coder continues from there.",
+  cloudLabel: (provider: string) => `Use ${provider} for questions too`,
+  cloudUsage:
+    "/cloud on: the model that writes code answers questions too, in the cloud. /cloud off: questions stay on local models.",
+  cloudForOwner: "Only the owner of this machine decides that: in a terminal, picoclaw chat /cloud on.",
+  cloudNone: "No cloud model writes code here. Add a key first: picoclaw login",
+  cloudRefused: (why: string) => `The configuration was not changed. ${why}`,
+  cloudOn: (provider: string) =>
+    `${provider} answers questions too. It receives them, and whatever is read to answer them. /cloud off ends that.`,
+  cloudOff: "Questions stay on local models.",
   coderWorks:
-    "Two options: install a local model (https://ollama.com/download), or allow a cloud model for questions too (picoclaw init). Changing files needs neither: /code …",
+    "Or let your coder's cloud model answer questions too: /cloud on (in a shell: picoclaw chat /cloud on). Changing files works already: /code …",
   insteadOf: (wanted: string, model: string) =>
     `Note: ${wanted} is not installed, so ${model} answers. To choose another: picoclaw init`,
   codingWorks: "Changing files works meanwhile: /code …",
@@ -415,6 +424,7 @@ export const chatTexts = {
     ["/clear", "the same as /new"],
     ["/init", "a coder writes AGENTS.md, the page that coders read first"],
     ["/config", "where the settings are"],
+    ["/cloud on|off", "whether your coder's cloud model answers questions too"],
     ["/login", "how a key is added"],
     ["/context", "what the models are given of this conversation"],
     ["/resume", "go back to the conversation before; /resume list names them"],

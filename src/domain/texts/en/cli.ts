@@ -231,6 +231,10 @@ export const helpTexts = {
         "--force": "write it again; the old file is kept next to it",
       },
     },
+    login: {
+      does: "ask for an API key, test it, and keep it for you alone (also: picoclaw login PROVIDER < FILE)",
+      flags: { "--forget": "remove the kept key of that provider" },
+    },
     config: { does: "show the effective configuration, secrets masked; or check it", flags: {} },
     trust: { does: "trust this folder's picoclaw.yaml, commands and skills", flags: {} },
     doctor: {

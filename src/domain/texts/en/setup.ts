@@ -20,6 +20,30 @@ export const setupTexts = {
     worker: ["Whether to commit before and after a job; which hosts commands may reach."],
     budget: ["What cloud models may cost per day, in US dollars."],
   },
+  keysOpenToOthers: (file: string) =>
+    `${file} is not used: it must be yours and readable by you alone. chmod 600 ${file}, or run picoclaw login again.`,
+  login: {
+    which: (providers: readonly string[]) => `Whose API key? (${providers.join(", ")}) `,
+    offer: (providers: readonly string[]) =>
+      `No model was found. Paste an API key now? (${providers.join(", ")}; Enter: no) `,
+    unknown: (name: string, providers: readonly string[]) =>
+      `${name === "" ? "No provider was named" : `Unknown provider: ${name}`}. Known: ${providers.join(", ")}. Others are set in the configuration (docs/models.md).`,
+    ask: (provider: string) => `API key for ${provider} (not shown): `,
+    notAKey: "That is not an API key: one word of 8 to 400 characters. Nothing was kept.",
+    notKept: (why: string) => `The key was tested and not kept.${why === "" ? "" : ` ${why}`}`,
+    kept: ({
+      provider,
+      file,
+      models,
+    }: {
+      readonly provider: string;
+      readonly file: string;
+      readonly models: number;
+    }) =>
+      `${provider} accepts the key and offers ${models} ${models === 1 ? "model" : "models"}. It is kept in ${file}, readable by you alone. A variable that is set goes first.`,
+    next: "Next: picoclaw init chooses the models; picoclaw chat starts.",
+    forgotten: (provider: string, file: string) => `The key of ${provider} is no longer in ${file}.`,
+  },
   foundTitle: "Found on this machine:",
   written: (file: string) => `Wrote the configuration: ${file}`,
   oldKept: (file: string) => `The old file is kept: ${file}`,
@@ -74,12 +98,12 @@ export const setupTexts = {
   silent: (name: string, why: string) => `${name} does not answer: ${why}`,
   askAgain: "Choose another one? n leaves it out. [Y/n] ",
   nobodyTalks:
-    "Questions are off: no local model. Coding works (/code). To let a cloud model answer questions: picoclaw init --force",
+    "Questions are off: no local model, and the cloud answers only by your word. Coding works (/code). To let your coder's model answer questions too: picoclaw chat /cloud on",
   /** Nothing was written. */
   nothing: [
     "No model answers, so nothing was written. Two ways:",
     "  1. a local model: install Ollama (https://ollama.com/download), ollama pull qwen3:8b, picoclaw init",
-    "  2. a cloud model: export ANTHROPIC_API_KEY=… (or OPENAI_, GEMINI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
+    "  2. a cloud model: picoclaw login (or export ANTHROPIC_API_KEY=…, OPENAI_, GEMINI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
   ],
   /** A key is there, and something is in its way. */
   nothingFor: "No model answers, so nothing was written. The reason:",

@@ -258,8 +258,17 @@ export const chatTexts: typeof englishChatTexts = {
   cutOver: (sessionId) =>
     `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
   answerGoesOn: "回答が長さの上限（max_tokens）に達したため、続きを書かせています。",
+  cloudLabel: (provider) => `質問にも ${provider} を使う`,
+  cloudUsage:
+    "/cloud on: コードを書くクラウドのモデルが質問にも答えます。/cloud off: 質問はローカルのモデルだけが答えます。",
+  cloudForOwner: "決められるのはこのマシンの所有者だけです。ターミナルで: picoclaw chat /cloud on",
+  cloudNone: "コードを書くクラウドのモデルがありません。先にキーを追加してください: picoclaw login",
+  cloudRefused: (why) => `設定は変更していません。${why}`,
+  cloudOn: (provider) =>
+    `質問にも ${provider} が答えます。質問と、答えるために読んだ内容が送られます。/cloud off で元に戻せます。`,
+  cloudOff: "質問にはローカルのモデルだけが答えます。",
   coderWorks:
-    "方法は 2 つ: ローカルのモデルを入れる（https://ollama.com/download）か、picoclaw init で会話にもクラウドを許可する。ファイルの変更にはどちらも要りません: /code …",
+    "コーダーのクラウドのモデルに質問にも答えさせることもできます: /cloud on（シェルでは picoclaw chat /cloud on）。ファイルの変更は今でもできます: /code …",
   insteadOf: (wanted, model) =>
     `※ ${wanted} がないため、${model} が答えています。picoclaw init で決められます。`,
   codingWorks: "その間も、ファイルの変更はできます: /code …",
@@ -365,6 +374,7 @@ export const chatTexts: typeof englishChatTexts = {
     ["/clear", "/new と同じ"],
     ["/init", "コーダーが AGENTS.md（コーダーが最初に読むページ）を書く"],
     ["/config", "設定の場所"],
+    ["/cloud on|off", "コーダーのクラウドのモデルが質問にも答えるかどうか"],
     ["/login", "API キーの追加方法"],
     ["/context", "この会話のうちモデルに渡すもの"],
     ["/resume", "前の会話に戻ります。/resume list で一覧"],

@@ -3,7 +3,7 @@ import type { terminalTexts as en } from "../en/cli-terminal.ts";
 export const terminalTexts: typeof en = {
   title: (version, folder, branch) => `picoclaw ${version}  ${folder}${branch === "" ? "" : `（${branch}）`}`,
   who: (talks, codes) =>
-    `会話: ${talks ?? "未設定（picoclaw init）"} · コード: ${codes ?? "未設定（picoclaw init）"}`,
+    `会話: ${talks ?? (codes === null ? "未設定（picoclaw init）" : "ローカルのモデルなし（/cloud on でコーダーのモデル）")} · コード: ${codes ?? "未設定（picoclaw init）"}`,
   newChat: (name) => `新しい会話${name === "" ? "" : `（${name}）`} · ほかの会話: chat --list`,
   goesOn: (name, messages, at, last) =>
     `会話${name === "" ? "" : `「${name}」`}の続きです: ${messages} 件、最後は ${at}${last === "" ? "" : `「${last}」`} · /new で新しく始めます`,
@@ -135,5 +135,6 @@ export const terminalTexts: typeof en = {
   plainOk: "成功",
   plainFailed: "失敗",
   plainUndo: (label) => `/undo ${label} で取り消せます`,
+  askOffer: (label) => `${label}（y/n）`,
   retryHint: "空の行で ↵ を押すともう一度送ります · /model でほかのモデルを選べます",
 };

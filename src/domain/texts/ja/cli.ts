@@ -222,6 +222,10 @@ export const helpTexts: typeof englishHelpTexts = {
         "--force": "作り直す。以前のファイルは同じ場所に残す",
       },
     },
+    login: {
+      does: "API キーを尋ね、確認してから本人だけが読める場所に保存する（picoclaw login プロバイダー < ファイル も可）",
+      flags: { "--forget": "そのプロバイダーのキーを削除する" },
+    },
     config: { does: "有効な設定を表示する（秘密の値は伏せる）、または確認する", flags: {} },
     trust: { does: "このフォルダの picoclaw.yaml、コマンド、スキルを信頼する", flags: {} },
     doctor: {

@@ -21,6 +21,22 @@ export const setupTexts: typeof englishSetupTexts = {
     worker: ["ジョブの前後にコミットするか。コマンドが接続できるホスト"],
     budget: ["クラウドのモデルに 1 日に使ってよい額（US ドル）"],
   },
+  keysOpenToOthers: (file) =>
+    `${file} は使いません。本人のもので、本人だけが読める必要があります。chmod 600 ${file} を実行するか、picoclaw login をやり直してください。`,
+  login: {
+    which: (providers) => `どのプロバイダーの API キーですか（${providers.join("、")}）: `,
+    offer: (providers) =>
+      `モデルが見つかりません。API キーを入力しますか（${providers.join("、")}。Enter で入力しない）: `,
+    unknown: (name, providers) =>
+      `${name === "" ? "プロバイダーが指定されていません" : `不明なプロバイダーです: ${name}`}。指定できるもの: ${providers.join("、")}。ほかは設定ファイルで指定します（docs/models.md）。`,
+    ask: (provider) => `${provider} の API キー（画面には表示しません）: `,
+    notAKey: "API キーではありません（8〜400 文字の 1 語）。何も保存していません。",
+    notKept: (why) => `キーを確認しましたが、保存していません。${why}`,
+    kept: ({ provider, file, models }) =>
+      `${provider} がキーを受け付けました（モデル ${models} 個）。${file} に保存し、本人だけが読めるようにしました。環境変数があればそちらを優先します。`,
+    next: "次に: picoclaw init でモデルを選び、picoclaw chat で始めます。",
+    forgotten: (provider, file) => `${provider} のキーを ${file} から削除しました。`,
+  },
   foundTitle: "このマシンにあるもの:",
   written: (file) => `設定ファイルを作成しました: ${file}`,
   oldKept: (file) => `以前のファイルは残してあります: ${file}`,
@@ -69,7 +85,7 @@ export const setupTexts: typeof englishSetupTexts = {
   silent: (name, why) => `${name} は答えません: ${why}`,
   askAgain: "別のモデルを選びますか? n なら使いません。[Y/n] ",
   nobodyTalks:
-    "ローカルのモデルがないため、質問には答えません。コードは書けます（/code）。クラウドのモデルに答えさせるには: picoclaw init --force",
+    "ローカルのモデルがなく、クラウドは許可があるまで質問に答えません。コードは書けます（/code）。コーダーのモデルに質問にも答えさせるには: picoclaw chat /cloud on",
   nothing: [
     "答えるモデルがないため、何も書いていません。方法は 2 つ:",
     "  1. ローカルのモデル: Ollama を入れ（https://ollama.com/download）、ollama pull qwen3:8b、picoclaw init",

@@ -1,0 +1,108 @@
+import { describeListTrouble } from "../../application/setup/setup-steps.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
+import { fail, type Subcommand } from "./command.ts";
+import { readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** Providers whose key can be kept, and the variable that it stands for; what people call them leads to the same. */
+const KEYS = {
+  claude: "ANTHROPIC_API_KEY",
+  openai: "OPENAI_API_KEY",
+  gemini: "GEMINI_API_KEY",
+  deepseek: "DEEPSEEK_API_KEY",
+  openrouter: "OPENROUTER_API_KEY",
+} as const;
+type KeyProvider = keyof typeof KEYS;
+const OTHER_NAMES: Readonly<Record<string, KeyProvider>> = {
+  anthropic: "claude",
+  google: "gemini",
+  chatgpt: "openai",
+};
+
+/** `login [PROVIDER]`: asks for an API key, tests it, and keeps it outside of every workspace for this user alone. */
+export const command: Subcommand = {
+  name: "login",
+  usage: "login [PROVIDER]",
+  flags: { forget: "boolean" },
+  words: 1,
+  run: login,
+};
+
+async function login(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values, words: given } = await readFlags(program, command, args);
+  const json = values.json === true;
+  const words = setupMessagesFor(resolveLocale({ env: program.env }));
+  const refuse = (code: string, text: string, exitCode: (typeof EXIT)[keyof typeof EXIT] = EXIT.usage) =>
+    fail(program, json, { exitCode, code, text });
+  const asked =
+    given[0] ??
+    (program.inIsTerminal && !json ? await program.askLine(words.login.which(Object.keys(KEYS))) : "");
+  const provider = readProvider(asked ?? "");
+  if (provider === null)
+    return refuse("provider", words.login.unknown((asked ?? "").trim(), Object.keys(KEYS)));
+  if (values.forget === true) {
+    const file = await program.keepKey(KEYS[provider], null);
+    program.out(
+      json
+        ? `${JSON.stringify({ success: true, provider, file })}\n`
+        : `${words.login.forgotten(provider, file)}\n`,
+    );
+    return EXIT.done;
+  }
+  const key = program.inIsTerminal
+    ? await program.askLine(words.login.ask(provider), { isHidden: true })
+    : new TextDecoder().decode(program.readInput());
+  const kept = await keepTestedKey(program, { provider, key: (key ?? "").trim() }, words);
+  if (!kept.ok) return refuse(kept.code, kept.text, kept.code === "no-key" ? EXIT.usage : EXIT.refused);
+  program.out(
+    json
+      ? `${JSON.stringify({ success: true, provider, file: kept.file, models: kept.models })}\n`
+      : `${words.login.kept({ provider, file: kept.file, models: kept.models })}\n${words.login.next}\n`,
+  );
+  return EXIT.done;
+}
+
+function readProvider(text: string): KeyProvider | null {
+  const name = text.trim().toLowerCase();
+  if (Object.hasOwn(KEYS, name)) return name as KeyProvider;
+  return OTHER_NAMES[name] ?? null;
+}
+
+type KeptKey =
+  | { readonly ok: true; readonly file: string; readonly models: number }
+  | {
+      readonly ok: false;
+      readonly code: "no-key" | "key-refused" | "inside-workspace";
+      readonly text: string;
+    };
+
+/** Asks the provider for its models with the key; only a key that it accepts is kept. */
+async function keepTestedKey(
+  program: CliProgram,
+  { provider, key }: { readonly provider: KeyProvider; readonly key: string },
+  words: SetupMessages,
+): Promise<KeptKey> {
+  if (!/^[!-~]{8,400}$/.test(key)) return { ok: false, code: "no-key", text: words.login.notAKey };
+  const env = { ...program.env, [KEYS[provider]]: key };
+  const opened = await program
+    .elsewhere({ env, cwd: program.cwd })
+    .openSetUp({ cwd: program.cwd, anew: true });
+  const source = opened.ok ? opened.found.sources.find((one) => one.provider === provider) : undefined;
+  if (source === undefined || source.trouble !== null) {
+    const why = source?.trouble == null ? "" : describeListTrouble(source, source.trouble, words);
+    return { ok: false, code: "key-refused", text: words.login.notKept(why) };
+  }
+  return { ok: true, file: await program.keepKey(KEYS[provider], key), models: source.models?.length ?? 0 };
+}
+
+/** For `init` on a machine without any model: a key that is pasted there. False: none was given, or it is not accepted. */
+export async function offerLogin(program: CliProgram, words: SetupMessages): Promise<boolean> {
+  const answer = await program.askLine(words.login.offer(Object.keys(KEYS)));
+  const provider = readProvider(answer ?? "");
+  if (provider === null) return false;
+  const key = await program.askLine(words.login.ask(provider), { isHidden: true });
+  const kept = await keepTestedKey(program, { provider, key: (key ?? "").trim() }, words);
+  program.out(`${kept.ok ? words.login.kept({ provider, ...kept }) : kept.text}\n\n`);
+  return kept.ok;
+}

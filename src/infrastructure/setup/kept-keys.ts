@@ -1,0 +1,59 @@
+import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const KEY_LINE = /^([A-Z][A-Z0-9_]*_API_KEY)=(\S+)$/;
+
+/** Where `picoclaw login` keeps keys: one `NAME=value` a line, readable by its owner alone. */
+export function keptKeysFile(home: string): string {
+  return join(home, "keys.env");
+}
+
+/**
+ * The environment with the kept keys below it: a variable that is set goes first. A file that others can read, or that belongs to
+ * another user, is left alone and named in `refused`.
+ */
+export function withKeptKeys(env: Env, home: string): { readonly env: Env; readonly refused: string | null } {
+  const file = keptKeysFile(home);
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return { env, refused: null };
+  const isOwn = process.getuid === undefined || stat.uid === process.getuid();
+  if (!stat.isFile() || !isOwn || (stat.mode & 0o077) !== 0) return { env, refused: file };
+  return { env: { ...readKeys(file), ...withoutEmpty(env) }, refused: null };
+}
+
+function withoutEmpty(env: Env): Env {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => value !== "" || !KEY_LINE.test(`${name}=x`)),
+  );
+}
+
+function readKeys(file: string): Record<string, string> {
+  const lines = readFileSync(file, "utf8").split("\n");
+  return Object.fromEntries(
+    lines.flatMap((line) => {
+      const [, name, value] = KEY_LINE.exec(line.trim()) ?? [];
+      return name === undefined || value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Keeps one key, or with null forgets it; all or nothing. */
+export function keepKey(home: string, name: string, value: string | null): void {
+  const file = keptKeysFile(home);
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  const { [name]: _, ...others } = stat?.isFile() === true ? readKeys(file) : {};
+  const all = value === null ? others : { ...others, [name]: value };
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const next = `${file}.${process.pid}`;
+  writeFileSync(
+    next,
+    Object.entries(all)
+      .map(([key, text]) => `${key}=${text}\n`)
+      .join(""),
+    { mode: 0o600 },
+  );
+  chmodSync(next, 0o600);
+  renameSync(next, file);
+}

@@ -1,0 +1,48 @@
+import { resolve } from "node:path";
+import type { CloudTalk } from "../application/chat/chat-turn.ts";
+import type { Models } from "../application/ports/models.ts";
+import { editYaml, type YamlEdit } from "../config/edit-yaml.ts";
+import { homeConfigFile } from "../config/environment.ts";
+import { loadConfig } from "../config/load.ts";
+import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
+import { openModels } from "./models.ts";
+import type { Services } from "./services.ts";
+
+/** The settings that let a cloud model answer questions, or keep them local again. */
+function talkEdits(to: CloudTalk): readonly YamlEdit[] {
+  const role = to === null ? undefined : { provider: to.provider, model: to.model };
+  return [
+    { path: ["security", "local_only"], value: to === null ? undefined : false },
+    { path: ["roles", "chat"], value: role },
+    { path: ["roles", "worker"], value: role },
+  ];
+}
+
+/**
+ * Writes the user's word about the cloud into their own file and has `use` take up the models that follow from it. A text says why
+ * nothing was changed: the file is no YAML, or something else decides.
+ */
+export async function writeCloudTalk(
+  { env, home, options, locale }: Services,
+  to: CloudTalk,
+  use: (models: Models) => void,
+): Promise<string | null> {
+  const { configFile, cwd, workspace } = options;
+  const file = configFile === undefined ? homeConfigFile(home) : resolve(cwd, configFile);
+  const text = editYaml(readTextFile(file) ?? "", talkEdits(to));
+  if (text === null) return file;
+  const loaded = await loadConfig({
+    env,
+    cwd,
+    ...(workspace !== undefined && { workspace }),
+    ...(configFile !== undefined && { configFile }),
+    instead: { file, text },
+  });
+  if (!loaded.ok) return loaded.errors.map(({ code }) => code).join(", ");
+  const source = loaded.sources["security.local_only"];
+  if (loaded.config.security.local_only !== (to === null))
+    return `security.local_only: ${source === undefined ? "" : source.kind}`;
+  replaceFile(file, text);
+  use(openModels(loaded.config, loaded.secrets, { env, home, locale }));
+  return null;
+}

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openPty } from "../application/chat/pty-kit.ts";
+import { startModelServer } from "../fakes/model-server/server.ts";
+import { type Cli, createCli, NO_LOCAL_SERVERS, PROGRAM } from "./cli-kit.ts";
+import { startProgram } from "./terminal-kit.ts";
+
+let cli: Cli;
+beforeEach(() => {
+  cli = createCli();
+});
+afterEach(() => cli.remove());
+
+const KEY = "sk-AAAABBBBCCCCDDDD";
+const ALONE = {
+  ...NO_LOCAL_SERVERS,
+  DOCKER_HOST: "unix:///none.sock",
+  OLLAMA_HOST: "127.0.0.1:9",
+};
+const keysFile = () => join(cli.home, "keys.env");
+
+describe("login", () => {
+  test("a pasted key is tested, kept for its owner alone, used by what follows, and forgotten", async () => {
+    const server = await startModelServer({
+      script: [{ text: "Hello there" }],
+      offered: ["claude-sonnet-4-6"],
+    });
+    const env = { ...ALONE, ANTHROPIC_BASE_URL: server.baseUrl("anthropic") };
+    try {
+      const at = openPty([PROGRAM, "login", "anthropic"], { cwd: cli.workspace, env: cli.environment(env) });
+      await at.expect("API key for claude (not shown): ");
+      at.type(`${KEY}\r`);
+      await at.expect("It is kept in");
+      expect(await at.exited).toBe(0);
+      expect(at.seen()).not.toContain(KEY);
+      expect(readFileSync(keysFile(), "utf8")).toBe(`ANTHROPIC_API_KEY=${KEY}\n`);
+      expect(statSync(keysFile()).mode & 0o777).toBe(0o600);
+      // A key alone works: questions wait for one word, code does not.
+      const asked = await cli.runAsync(["chat", "what is this?"], env);
+      expect(asked.code).toBe(3);
+      expect(asked.out).toContain("picoclaw chat /cloud on");
+      const on = await cli.runAsync(["chat", "/cloud on what is this?"], env);
+      expect(on.out).toStartWith("Hello there\n");
+      expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).toContain("local_only: false");
+      expect((await cli.runAsync(["chat", "what is this?"], env)).out).toStartWith("Hello there\n");
+      expect((await cli.runAsync(["chat", "/cloud off"], env)).code).toBe(0);
+      expect((await cli.runAsync(["chat", "what is this?"], env)).code).toBe(3);
+      expect((await cli.runAsync(["login", "claude", "--forget"], env)).code).toBe(0);
+      expect(readFileSync(keysFile(), "utf8")).toBe("");
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("at a terminal one key lets the coder's model answer the question that could not be answered", async () => {
+    const server = await startModelServer({
+      script: [{ text: "Hello there" }],
+      offered: ["claude-sonnet-4-6"],
+    });
+    const env = { ...ALONE, ANTHROPIC_BASE_URL: server.baseUrl("anthropic"), ANTHROPIC_API_KEY: KEY };
+    const at = startProgram(cli, { args: ["chat"], env });
+    try {
+      await at.until("talks: no local model (/cloud on: the coder's)");
+      await at.say("/chat hello");
+      await at.until("Use claude for questions too? y/n");
+      at.type("y");
+      await at.until("Hello there");
+    } finally {
+      await at.close();
+      await server.stop();
+    }
+  });
+
+  test("a key that is refused, cannot be tested or is none is not kept", async () => {
+    const refusing = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response("", { status: 401 }),
+    });
+    const env = { ...ALONE, ANTHROPIC_BASE_URL: `http://127.0.0.1:${refusing.port}` };
+    const give = async (text: string, more: Record<string, string>) => {
+      writeFileSync(join(cli.folder, "key"), text);
+      const child = Bun.spawn([PROGRAM, "login", "claude"], {
+        cwd: cli.workspace,
+        env: cli.environment(more),
+        stdin: Bun.file(join(cli.folder, "key")),
+        stderr: "pipe",
+      });
+      return { err: await new Response(child.stderr).text(), code: await child.exited };
+    };
+    expect(await give(KEY, env)).toMatchObject({ code: 3, err: expect.stringContaining("refuses the key") });
+    expect(await give(KEY, { ...env, ANTHROPIC_BASE_URL: "http://127.0.0.1:9" })).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("cannot be reached"),
+    });
+    expect(await give("two words", env)).toMatchObject({ code: 2 });
+    expect(existsSync(keysFile())).toBe(false);
+    await refusing.stop(true);
+  });
+
+  test("a file that others can read is not used, and that is said", () => {
+    cli.run(["jobs"]);
+    writeFileSync(keysFile(), `ANTHROPIC_API_KEY=${KEY}\n`);
+    chmodSync(keysFile(), 0o644);
+    expect(cli.run(["jobs"]).err).toContain(`${keysFile()} is not used`);
+    expect(cli.run(["login", "nobody"])).toMatchObject({ code: 2 });
+  });
+});
