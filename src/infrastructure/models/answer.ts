@@ -6,6 +6,7 @@ import type {
   ModelUsage,
   ToolCall,
 } from "../../application/ports/models.ts";
+import { createCircleWatch } from "../../domain/models/circles.ts";
 import { fieldAt, type Json } from "./json-fields.ts";
 import type { ModelSettings } from "./model-settings.ts";
 
@@ -296,6 +297,8 @@ export interface AnswerInProgress extends AnswerSink {
   drain(): readonly ModelEvent[];
   /** Characters of text, thoughts and calls so far. */
   readonly size: number;
+  /** Whether it repeats one piece without end. */
+  readonly circles: boolean;
   /** Whether anything came: from then on nothing is tried again. */
   readonly begun: boolean;
   readonly state: "open" | "over" | "broken";
@@ -321,12 +324,18 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
   let begun = false;
   let over = false;
   let size = 0;
+  let circles = false;
   let text = "";
   let thought = false;
   let finish: ModelAnswer["finish"] | undefined;
   let problem: ServerProblem | undefined;
   let usage: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
 
+  const { goesInCircles } = createCircleWatch();
+  const measure = (piece: string) => {
+    size += piece.length;
+    circles ||= goesInCircles(piece);
+  };
   const emit = (event: ModelEvent) => {
     begun = true;
     events.push(event);
@@ -364,12 +373,15 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
     get size() {
       return size;
     },
+    get circles() {
+      return circles;
+    },
     text: (piece) => {
-      size += piece.length;
+      measure(piece);
       splitter.take(piece);
     },
     reasoning: (piece) => {
-      size += piece.length;
+      measure(piece);
       reasoning(piece);
     },
     call: (call) => {
@@ -377,7 +389,7 @@ export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: A
       return calls.add(call);
     },
     callPart: (key, part) => {
-      size += part.arguments?.length ?? 0;
+      measure(part.arguments ?? "");
       calls.part(key, part);
     },
     callEnd: calls.end,

@@ -27,6 +27,7 @@ const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: bo
   empty: ["empty", true],
   thoughtOnly: ["empty", false],
   answerTooLong: ["malformed", false],
+  inCircles: ["malformed", false],
   malformed: ["malformed", true],
   aborted: ["aborted", false],
   noImages: ["no-images", false],

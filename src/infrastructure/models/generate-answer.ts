@@ -16,6 +16,7 @@ class FrameTooLong extends Error {}
 const LONGEST_ANSWER = 4 * 1024 * 1024;
 
 class AnswerTooLong extends Error {}
+class AnswerInCircles extends Error {}
 
 /** The frames that one chunk of bytes completed. `torn`: the stream ended inside this one. */
 interface Batch {
@@ -339,6 +340,7 @@ export async function* tryOnce(
   } catch (error) {
     if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
     if (error instanceof FrameTooLong) return failedTry(failures.make("malformed", "> 32 MiB"), false);
+    if (error instanceof AnswerInCircles) return failedTry(failures.make("inCircles"), false);
     if (error instanceof AnswerTooLong) return failedTry(failures.make("answerTooLong", "4 MiB"), false);
     if (expired !== undefined && expired !== "over") return timeoutOutcome(parts, expired);
     if (expired === undefined) {
@@ -422,6 +424,7 @@ async function* readAnswerStream(
     else if (last !== undefined) take(last.value);
     else if (whole && batch.torn !== undefined) return batch.torn.slice(0, 200);
     if (answer.size > LONGEST_ANSWER) throw new AnswerTooLong();
+    if (answer.circles && answer.state === "open") throw new AnswerInCircles();
     if (answer.begun) watch.begun();
     if (answer.state === "over") watch.over();
     watch.away(true);

@@ -18,12 +18,12 @@ const settings: ModelSettings = {
   effort: null,
 };
 
-const PIECE = "word ".repeat(13_107);
+const PIECE = Array.from({ length: 8_000 }, (_, n) => `word${n}`).join(" ");
 
 /** A server that goes on for as long as somebody reads, in pieces of one kind. */
-function startEndless(message: (piece: string) => object) {
+function startEndless(message: (piece: string) => object, piece = PIECE) {
   const seen = { asked: 0, pieces: 0, isCancelled: false };
-  const line = new TextEncoder().encode(`${JSON.stringify({ message: message(PIECE), done: false })}\n`);
+  const line = new TextEncoder().encode(`${JSON.stringify({ message: message(piece), done: false })}\n`);
   const fetch = (async () => {
     seen.asked += 1;
     const body = new ReadableStream({
@@ -42,9 +42,17 @@ function startEndless(message: (piece: string) => object) {
   return { seen, fetch };
 }
 
+const text = (piece: string) => ({ role: "assistant", content: piece });
+const thoughts = (piece: string) => ({ role: "assistant", content: "", thinking: piece });
+
+function openModel(fetch: Fetch, waits: number[] = []) {
+  const wire = createOllamaWire(settings, { keepAlive: -1, maxContext: 4096 });
+  return createWireModel(wire, settings, { ...testParts(waits), fetch });
+}
+
 test.each([
-  ["text", (piece: string) => ({ role: "assistant", content: piece })],
-  ["thoughts", (piece: string) => ({ role: "assistant", content: "", thinking: piece })],
+  ["text", text],
+  ["thoughts", thoughts],
   [
     "calls",
     (piece: string) => ({
@@ -56,13 +64,31 @@ test.each([
 ] as const)("an answer of more than 4 MiB of %s is ended, and not asked for again", async (_, message) => {
   const { seen, fetch } = startEndless(message);
   const waits: number[] = [];
-  const wire = createOllamaWire(settings, { keepAlive: -1, maxContext: 4096 });
-  const model = createWireModel(wire, settings, { ...testParts(waits), fetch });
-  const events = await eventsOf(model, ask());
+  const events = await eventsOf(openModel(fetch, waits), ask());
   expect(events.at(-1)).toMatchObject({ type: "failed", failure: { code: "malformed", retryable: false } });
   const last = events.at(-1);
   expect(last?.type === "failed" && last.failure.message).toContain("longer than 4 MiB");
   expect(seen).toMatchObject({ asked: 1, isCancelled: true });
   expect(seen.pieces * PIECE.length).toBeLessThan(8 * MIB);
   expect(waits).toEqual([]);
+});
+
+const SENTENCE = "The quick brown fox jumps over the lazy dog, and then it begins again. ";
+test.each([
+  ["text", text, SENTENCE],
+  ["text, a few characters at a time", text, SENTENCE.slice(0, 7)],
+  ["thoughts", thoughts, SENTENCE],
+] as const)("an answer that goes in circles is ended and says so: %s", async (_, message, piece) => {
+  const { seen, fetch } = startEndless(message, piece);
+  const events = await eventsOf(openModel(fetch), ask());
+  expect(events.at(-1)).toMatchObject({
+    type: "failed",
+    failure: {
+      ...{ code: "malformed", retryable: false },
+      message: expect.stringMatching(/repeated the same words without end and was stopped\n→ /),
+      texts: { ja: expect.stringContaining("繰り返した") },
+    },
+  });
+  expect(seen).toMatchObject({ asked: 1, isCancelled: true });
+  expect(seen.pieces * piece.length).toBeLessThan(10_000);
 });

@@ -37,6 +37,8 @@ export const modelsTexts = {
     `${who(facts)} spent its tokens on thinking and gave no answer; raise max_tokens`,
   answerTooLong: (facts: ModelFacts) =>
     `the answer of ${who(facts)} is longer than ${facts.detail} and was cut off`,
+  inCircles: (facts: ModelFacts) =>
+    `${who(facts)} repeated the same words without end and was stopped\n→ Ask in other words, or choose a larger model: /model`,
   malformed: (facts: ModelFacts) => `${who(facts)} sent an answer that cannot be parsed${said(facts)}`,
   aborted: (facts: ModelFacts) => `the call to ${who(facts)} was stopped`,
   noImages: (facts: ModelFacts) => `${who(facts)} cannot read images. Nothing was sent`,

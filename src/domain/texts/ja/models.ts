@@ -36,6 +36,8 @@ export const modelsTexts: typeof englishModelsTexts = {
   thoughtOnly: (facts) =>
     `${who(facts)}は思考だけでトークンを使い切り、回答がありません。max_tokens を増やしてください`,
   answerTooLong: (facts) => `${who(facts)}の応答が ${facts.detail} を超えたため、打ち切りました`,
+  inCircles: (facts) =>
+    `${who(facts)}が同じ言葉を際限なく繰り返したため、止めました\n→ 別の言い方で頼むか、より大きなモデルを選んでください: /model`,
   malformed: (facts) => `${who(facts)}の応答を解釈できません${said(facts)}`,
   aborted: (facts) => `${who(facts)}の呼び出しを中止しました`,
   noImages: (facts) => `${who(facts)}は画像を読み取れません。何も送信していません`,
