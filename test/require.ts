@@ -48,6 +48,10 @@ const PARTS: Readonly<Record<string, Part>> = {
     works: () => inPath("llama-server") || existsSync(process.env.LLAMA_SERVER ?? ""),
     remedy: "bash test/real/llama-server.sh FOLDER, and LLAMA_SERVER=FOLDER/llama-server",
   },
+  "small-model": {
+    works: () => existsSync(process.env.SMALL_MODEL ?? ""),
+    remedy: "bash test/real/small-model.sh FOLDER, and SMALL_MODEL=FOLDER/small-model.gguf",
+  },
   attr: { works: () => inPath("setfattr"), remedy: "install attr" },
   acl: { works: () => inPath("setfacl"), remedy: "install acl" },
   git: { works: () => inPath("git"), remedy: "install git" },

@@ -16,13 +16,24 @@ export interface LlamaServer {
 
 export async function startLlamaServer(
   model: string,
-  { slots, context, key }: { readonly slots: number; readonly context: number; readonly key: string },
+  {
+    slots,
+    context,
+    key,
+    options = [],
+  }: {
+    readonly slots: number;
+    readonly context: number;
+    readonly key: string;
+    readonly options?: readonly string[];
+  },
 ): Promise<LlamaServer> {
   const child = spawn(
     PROGRAM,
     [
       ...["--model", model, "--alias", "tiny", "--host", "127.0.0.1", "--port", "0", "--api-key", key],
       ...["--ctx-size", `${context}`, "--parallel", `${slots}`, "--threads", "1", "--no-webui", "--offline"],
+      ...options,
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
