@@ -305,7 +305,18 @@ async function record(to: string): Promise<number> {
   const recordInTurn = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       const trace = join(folder, file.replaceAll("/", "-"));
-      const strace = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", trace, "-e", `trace=${TRACED}`];
+      const strace = [
+        "timeout",
+        "600",
+        "strace",
+        "-f",
+        "-qq",
+        "--seccomp-bpf",
+        "-o",
+        trace,
+        "-e",
+        `trace=${TRACED}`,
+      ];
       const { passed, failed } = await runTests(file, [file], strace);
       sum.passed += passed;
       sum.failed += failed;

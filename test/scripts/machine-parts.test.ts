@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   mergeRecord,
   type PartsRecord,
@@ -8,6 +10,7 @@ import {
   writeRecord,
 } from "../../scripts/machine-parts.ts";
 
+const root = join(import.meta.dir, "../..");
 const RECORD: PartsRecord = {
   since: "2026-05-01",
   touches: {
@@ -97,4 +100,18 @@ test("a record of some files keeps what is known of the others, and its age", ()
   const whole = { files: Object.keys(found), today: "2026-05-01" };
   expect(mergeRecord(earlier, found, whole).since).toBe("2026-05-01");
   expect(readRecord(writeRecord(merged))).toEqual(merged);
+});
+
+test("the record in the tree knows most of the test files and selects few of them", () => {
+  const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".test.ts") && !path.startsWith("root/"))
+    .map((path) => `test/${path}`);
+  const record = readRecord(readFileSync(join(root, "test/machine-parts.json"), "utf8"));
+  const unknown = files.filter((file) => !(file in record.touches));
+  // A file that was added since is run on every machine until the next record.
+  expect(unknown.length).toBeLessThan(files.length / 5);
+  expect(Object.values(record.touches).some((parts) => parts.includes("bwrap"))).toBe(true);
+  const readText = (file: string) => readFileSync(join(root, file), "utf8");
+  const given = { machine: "no-namespaces", record, today: record.since, readText };
+  expect(selectFiles(files, given).files.length).toBeLessThan(files.length / 2);
 });
