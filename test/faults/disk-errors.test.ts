@@ -94,7 +94,9 @@ for (const [code, reason, words] of [
         if (swap === "undo") await bench.transactions.commit(jobId);
         const broken = failing([step], code);
         const outcome = swap === "undo" ? broken.undo(jobId, { force: false }) : broken.commit(jobId);
-        expect(conflictsOf(await outcome)).toMatchObject([{ reason: "interrupted", by: jobId }]);
+        const conflicts = conflictsOf(await outcome);
+        expect(conflicts).toMatchObject([{ reason }, { reason: "interrupted", by: jobId }]);
+        expect(describeConflicts(messagesFor("en"), jobId, conflicts, "terminal")).toContain(words);
         const stuck = await failing([step], code).repair();
         if (step.source === "^stands$") expect(stuck).toMatchObject({ jobId, outcome: "stuck" });
         await bench.transactions.repair();

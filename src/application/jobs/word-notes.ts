@@ -118,11 +118,11 @@ export function describeConflicts(
   const damaged = conflicts.find(({ reason }) => reason === "damaged");
   if (damaged !== undefined) return describeConflict(messages, damaged, at);
   const stuck = stuckJob(conflicts);
-  if (stuck !== null)
-    return messages.repairStuck(
-      stuck,
-      conflicts.map(({ path }) => shownPath(path)),
-    );
+  if (stuck !== null) {
+    const causes = conflicts.filter(isSystemTrouble).map((one) => describeConflict(messages, one, at));
+    const paths = new Set(conflicts.map(({ path }) => shownPath(path)));
+    return [...causes, messages.repairStuck(stuck, [...paths])].join("\n");
+  }
   const aside = findKeptAside(conflicts);
   if (aside !== null) return messages.keptAside(jobId, aside);
   const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));

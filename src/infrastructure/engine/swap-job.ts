@@ -305,11 +305,19 @@ function uppermostConflicts(conflicts: readonly Conflict[]): Conflict[] {
 function cutOff(
   folder: JobFolder,
   workspace: string,
-  { path }: { readonly path?: string },
+  { path, code }: SystemFault,
   why: readonly Conflict[] = [],
 ): SwapOutcome {
   const at = relative(workspace, path ?? folder.path);
-  return { status: "conflict", conflicts: [...why, { path: at, reason: "interrupted", by: folder.id }] };
+  const cause = REASONS[code];
+  return {
+    status: "conflict",
+    conflicts: [
+      ...why,
+      ...(cause === undefined ? [] : [{ path: at, reason: cause }]),
+      { path: at, reason: "interrupted", by: folder.id },
+    ],
+  };
 }
 
 /** Files that a swap would make live for git: `force` is no leave for them. */
@@ -433,10 +441,15 @@ function systemReason(cause: unknown): Conflict["reason"] {
   return REASONS[(cause as { code?: string }).code ?? ""] ?? "no-access";
 }
 
+interface SystemFault {
+  readonly code: string;
+  readonly path?: string;
+}
+
 /** An error of the system; anything else is a bug, and is thrown on. */
-function systemError(error: unknown): { readonly path?: string } {
+function systemError(error: unknown): SystemFault {
   if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;
-  return error as { readonly path?: string };
+  return error as SystemFault;
 }
 
 interface SwapLeftovers {
