@@ -1,6 +1,7 @@
 import { type AffectedTests, findAffectedTests, isCodePath } from "../../domain/checks/affected-tests.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
+import { countFailing } from "../../domain/checks/test-results.ts";
 import {
   type AskedFor,
   bareTestName,
@@ -186,7 +187,7 @@ export async function judgeAffected(
   const [test] = tests;
   if (test === undefined || tests.length > 1) return null;
   const now = await runFiles(parts, affected, { test, files: affected.files });
-  if (now === null || (first && now.results.every(({ state }) => state === "green"))) return null;
+  if (now === null || (first && !now.results.some(hasFailure))) return null;
   const compared = first ? null : await compareWithOldCode(parts, now);
   if (!first && (compared === null || !isRedVerdict(compared))) return compared;
   const red = compared?.judgement ?? { worse: now.results.flatMap(failingTests), newFailing: [] };
@@ -201,6 +202,11 @@ export async function judgeAffected(
     ...settled,
     results: settled.results.map((result) => countAsPassed(result, flaky)),
   });
+}
+
+/** A test that cannot be set up is none: whether that is new is for the whole to say. */
+function hasFailure({ state, results }: CheckResult): boolean {
+  return state !== "green" && (results === null || countFailing(results.counts) > 0);
 }
 
 function isRedVerdict({ judgement: { verdict } }: AffectedJudgement): boolean {

@@ -9,6 +9,7 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import { takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
+import type { TestCounts } from "../../domain/checks/test-results.ts";
 import {
   absentProgram,
   type CheckResult,
@@ -33,13 +34,20 @@ type RanCheck = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
 /** The result of one run, wherever it ran. */
 export function checkResult({ kind, command, line }: ProjectCheck, run: RanCheck): CheckResult {
   const absent = absentProgram(run.exitCode, run.whole);
+  const results = kind === "test" ? readResults(run.whole) : null;
+  // A runner that found no test is green for any code.
+  const isEmpty = results !== null && sumOf(results.counts) === 0;
   return {
     kind,
     command,
-    state: ranCheckState(run, line),
-    results: kind === "test" ? readResults(run.whole) : null,
+    state: isEmpty ? "cannot-run" : ranCheckState(run, line),
+    results,
     ...(absent !== null && { absent }),
   };
+}
+
+function sumOf({ passed, failed, skipped }: TestCounts): number {
+  return passed + failed + skipped;
 }
 
 function ranCheckState({ outcome, exitCode, whole }: RanCheck, line: string): CheckResult["state"] {
@@ -210,12 +218,14 @@ async function climbDown(
       const tried = await runBaseline(parts, draft, { lines: [rung.line], limit, home: home ?? "bare" });
       if (!tried.ok) return null;
       const [lower] = checkResults([{ ...rung, kind: result.kind }], tried.runs);
-      if (lower === undefined || !judgesBaseline(lower)) continue;
+      // One that can run and takes too long leaves it to the affected tests; one that cannot run would end it.
+      const isSlow = lower?.state === "timed-out" && result.state === "cannot-run";
+      if (lower === undefined || !(isSlow || judgesBaseline(lower))) continue;
       const isUnable = result.state === "timed-out" || result.state === "cannot-run";
       const why = home !== undefined ? "home" : isUnable ? result.state : "unread";
       const ms = tried.runs[0]?.durationMs ?? 0;
       taken = { result: { ...lower, rung: { line: rung.line, insteadOf: result.command, why } }, ms };
-      break;
+      if (!isSlow) break;
     }
     climbed.push(taken);
   }

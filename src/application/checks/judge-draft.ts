@@ -546,8 +546,7 @@ const NAMED_IN_CHARS = 2_000_000;
 function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {
   const paths = draft
     .changes()
-    .map(({ path }) => path)
-    .filter(decidesChecks);
+    .flatMap(({ path, kind }) => (decidesChecks(path, { isNew: kind === "added" }) ? [path] : []));
   if (!paths.some((path) => /(?:^|\/)package\.json$/.test(path))) return paths;
   const differences = draft.diff();
   return paths.filter((path) => {

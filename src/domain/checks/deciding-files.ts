@@ -4,8 +4,11 @@ import { CHECK_RUNNERS } from "./runners/registry.ts";
 /** Files that decide how checks run: runner and package-manager configuration, set-up files, build files, wrappers. */
 const DECIDING: readonly RegExp[] = CHECK_RUNNERS.flatMap(({ decidedBy = [] }) => decidedBy);
 
-export function decidesChecks(path: string): boolean {
-  return DECIDING.some((one) => one.test(path));
+export function decidesChecks(path: string, { isNew = false } = {}): boolean {
+  return (
+    DECIDING.some((one) => one.test(path)) ||
+    (isNew && CHECK_RUNNERS.some(({ shadowedBy }) => shadowedBy?.(path) === true))
+  );
 }
 
 /** Parts of a `package.json` that decide; a version or a dependency does not. */

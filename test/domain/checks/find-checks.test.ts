@@ -116,12 +116,12 @@ describe("what is run of a check", () => {
     [
       "pytest",
       lineOf(["pytest.ini", "a.py"]),
-      '"$(command -v python || command -v python3)" -m pytest -q -rpxXsfE --continue-on-collection-errors',
+      '"$(command -v python || command -v python3)" -m pytest -v -rpxXsfE --continue-on-collection-errors',
     ],
     [
       "pytest of the project",
       lineOf([".venv", "tests", "a.py"]),
-      ".venv/bin/python -m pytest -q -rpxXsfE --continue-on-collection-errors",
+      ".venv/bin/python -m pytest -v -rpxXsfE --continue-on-collection-errors",
     ],
     ["jest", lineOf(["package.json"], script("NODE_ENV=test jest --ci src")), "npm test -- --verbose"],
     ["vitest", lineOf(["package.json", "yarn.lock"], script("vitest run")), "yarn test --reporter=verbose"],

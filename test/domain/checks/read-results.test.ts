@@ -232,6 +232,21 @@ describe("an output", () => {
   });
 });
 
+test("a package of Go whose module cannot be downloaded could not be set up", () => {
+  const output = [
+    "# example.com/p/q",
+    "q/q_test.go:5:2: module lookup disabled by GOPROXY=off",
+    "FAIL\texample.com/p/q [setup failed]",
+    "=== RUN   TestOne",
+    "--- PASS: TestOne (0.00s)",
+    "PASS",
+    "ok  \texample.com/p\t0.015s",
+    "FAIL",
+    "",
+  ].join("\n");
+  expect(readResults(output)?.counts).toEqual({ passed: 1, failed: 1, skipped: 0, unable: 1 });
+});
+
 test("pytest's totals with subtests are read, and parts that failed have names of their own", () => {
   const read = readResults(
     [

@@ -58,6 +58,8 @@ export interface CheckRunner {
   readonly testPaths?: readonly RegExp[];
   /** Files that decide how it runs: configuration, set-up files, wrappers. */
   readonly decidedBy?: readonly RegExp[];
+  /** Whether a file, where it is new, answers in the place of a module of the runner. */
+  readonly shadowedBy?: (path: string) => boolean;
   /** The line with these test files alone; null where the line is not of this runner, or cannot be narrowed. */
   narrow?(line: string, files: readonly string[]): string | null;
 }

@@ -3,7 +3,10 @@ import { type CheckRunner, hasName } from "./check-runner.ts";
 
 const RESULT = /^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/;
 const RUN = /^=== RUN {3}(\S+)$/;
-const PACKAGE = /^(?:(ok) {2}|(FAIL)|\? {3})\t(\S+)(?:\t| \[)/;
+const PACKAGE = /^(?:(ok) {2}|(FAIL)|\? {3})\t(\S+)(?:\t| \[(setup failed)?)/;
+/** As Go says of a module that is not here, and cannot be downloaded. */
+const NO_MODULE =
+  /: (?:no required module provides package|cannot find module providing package|missing go\.sum entry|module lookup disabled|.*(?:dial tcp|no such host))/;
 const GO_TEXT_OUTCOMES = { PASS: "pass", FAIL: "fail", SKIP: "skip" } as const;
 
 /**
@@ -27,9 +30,16 @@ function readGo(lines: readonly string[]): TestResults | null {
       const outcome = GO_TEXT_OUTCOMES[result[1] as keyof typeof GO_TEXT_OUTCOMES];
       if (pending.get(name) !== "fail") pending.set(name, outcome);
     } else if (ended !== null) {
-      const [, ok, failed, name = ""] = ended;
+      const [, ok, failed, name = "", setup] = ended;
       packages++;
-      takePackage(list.note, name, pending, { ok: ok !== undefined, failed: failed !== undefined, verbose });
+      // A module that cannot be downloaded says nothing of the code.
+      if (setup !== undefined && lines.some((one) => NO_MODULE.test(one))) list.note(name, "error");
+      else
+        takePackage(list.note, name, pending, {
+          ok: ok !== undefined,
+          failed: failed !== undefined,
+          verbose,
+        });
       pending = new Map();
     }
   }

@@ -2,7 +2,10 @@ import { type CheckRunner, type FoundCommand, hasName, type ProjectFiles } from 
 import { readPytest } from "./pytest.ts";
 import { readUnittest } from "./unittest.ts";
 
-/** Passed tests before the failed ones, so that the end of the output shows what matters. */
+/**
+ * Passed tests before the failed ones, so that the end of the output shows what matters. `-v` names skipped tests, and the one that
+ * a run hangs in; where the project's own options take it away, these names remain.
+ */
 const PYTEST_NAMES = "-rpxXsfE";
 
 /** Another copy of the package may be installed; the one below `src` is the one to test. */
@@ -12,7 +15,7 @@ const OWN_SOURCES = `PYTHONPATH="$PWD/src\${PYTHONPATH:+:$PYTHONPATH}" `;
 function findPytest(files: ProjectFiles): FoundCommand {
   const own = files.names.includes("src") ? OWN_SOURCES : "";
   const run = `${own}${pythonProgram(files)}`;
-  const flags = `-q ${PYTEST_NAMES} --continue-on-collection-errors`;
+  const flags = `-v ${PYTEST_NAMES} --continue-on-collection-errors`;
   return {
     command: "python -m pytest -q",
     line: `${run} -m pytest ${flags}`,
@@ -92,6 +95,7 @@ export const python: CheckRunner = {
   programs: ["ruff", "flake8"],
   calls: [/^(?:python3? -m )?(?:pytest|unittest|ruff check|flake8|mypy)(?: |$)/],
   readers: [readPytest, readUnittest],
+  shadowedBy: shadowsRunner,
   testPaths: [/(?:^|\/)(?:test_[^/]*|[^/]*_test|conftest)\.py$/],
   decidedBy: [
     /(?:^|\/)\.coveragerc$/,
@@ -99,6 +103,27 @@ export const python: CheckRunner = {
     /(?:^|\/)\.pth$/,
   ],
 };
+
+/**
+ * Modules that pytest and unittest load by name after the project's root is on the path: a file of that name in the root answers
+ * in their place.
+ */
+const RUNNER_MODULES = new Set(
+  (
+    "pytest _pytest pluggy iniconfig packaging exceptiongroup tomli tomllib pygments py unittest doctest coverage pytest_cov xdist execnet " +
+    "hypothesis anyio pytest_asyncio argparse ast atexit attr bdb bisect collections contextlib copy csv dataclasses datetime decimal " +
+    "difflib dis enum faulthandler fnmatch functools getopt gettext glob hashlib heapq importlib inspect json keyword linecache locale " +
+    "logging math numbers opcode operator optparse pathlib pdb pickle platform pprint queue random re reprlib runpy secrets select " +
+    "selectors shlex shutil signal site socket stat string struct subprocess sysconfig tempfile textwrap threading time timeit token " +
+    "tokenize trace traceback tracemalloc types typing typing_extensions urllib uuid warnings weakref xml zipfile zlib"
+  ).split(" "),
+);
+
+/** Whether a new file, in the root or in `src`, stands in the place of a module of the test runner. */
+function shadowsRunner(path: string): boolean {
+  const [, module = ""] = /^(?:src\/)?(\w+)(?:\.pyc?|\.[\w-]+\.so|\/.+)$/.exec(path) ?? [];
+  return RUNNER_MODULES.has(module) && /\.(?:pyc?|so)$/.test(path);
+}
 
 /** tox, where nothing says that pytest would do. */
 export const tox: CheckRunner = {
