@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createOwnerNames, isAlive, readLinuxStartTime } from "../platform/process-table.ts";
-import { isStoreFileGone, type NotedStoreFile, noteStoreFile } from "../store/sqlite.ts";
+import { isStoreFileGone, type NotedStoreFile, noteStoreFile } from "../store/store-files.ts";
 
 interface KeptAddress {
   readonly address: string;

@@ -1,4 +1,3 @@
-import { type Stats, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   type CompiledQuery,
@@ -11,6 +10,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import { isLockedError, StoreAway } from "../../domain/store/store-trouble.ts";
+import { watchStoreFiles } from "./store-files.ts";
 
 /** The newest that were used stay; making one again costs more than running it. */
 export function createStatementCache<T>(most: number, make: (text: string) => T): (text: string) => T {
@@ -100,12 +100,13 @@ const CHANGES_NOTHING = /^\s*(?:select|pragma|commit|rollback|savepoint|release)
 function createDriver(database: DatabaseSync, file: string, { now, pause }: Patience): Driver {
   const statements = createStatements(database);
   const turns = createTurns();
-  const findGone = watchStoreFiles(file);
+  const files = watchStoreFiles(file);
   const state: { lockedSince: number | null; isClosed: boolean } = { lockedSince: null, isClosed: false };
 
   function run(text: string, parameters: readonly unknown[]): QueryResult<unknown> {
     const changes = !database.isTransaction && !CHANGES_NOTHING.test(text);
-    if (changes) refuseGone();
+    const stores = changes || text === "commit";
+    if (stores) refuseGone();
     // SQLite takes a transaction back by itself when the disk is full; what failed is to be told, not this.
     if (text === "rollback" && !database.isTransaction) return { rows: [] };
     try {
@@ -114,6 +115,8 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
         ? { rows: statement.all(parameters) }
         : toQueryResult(statement.run(parameters));
       if (changes) state.lockedSince = null;
+      // What was written behind a cut is lost with this process: it is not acknowledged.
+      if (stores && !database.isTransaction) refuseGone();
       return result;
     } catch (error) {
       refuseGone(error);
@@ -122,9 +125,9 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
   }
 
   function refuseGone(cause?: unknown): void {
-    const gone = findGone();
+    const gone = files.findGone();
     if (gone === null) return;
-    const text = `${gone} was deleted, replaced or emptied while PicoClaw ran: stop PicoClaw, restore a backup and start it again`;
+    const text = `${gone} was deleted, replaced, emptied or cut while PicoClaw ran: stop PicoClaw, restore a backup and start it again`;
     throw new StoreAway("gone", text, { cause });
   }
 
@@ -166,58 +169,13 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
     async destroy() {
       state.isClosed = true;
       database.close();
+      files.close();
     },
   };
 }
 
 function toQueryResult({ changes, lastInsertRowid }: ReturnType<Statement["run"]>): QueryResult<unknown> {
   return { insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes), rows: [] };
-}
-
-/** A file of the store as it stood when a process opened it. */
-export interface NotedStoreFile {
-  readonly id: string;
-  readonly hadBytes: boolean;
-}
-
-/** Null where there is no such file. */
-export function noteStoreFile(file: string): NotedStoreFile | null {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found === undefined ? null : { id: identifyFile(found), hadBytes: found.size > 0 };
-}
-
-/** Whether nothing, another file or an emptied one stands where the noted file was. */
-export function isStoreFileGone(file: string, noted: NotedStoreFile): boolean {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found === undefined || isOtherFile(found, noted);
-}
-
-function isOtherFile(found: Stats, { id, hadBytes }: NotedStoreFile): boolean {
-  return identifyFile(found) !== id || (hadBytes && found.size === 0);
-}
-
-function identifyFile({ dev, ino }: Stats): string {
-  return `${dev}:${ino}`;
-}
-
-/**
- * Finds a file of the store that is no longer the one this process has open. Whatever is written then is lost with
- * the process, though every statement succeeds.
- */
-function watchStoreFiles(file: string): () => string | null {
-  const watched = [file, `${file}-wal`].map((path) => ({ path, id: "", hadBytes: false }));
-  const isGone = (one: (typeof watched)[number]) => {
-    const found = statSync(one.path, { throwIfNoEntry: false });
-    // The log is made with the first change.
-    if (found === undefined) return one.id !== "";
-    if (one.id === "") one.id = identifyFile(found);
-    // The log is emptied by whoever closes the store, and by a checkpoint that is asked to.
-    one.hadBytes ||= one.path === file && found.size > 0;
-    return isOtherFile(found, one);
-  };
-  const find = () => watched.find(isGone)?.path ?? null;
-  find();
-  return find;
 }
 
 /** Turns are taken here, and not one of Kysely's that nobody can pass on. */

@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -108,12 +117,84 @@ describe("a file of the store that is no longer the one that was opened takes no
       expect(time.pauses).toBe(0);
     });
 
+  /** What a process that starts now would find, as after a kill. */
+  const kept = () => {
+    const [copy, log] = [join(folder, "copy.db"), join(folder, "copy.db-wal")];
+    copyFileSync(file, copy);
+    copyFileSync(`${file}-wal`, log);
+    const late = new DatabaseSync(copy);
+    try {
+      return late.prepare("select count(*) as n from forge_deliveries where id like 's%'").get()?.n;
+    } catch {
+      return "damaged";
+    } finally {
+      late.close();
+    }
+  };
+  const store = (n: number) =>
+    db
+      .insertInto("forge_deliveries")
+      .values({ id: `s${n}`, seen_at: "now" })
+      .execute()
+      .then(() => "written", readStoreAway);
+
+  test("its log is cut anywhere: what is acknowledged is there after a kill", async () => {
+    const sizes = [0, 1, 31, 32, 100, 0.25, 0.5, 0.75, 0.999];
+    for (const [n, cut] of sizes.entries()) {
+      const size = statSync(`${file}-wal`).size;
+      const log = readFileSync(`${file}-wal`);
+      truncateSync(`${file}-wal`, cut < 1 ? Math.floor(size * cut) : cut);
+      expect([cut, await store(n), await writeTogether(), await write()]).toEqual([
+        cut,
+        "gone",
+        "gone",
+        "gone",
+      ]);
+      writeFileSync(`${file}-wal`, log, { flag: "r+" });
+      expect(await store(n)).toBe("written");
+      expect(kept()).toBe(n + 1);
+    }
+  });
+
+  test("its log is cut inside a transaction, just before it is committed", async () => {
+    const cut = db
+      .transaction()
+      .execute(async (within) => {
+        await tryWrite(within, new Date(1));
+        truncateSync(`${file}-wal`, Math.floor(statSync(`${file}-wal`).size / 2));
+      })
+      .then(() => "written", readStoreAway);
+    expect(await cut).toBe("gone");
+    expect(await write()).toBe("gone");
+  });
+
+  test("it is cut in half", async () => {
+    await sql`pragma wal_checkpoint(truncate)`.execute(db);
+    expect(await write()).toBe("written");
+    truncateSync(file, Math.floor(statSync(file).size / 2));
+    for (const late of [write, writeTogether]) expect(await late()).toBe("gone");
+  });
+
+  test("a log that another process carried over and emptied is not lost", async () => {
+    const other = new DatabaseSync(file);
+    for (let n = 0; n < 5; n++) {
+      expect(await store(n)).toBe("written");
+      other.exec("pragma wal_checkpoint(truncate)");
+      expect(await write()).toBe("written");
+    }
+    other.exec("vacuum");
+    other.exec("pragma wal_checkpoint(truncate)");
+    other.close();
+    expect(await store(9)).toBe("written");
+    expect(kept()).toBe(6);
+  });
+
   test("emptied; the error says which file and how to mend it", async () => {
     expect(await write()).toBe("written");
     truncateSync(file, 0);
     expect(await write()).toBe("gone");
     const said = await tryWrite(db, new Date(1)).catch(String);
-    expect(said).toContain(`${file} was deleted, replaced or emptied`);
+    expect(said).toContain(`${file} was deleted, replaced, emptied or cut`);
     expect(said).toContain("restore a backup");
   });
 });

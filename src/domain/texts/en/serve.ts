@@ -32,7 +32,7 @@ export const serveTexts = {
   nothingListens: (address: string) =>
     `Nothing is listening on ${address} yet. Start the server within ten minutes: picoclaw serve`,
   storeGone: (file: string) =>
-    `The server of this home has lost its database: ${file} was deleted, replaced or emptied while it runs. It would never see what is stored now, so PicoClaw stores nothing beside it.\nStop the server, restore a backup (picoclaw restore FOLDER; without one it begins with an empty database), and start it again: picoclaw serve`,
+    `The server of this home has lost its database: ${file} was deleted, replaced, emptied or cut while it runs. It would never see what is stored now, so PicoClaw stores nothing beside it.\nStop the server, restore a backup (picoclaw restore FOLDER; without one it begins with an empty database), and start it again: picoclaw serve`,
   demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
   demo: [
     "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",

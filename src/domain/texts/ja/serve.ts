@@ -26,7 +26,7 @@ export const serveTexts: typeof englishServeTexts = {
   nothingListens: (address) =>
     `${address} ではまだ何も待ち受けていません。10 分以内にサーバーを起動してください: picoclaw serve`,
   storeGone: (file) =>
-    `動作中のサーバーのデータベースが失われています。${file} が削除されたか、置き換えられたか、空になっています。今保存したものはサーバーに届かないため、PicoClaw は何も保存しません。\nサーバーを停止し、バックアップを復元してから（picoclaw restore FOLDER。バックアップがなければ空のデータベースで始まります）、起動し直してください: picoclaw serve`,
+    `動作中のサーバーのデータベースが失われています。${file} が削除されたか、置き換えられたか、空にされたか、途中で切り詰められています。今保存したものはサーバーに届かないため、PicoClaw は何も保存しません。\nサーバーを停止し、バックアップを復元してから（picoclaw restore FOLDER。バックアップがなければ空のデータベースで始まります）、起動し直してください: picoclaw serve`,
   demoLinkNote:
     "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
