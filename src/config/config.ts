@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { ConfigProblem, ConfigWarning } from "../domain/config/config-problem.ts";
-import { looksLikeSecretName } from "../domain/platform/secret-name.ts";
+import { isWorthMasking, secretVariables } from "../domain/platform/known-secrets.ts";
 import defaults from "./defaults.json" with { type: "json" };
 import type { Env } from "./environment.ts";
 import type { configSchema } from "./schema/root.ts";
@@ -26,9 +26,6 @@ export interface Secrets {
   values(): string[];
 }
 
-/** A variable that looks like a secret but holds a path (SSH_AUTH_SOCK) or a word is not worth masking. */
-const SHORTEST_VALUE = 8;
-
 export function createSecrets(env: Env, config: Config): Secrets {
   const read = (reference: string) => env[reference.slice("env:".length)] || undefined;
   return {
@@ -38,10 +35,7 @@ export function createSecrets(env: Env, config: Config): Secrets {
     },
     values: () => {
       const referred = referencesIn(config).map((reference) => read(reference) ?? "");
-      const named = Object.entries(env).flatMap(([name, value]) =>
-        looksLikeSecretName(name) && value !== undefined && !value.startsWith("/") ? [value] : [],
-      );
-      return [...new Set([...referred, ...named])].filter((value) => value.length >= SHORTEST_VALUE);
+      return [...new Set([...referred, ...secretVariables(env)])].filter(isWorthMasking);
     },
   };
 }

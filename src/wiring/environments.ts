@@ -22,6 +22,7 @@ import { environmentMessages } from "../domain/texts/containers.ts";
 import type { ContainerFileThread } from "../infrastructure/containers/container-files.ts";
 import { createEnvironmentRecords } from "../infrastructure/containers/environment-records.ts";
 import { mayLive, processBirth } from "../infrastructure/platform/process-table.ts";
+import { writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { lookUp } from "../infrastructure/sandbox/dial.ts";
 import type { ContainerToolDeps } from "./container-toolkits.ts";
 import { openDocker } from "./docker-sandbox.ts";
@@ -52,7 +53,7 @@ export function createEnvironments(
   const { config, home, env, locale, secrets, messages, warnings } = services;
   const { command_executor: executor } = config;
   const texts = environmentMessages(locale);
-  const warn = (message: string) => process.stderr.write(`${message}\n`);
+  const warn = (message: string) => writeAll(2, `${message}\n`);
   const opened = openDocker({ config: executor, home, env, warn });
   if ("ok" in opened) return opened;
   const { engine } = opened;

@@ -7,6 +7,7 @@ import { confinementSettings, processesSettings, toolPolicy } from "../config/se
 import { listProblems } from "../domain/config/config-problem.ts";
 import { findGit } from "../infrastructure/jobs/git-roots.ts";
 import { locateStorage } from "../infrastructure/jobs/job-storage.ts";
+import { writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { createBackgroundProcesses, listAll } from "../infrastructure/sandbox/background-processes.ts";
 import { keepProcess } from "../infrastructure/sandbox/process-keeper.ts";
 import { isPreviewWaiting } from "../infrastructure/sandbox/process-place.ts";
@@ -80,7 +81,7 @@ export async function keepProcessOf(env: Environment, folder: string): Promise<n
     ...(configFile !== null && { configFile }),
   });
   if (!services.ok) {
-    console.error(listProblems(services.messages, services.problems).join("\n"));
+    writeAll(2, `${listProblems(services.messages, services.problems).join("\n")}\n`);
     return services.exitCode;
   }
   const { home, config } = services;

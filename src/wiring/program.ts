@@ -1,12 +1,15 @@
 import type { CliProgram } from "../adapters/cli/program.ts";
 import { isConfigured, resolveHome, resolveLocale } from "../config/environment.ts";
+import { secretVariables } from "../domain/platform/known-secrets.ts";
 import { takeFaults } from "../infrastructure/platform/process-faults.ts";
-import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
+import { hideSecrets, isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { openChatHistory, readBounded, readInputBounded } from "../infrastructure/platform/text-files.ts";
 import { VERSION } from "../version.ts";
 
 /** The command line's ports: this process, its streams, and a workspace wired on demand. */
 export function createProgram(env: Readonly<Record<string, string | undefined>>, cwd: string): CliProgram {
+  // Those that the configuration names are known once it is read.
+  hideSecrets(() => secretVariables(env));
   return {
     env,
     cwd,

@@ -12,6 +12,7 @@ import { machineLabels } from "../config/settings.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
+import { maskAtEdge } from "../infrastructure/platform/standard-streams.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
@@ -60,6 +61,7 @@ export async function openChannelInbox(parts: ServeDeps) {
     uuid,
     random: randomBytes,
     chance: Math.random,
+    mask: maskAtEdge,
   });
   parts.far.jobs = inbox.control?.farJobs ?? null;
   const reached = await openChannels({

@@ -8,6 +8,7 @@ import { createMasker } from "../domain/policy/mask.ts";
 import { type Messages, messagesFor } from "../domain/texts/jobs.ts";
 import type { Locale } from "../domain/texts/locale.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
+import { hideSecrets } from "../infrastructure/platform/standard-streams.ts";
 import type { OpenedStore, StoreOptions } from "./store.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -48,6 +49,7 @@ export function createServices(env: Environment, options: OpenOptions, loaded: L
     made.masker ??= createMasker({ secrets: secrets.values() });
     return made.masker.mask(text);
   };
+  hideSecrets(() => secrets.values());
   const services: Services = {
     ...loaded,
     env,

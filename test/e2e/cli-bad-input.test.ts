@@ -261,3 +261,19 @@ test.each([
     expect(json.error.problems.length).toBeLessThanOrEqual(100);
   }
 });
+
+test("a known secret leaves on no stream, as the name of a file or folder either", () => {
+  const secret = "s3cret-of-a-variable";
+  const env = { DEPLOY_TOKEN: secret };
+  cli.write(`${secret}/${secret}.txt`, "x\n");
+  const runs = [
+    cli.run(["apply", `${secret}.md`], { env }),
+    cli.run(["apply"], { input: JSON.stringify([create(`new-${secret}.txt`, secret)]), env }),
+    cli.run(["apply", "--json"], { input: JSON.stringify([create(`new-${secret}.txt`, secret)]), env }),
+    cli.run(["show", secret], { env }),
+    cli.run(["jobs"], { env }),
+    cli.run([secret], { env }),
+  ];
+  for (const ran of runs) expect(`${ran.out}${ran.err}`).not.toContain(secret);
+  expect(runs[0]?.err).toContain("****.md");
+});

@@ -51,6 +51,8 @@ export interface InboxDeps {
   readonly random: (bytes: number) => Uint8Array;
   /** Between 0 and 1. */
   readonly chance: () => number;
+  /** For what leaves the process by a channel. */
+  readonly mask: (text: string) => string;
   readonly onTrouble: (error: unknown, place?: string) => void;
 }
 
@@ -80,6 +82,7 @@ export async function openInbox(deps: InboxDeps): Promise<Inbox> {
     present: async (reply) => ({ ...reply, actions: await (control ?? own).actions(reply, labels()) }),
     away: () => control?.awayReplies() ?? [],
     chance: deps.chance,
+    mask: deps.mask,
     onTrouble,
   });
   const answering = createMessageAnswerer({

@@ -19,6 +19,8 @@ export interface SendRepliesDeps {
   readonly channel: (name: string) => Pick<Channel, "deliver" | "wasDelivered"> | undefined;
   /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
   readonly present: (reply: Reply) => Reply | Promise<Reply>;
+  /** Whatever a reply holds passes through it on its way out: texts, names of files, commands of buttons. */
+  readonly mask: (text: string) => string;
   /** Workspaces whose replies are sent here because their machine is away. */
   readonly away?: () => readonly AwayReplies[];
   readonly bus: Bus;
@@ -127,7 +129,7 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
     const cancel = timers.after(DELIVERY_MS, abort);
     stopping.signal.addEventListener("abort", abort, { once: true });
     try {
-      const now = await present(reply);
+      const now = maskTexts(await present(reply), parts.mask);
       if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, limit.signal)) === true)
         return { status: "sent" };
       return await channel.deliver(now, limit.signal);
@@ -194,4 +196,14 @@ const chatKeyText = ({ channel, chatId }: ChatKey): string => JSON.stringify([ch
 export function backoffMs(attempt: number, chance: number): number {
   const plain = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10));
   return Math.round(plain * (0.8 + 0.4 * chance));
+}
+
+/** The same data with every text in it masked. */
+function maskTexts<T>(value: T, mask: (text: string) => string): T {
+  if (typeof value === "string") return mask(value) as T;
+  if (Array.isArray(value)) return value.map((one) => maskTexts(one, mask)) as T;
+  if (value === null || typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, maskTexts(inner, mask)] as const);
+  return Object.fromEntries(entries) as T;
 }

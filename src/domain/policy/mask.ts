@@ -1,11 +1,5 @@
+import { findKnown, knownForms, type SecretSpan } from "../platform/known-secrets.ts";
 import { isSecretField, isUpper, SECRET_STEMS } from "../platform/secret-name.ts";
-
-/** A secret in a text: `start`–`end` is replaced; `from` is where what makes it a secret begins (its name). */
-interface SecretSpan {
-  readonly from: number;
-  readonly start: number;
-  readonly end: number;
-}
 
 const PREFIX =
   /^(?:sk-ant-|sk-proj-|sk-svcacct-|sk-or-|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_)/;
@@ -341,9 +335,6 @@ export interface Masker {
   maskStream(): MaskStream;
 }
 
-/** Shorter values would mangle honest text. */
-const SHORTEST_SECRET = 6;
-
 /**
  * `secrets` are exact values (resolved keys and tokens); they are found also where they stand URL-encoded or
  * escaped in JSON. Values under six characters are left to the rules of shape and name.
@@ -380,31 +371,6 @@ function maskUntilStable(text: string, spans: readonly SecretSpan[], find: FindS
     masked = replaceSpans(masked, find(masked));
   }
   return masked;
-}
-
-function knownForms(secrets: readonly string[]): string[] {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    for (const form of [
-      secret,
-      secret.trim(),
-      encodeURIComponent(secret.toWellFormed()),
-      JSON.stringify(secret).slice(1, -1),
-    ]) {
-      if (form.length >= SHORTEST_SECRET && !/^\**$/.test(form)) forms.add(form);
-    }
-  }
-  return [...forms];
-}
-
-function findKnown(text: string, values: readonly string[]): SecretSpan[] {
-  const spans: SecretSpan[] = [];
-  for (const value of values) {
-    for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) {
-      spans.push({ from: at, start: at, end: at + value.length });
-    }
-  }
-  return spans;
 }
 
 /** In order, overlapping ones made one, each with the stars behind it, which an earlier masking left. */

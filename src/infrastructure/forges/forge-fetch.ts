@@ -129,6 +129,8 @@ export interface ForgeFetchDeps {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Told before a wait, so that a person can be told. */
   readonly onWait?: (failure: ForgeFailure, waitMs: number) => void;
+  /** What is sent, and what a refusal says, passes through it: an answer may repeat the token. */
+  readonly mask: (text: string) => string;
 }
 
 export type ForgeFetch = (request: Request, signal: AbortSignal) => Promise<Response>;
@@ -142,11 +144,13 @@ const LIMIT_WAITS = 3;
  * `ForgeFault`. A write is not tried again: it may have been done.
  */
 export function createForgeFetch(parts: ForgeFetchDeps): ForgeFetch {
-  return async (request, signal) => {
+  return async (given, signal) => {
+    const request = await maskBody(given, parts.mask);
     let retries = 0;
     for (let waits = 0; ; ) {
-      const tried = await fetchOnce(parts, request, signal);
-      if (tried instanceof Response) return tried;
+      const answer = await fetchOnce(parts, request, signal);
+      if (answer instanceof Response) return answer;
+      const tried = { ...answer, message: parts.mask(answer.message) };
       const wait = waitBefore(tried, request.method, { waits, retries }, parts.patienceMs);
       if (wait === null) throw new ForgeFault(tried);
       if (tried.code === "rate-limited") waits++;
@@ -159,6 +163,13 @@ export function createForgeFetch(parts: ForgeFetchDeps): ForgeFetch {
       }
     }
   };
+}
+
+async function maskBody(request: Request, mask: ForgeFetchDeps["mask"]): Promise<Request> {
+  if (request.body === null) return request;
+  const text = await request.clone().text();
+  const masked = mask(text);
+  return masked === text ? request : new Request(request, { body: masked });
 }
 
 /** The runtime's words to a developer. */

@@ -1,6 +1,7 @@
 import type { DeliveryFormat, Forge, ForgeFailure } from "../../application/ports/forges.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
 import { forgeSite } from "../../domain/forges/forge-items.ts";
+import { maskAtEdge } from "../platform/standard-streams.ts";
 import { pauseUnlessAborted } from "../platform/timers.ts";
 import type { ForgeEntry, ForgeSettings } from "./forge-entry.ts";
 import { createForgeFetch } from "./forge-fetch.ts";
@@ -34,6 +35,7 @@ function connectForge(kind: ForgeKind, { onWait, ...connection }: ForgeConnectio
     patienceMs: PATIENCE_MS,
     now: Date.now,
     pause: pauseUnlessAborted,
+    mask: maskAtEdge,
     ...(onWait !== undefined && { onWait }),
   });
   return createForge(kind, { ...connection, site: forgeSite(kind, connection.baseUrl), fetch });

@@ -34,8 +34,13 @@ import {
 
 /** Shorter values stand in honest text. */
 const SHORTEST_CHARS = 8;
+/** Names are arguments of git's, and those have a length. */
+const MOST_ASKED = 200;
 
-/** Paths whose new content holds a known secret that it did not hold before. Git itself looks, so that binary files count. */
+/**
+ * Paths that bring a known secret along which was not there before: in the content, where git itself looks, so that binary files
+ * count, as what a link names, or in the name of the file or of a folder above it.
+ */
 async function findBroughtSecrets(
   { git, index, onto }: ChangeIndex,
   changed: readonly IndexEntry[],
@@ -43,7 +48,18 @@ async function findBroughtSecrets(
 ): Promise<readonly string[] | { readonly failed: GitRun }> {
   const patterns = searchableSecrets(secrets);
   if (patterns.length === 0) return [];
-  const files = changed.filter(({ mode }) => mode.startsWith("1") && mode !== "160000");
+  const present = changed.filter(({ mode }) => mode.startsWith("1"));
+  const named = present.flatMap(({ path }) => (patterns.some((text) => path.includes(text)) ? [path] : []));
+  if (named.length > 0) {
+    const known = await git.run(["ls-tree", "-z", "--name-only", onto, "--", ...named.slice(0, MOST_ASKED)]);
+    if (known.code !== 0) return { failed: known };
+    const fresh = named.filter((path) => !known.stdout.split("\0").includes(path));
+    if (fresh.length > 0) return fresh;
+  }
+  // Git looks into files alone: what a link names is looked at as one.
+  const files = present
+    .filter(({ mode }) => mode !== "160000")
+    .map((entry) => ({ ...entry, mode: entry.mode === "120000" ? "100644" : entry.mode }));
   if (files.length === 0) return [];
   const own = `${index}.brought`;
   const put = await putEntries(git, own, files);

@@ -1,4 +1,5 @@
 import { toFaultText } from "../../domain/platform/error-text.ts";
+import { writeAll } from "./standard-streams.ts";
 
 const EVENTS = ["uncaughtException", "unhandledRejection"] as const;
 
@@ -26,7 +27,7 @@ export function takeFaults(handle: (error: unknown) => void): () => void {
 /** For a process that another part of the program starts and watches: it says why in one line, and ends. */
 export function endPartOnFault(part: string): void {
   takeFaults((error) => {
-    process.stderr.write(`picoclaw ${part}: ${toFaultText(error)}\n`);
+    writeAll(2, `picoclaw ${part}: ${toFaultText(error)}\n`);
     process.exit(1);
   });
 }

@@ -1,11 +1,29 @@
 import { fstatSync, writeSync } from "node:fs";
+import { hideKnown, knownForms } from "../../domain/platform/known-secrets.ts";
+
+/** Who says which secrets this process knows, and the forms that were found; a value that was known once stays hidden. */
+const known = { ask: [] as (() => readonly string[])[], values: new Set<string>(), forms: [] as string[] };
+
+/** From now on these values leave the process on no stream, in texts and in names of files alike. Asked with the first text. */
+export function hideSecrets(values: () => readonly string[]): void {
+  known.ask.push(values);
+}
+
+/** A text that leaves the process, without the secrets that it knows. */
+export function maskAtEdge(text: string): string {
+  if (known.ask.length > 0) {
+    for (const ask of known.ask.splice(0)) for (const value of ask()) known.values.add(value);
+    known.forms = knownForms([...known.values]);
+  }
+  return hideKnown(text, known.forms);
+}
 
 /**
- * Writes all of a text to a descriptor before it returns. `process.stdout` would do, but setting up its stream costs
+ * Writes all of a text, without known secrets, to a descriptor before it returns. `process.stdout` would do, but setting up its stream costs
  * ten milliseconds. A reader that went away (EPIPE) is not our failure; one that is slow is waited for.
  */
 export function writeAll(descriptor: 1 | 2, text: string): void {
-  const bytes = Buffer.from(text, "utf8");
+  const bytes = Buffer.from(maskAtEdge(text), "utf8");
   let at = 0;
   while (at < bytes.length) {
     try {

@@ -75,6 +75,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     ...(choices.guard !== undefined && { guard: choices.guard }),
   });
   const sending = createReplySender({
+    mask: (text) => text,
     store,
     channel: (name) => [fake.channel, ...(choices.others ?? [])].find((one) => one.name === name),
     present: choices.present ?? ((reply) => reply),

@@ -21,6 +21,7 @@ export function openForge(
 
 export function hastyFetch(patienceMs = 0): ForgeFetch {
   return createForgeFetch({
+    mask: (text) => text,
     fetch: globalThis.fetch,
     timeoutMs: 60_000,
     patienceMs,

@@ -289,6 +289,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       onTrouble,
     });
     const sending = createReplySender({
+      mask: (text) => text,
       store: near.store,
       channel: (name) => (name === "test" ? channel : undefined),
       present: (reply) => reply,

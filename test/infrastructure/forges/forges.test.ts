@@ -10,6 +10,7 @@ import { addRepository, createWorld } from "../../fakes/forges/world.ts";
 function quickFetch() {
   const waits: number[] = [];
   const fetch = createForgeFetch({
+    mask: (text) => text,
     fetch: globalThis.fetch,
     timeoutMs: 8_000,
     patienceMs: 60_000,
@@ -136,6 +137,7 @@ for (const [status, code, most] of [
         },
       });
     const fetch = createForgeFetch({
+      mask: (text) => text,
       fetch: (async () => new Response(body(), { status })) as unknown as typeof globalThis.fetch,
       timeoutMs: 300_000,
       patienceMs: 0,
@@ -194,3 +196,32 @@ for (const [kind, start, path] of [
       forgeServer.stop();
     }
   });
+
+test("a forge that repeats the token in its refusals gives it to no one, and is sent no secret", async () => {
+  const secret = "gitlab-own-token-1234";
+  const seen: string[] = [];
+  const said: string[] = [];
+  const fetch = createForgeFetch({
+    mask: (text) => text.replaceAll(secret, "****"),
+    fetch: (async (request: Request) => {
+      seen.push(await request.text());
+      return new Response(`{"message":"bad token ${secret}"}`, { status: 502 });
+    }) as unknown as typeof globalThis.fetch,
+    timeoutMs: 8_000,
+    patienceMs: 60_000,
+    now: Date.now,
+    pause: async () => {},
+    onWait: ({ message }) => said.push(message),
+  });
+  const { signal } = new AbortController();
+  const failed = async (request: Request) => String(await fetch(request, signal).catch((error) => error));
+  said.push(await failed(new Request("https://forge.example/api/x")));
+  said.push(
+    await failed(
+      new Request("https://forge.example/x", { method: "POST", body: `{"body":"see ${secret}"}` }),
+    ),
+  );
+  expect(said).toHaveLength(4);
+  expect([...said, ...seen].join("\n")).not.toContain(secret);
+  expect(seen.at(-1)).toBe('{"body":"see ****"}');
+});

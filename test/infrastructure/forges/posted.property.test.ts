@@ -81,6 +81,7 @@ describe.each(FORGE_KINDS.map((kind) => [kind]))("what reaches %s", (kind: Forge
       baseUrl: kind === "github" ? `${server.url}/api/v3` : server.url,
       userAgent: "picoclaw",
       fetch: createForgeFetch({
+        mask: (text) => text,
         fetch: globalThis.fetch,
         timeoutMs: 120_000,
         patienceMs: 0,

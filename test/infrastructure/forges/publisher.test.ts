@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PublishRequest } from "../../../src/application/ports/forges.ts";
@@ -145,7 +145,7 @@ describe("publishing a task's change", () => {
     expect(await publisher.publish(request(patch, { leftOut: all }))).toMatchObject({ status: "nothing" });
   });
 
-  test("a known secret is not pushed, in a text, a binary file or many lines; one that was there before is no news", async () => {
+  test("a known secret is not pushed, in a text, a binary file, many lines, a name or a link; one that was there before is no news", async () => {
     const key = "-----BEGIN KEY-----\nabcdefghijklmnop0123456789\n-----END KEY-----";
     const secrets = ["s3cret-value-1", key, "short"];
     for (const [name, content] of [
@@ -159,10 +159,28 @@ describe("publishing a task's change", () => {
         paths: [name],
       });
     }
+    for (const [change, path] of [
+      [(tree: string) => writeFileSync(join(tree, "s3cret-value-1.txt"), "x\n"), "s3cret-value-1.txt"],
+      [
+        (tree: string) => {
+          mkdirSync(join(tree, "sub/s3cret-value-1"), { recursive: true });
+          writeFileSync(join(tree, "sub/s3cret-value-1/x"), "x\n");
+        },
+        "sub/s3cret-value-1/x",
+      ],
+      [(tree: string) => symlinkSync("to/s3cret-value-1", join(tree, "link")), "link"],
+    ] as const)
+      expect(await publisher.publish(request(patchOf(change), { secrets }))).toEqual({
+        status: "secret",
+        paths: [path],
+      });
     expect(git(bare, "branch", "--list")).toBe("* main");
-    pushCommit(bare, "main", { "a.txt": "s3cret-value-1\n" });
+    pushCommit(bare, "main", { "a.txt": "s3cret-value-1\n", "s3cret-value-1": "x\n" });
     const tip = git(bare, "rev-parse", "main");
-    const patch = patchOf((tree) => writeFileSync(join(tree, "a.txt"), "s3cret-value-1\nshort\n"), tip);
+    const patch = patchOf((tree) => {
+      writeFileSync(join(tree, "a.txt"), "s3cret-value-1\nshort\n");
+      writeFileSync(join(tree, "s3cret-value-1"), "y\n");
+    }, tip);
     const published = await publisher.publish(request(patch, { secrets, baseCommit: tip }));
     expect(published).toMatchObject({ status: "pushed" });
     expect(readdirSync(own)).toEqual([]);
