@@ -69,6 +69,7 @@ function requireCommitted(result: RanJob): RanJob {
       throw new ToolError("REFUSED", "worker.dry_run is on: nothing was written");
     case "running":
     case "staged":
+    case "answered":
     case "rolled-back": {
       const { jobId } = result;
       const refusal = findHookRefusal(result.notes);

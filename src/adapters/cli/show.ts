@@ -9,13 +9,14 @@ import {
 import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
 import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
-import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
+import type { JobEvent, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import type { InterruptedFiles } from "../../domain/jobs/note.ts";
 import { changedFiles, countFiles } from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
+import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
@@ -57,7 +58,11 @@ export function describeJob(
     ),
   ];
   const lines = [
-    job.damaged === undefined ? wordHeadline(messages, facts) : messages.recordUnreadable,
+    job.damaged === undefined
+      ? [wordHeadline(messages, facts), whyDropped(messages, job, journal)]
+          .filter((one) => one !== "")
+          .join(": ")
+      : messages.recordUnreadable,
     "",
     `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
@@ -86,6 +91,17 @@ export function describeJob(
       : []),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** Why nothing of a job stands; empty where that is not known, or something does. */
+function whyDropped(
+  { locale }: Opened["messages"],
+  { state }: StoredJob,
+  journal: readonly JournalLine[],
+): string {
+  const end = journal.findLast(({ event }) => event.type === "rolled_back")?.event;
+  if (state !== "discarded" || end?.type !== "rolled_back" || end.reason === "") return "";
+  return runningMessagesFor(locale).whyDropped(end.reason);
 }
 
 type CommandFinished = Extract<JobEvent, { type: "command_finished" }>;

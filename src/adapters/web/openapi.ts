@@ -37,7 +37,7 @@ const jobSchema = {
   kind: text,
   state: { enum: ["running", "staged", "committed", "undone", "discarded", "evicted"] },
   status: statusSchema,
-  outcome: { enum: ["running", "committed", "staged", "conflict", "rolled-back", "aborted"] },
+  outcome: { enum: ["running", "committed", "staged", "conflict", "rolled-back", "answered", "aborted"] },
   success: flag,
   total_cmds: count,
   executed_cmds: count,
@@ -164,7 +164,9 @@ const SCHEMAS = {
     ["mode", "atomic"],
   ),
   Ran: object({
-    outcome: { enum: ["running", "committed", "staged", "conflict", "rolled-back", "aborted", "dry-run"] },
+    outcome: {
+      enum: ["running", "committed", "staged", "conflict", "rolled-back", "answered", "aborted", "dry-run"],
+    },
     result: schemaRef("Result"),
   }),
   Force: object({ force: { type: "boolean", description: "Overwrite what was changed since." } }, ["force"]),

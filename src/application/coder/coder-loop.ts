@@ -294,21 +294,45 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     hasAskedUntouched: false,
     doubted: null,
   };
+  let reason = "";
   try {
-    for (;;) {
-      if (loop.signal.aborted) return await endStopped(loop, state);
-      const { said, step } =
-        loop.coder.kind === "model"
-          ? await askModel(loop, state, loop.coder.ask)
-          : { said: "", step: await workByHead(loop, state, loop.coder.work) };
-      if ("end" in step) return step.end;
-      state.exchange.push(
-        { role: "assistant", text: said },
-        { role: "user", text: [step.back, wordSteering(loop)].filter((part) => part !== "").join("\n\n") },
-      );
-    }
+    const end = await untilEnd(loop, state);
+    reason = wordDropReason(end);
+    return end;
   } finally {
-    await loop.bench.drop("");
+    await loop.bench.drop(reason);
+  }
+}
+
+/** Why a draft that did not land is dropped, as the journal keeps it. */
+function wordDropReason(end: CoderEnd): string {
+  switch (end.kind) {
+    case "said":
+    case "planned":
+      return "answered";
+    case "unanswered":
+      return `unanswered: ${(end.text.en ?? "").split("\n", 1)[0]}`;
+    case "unusable":
+      return `unusable: ${end.why.split("\n", 1)[0]}`;
+    case "aborted":
+      return "aborted";
+    default:
+      return "";
+  }
+}
+
+async function untilEnd(loop: CoderLoop, state: LoopState): Promise<CoderEnd> {
+  for (;;) {
+    if (loop.signal.aborted) return await endStopped(loop, state);
+    const { said, step } =
+      loop.coder.kind === "model"
+        ? await askModel(loop, state, loop.coder.ask)
+        : { said: "", step: await workByHead(loop, state, loop.coder.work) };
+    if ("end" in step) return step.end;
+    state.exchange.push(
+      { role: "assistant", text: said },
+      { role: "user", text: [step.back, wordSteering(loop)].filter((part) => part !== "").join("\n\n") },
+    );
   }
 }
 

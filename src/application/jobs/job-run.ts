@@ -380,7 +380,7 @@ export class JobRun {
 
   /** Forgets what is staged; the story stays. */
   async drop(reason: string): Promise<void> {
-    await this.forget();
+    await this.forget(reason === "answered" ? "answered" : "rolled-back");
     this.emit({ type: "rolled_back", reason });
   }
 
@@ -433,10 +433,10 @@ export class JobRun {
     return refuseJob(this.#parts.root, { code: "auto-commit", cause: before.code, message: before.error });
   }
 
-  private async forget(): Promise<void> {
+  private async forget(outcome: "answered" | "rolled-back" = "rolled-back"): Promise<void> {
     await this.transaction.discard();
     await this.#parts.transactions.discard(this.jobId);
-    this.#parts.archive.save(this.#story.record("rolled-back"));
+    this.#parts.archive.save(this.#story.record(outcome));
   }
 
   /** Drops what the job had staged, as far as a broken disk lets it. */

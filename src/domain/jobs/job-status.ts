@@ -72,6 +72,7 @@ export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
       return isAside ? "interrupted" : toKeptStatus(job.red);
     }
     case "discarded":
+      if (job.outcome === "answered") return "no-change";
       return job.outcome === "staged" ? "discarded" : "stopped";
     default:
       return statusOfApplied(job);

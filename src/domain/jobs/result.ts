@@ -62,7 +62,15 @@ export interface CommandResult {
  * How the job ended, or was about to end when this was written: the record is written before the swap, so
  * that a job whose process died in between can still be undone. The state is authoritative.
  */
-export type JobOutcome = "running" | "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
+export type JobOutcome =
+  | "running"
+  | "committed"
+  | "staged"
+  | "conflict"
+  | "rolled-back"
+  /** A coder answered in words, or with a plan, and proposed no change. */
+  | "answered"
+  | "aborted";
 
 /** A path that kept a job from being committed or taken back. */
 export interface Conflict {
@@ -209,6 +217,7 @@ const STATES = {
   conflict: "staged",
   running: "running",
   "rolled-back": "discarded",
+  answered: "discarded",
   aborted: "discarded",
 } as const;
 

@@ -20,6 +20,9 @@ const SOURCES: Readonly<Record<string, string>> = {
 };
 
 const ROLLBACKS: Readonly<Record<string, string>> = {
+  answered: "it was answered in words; nothing was to be changed",
+  unanswered: "the model did not answer",
+  unusable: "the answer could not be used",
   discarded: "it was discarded",
   withdrawn: "it was stopped before it was applied",
   aborted: "it was stopped",
@@ -42,7 +45,9 @@ function wordSource(source: string): string {
 
 /** Why a job was rolled back, by its recorded reason. */
 export function wordRollback(reason: string): string {
-  return ROLLBACKS[reason] ?? reason;
+  const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
+  const known = ROLLBACKS[reason] ?? ROLLBACKS[code];
+  return known === undefined ? reason : `${known}${detail === "" ? "" : `: ${detail}`}`;
 }
 
 /** Texts of the list of what runs now. Nothing here ends in a newline. */
@@ -56,6 +61,7 @@ export const runningTexts = {
     commands === null ? `command ${command}` : `command ${command}/${commands}`,
   more: (rest: number) => `… and ${rest} more`,
   source: wordSource,
+  whyDropped: wordRollback,
   /** In the place of a source. */
   agent: (number: number, writes: boolean) => `sub-agent ${number}${writes ? "" : ", reads only"}`,
   process: (name: string) => `process ${name}`,

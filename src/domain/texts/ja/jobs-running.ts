@@ -22,6 +22,9 @@ const SOURCES: Readonly<Record<string, string>> = {
 };
 
 const ROLLBACKS: Readonly<Record<string, string>> = {
+  answered: "変更はなく、言葉で回答しました",
+  unanswered: "モデルから回答がありませんでした",
+  unusable: "回答を利用できませんでした",
   discarded: "破棄されました",
   withdrawn: "適用前に停止されました",
   aborted: "停止されました",
@@ -43,7 +46,9 @@ function wordSource(source: string): string {
 }
 
 export function wordRollback(reason: string): string {
-  return ROLLBACKS[reason] ?? reason;
+  const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
+  const known = ROLLBACKS[reason] ?? ROLLBACKS[code];
+  return known === undefined ? reason : `${known}${detail === "" ? "" : `: ${detail}`}`;
 }
 
 export const runningTexts: typeof en.runningTexts = {
@@ -62,6 +67,7 @@ export const runningTexts: typeof en.runningTexts = {
   command: (command, commands) => `コマンド ${command}${commands === null ? "" : `/${commands}`}`,
   more: (rest) => `… ほか ${rest} 件`,
   source: wordSource,
+  whyDropped: wordRollback,
   agent: (number, writes) => `サブエージェント ${number}${writes ? "" : "（読み取りのみ）"}`,
   process: (name) => `プロセス ${name}`,
   agentUsed: (tokens) => `${tokens} トークン`,
