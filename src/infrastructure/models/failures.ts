@@ -22,6 +22,7 @@ const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: bo
   unknownModel: ["unknown-model", false],
   contextTooLong: ["context-too-long", false],
   badRequest: ["bad-request", false],
+  toolsRefused: ["bad-request", false],
   redirected: ["bad-request", false],
   cutOff: ["cut-off", true],
   empty: ["empty", true],
@@ -122,6 +123,8 @@ const NO_CREDIT =
 const UNREADABLE_CALL = /tool_use_failed/i;
 /** Some text of the request is longer than a field may be: not a matter of the model's window. */
 const FIELD_TOO_LONG = /string_above_max_length/i;
+/** llama.cpp without its templates calls it an error of the server; Ollama names the model. */
+const NO_TOOLS = /requires --jinja|does not support tools/i;
 const WRONG_KEY = /api[ _]?key not valid|invalid[ _]api[ _]?key|invalid x-api-key|authentication/i;
 
 function kindOf({ status, code = "", message }: ServerProblem): Kind {
@@ -131,6 +134,7 @@ function kindOf({ status, code = "", message }: ServerProblem): Kind {
   if (status === 429 || /rate_limit|resource_exhausted|too many requests/i.test(said)) return "rateLimited";
   if (status === 401 || status === 403) return "unauthorized";
   if (FIELD_TOO_LONG.test(said)) return "badRequest";
+  if (NO_TOOLS.test(said)) return "toolsRefused";
   if (UNREADABLE_CALL.test(said)) return "malformed";
   if (status === 413 || TOO_LONG.test(said)) return "contextTooLong";
   if (status !== undefined && status >= 500) return "serverError";

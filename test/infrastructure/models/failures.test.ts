@@ -161,6 +161,13 @@ describe("what servers really say is understood", () => {
       "bad-request",
       false,
     ],
+    [
+      "llama.cpp without its templates",
+      500,
+      error("tools param requires --jinja flag", { code: 500, type: "server_error" }),
+      "bad-request",
+      false,
+    ],
     ["a wrong address", 404, "404 page not found", "bad-request", false],
     [
       "Anthropic, no such model",
@@ -220,4 +227,10 @@ describe("what servers really say is understood", () => {
     expect(of(400, error("x".repeat(9000))).message.length).toBeLessThan(500);
     expect(of(401, error("bad key sk-key-1234")).message).not.toContain("sk-key-1234");
   });
+});
+
+test("a model that cannot call tools is answered with what helps", () => {
+  expect(of(500, error("tools param requires --jinja flag")).message).toBe(
+    "p (m) cannot call tools: tools param requires --jinja flag\n→ Start llama.cpp's server with --jinja, or choose a model that calls tools: /model",
+  );
 });

@@ -29,6 +29,8 @@ export const modelsTexts = {
   unknownModel: (facts: ModelFacts) => `${facts.provider} has no model ${facts.model}${said(facts)}`,
   contextTooLong: (facts: ModelFacts) => `the conversation is too long for ${who(facts)}${said(facts)}`,
   badRequest: (facts: ModelFacts) => `${who(facts)} did not accept the request${said(facts)}`,
+  toolsRefused: (facts: ModelFacts) =>
+    `${who(facts)} cannot call tools${said(facts)}\n→ Start llama.cpp's server with --jinja, or choose a model that calls tools: /model`,
   redirected: (facts: ModelFacts) =>
     `${who(facts)}: ${facts.address} redirects to ${facts.detail}, which is not followed; set base_url`,
   cutOff: (facts: ModelFacts) => `the answer of ${who(facts)} was cut off${said(facts)}`,

@@ -29,6 +29,8 @@ export const modelsTexts: typeof englishModelsTexts = {
   unknownModel: (facts) => `${facts.provider} にモデル ${facts.model} がありません${said(facts)}`,
   contextTooLong: (facts) => `会話が長すぎて ${who(facts)}に収まりません${said(facts)}`,
   badRequest: (facts) => `${who(facts)}がリクエストを受け付けませんでした${said(facts)}`,
+  toolsRefused: (facts) =>
+    `${who(facts)}はツールを呼び出せません${said(facts)}\n→ llama.cpp のサーバーは --jinja を付けて起動するか、ツールを使えるモデルを選んでください: /model`,
   redirected: (facts) =>
     `${who(facts)}: ${facts.address} は ${facts.detail} へリダイレクトしますが、追跡しません。base_url を設定してください`,
   cutOff: (facts) => `${who(facts)}の応答が途中で切れました${said(facts)}`,
