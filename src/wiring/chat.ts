@@ -11,6 +11,7 @@ import {
 import { nameAnsweringModels } from "../application/chat/model-commands.ts";
 import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type { ModelCall } from "../application/models/meter.ts";
+import { type Advise, createAdvise } from "../application/platform/advise.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Models } from "../application/ports/models.ts";
 import { chatSettings } from "../config/settings.ts";
@@ -48,6 +49,7 @@ const [LOOK_MS, POLL_MS] = [1_000, 100];
 /** The parts that a caller may provide; the rest comes from the configuration. */
 export interface ChatChoices {
   readonly models?: Models;
+  readonly advise?: Advise;
   readonly now?: () => Date;
   /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
@@ -190,6 +192,7 @@ export async function openChat(
     messages,
     chat,
     logger: log,
+    advise: choices.advise ?? createAdvise(log),
     now,
     today: () => formatDayIn(config.session.timezone, now()),
     clock,

@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import { createEnvironmentObserver } from "../application/containers/observe-environments.ts";
 import { describeEngineTrouble } from "../application/containers/open-environments.ts";
 import type { ModelCall } from "../application/models/meter.ts";
+import { createAdvise } from "../application/platform/advise.ts";
 import type { Forge } from "../application/ports/forges.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { ModelTool } from "../application/ports/models.ts";
@@ -91,6 +92,7 @@ export async function openSolver(
       messages: texts,
       config: { ...solveSettings(config), ...TASK_PACE },
       log,
+      advise: createAdvise(log),
       mask: workspace.mask,
       secrets: () => secrets.values(),
       now: parts.now,

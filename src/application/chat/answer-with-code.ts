@@ -106,6 +106,7 @@ export async function openBench(
           texts: checksMessagesFor(parts.messages.locale),
           request,
           now,
+          advise: parts.advise,
           signal,
           onOutput: told.onOutput,
           onProgress: (progress) => reportCheckProgress(parts, turn, progress),
@@ -396,6 +397,7 @@ export async function runCoder(
       reportCoderEvent(parts, turn, event, checks, state);
     },
     mask: workspace.mask,
+    advise: parts.advise,
   }).finally(() => outside?.close());
   const [called, touchedProcesses] = [outside?.called() ?? [], outside?.touchedProcesses?.() ?? []];
   return { role, text, end, talk, checked: checked(), called, touchedProcesses };

@@ -147,6 +147,7 @@ export async function answerWithHead(
       signal: turn.signal,
       tell: tellCoderEvents(parts, turn, checks),
       mask: parts.workspace.mask,
+      advise: parts.advise,
     });
     const by = { provider: name, model: head.version, local: false };
     const talk = { model: () => by };

@@ -13,6 +13,7 @@ import type { WorkspaceHistory } from "../history/open-history.ts";
 import type { ActionFacts } from "../jobs/action-report.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
 import type { Meter, MeteredModels } from "../models/meter.ts";
+import type { Advise } from "../platform/advise.ts";
 import type {
   ChatEvent,
   ChatSchedules,
@@ -195,6 +196,7 @@ export interface ChatDeps {
   /** Commands and skills that the user wrote. */
   readonly ownCommands: OwnCommands;
   readonly logger: Logger;
+  readonly advise: Advise;
   readonly now: () => Date;
   /** The user's day, `2026-03-01`, in the time zone of their sessions: what models are told. */
   readonly today: () => string;

@@ -211,7 +211,7 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
   let answeredBy: Model | undefined;
 
   async function askOnce(exchange: readonly ModelMessage[]) {
-    past ??= await readPast(turn);
+    past ??= await parts.advise("earlier work", NO_PAST, () => readPast(turn));
     firstMessage ??= createFirstMessage(parts, turn, question, past);
     const first = firstMessage;
     const begun = clock();
@@ -283,6 +283,8 @@ interface ConversationPast {
   readonly changes: ReadonlyMap<string, readonly string[]>;
 }
 
+const NO_PAST: ConversationPast = { recent: [], differences: new Map(), changes: new Map() };
+
 async function readPast({ history, jobs, groupId: own }: ChatTurn): Promise<ConversationPast> {
   const groups = history.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])).slice(-MOST_COMPARED);
   const differences = await Promise.all(
@@ -316,6 +318,7 @@ function createFirstMessage(
     const known = made.get(key);
     if (known !== undefined) return known;
     const context = coderContext(shownFiles.watch(project), {
+      advise: parts.advise,
       request,
       recent,
       budget: contextBudget(model, size),

@@ -317,7 +317,10 @@ async function wordChange(
   const titles = jobTitles(parts, turn, change);
   const plain = plainWords(change, titles);
   const model = turn.models.models.forRole(parts.settings.defaultCoder);
-  const asked = "generate" in model ? await askWords(parts, turn, { model, change, titles, given }) : null;
+  const asked =
+    "generate" in model
+      ? await parts.advise("title", null, () => askWords(parts, turn, { model, change, titles, given }))
+      : null;
   const words = asked ?? plain;
   return {
     title: parts.workspace.mask(given === "" ? words.title : given),

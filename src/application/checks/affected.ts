@@ -53,6 +53,9 @@ export interface Affected extends AffectedTests {
   ): ProjectCheck | null;
 }
 
+/** The answer where nothing says which tests a draft concerns: all of them judge. */
+export const NO_TESTS_FOUND: Affected = { files: [], of: 0, texts: new Map(), narrow: () => null };
+
 export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   const texts = readCode(draft.files);
   const decode = (bytes: Uint8Array | undefined | null) =>

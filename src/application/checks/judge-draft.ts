@@ -27,6 +27,7 @@ import {
   settleFlaky,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
+import type { Advise } from "../platform/advise.ts";
 import type { Baseline, CheckMemory } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import {
@@ -35,6 +36,7 @@ import {
   findAffected,
   isWorthFirst,
   judgeAffected,
+  NO_TESTS_FOUND,
   type RunDraftChecks,
   repeatWorse,
 } from "./affected.ts";
@@ -55,6 +57,7 @@ interface JudgeDraftDeps {
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;
   readonly now: () => number;
+  readonly advise: Advise;
 }
 
 /** Checks at work, for whoever watches. */
@@ -162,7 +165,7 @@ export async function judgeDraft(
   const pending = parts.baseline();
   // Where the affected tests are red, nobody waits for it.
   pending.catch(() => {});
-  const affected = findAffected(draft);
+  const affected = parts.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
   const ofAffected = { checks: parts.checks, check, changes, asked };
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
   const early = isFirst ? await judgeAffected(ofAffected, affected, { first: true }) : null;
@@ -357,7 +360,9 @@ async function proveGreen(judging: Judging): Promise<null> {
   if (!claimsGreen(judgement.verdict)) return null;
   const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
   const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
-  judging.proofs = await proveTests({ checks, results, judgement, check, limit, noticed }, draft, affected);
+  const { advise } = parts;
+  const proving = { checks, results, judgement, check, limit, noticed, advise };
+  judging.proofs = await proveTests(proving, draft, affected);
   rememberNoticed(parts, judging.proofs.noticed);
   return null;
 }
@@ -481,7 +486,11 @@ async function judgeAlone(
   const noticed = record?.noticed ?? [];
   const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
   const proofs = isGreen
-    ? await proveTests({ checks, results, judgement, check, limit, noticed }, draft, affected)
+    ? await proveTests(
+        { checks, results, judgement, check, limit, noticed, advise: parts.advise },
+        draft,
+        affected,
+      )
     : null;
   if (proofs !== null) rememberNoticed(parts, proofs.noticed);
   return { facts: { ...facts, affectedOnly, ...(proofs !== null && factsOfProofs(proofs)) }, runs };

@@ -1,6 +1,7 @@
 import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
+import { createAdvise } from "../platform/advise.ts";
 import { type OpenChecksDeps, openChecks } from "./baseline.ts";
 import { factsWithoutChecks } from "./checks-state.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
@@ -34,6 +35,7 @@ async function judgeOnce(
     texts: checksMessagesFor("en"),
     request: "",
     now: deps.now,
+    advise: createAdvise(),
     signal,
   });
   return (await checks.judge(draft, 1)).facts;

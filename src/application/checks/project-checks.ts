@@ -10,6 +10,7 @@ import {
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
+import type { Advise } from "../platform/advise.ts";
 import type { Baseline, CheckMemory } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
@@ -124,6 +125,7 @@ export interface ProjectChecksDeps {
   /** Instead of what its words ask for. */
   readonly asked?: AskedFor;
   readonly now: () => number;
+  readonly advise: Advise;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;

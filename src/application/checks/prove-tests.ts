@@ -4,6 +4,7 @@ import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.t
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
 import { countTests, type NewTests } from "../../domain/checks/test-results.ts";
 import { type CheckResult, countAsPassed, type Judgement } from "../../domain/checks/verdict.ts";
+import type { Advise } from "../platform/advise.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import { type Affected, filesOfTests, passesIn, type RunDraftChecks } from "./affected.ts";
 import { checkResults } from "./baseline.ts";
@@ -18,6 +19,7 @@ export interface ProofDeps {
   readonly limit: number;
   /** Files that tests were seen to notice. */
   readonly noticed: readonly string[];
+  readonly advise: Advise;
 }
 
 export interface Proofs {
@@ -42,14 +44,19 @@ export async function proveTests(
 ): Promise<Proofs> {
   const tests = parts.checks.filter(({ kind }) => kind === "test");
   if (tests.length === 0) return NOTHING_PROVED;
-  const newTests = await runNewTests(parts, { tests, affected, draft });
+  const newTests = await parts.advise("new tests on the old code", null, () =>
+    runNewTests(parts, { tests, affected, draft }),
+  );
   const built = builtAmong(draft.changes().map(({ path }) => path));
   // Tests that the change fixed have noticed the change, unless they may have seen no more of it than what it brings as built.
   const isSeen =
     (parts.judgement.mended.length > 0 && built.length === 0) ||
     (newTests !== null && newTests.passWithout < newTests.count);
   if (isSeen) return { ...NOTHING_PROVED, newTests };
-  return { ...(await runCanary(parts, { tests, affected, draft })), newTests };
+  const seen = await parts.advise("canary", NOTHING_PROVED, () =>
+    runCanary(parts, { tests, affected, draft }),
+  );
+  return { ...seen, newTests };
 }
 
 export interface OldTestsDeps {

@@ -205,8 +205,16 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     if (ran.about === "refusal") return { kind: "refused", result: ran };
     if (ran.aborted) return { kind: "aborted" };
     const stale = await findOverwritten(ran.results, own);
+    if (stale.length === 0) rememberOwn(ran.results);
     const ofChecks = await runChecksOf(parts, opened, number, checked);
     return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
+  }
+
+  /** The coder knows the files that it has just edited, whether or not they are shown to it again. */
+  function rememberOwn(results: readonly CommandResult[]): void {
+    const files = parts.shown.watch(filesNow());
+    for (const { command, changes } of results)
+      if (command.type === "file_edit") for (const { path } of changes) files.read(path, 0);
   }
 
   const changedMeanwhile = (path: string) =>

@@ -18,6 +18,7 @@ import {
 } from "../../domain/coder/rank-files.ts";
 import { literalTerms, requestTerms, type Term } from "../../domain/coder/request-terms.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
+import type { Advise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import { showExtendedFiles, stemOf } from "./extended-files.ts";
 import type { RecentFile } from "./job-history.ts";
@@ -521,6 +522,8 @@ export interface ContextRequest {
   /** Files that the conversation changed or meant to, with the lines: shown first, whatever the request says. */
   readonly recent?: readonly RecentFile[];
   readonly budget: ContextBudget;
+  /** Default: without a log. */
+  readonly advise?: Advise;
   /** Told which rules are shown, and which of them did not fit. */
   readonly onRules?: (paths: readonly string[], cut: readonly CutRules[]) => void;
 }

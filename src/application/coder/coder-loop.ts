@@ -12,6 +12,7 @@ import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
+import type { Advise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { Bench, CarryOutResult } from "./bench.ts";
@@ -74,6 +75,7 @@ export interface CoderLoop {
   readonly signal: AbortSignal;
   readonly tell: (event: CoderEvent) => void;
   readonly mask: (text: string) => string;
+  readonly advise: Advise;
 }
 
 export type CoderAnswer =
@@ -539,10 +541,9 @@ async function attemptProposal(
 ): Promise<CoderStep> {
   const { bench, limits, tell } = loop;
   const { commands } = parsed;
-  const doubts = doubtfulEdits(commands, bench.files().source, {
-    shown,
-    told: (path) => state.told.has(path),
-  });
+  const doubts = loop.advise("doubtful edits", [], () =>
+    doubtfulEdits(commands, bench.files().source, { shown, told: (path) => state.told.has(path) }),
+  );
   if (doubts.length > 0) {
     for (const { path } of doubts) state.told.add(path);
     const named = new Set(doubts.map(({ path }) => path));
@@ -675,10 +676,13 @@ async function sendBack(
   const brief = mask(state.red?.brief || report.split("\n")[0] || "");
   tell({ type: "sent-back", attempt: state.attempts, of: limits.attempts, brief });
   const files =
-    showFailedEdits(bench.files(), failed, commands, limits.shownChars) ??
-    (ran
-      ? showAfterRun(bench.files(), commands, report, limits.shownChars)
-      : showAgain(bench.files(), linesToShowAgain(commands, report), limits.shownChars));
+    loop.advise(
+      "lines shown again",
+      null,
+      () =>
+        showFailedEdits(bench.files(), failed, commands, limits.shownChars) ??
+        (ran ? showAfterRun(bench.files(), commands, report, limits.shownChars) : null),
+    ) ?? showAgain(bench.files(), linesToShowAgain(commands, report), limits.shownChars);
   const back = [
     head ?? "",
     mask(report),
@@ -699,8 +703,11 @@ async function sendBack(
  */
 function askUntouched(loop: CoderLoop, state: LoopState): string {
   const { request, bench, isQuestion = false } = loop;
-  if (request === undefined || isQuestion || bench.differences === undefined) return "";
-  const names = findUntouched(request, { files: bench.files(), differences: bench.differences() });
+  const { differences } = bench;
+  if (request === undefined || isQuestion || differences === undefined) return "";
+  const names = loop.advise("untouched code", [], () =>
+    findUntouched(request, { files: bench.files(), differences: differences() }),
+  );
   const said = [...state.tried, state.proposal?.plan ?? ""].join("\n");
   const isOpen = (name: string) => state.hasAskedUntouched || !leavesAlone(said, name);
   state.untouched = names.filter(isOpen);

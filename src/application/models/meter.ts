@@ -1,4 +1,5 @@
 import { estimateTokens, type TaskUsage } from "../../domain/models/model-facts.ts";
+import { createAdvise } from "../platform/advise.ts";
 import type {
   Model,
   ModelChoiceOfRole,
@@ -197,7 +198,12 @@ const LOOK_MS = 2_000;
 /** From which share of the budget on a reply warns. */
 const WARN_AT = 0.8;
 
-export function createMeter(parts: MeterDeps): Meter {
+export function createMeter(deps: MeterDeps): Meter {
+  const advise = createAdvise(deps.log);
+  const parts: MeterDeps = {
+    ...deps,
+    costOf: (model, usage) => advise("price", null, () => deps.costOf(model, usage)),
+  };
   const day = openDay();
   return {
     async open(context, chosen = {}) {

@@ -35,6 +35,7 @@ import { type Bench, createPlainBench } from "../coder/bench.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { askJson, completionFailure, type JsonReading, type Patience } from "../models/complete.ts";
 import type { WorkerAccount } from "../models/meter.ts";
+import { createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { Model } from "../ports/models.ts";
 import type { TaskFiles, WorkerExecutor, WorkerProgress } from "../ports/tasks.ts";
@@ -325,6 +326,7 @@ async function workInDraft(parts: RunTaskDeps, run: OpenedRun, prompt: string): 
     tell: () => {},
     // All that it hears of is in the journal, where secrets are hidden already.
     mask: (text) => text,
+    advise: createAdvise(),
   });
   run.checkLimits();
   // Where nothing was changed, nobody judged.

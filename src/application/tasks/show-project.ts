@@ -96,14 +96,16 @@ const POINTED_HEADING = "# Files that the words of the task point to";
  * itself.
  */
 function showPointed(
-  { model, mask }: SolveDeps,
+  { model, mask, advise }: SolveDeps,
   { task }: SolveWork,
   project: ProjectFiles,
 ): readonly ModelMessage[] {
   const coder = model();
   if (task.worker !== null || !("generate" in coder)) return [];
   const request = peopleWords(task.title, task.transcript);
-  const shown = coderContext(withoutRules(project), { request, budget: contextBudget(coder, "full") });
+  const shown = advise("pointed files", "", () =>
+    coderContext(withoutRules(project), { request, budget: contextBudget(coder, "full"), advise }),
+  );
   if (shown === "") return [];
   const heading = `${POINTED_HEADING}\n\nAs they were cloned. What was left out is marked; the tools show the rest.`;
   return [{ role: "user", text: mask(`${heading}\n\n${shown}`) }];

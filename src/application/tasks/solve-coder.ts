@@ -47,6 +47,7 @@ export async function workInDraft(parts: SolveDeps, work: SolveWork, news: NewsL
         void work.note({ kind: "sent-back", attempt, of, brief }).catch(() => {});
       },
       mask,
+      advise: parts.advise,
     }),
   );
   await keepJudgement(parts, work, { end, judge });
@@ -131,6 +132,7 @@ function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
     request: `${task.title}\n${work.item.body}`,
     asked: ALL_ASKED,
     now,
+    advise: parts.advise,
     signal,
     onProgress: ({ command, done, seconds }) => work.say(`$ ${command} (${done}, ${seconds} s)`),
   });

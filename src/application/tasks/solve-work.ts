@@ -4,6 +4,7 @@ import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
 import { completionFailure, type Patience, type UnfinishedCompletion } from "../models/complete.ts";
 import type { BudgetNotice, WorkerAccount } from "../models/meter.ts";
+import type { Advise } from "../platform/advise.ts";
 import type { ContainerClaim } from "../ports/containers.ts";
 import type {
   Forge,
@@ -28,6 +29,7 @@ export interface SolveDeps {
   readonly messages: SolveMessages;
   readonly config: SolveConfig;
   readonly log: Logger;
+  readonly advise: Advise;
   /** Removes secrets from whatever is posted, pushed or stored. */
   readonly mask: (text: string) => string;
   /** Values that no change may bring into a repository. */

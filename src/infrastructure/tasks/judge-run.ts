@@ -4,6 +4,7 @@ import {
   type JudgedAttempt,
   type ProjectChecks,
 } from "../../application/checks/project-checks.ts";
+import { createAdvise } from "../../application/platform/advise.ts";
 import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
 import type { SandboxManager } from "../../application/ports/containers.ts";
 import type { Draft } from "../../application/ports/jobs-draft.ts";
@@ -186,5 +187,6 @@ function createChecks(
     texts: checksMessagesFor(locale),
     asked: ALL_ASKED,
     now: Date.now,
+    advise: createAdvise(),
   });
 }

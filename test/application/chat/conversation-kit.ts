@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Advise } from "../../../src/application/platform/advise.ts";
 import type { ChatEvent, IncomingMessage, Reply } from "../../../src/application/ports/chat.ts";
 import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
 import { openChat } from "../../../src/wiring/chat.ts";
@@ -19,6 +20,7 @@ export interface ConversationOptions extends FakeOptions {
   readonly locale?: "ja" | "en";
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => Date;
+  readonly advise?: Advise;
 }
 
 export async function openConversation(
@@ -43,7 +45,11 @@ export async function openConversation(
     const chat = await openChat(
       env,
       { cwd: workspace },
-      { models: fake.models, ...(options.now !== undefined && { now: options.now }) },
+      {
+        models: fake.models,
+        ...(options.now !== undefined && { now: options.now }),
+        ...(options.advise !== undefined && { advise: options.advise }),
+      },
     );
     if (!chat.ok) throw new Error(JSON.stringify(chat.problems) + chat.message);
     return chat;

@@ -6,6 +6,7 @@ import {
   type JudgedAttempt,
   type ProjectChecks,
 } from "../../../src/application/checks/project-checks.ts";
+import { createAdvise } from "../../../src/application/platform/advise.ts";
 import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
@@ -60,6 +61,7 @@ function checksWith(settings: Partial<CheckSettings> = {}): ProjectChecks {
     texts: checksMessagesFor("en"),
     request: "change code",
     now: () => 0,
+    advise: createAdvise(),
     signal: new AbortController().signal,
   });
 }

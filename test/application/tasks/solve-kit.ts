@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createAdvise } from "../../../src/application/platform/advise.ts";
 import type { ModelRequest } from "../../../src/application/ports/models.ts";
 import type { SolveStore, SolveTask } from "../../../src/application/ports/tasks.ts";
 import { createWorkKeeper } from "../../../src/application/serve/take-work.ts";
@@ -101,6 +102,7 @@ export function solvePartsFor(
       ...config,
     },
     log: { debug() {}, info() {}, warn() {}, error() {} },
+    advise: createAdvise(),
     mask: createMasker({ secrets: [world.token] }).mask,
     secrets: () => [world.token],
     now: () => new Date(),
