@@ -33,6 +33,7 @@ import { createWordIndex } from "../infrastructure/coder/word-index.ts";
 import { toStorage } from "../infrastructure/jobs/job-storage.ts";
 import { createOwnerNames } from "../infrastructure/platform/process-table.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
+import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
 import type { HeldTurn } from "../infrastructure/store/liveness.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -56,6 +57,8 @@ export interface ChatChoices {
   /** For a process that opens several folders. */
   readonly openStore?: OpenStore;
   readonly mayCommit?: WorkspaceDeps["mayCommit"];
+  /** Folders that its commands see empty. */
+  readonly emptied?: EmptiedFolders;
   /** The name under which the queue of this process says that it lives. */
   readonly process?: string;
   /** Where there are other machines. */

@@ -15,6 +15,7 @@ import { findGit, isInside } from "../infrastructure/jobs/git-roots.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/jobs/job-storage.ts";
 import { readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
 import { chooseStaging, type Staging } from "../infrastructure/sandbox/staging.ts";
+import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
 
 /** The parts behind an opened workspace, for code that builds on it. */
@@ -29,7 +30,7 @@ export type OpenedFolder = Opened & WorkspaceDetails;
 export async function openWorkspace(
   env: Environment,
   options: OpenOptions,
-  { mayCommit }: Pick<WorkspaceDeps, "mayCommit"> = {},
+  { mayCommit, emptied }: Pick<WorkspaceDeps, "mayCommit"> & { readonly emptied?: EmptiedFolders } = {},
 ): Promise<Opening<WorkspaceDetails>> {
   const services = await openServices(env, options);
   if (!services.ok) return services;
@@ -74,7 +75,7 @@ export async function openWorkspace(
       protection: await protectFolder(root, { patterns, action, ownPaths, ofHome }),
       rootNames: [...new Set([root, given])],
     },
-    sandbox: () => openSandbox(services, storage, staging),
+    sandbox: () => openSandbox(services, storage, staging, emptied),
     logger: services.log,
     messages,
     mask,
@@ -86,9 +87,14 @@ export async function openWorkspace(
 }
 
 /** The sandbox of a folder's processes; loaded with the first. */
-export async function openSandbox({ env, home, config }: Services, storage: Storage, staging: Staging) {
+export async function openSandbox(
+  { env, home, config }: Services,
+  storage: Storage,
+  staging: Staging,
+  emptied?: EmptiedFolders,
+) {
   const { createSandbox } = await import("../infrastructure/engine/create-sandbox.ts");
-  return createSandbox({ env, storage, home, ...confinementSettings(config), staging });
+  return createSandbox({ env, storage, home, ...confinementSettings(config), staging, emptied });
 }
 
 function notOpened({ messages, refuse }: Services, message: string, remedy: Remedy): NotOpened {

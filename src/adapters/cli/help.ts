@@ -14,7 +14,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] = [
   ["begin", ["init", "login", "demo", "doctor"]],
   ["ask", ["chat", "solve", "run"]],
-  ["changes", ["apply", "discard", "undo", "redo", "jobs", "show", "diff", "why", "bisect", "stop", "ps"]],
+  [
+    "changes",
+    ["apply", "discard", "undo", "redo", "jobs", "show", "diff", "why", "bisect", "compare", "stop", "ps"],
+  ],
   ["serve", ["serve", "join", "fleet", "pair", "mcp", "acp"]],
   ["tools", ["tool", "tools", "env", "images"]],
 ];

@@ -1,6 +1,6 @@
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
-import type { OpenedHistory } from "../../application/history/open-history.ts";
+import type { OpenedCompare, OpenedHistory } from "../../application/history/open-history.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
@@ -72,6 +72,8 @@ export interface CliProgram {
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The jobs of a workspace as its history. */
   readonly openHistory: (options: OpenOptions) => Promise<Opening<OpenedHistory>>;
+  /** Its cases, and what plays coders on them. */
+  readonly openCompare: (options: OpenOptions) => Promise<OpenedComparison>;
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions & { readonly isOnce?: boolean }) => Promise<OpenedChat>;
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
@@ -147,6 +149,7 @@ export type OpenedIndex = { readonly ok: true; readonly index: AllJobs } | NotOp
 
 type OpenedToolkit = Opening<{ readonly toolkit: Toolkit }>;
 
+export type OpenedComparison = Opening<OpenedCompare>;
 export type OpenedChat = Opening<OpenChat>;
 export type OpenedServe = Opening<Server>;
 type OpenedSolve = Opening<OpenSolve>;

@@ -1,3 +1,4 @@
+import type { NotACase } from "../../domain/history/case.ts";
 import type { FileDifference } from "./jobs.ts";
 import type { TakenEdit, WorkspaceFiles } from "./jobs-transaction.ts";
 
@@ -56,4 +57,86 @@ export interface BlamedLine {
   /** ISO. */
   readonly at: string;
   readonly subject: string;
+}
+
+/** A commit that may be a case. */
+export interface CommitRecord {
+  readonly commit: string;
+  readonly parent: string;
+  /** ISO. */
+  readonly at: string;
+  readonly message: string;
+  readonly paths: readonly string[];
+}
+
+/** The repository of a workspace, read without its settings, hooks and filters. */
+export interface CommitLog {
+  /** Newest first; merges and the first commit are left out. Empty where the workspace is not the top of a repository. */
+  list(limit: number): Promise<readonly CommitRecord[]>;
+  /** Texts by `commit:path`; null is no such file, or no text. */
+  read(names: readonly string[]): Promise<ReadonlyMap<string, string | null>>;
+  /** Those of the words that occur in a commit's files. */
+  findWords(commit: string, words: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The last commit of the main line at that time which does not have these files yet, by path and text; null: none. */
+  findBase(at: string, without: ReadonlyMap<string, string>): Promise<string | null>;
+}
+
+/** The state of a case: a commit of the workspace's own repository, or of one that keeps states of jobs. */
+export interface CaseState {
+  readonly repository: string;
+  readonly commit: string;
+}
+
+/** Keeps what a person decided about cases, what was seen of them, and the results of comparisons. */
+export interface CompareStore {
+  readCases(): CaseMemory;
+  keepCases(memory: CaseMemory): void;
+  /** Keeps a state of jobs as a commit over this base, so that no quota takes it. Idempotent. */
+  keepState(name: string, base: string | null, files: readonly TakenEdit[]): Promise<CaseState>;
+  /** Appends to a comparison; what a crash cut short is left out when it is read. */
+  addPlay(run: string, play: PlayRecord): void;
+  readPlays(run: string): readonly PlayRecord[];
+  /** Names of comparisons, newest first. */
+  listRuns(): readonly string[];
+  /** Runs `use` while no other process plays the same comparison. */
+  hold<T>(run: string, use: () => Promise<T>): Promise<T | "busy">;
+}
+
+export interface CaseMemory {
+  readonly added: readonly string[];
+  readonly dropped: readonly string[];
+  /** Requests that a person wrote anew. */
+  readonly requests: Readonly<Record<string, string>>;
+  /** What was seen, by the case's id and the content of its judge. */
+  readonly seen: Readonly<Record<string, SeenCase>>;
+}
+
+export type SeenCase =
+  | { readonly key: string; readonly ok: true; readonly line: string; readonly seconds: number }
+  | { readonly key: string; readonly ok: false; readonly why: NotACase };
+
+/** One play of a contestant on a case. */
+export interface PlayRecord extends PlayResult {
+  readonly contestant: string;
+  readonly case: string;
+  readonly repeat: number;
+  readonly at: string;
+  /** The hidden tests pass. */
+  readonly solved: boolean;
+}
+
+export interface PlayResult {
+  /** It ended as finished, by its own account. */
+  readonly done: boolean;
+  /** The project's checks passed over its work before it ended. */
+  readonly checked: boolean;
+  readonly requests: number;
+  readonly tokens: number;
+  /** Null: nobody knows the price. */
+  readonly usd: number | null;
+  readonly seconds: number;
+  /** Its change; empty where it made none. */
+  readonly diff: string;
+  /** Why there was no play: no key, a provider's limit, an error. */
+  readonly failure: string | null;
 }

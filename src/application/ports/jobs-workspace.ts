@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { Config, ConfigOverrides } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { NoteFact, OpenInterruption } from "../../domain/jobs/note.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
@@ -105,6 +105,8 @@ export interface OpenOptions {
   readonly workspace?: string;
   /** Default: the workspace's own file, else the one in `PICOCLAW_HOME`. */
   readonly configFile?: string;
+  /** Settings above those of every file and variable. */
+  readonly flags?: ConfigOverrides;
   /** Takes the rights of others away from a storage of jobs that is the user's own in all parts. */
   readonly reclaimStorage?: boolean;
 }

@@ -1,5 +1,9 @@
 import { spawn } from "node:child_process";
-import type { BlamedLine } from "../../application/ports/history.ts";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { BlamedLine, CaseState, CommitLog } from "../../application/ports/history.ts";
+import type { TakenEdit } from "../../application/ports/jobs-transaction.ts";
+import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
 
 export interface GitAnswer {
@@ -8,10 +12,13 @@ export interface GitAnswer {
 }
 
 /** Asks the repository of a folder; `code` is null where there is no git, or it was ended. */
-export type AskGit = (
-  args: readonly string[],
-  more?: { readonly input?: string; readonly cwd?: string },
-) => Promise<GitAnswer>;
+export type AskGit = (args: readonly string[], more?: GitRequest) => Promise<GitAnswer>;
+
+interface GitRequest {
+  readonly input?: string | Uint8Array;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /** Settings of a repository that would start a program, and tricks of names that would lead to one. */
 const SAFE = [
@@ -26,12 +33,12 @@ const SAFE = [
 export function createAskGit(folder: string, path: string, scratch: string): AskGit {
   const folders = path.split(":").filter((one) => one.startsWith("/"));
   const program = gitProgram(folders, [folder]);
-  return async (args, { input, cwd = folder } = {}) => {
+  return async (args, { input, cwd = folder, env = {} } = {}) => {
     if (program === null) return { code: null, bytes: Buffer.alloc(0) };
     const { promise, resolve } = Promise.withResolvers<GitAnswer>();
     const child = spawn(program, [...SAFE.flatMap((one) => ["-c", one]), ...args], {
       cwd,
-      env: { ...ISOLATED_GIT_ENV, ...IDENTITY, PATH: path, HOME: scratch, LC_ALL: "C" },
+      env: { ...ISOLATED_GIT_ENV, ...IDENTITY, PATH: path, HOME: scratch, LC_ALL: "C", ...env },
       stdio: ["pipe", "pipe", "ignore"],
     });
     const pieces: Buffer[] = [];
@@ -62,4 +69,163 @@ export async function blameLine(git: AskGit, path: string, line: number): Promis
     lines.find((one) => one.startsWith(`${name} `))?.slice(name.length + 1) ?? "";
   const at = new Date(Number(field("author-time")) * 1000).toISOString();
   return { commit, author: field("author"), at, subject: field("summary") };
+}
+
+/** The commits of a workspace that is the top of its repository. */
+export function createCommitLog(git: AskGit): CommitLog {
+  const read = (names: readonly string[]) => readObjects(git, names);
+  return {
+    async list(limit) {
+      const prefix = await git(["rev-parse", "--show-prefix"]);
+      if (prefix.code !== 0 || prefix.bytes.toString().trim() !== "") return [];
+      const format = "--format=%x1e%H%x1f%P%x1f%cI%x1f%B%x1f";
+      const { bytes } = await git([
+        ...["-c", "core.quotePath=false", "log", "--no-merges", "--no-renames"],
+        ...[`--max-count=${limit}`, format, "--name-only", "HEAD"],
+      ]);
+      return bytes
+        .toString()
+        .split("\x1e")
+        .flatMap((record) => {
+          const [commit = "", parent = "", at = "", message = "", names = ""] = record.split("\x1f");
+          const paths = names.split("\n").filter((path) => path !== "" && !path.startsWith('"'));
+          return parent === "" ? [] : [{ commit: commit.trim(), parent, at, message: message.trim(), paths }];
+        });
+    },
+    read,
+    async findWords(commit, words) {
+      if (words.length === 0) return new Set();
+      const { bytes } = await git([
+        "grep",
+        "-I",
+        "-h",
+        "-o",
+        "-w",
+        "-F",
+        ...words.flatMap((word) => ["-e", word]),
+        commit,
+      ]);
+      return new Set(bytes.toString().split("\n"));
+    },
+    async findBase(at, without) {
+      const listed = await git(["rev-list", "--first-parent", "--max-count=50", `--before=${at}`, "HEAD"]);
+      const commits =
+        listed.code === 0
+          ? listed.bytes
+              .toString()
+              .split("\n")
+              .filter((one) => one !== "")
+          : [];
+      for (const commit of commits) {
+        const found = await read([...without.keys()].map((path) => `${commit}:${path}`));
+        const hasAny = [...without].some(([path, text]) => found.get(`${commit}:${path}`) === text);
+        if (!hasAny) return commit;
+      }
+      return null;
+    },
+  };
+}
+
+/** Larger files are no sources. */
+const LARGEST_BYTES = 1024 ** 2;
+
+async function readObjects(
+  git: AskGit,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const texts = new Map<string, string | null>();
+  const plain = names.filter((name) => !name.includes("\n"));
+  if (plain.length === 0) return texts;
+  const { bytes } = await git(["cat-file", "--batch"], { input: `${plain.join("\n")}\n` });
+  let at = 0;
+  for (const name of plain) {
+    const end = bytes.indexOf(10, at);
+    const [, kind = "", size = "0"] = bytes.toString("utf8", at, end).split(" ").slice(-3);
+    at = end + 1;
+    if (end < 0 || kind !== "blob") {
+      texts.set(name, null);
+      if (end >= 0 && (kind === "tree" || kind === "commit")) at += Number(size) + 1;
+      continue;
+    }
+    const content = bytes.subarray(at, at + Number(size));
+    at += Number(size) + 1;
+    texts.set(name, content.length > LARGEST_BYTES || isBinaryContent(content) ? null : content.toString());
+  }
+  return texts;
+}
+
+/** Lets a fetch ask for a commit that no branch leads to any more. */
+const ANY_COMMIT = "git -c uploadpack.allowAnySHA1InWant=true -c safe.directory=* upload-pack";
+
+/** Brings a commit with everything that leads to it, and nothing else, into a repository. */
+async function fetchCommit(git: AskGit, into: string, from: CaseState): Promise<void> {
+  const fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", `--upload-pack=${ANY_COMMIT}`];
+  await must(git, [...fetch, from.repository, from.commit], { cwd: into });
+}
+
+async function must(git: AskGit, args: readonly string[], more: Parameters<AskGit>[1]): Promise<string> {
+  const { code, bytes } = await git(args, more);
+  if (code !== 0) throw new Error(`git ${args[0]}: exit code ${code}`);
+  return bytes.toString().trim();
+}
+
+/** A working tree of a state with git's history up to it: no later object, no log of refs, no name of where it came from. */
+export async function checkOutState(git: AskGit, state: CaseState, into: string): Promise<void> {
+  mkdirSync(into, { recursive: true, mode: 0o700 });
+  await must(git, ["-c", "core.logAllRefUpdates=false", "init", "-q", "--template=", "-b", "main", "."], {
+    cwd: into,
+  });
+  await must(git, ["config", "core.logAllRefUpdates", "false"], { cwd: into });
+  await fetchCommit(git, into, state);
+  await must(git, ["reset", "-q", "--hard", state.commit], { cwd: into });
+  rmSync(join(into, ".git/ORIG_HEAD"), { force: true });
+}
+
+/** Writes a state as a commit over its base into a repository of its own. */
+export async function commitState(
+  git: AskGit,
+  repository: string,
+  {
+    name,
+    base,
+    files,
+  }: { readonly name: string; readonly base: CaseState | null; readonly files: readonly TakenEdit[] },
+): Promise<CaseState> {
+  if (!existsSync(join(repository, "HEAD"))) {
+    mkdirSync(repository, { recursive: true, mode: 0o700 });
+    await must(git, ["init", "-q", "--bare", "--template=", "."], { cwd: repository });
+  }
+  if (base !== null) await fetchCommit(git, repository, base);
+  const index = join(repository, `index-${crypto.randomUUID()}`);
+  const more = { cwd: repository, env: { GIT_INDEX_FILE: index } };
+  try {
+    await must(git, base === null ? ["read-tree", "--empty"] : ["read-tree", base.commit], more);
+    const lines: string[] = [];
+    for (const { path, entry, bytes } of files) {
+      if (entry.kind === "directory") continue;
+      const content = entry.kind === "symlink" ? Buffer.from(entry.target) : bytes;
+      if (content === null) lines.push(`0 ${"0".repeat(40)}\t${path}`);
+      else {
+        const object = await must(git, ["hash-object", "-w", "--no-filters", "--stdin"], {
+          ...more,
+          input: content,
+        });
+        const mode =
+          entry.kind === "symlink"
+            ? "120000"
+            : entry.kind === "file" && entry.mode & 0o100
+              ? "100755"
+              : "100644";
+        lines.push(`${mode} ${object}\t${path}`);
+      }
+    }
+    await must(git, ["update-index", "--index-info"], { ...more, input: `${lines.join("\n")}\n` });
+    const tree = await must(git, ["write-tree"], more);
+    const parents = base === null ? [] : ["-p", base.commit];
+    const commit = await must(git, ["commit-tree", tree, ...parents, "-m", "Work in progress"], more);
+    await must(git, ["update-ref", `refs/cases/${name}`, commit], more);
+    return { repository, commit };
+  } finally {
+    rmSync(index, { force: true });
+  }
 }

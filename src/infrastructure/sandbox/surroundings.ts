@@ -147,6 +147,13 @@ export interface SurroundingsDeps {
   readonly homeAllow: readonly string[];
   /** The paths of a home in the workspace that jobs may change. */
   readonly homeWrites: readonly string[];
+  readonly emptied?: EmptiedFolders | undefined;
+}
+
+/** Further folders of this machine that must look empty, but for these folders in them, which are read-only. */
+export interface EmptiedFolders {
+  readonly folders: readonly string[];
+  readonly shown: readonly string[];
 }
 
 /** Private in every sandbox, so that nothing of the host below them shows. */
@@ -180,9 +187,18 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
   const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
   const userHome = mine.find((one) => one === at && !inRoot(one)) ?? null;
   const own = [...new Set([home, storage.outer, ...foreignStorages(home)])];
-  const readable = [installation.folder, dirname(installation.runtime)];
+  const { folders: emptied, shown: spared } = wiring.emptied ?? { folders: [], shown: [] };
+  const readable = [installation.folder, dirname(installation.runtime), ...spared];
   const hiddenInHomes = hideInHomes(wiring, [...readable, ...own]).filter((path) => !holdsRoot(path));
-  const homes = findMachineHomes({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" });
+  // What lies in a private folder, or in another that looks empty, needs nothing of its own.
+  const isCovered = (path: string) =>
+    holdsRoot(path) ||
+    [...PRIVATE_FOLDERS, ...(userHome === null ? [] : [userHome])].some((one) => isInside(one, path)) ||
+    emptied.some((other) => other !== path && isInside(other, path));
+  const homes = [
+    ...findMachineHomes({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" }),
+    ...emptied.filter((path) => !isCovered(path)).map((path) => ({ path, shown: [] })),
+  ];
   const covered = [...(userHome === null ? [] : [userHome]), ...homes.map(({ path }) => path)];
   const reachable = findHostSockets([...PRIVATE_FOLDERS, ...roots, ...covered]);
   return {
@@ -201,7 +217,7 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
       links: sockets,
     }),
     sharesMounts: mountsAreShared(),
-    veiled: own.filter(holdsRoot),
+    veiled: [...own, ...emptied].filter(holdsRoot),
     readable,
     files: resolverFile(),
     sockets,

@@ -117,6 +117,19 @@ export const helpTexts = {
       does: "show which job wrote a line (FILE:LINE), for which request, and what it replaced",
       flags: { "--removed TEXT": "instead: which jobs removed lines with this text" },
     },
+    compare: {
+      does: "compare models, coders or agents on cases from this workspace's own jobs and commits; cases: list them (also cases add, drop, edit)",
+      flags: {
+        "--cases N": "how many cases (12)",
+        "--commits N": "how many commits to look through (200)",
+        "--repeat K": "plays of each case (1)",
+        "--budget USD": "stop at this cost (5)",
+        "--at-once N": "plays at the same time (2)",
+        "--set KEY=VALUE": "a setting for all contestants; may be given several times",
+        "--adopt": "write the order of coders that the result supports to your configuration",
+        "--csv": "print the table as CSV",
+      },
+    },
     bisect: {
       does: "find the first job after which a command fails; the workspace is not touched",
       flags: {

@@ -1,3 +1,5 @@
+import type { NotACase } from "../../history/case.ts";
+
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",
   noFile: (path: string) => `There is no file ${path} in the workspace.`,
@@ -48,4 +50,88 @@ export const historyTexts = {
   failsBefore: (jobs: number) =>
     `The command already fails before the oldest of the ${jobs} ${jobs === 1 ? "job" : "jobs"} whose originals are kept.`,
   cannotRun: (message: string) => `The command could not be run: ${message}`,
+  compareUsage:
+    "Name who is to be compared: picoclaw compare coder1 coder3, a model (claude/claude-sonnet-4-6) or an agent (claude-code). Also: picoclaw compare cases",
+  badContestant: (word: string) =>
+    `Not a contestant: ${word}. Use coder1 to coder3, PROVIDER/MODEL of a configured provider, or claude-code, codex-cli, gemini-cli, acp; settings follow a comma: coder1,coder.attempts=2`,
+  noPlays: {
+    "not-confined":
+      "Nothing can be compared here: without a sandbox, a contestant could read the answers. picoclaw doctor says what is missing.",
+    "own-checkout":
+      "Nothing can be compared here: PicoClaw itself runs from this folder, so that its sandbox must show it. Use an installed PicoClaw, or a clone of the project.",
+  },
+  compareBusy: "The same comparison is running in another process.",
+  noCases: "No case counts here yet. To see why: picoclaw compare cases",
+  caseCount: (cases: number, others: number) =>
+    `${cases} ${cases === 1 ? "case" : "cases"}; ${others} other ${others === 1 ? "change does" : "changes do"} not count:`,
+  caseUnseen: "not tried yet",
+  caseSeen: (seconds: number) => `seen red and green, ${seconds.toFixed(1)} s`,
+  caseUnknown: (id: string) => `There is no case or change ${id}. picoclaw compare cases lists them.`,
+  caseChanged: { add: "added", drop: "dropped", edit: "request changed" },
+  notACase: (why: NotACase): string => {
+    switch (why.code) {
+      case "no-tests":
+        return "brings no tests";
+      case "no-sources":
+        return "changes no source files";
+      case "no-request":
+        return "no request that says what is wanted";
+      case "too-large":
+        return `changes ${why.files} files`;
+      case "unknown-names":
+        return `the request does not tell the names that the tests need: ${why.names.slice(0, 5).join(", ")}`;
+      case "gone":
+        return "the files before it are no longer kept";
+      case "changed-by-hand":
+        return "files were changed by hand between its jobs";
+      case "no-runner":
+        return "no test command is known";
+      case "green-before":
+        return "its tests pass without the change";
+      case "red-after":
+        return `its tests fail here with the change (network, a database, missing dependencies?): ${why.output.split("\n").at(-1) ?? ""}`;
+      case "flaky":
+        return "its tests pass and fail by chance";
+      case "cannot-run":
+        return `its tests could not be run: ${why.output.split("\n").at(-1) ?? ""}`;
+      case "dropped":
+        return "dropped by you";
+    }
+  },
+  seeing: (title: string, counts: boolean, found: number) => `  ${counts ? "✓" : "–"} ${title} (${found})`,
+  estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
+    `${plays} ${plays === 1 ? "play" : "plays"}; ${usd === null ? "cost not known yet" : `about $${usd.toFixed(2)}`}, ${seconds === null ? "time not known yet" : `about ${Math.ceil(seconds / 60)} min`}. It stops at $${budget.toFixed(2)} (--budget).`,
+  played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>
+    `  ${solved ? "✓" : "✗"} ${contestant}: ${title} (${left} left, $${usd.toFixed(2)})`,
+  notPlayed: (contestant: string, failure: string) => `  ! ${contestant}: not played: ${failure}`,
+  compareHeader: [
+    "contestant",
+    "cases",
+    "solved",
+    "95 %",
+    "verified",
+    "false done",
+    "requests",
+    "tokens",
+    "cost",
+    "time",
+  ],
+  costUnknown: "?",
+  compareEnd: {
+    finished: "",
+    budget: "Stopped at the budget. The same command continues it.",
+    stopped: "Stopped. The same command continues it.",
+    "no-cases": "",
+  },
+  pairUnknown: (one: string, other: string, cases: number) =>
+    `${cases} ${cases === 1 ? "case" : "cases"} cannot tell ${one} and ${other} apart.`,
+  pairKnown: (better: string, worse: string, more: number, less: number, p: number) =>
+    `${better} is better than ${worse}: it alone solved ${more}, ${worse} alone ${less} (p = ${p.toFixed(3)}).`,
+  drift: (run: string, shares: string) => `Earlier (${run}): ${shares}`,
+  adopted: (name: string, solved: number, plays: number, share: string, file: string) =>
+    `${name} first: ${solved} of ${plays} of your cases${share}. Written to ${file} (roles.default_coder, coder.escalate).`,
+  adoptedShare: (part: number) => ` at ${Math.round(part * 100)} % of the cost`,
+  notAdopted:
+    "Nothing was written: the measurement does not support an order yet. More cases, or --repeat, may.",
+  notAdoptable: "Nothing was written: only coder1, coder2 and coder3 can be put in order.",
 };

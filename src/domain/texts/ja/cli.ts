@@ -108,6 +108,19 @@ export const helpTexts: typeof englishHelpTexts = {
       does: "行（FILE:LINE）を書いたジョブ、その依頼、置き換えた内容を表示",
       flags: { "--removed TEXT": "代わりに、この文を含む行を削除したジョブ" },
     },
+    compare: {
+      does: "このワークスペースのジョブとコミットから作った事例で、モデル、コーダー、エージェントを比べる。cases: 事例の一覧（cases add、drop、edit も）",
+      flags: {
+        "--cases N": "事例の数（12）",
+        "--commits N": "調べるコミットの数（200）",
+        "--repeat K": "事例ごとの回数（1）",
+        "--budget USD": "この費用で止める（5）",
+        "--at-once N": "同時に行う数（2）",
+        "--set KEY=VALUE": "全員に共通の設定。何度でも指定できる",
+        "--adopt": "結果が支持するコーダーの順番を設定に書く",
+        "--csv": "表を CSV で表示",
+      },
+    },
     bisect: {
       does: "コマンドが失敗し始めた最初のジョブを探す。ワークスペースは変更しない",
       flags: {

@@ -1,3 +1,5 @@
+import type { NotACase } from "../../history/case.ts";
+
 export const historyTexts = {
   whyUsage:
     "行または削除された文を指定してください: picoclaw why src/app.ts:12、または picoclaw why --removed '文'",
@@ -49,4 +51,86 @@ export const historyTexts = {
   failsBefore: (jobs: number) =>
     `元のファイルが残っている ${jobs} 件のジョブのうち、最も古いものより前からコマンドは失敗しています。`,
   cannotRun: (message: string) => `コマンドを実行できませんでした: ${message}`,
+  compareUsage:
+    "比べる相手を指定してください: picoclaw compare coder1 coder3、モデル（claude/claude-sonnet-4-6）、エージェント（claude-code）。ほかに picoclaw compare cases",
+  badContestant: (word: string) =>
+    `比べられません: ${word}。coder1〜coder3、設定済みプロバイダの PROVIDER/MODEL、または claude-code、codex-cli、gemini-cli、acp を使います。設定はコンマの後に: coder1,coder.attempts=2`,
+  noPlays: {
+    "not-confined":
+      "ここでは比べられません。サンドボックスがないと、答えを読めてしまいます。picoclaw doctor が足りないものを示します。",
+    "own-checkout":
+      "ここでは比べられません。PicoClaw 自身がこのフォルダから動いているため、サンドボックスから見えてしまいます。インストールした PicoClaw か、プロジェクトの複製を使ってください。",
+  },
+  compareBusy: "同じ比較が別のプロセスで実行中です。",
+  noCases: "使える事例がまだありません。理由: picoclaw compare cases",
+  caseCount: (cases: number, others: number) => `事例 ${cases} 件。ほかの変更 ${others} 件は使えません:`,
+  caseUnseen: "未確認",
+  caseSeen: (seconds: number) => `赤と緑を確認済み、${seconds.toFixed(1)} 秒`,
+  caseUnknown: (id: string) => `${id} という事例や変更はありません。一覧: picoclaw compare cases`,
+  caseChanged: { add: "追加しました", drop: "外しました", edit: "依頼を変更しました" },
+  notACase: (why: NotACase): string => {
+    switch (why.code) {
+      case "no-tests":
+        return "テストがない";
+      case "no-sources":
+        return "ソースの変更がない";
+      case "no-request":
+        return "何を求めているか分かる依頼がない";
+      case "too-large":
+        return `${why.files} ファイルの変更`;
+      case "unknown-names":
+        return `テストに必要な名前が依頼にない: ${why.names.slice(0, 5).join("、")}`;
+      case "gone":
+        return "前のファイルが保存されていない";
+      case "changed-by-hand":
+        return "ジョブの間に手作業の変更がある";
+      case "no-runner":
+        return "テストのコマンドが分からない";
+      case "green-before":
+        return "変更がなくてもテストが通る";
+      case "red-after":
+        return `変更があってもここではテストが失敗する（ネットワーク、データベース、依存関係の不足など）: ${why.output.split("\n").at(-1) ?? ""}`;
+      case "flaky":
+        return "テストの結果が安定しない";
+      case "cannot-run":
+        return `テストを実行できない: ${why.output.split("\n").at(-1) ?? ""}`;
+      case "dropped":
+        return "外した事例";
+    }
+  },
+  seeing: (title: string, counts: boolean, found: number) => `  ${counts ? "✓" : "–"} ${title}（${found}）`,
+  estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
+    `${plays} 回。${usd === null ? "費用はまだ不明" : `約 $${usd.toFixed(2)}`}、${seconds === null ? "時間はまだ不明" : `約 ${Math.ceil(seconds / 60)} 分`}。$${budget.toFixed(2)} で止まります（--budget）。`,
+  played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>
+    `  ${solved ? "✓" : "✗"} ${contestant}: ${title}（残り ${left}、$${usd.toFixed(2)}）`,
+  notPlayed: (contestant: string, failure: string) => `  ! ${contestant}: 実行できず: ${failure}`,
+  compareHeader: [
+    "相手",
+    "事例",
+    "解決",
+    "95 %",
+    "検査済み",
+    "誤った完了",
+    "要求",
+    "トークン",
+    "費用",
+    "時間",
+  ],
+  costUnknown: "?",
+  compareEnd: {
+    finished: "",
+    budget: "予算に達したので止めました。同じコマンドで続きから始まります。",
+    stopped: "止めました。同じコマンドで続きから始まります。",
+    "no-cases": "",
+  },
+  pairUnknown: (one: string, other: string, cases: number) =>
+    `${cases} 件の事例では ${one} と ${other} の差は分かりません。`,
+  pairKnown: (better: string, worse: string, more: number, less: number, p: number) =>
+    `${better} は ${worse} より優れています: ${better} だけが解決 ${more} 件、${worse} だけが解決 ${less} 件（p = ${p.toFixed(3)}）。`,
+  drift: (run: string, shares: string) => `以前（${run}）: ${shares}`,
+  adopted: (name: string, solved: number, plays: number, share: string, file: string) =>
+    `最初は ${name}: あなたの事例 ${plays} 件中 ${solved} 件${share}。${file} に書きました（roles.default_coder、coder.escalate）。`,
+  adoptedShare: (part: number) => `、費用は ${Math.round(part * 100)} %`,
+  notAdopted: "何も書いていません。この測定では順番を決められません。事例か --repeat を増やしてください。",
+  notAdoptable: "何も書いていません。順番を決められるのは coder1、coder2、coder3 だけです。",
 };

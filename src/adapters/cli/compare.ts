@@ -1,0 +1,305 @@
+import { createHash } from "node:crypto";
+import {
+  type CompareEvent,
+  type CompareResult,
+  chooseOrder,
+  playComparison,
+  toResult,
+} from "../../application/history/compare.ts";
+import { readContestant } from "../../application/history/contestants.ts";
+import { findCases } from "../../application/history/find-cases.ts";
+import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
+import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
+import { columnsOf } from "./terminal-text.ts";
+
+/** `compare CONTESTANT…` plays coders on the workspace's own history; `compare cases [add|drop|edit]` lists its cases. */
+export const command: Subcommand = {
+  name: "compare",
+  usage: "compare [cases|CONTESTANT…]",
+  flags: {
+    cases: "string",
+    commits: "string",
+    repeat: "string",
+    budget: "string",
+    "at-once": "string",
+    set: "lines",
+    adopt: "boolean",
+    csv: "boolean",
+  },
+  words: 64,
+  run: compare,
+};
+
+const DEFAULTS = { cases: 12, commits: 200, repeat: 1, budget: 5, "at-once": 2 } as const;
+
+type Opened = Extract<OpenedComparison, { ok: true }>;
+
+async function compare(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
+  const opened = await openedOrStop(program, flags.values, program.openCompare);
+  const texts = historyMessagesFor(opened.messages.locale);
+  if (flags.words[0] === "cases") return tellCases(program, opened, texts, flags);
+  const json = flags.values.json === true;
+  const stop = (code: string, text: string, exitCode: 2 | 3 = EXIT.usage) =>
+    fail(program, json, { exitCode, code, text });
+  if (flags.words.length === 0) return tellLast(program, opened, texts, flags);
+  if (opened.trouble !== null) return stop(opened.trouble, texts.noPlays[opened.trouble], EXIT.refused);
+  const sets = String(flags.values.set ?? "")
+    .split("\n")
+    .filter((set) => set !== "");
+  const known = await opened.contestants();
+  const contestants = flags.words.map((word) => ({ word, contestant: readContestant(known, word, sets) }));
+  const bad = contestants.find(({ contestant }) => contestant === null);
+  if (bad !== undefined) return stop("contestant", texts.badContestant(bad.word));
+  const numbers = readNumbers(flags);
+  if (numbers === null) return stop("usage", texts.compareUsage);
+  const { cases } = await findCases(opened.cases(), { commits: numbers.commits });
+  const stopped = new AbortController();
+  const end = () => stopped.abort();
+  process.once("SIGINT", end);
+  const result = await playComparison(opened.compare, {
+    run: nameRun(flags, numbers, opened.compare.now()),
+    contestants: contestants.flatMap(({ contestant }) => contestant ?? []),
+    cases,
+    limit: numbers.cases,
+    repeat: numbers.repeat,
+    budgetUsd: numbers.budget,
+    atOnce: numbers["at-once"],
+    signal: stopped.signal,
+    onEvent: (event) => {
+      const text = wordEvent(texts, event, numbers.budget);
+      if (!json) program.err(`${printable(opened.workspace.mask(text))}\n`);
+    },
+  }).finally(() => process.off("SIGINT", end));
+  if (result === "busy") return stop("busy", texts.compareBusy, EXIT.refused);
+  if (result.end === "no-cases" && result.contestants.every(({ plays }) => plays === 0))
+    return stop("no-cases", texts.noCases, EXIT.refused);
+  tellResult(program, opened, texts, flags, result);
+  if (flags.values.adopt === true) program.err(`${await adopt(opened, texts, result)}\n`);
+  return result.end === "finished" ? EXIT.done : EXIT.failed;
+}
+
+type Numbers = Readonly<Record<keyof typeof DEFAULTS, number>>;
+
+function readNumbers({ values }: Flags): Numbers | null {
+  const read = Object.entries(DEFAULTS).map(
+    ([name, value]) => [name, Number(values[name] ?? value)] as const,
+  );
+  const isGood = ([name, value]: readonly [string, number]) =>
+    value > 0 && (name === "budget" || Number.isInteger(value));
+  return read.every(isGood) ? (Object.fromEntries(read) as Numbers) : null;
+}
+
+/** The month, and what is compared: the same words continue a comparison, and next month's is another. */
+function nameRun({ words, values }: Flags, { cases, repeat }: Numbers, now: Date): string {
+  const asked = JSON.stringify([[...words].sort(), values.set ?? "", cases, repeat]);
+  return `${now.toISOString().slice(0, 7)}-${createHash("sha256").update(asked).digest("hex").slice(0, 8)}`;
+}
+
+function wordEvent(texts: HistoryMessages, event: CompareEvent, budget: number): string {
+  switch (event.type) {
+    case "seen":
+      return texts.seeing(event.title, event.counts, event.found);
+    case "estimate":
+      return texts.estimate(event.plays, event.usd, event.seconds, budget);
+    case "played":
+      return texts.played(
+        event.play.contestant,
+        event.play.case,
+        event.play.solved,
+        event.left,
+        event.spentUsd,
+      );
+    case "not-played":
+      return texts.notPlayed(event.contestant, event.failure);
+  }
+}
+
+function tellResult(
+  program: CliProgram,
+  { compare: { store } }: Opened,
+  texts: HistoryMessages,
+  { values }: Flags,
+  result: CompareResult,
+): void {
+  if (values.json === true) {
+    program.out(`${JSON.stringify(result)}\n`);
+    return;
+  }
+  const percent = (share: number) => `${Math.round(share * 100)}`;
+  const rows = result.contestants.map((one) => [
+    one.name,
+    String(one.cases),
+    `${one.solved}/${one.plays}`,
+    `${percent(one.interval.low)}–${percent(one.interval.high)}`,
+    String(one.verified),
+    String(one.falseDone),
+    String(one.requests),
+    String(one.tokens),
+    one.usd === null ? texts.costUnknown : `$${one.usd.toFixed(2)}`,
+    `${Math.round(one.seconds)} s`,
+  ]);
+  if (values.csv === true) {
+    const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    program.out(`${[texts.compareHeader, ...rows].map((row) => row.map(cell).join(",")).join("\n")}\n`);
+    return;
+  }
+  const pairs = result.pairs.map((pair) => {
+    const { one, other, better, worse, cases, p } = pair;
+    if (!isDistinct(pair)) return texts.pairUnknown(one, other, cases);
+    return better > worse
+      ? texts.pairKnown(one, other, better, worse, p)
+      : texts.pairKnown(other, one, worse, better, p);
+  });
+  const differing = result.differing.map(
+    ({ case: id, plays }) =>
+      `  ${id}: ${plays.map(({ contestant, solved }) => `${solved ? "✓" : "✗"} ${contestant}`).join("  ")}`,
+  );
+  const names = new Set(result.contestants.map(({ name }) => name));
+  const drift = store
+    .listRuns()
+    .filter((run) => run < result.run)
+    .map((run) => ({ run, plays: store.readPlays(run).filter(({ contestant }) => names.has(contestant)) }))
+    .filter(({ plays }) => plays.length > 0)
+    .slice(0, 3)
+    .map(({ run, plays }) => {
+      const of = (name: string) => plays.filter(({ contestant }) => contestant === name);
+      const shares = [...names].map(
+        (name) => `${name} ${of(name).filter(({ solved }) => solved).length}/${of(name).length}`,
+      );
+      return texts.drift(run, shares.join(", "));
+    });
+  const lines = [
+    columnsOf([texts.compareHeader, ...rows]),
+    "",
+    ...pairs,
+    ...differing,
+    ...drift,
+    texts.compareEnd[result.end],
+  ];
+  program.out(`${printable(lines.filter((line, at) => line !== "" || at === 1).join("\n"))}\n`);
+}
+
+/** The last comparison once more. */
+async function tellLast(
+  program: CliProgram,
+  opened: Opened,
+  texts: HistoryMessages,
+  flags: Flags,
+): Promise<number> {
+  const { store } = opened.compare;
+  const [run] = store.listRuns();
+  const plays = run === undefined ? [] : store.readPlays(run);
+  if (run === undefined || plays.length === 0)
+    return fail(program, flags.values.json === true, {
+      exitCode: EXIT.usage,
+      code: "usage",
+      text: texts.compareUsage,
+    });
+  const contestants = [...new Set(plays.map(({ contestant }) => contestant))].map((name) => ({ name }));
+  tellResult(program, opened, texts, flags, toResult(run, "finished", plays, { contestants }));
+  return EXIT.done;
+}
+
+async function tellCases(
+  program: CliProgram,
+  opened: Opened,
+  texts: HistoryMessages,
+  flags: Flags,
+): Promise<number> {
+  const [, action, id, ...words] = flags.words;
+  const json = flags.values.json === true;
+  const { store } = opened.compare;
+  const commits = readNumbers(flags)?.commits ?? DEFAULTS.commits;
+  const { cases, others } = await findCases(opened.cases(), { commits });
+  if (action === "add" || action === "drop" || action === "edit") {
+    const isKnown = [...cases, ...others].some((one) => one.id === id);
+    const request = words.join(" ").trim();
+    if (id === undefined || !isKnown || (action === "edit" && request === ""))
+      return fail(program, json, {
+        exitCode: EXIT.usage,
+        code: "unknown-case",
+        text: texts.caseUnknown(id ?? ""),
+      });
+    const memory = store.readCases();
+    const without = (ids: readonly string[]) => ids.filter((one) => one !== id);
+    store.keepCases({
+      ...memory,
+      added:
+        action === "add"
+          ? [...without(memory.added), id]
+          : action === "drop"
+            ? without(memory.added)
+            : memory.added,
+      dropped: action === "drop" ? [...without(memory.dropped), id] : without(memory.dropped),
+      requests: action === "edit" ? { ...memory.requests, [id]: request } : memory.requests,
+    });
+    // An added case keeps its files, whatever the quota evicts later.
+    if (action === "add") await cases.find((one) => one.id === id)?.openState();
+    program.out(json ? `${JSON.stringify({ id, action })}\n` : `${id}: ${texts.caseChanged[action]}\n`);
+    return EXIT.done;
+  }
+  if (action !== undefined)
+    return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.compareUsage });
+  const { seen } = store.readCases();
+  if (json) {
+    const listed = cases.map(({ id: name, title, request, producer, at, files }) => ({
+      id: name,
+      title,
+      request,
+      producer,
+      at,
+      files: files.map(({ path }) => path),
+      seen: seen[name]?.ok === true,
+    }));
+    program.out(`${JSON.stringify({ cases: listed, others })}\n`);
+    return EXIT.done;
+  }
+  const lines = [
+    ...cases.map((one) => {
+      const known = seen[one.id];
+      const state =
+        known?.ok === true && known.key === one.key ? texts.caseSeen(known.seconds) : texts.caseUnseen;
+      return [one.id, state, one.title];
+    }),
+  ];
+  const reasons = others.map(({ id: name, title, why }) => [name, texts.notACase(why), title]);
+  const shown = [columnsOf(lines), "", texts.caseCount(cases.length, others.length), columnsOf(reasons)];
+  program.out(`${printable(opened.workspace.mask(shown.join("\n")))}\n`);
+  return EXIT.done;
+}
+
+/** Writes the order of coders that a result supports. */
+async function adopt(opened: Opened, texts: HistoryMessages, result: CompareResult): Promise<string> {
+  const roles = result.contestants.map(({ name }) => roleOf(name));
+  if (roles.includes(null)) return texts.notAdoptable;
+  const order = chooseOrder(result, isNonInferior);
+  const [first] = order ?? [];
+  const last = order?.at(-1);
+  if (order === null || first === undefined || last === undefined) return texts.notAdopted;
+  const problem = await opened.changeConfig([
+    { path: ["roles", "default_coder"], value: roleOf(first.name) },
+    { path: ["coder", "escalate"], value: true },
+  ]);
+  if (problem !== null) return problem;
+  const part =
+    first.usd !== null && last.usd !== null && last.usd > 0
+      ? first.usd / first.plays / (last.usd / last.plays)
+      : null;
+  const share = part === null || first === last ? "" : texts.adoptedShare(part);
+  return texts.adopted(first.name, first.solved, first.plays, share, opened.configFile);
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  aka: "coder1",
+  ao: "coder2",
+  gin: "coder3",
+  coder1: "coder1",
+  coder2: "coder2",
+  coder3: "coder3",
+};
+
+const roleOf = (name: string): string | null => ROLES[name.toLowerCase()] ?? null;

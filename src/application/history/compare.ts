@@ -1,0 +1,373 @@
+import {
+  comparePairs,
+  type Interval,
+  type PairedComparison,
+  wilsonInterval,
+} from "../../domain/history/statistics.ts";
+import { diffText } from "../jobs/job-facts.ts";
+import type { CompareStore, PlayRecord } from "../ports/history.ts";
+import {
+  type BuildRoom,
+  type CaseRoom,
+  type Contestant,
+  judgePlay,
+  rememberSeen,
+  seeCase,
+} from "./case-room.ts";
+import type { FoundCase, OtherChange } from "./find-cases.ts";
+
+export interface CompareDeps {
+  readonly store: CompareStore;
+  readonly buildRoom: BuildRoom;
+  readonly now: () => Date;
+}
+
+export interface CompareRequest {
+  /** Names the comparison: the same words continue it. */
+  readonly run: string;
+  readonly contestants: readonly Contestant[];
+  readonly cases: readonly FoundCase[];
+  /** Cases that are wanted. */
+  readonly limit: number;
+  readonly repeat: number;
+  readonly budgetUsd: number;
+  readonly atOnce: number;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: CompareEvent) => void;
+}
+
+export type CompareEvent =
+  | {
+      readonly type: "seen";
+      readonly id: string;
+      readonly title: string;
+      readonly counts: boolean;
+      readonly found: number;
+    }
+  | {
+      readonly type: "estimate";
+      readonly plays: number;
+      readonly usd: number | null;
+      readonly seconds: number | null;
+    }
+  | { readonly type: "played"; readonly play: PlayRecord; readonly left: number; readonly spentUsd: number }
+  | {
+      readonly type: "not-played";
+      readonly contestant: string;
+      readonly id: string;
+      readonly failure: string;
+    };
+
+export interface ContestantResult {
+  readonly name: string;
+  readonly cases: number;
+  readonly plays: number;
+  readonly solved: number;
+  /** Solved, and its own checks had passed. */
+  readonly verified: number;
+  /** Not solved, though it ended as finished. */
+  readonly falseDone: number;
+  readonly requests: number;
+  readonly tokens: number;
+  /** Null: nobody knows the price of a play. */
+  readonly usd: number | null;
+  readonly seconds: number;
+  /** Wilson's, of the solved plays. */
+  readonly interval: Interval;
+}
+
+export interface CompareResult {
+  readonly run: string;
+  readonly end: "finished" | "budget" | "stopped" | "no-cases";
+  readonly contestants: readonly ContestantResult[];
+  readonly pairs: readonly (PairedComparison & { readonly one: string; readonly other: string })[];
+  /** Cases that not all of their contestants solved, with what each did. */
+  readonly differing: readonly { readonly case: string; readonly plays: readonly PlayRecord[] }[];
+  readonly notCounted: readonly OtherChange[];
+}
+
+/** Failures in a row after which a contestant is asked no more: no key, or a limit of its provider. */
+const MOST_FAILURES = 3;
+
+/** Plays each contestant on each case. What was played before is not played again. */
+export async function playComparison(
+  deps: CompareDeps,
+  request: CompareRequest,
+): Promise<CompareResult | "busy"> {
+  return deps.store.hold(request.run, async () => {
+    const rooms = createRooms(deps);
+    try {
+      const { cases, notCounted } = await chooseCases(deps, rooms, request);
+      const end = cases.length === 0 ? "no-cases" : await playAll(deps, rooms, request, cases);
+      return toResult(request.run, end, deps.store.readPlays(request.run), {
+        contestants: request.contestants,
+        notCounted,
+      });
+    } finally {
+      await rooms.closeAll();
+    }
+  });
+}
+
+/** Rooms of cases that are being seen or played, each built once. */
+function createRooms({ buildRoom }: CompareDeps) {
+  const open = new Map<string, ReturnType<BuildRoom>>();
+  return {
+    get(found: FoundCase) {
+      const known = open.get(found.id) ?? buildRoom(found);
+      open.set(found.id, known);
+      return known;
+    },
+    async close(id: string) {
+      const room = await open.get(id);
+      open.delete(id);
+      if (room !== undefined && "close" in room) await room.close();
+    },
+    async closeAll() {
+      for (const id of [...open.keys()]) await this.close(id);
+    },
+  };
+}
+
+type Rooms = ReturnType<typeof createRooms>;
+type JudgedCase = FoundCase & { readonly line: string };
+
+/** The newest cases that were seen to judge, as many as are wanted. */
+async function chooseCases(
+  { store }: CompareDeps,
+  rooms: Rooms,
+  { cases, limit, signal, onEvent }: CompareRequest,
+) {
+  const chosen: JudgedCase[] = [];
+  const notCounted: OtherChange[] = [];
+  for (const found of cases) {
+    if (chosen.length >= limit || signal.aborted) break;
+    const known = store.readCases().seen[found.id];
+    let seen = known?.key === found.key ? known : null;
+    if (seen === null) {
+      const room = await rooms.get(found);
+      seen = "code" in room ? { key: found.key, ok: false, why: room } : await seeCase(room, found, signal);
+      if (signal.aborted) break;
+      if (seen.ok || seen.why.code !== "cannot-run") rememberSeen(store, found.id, seen);
+      await rooms.close(found.id);
+    }
+    if (seen.ok) chosen.push({ ...found, line: seen.line });
+    else notCounted.push({ id: found.id, title: found.title, why: seen.why });
+    onEvent({ type: "seen", id: found.id, title: found.title, counts: seen.ok, found: chosen.length });
+  }
+  return { cases: chosen, notCounted };
+}
+
+interface DuePlay {
+  readonly contestant: Contestant;
+  readonly found: JudgedCase;
+  readonly repeat: number;
+}
+
+async function playAll(
+  deps: CompareDeps,
+  rooms: Rooms,
+  request: CompareRequest,
+  cases: readonly JudgedCase[],
+): Promise<CompareResult["end"]> {
+  const { store } = deps;
+  const { run, contestants, repeat: repeats, atOnce, budgetUsd, signal, onEvent } = request;
+  const played = store.readPlays(run);
+  const isPlayed = (due: DuePlay) =>
+    played.some(
+      (one) =>
+        one.contestant === due.contestant.name && one.case === due.found.id && one.repeat === due.repeat,
+    );
+  const due = cases
+    .flatMap((found) =>
+      contestants
+        // A contestant's own work does not count for it or against it.
+        .filter(({ model }) => model === null || model !== found.producer)
+        .flatMap((contestant) =>
+          Array.from({ length: repeats }, (_, repeat): DuePlay => ({ contestant, found, repeat })),
+        ),
+    )
+    .filter((one) => !isPlayed(one));
+  onEvent({ type: "estimate", plays: due.length, ...estimate(store, due, atOnce) });
+  const waiting = [...due];
+  const left = new Map<string, number>();
+  for (const { found } of due) left.set(found.id, (left.get(found.id) ?? 0) + 1);
+  const failures = new Map<string, number>();
+  let spent = played.reduce((sum, { usd }) => sum + (usd ?? 0), 0);
+  let running = 0;
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const { contestant, found, repeat } = next;
+      if (signal.aborted) return;
+      if (spent >= budgetUsd) {
+        isOver = true;
+        return;
+      }
+      if ((failures.get(contestant.name) ?? 0) < MOST_FAILURES) {
+        running += 1;
+        const budget = (budgetUsd - spent) / running;
+        const play = await playOnce(deps, rooms, next, { budgetUsd: budget, signal });
+        running -= 1;
+        if (signal.aborted) return;
+        spent += play.usd ?? 0;
+        const name = contestant.name;
+        if (play.failure === null) {
+          store.addPlay(run, play);
+          failures.set(name, 0);
+          onEvent({ type: "played", play, left: waiting.length + running, spentUsd: spent });
+        } else {
+          failures.set(name, (failures.get(name) ?? 0) + 1);
+          onEvent({
+            type: "not-played",
+            contestant: name,
+            id: `${found.id}#${repeat}`,
+            failure: play.failure,
+          });
+        }
+      }
+      const rest = (left.get(found.id) ?? 1) - 1;
+      left.set(found.id, rest);
+      if (rest === 0) await rooms.close(found.id);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, waiting.length) }, work));
+  return signal.aborted ? "stopped" : isOver ? "budget" : "finished";
+}
+
+async function playOnce(
+  { now }: CompareDeps,
+  rooms: Rooms,
+  { contestant, found, repeat }: DuePlay,
+  limits: { readonly budgetUsd: number; readonly signal: AbortSignal },
+): Promise<PlayRecord> {
+  const about = { contestant: contestant.name, case: found.id, repeat, at: now().toISOString() };
+  const room: CaseRoom | { readonly code: string } = await rooms.get(found);
+  if ("code" in room) {
+    const none = {
+      done: false,
+      checked: false,
+      requests: 0,
+      tokens: 0,
+      usd: 0,
+      seconds: 0,
+      diff: "",
+      solved: false,
+    };
+    return { ...about, ...none, failure: room.code };
+  }
+  const { differences, ...play } = await room.play(contestant, found.request, limits);
+  const solved =
+    play.failure === null &&
+    differences.length > 0 &&
+    (await judgePlay(room, found, found.line, differences, limits.signal));
+  return { ...about, ...play, solved, diff: await diffText(differences) };
+}
+
+/** By what each contestant's earlier plays took, in this comparison or another; null where one has none. */
+function estimate(store: CompareStore, due: readonly DuePlay[], atOnce: number) {
+  const earlier = Map.groupBy(
+    store.listRuns().flatMap((run) => store.readPlays(run)),
+    ({ contestant }) => contestant,
+  );
+  const mean = (name: string, value: (play: PlayRecord) => number | null) => {
+    const values = (earlier.get(name) ?? []).map(value).filter((one) => one !== null);
+    return values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0) / values.length;
+  };
+  const sum = (value: (play: PlayRecord) => number | null) =>
+    due.reduce<number | null>((all, { contestant }) => {
+      const one = mean(contestant.name, value);
+      return all === null || one === null ? null : all + one;
+    }, 0);
+  const seconds = sum((play) => play.seconds);
+  return {
+    usd: sum((play) => play.usd),
+    seconds: seconds === null ? null : seconds / Math.max(1, Math.min(atOnce, due.length)),
+  };
+}
+
+/** What the plays of a comparison show. */
+export function toResult(
+  run: string,
+  end: CompareResult["end"],
+  plays: readonly PlayRecord[],
+  {
+    contestants,
+    notCounted = [],
+  }: {
+    readonly contestants: readonly Pick<Contestant, "name">[];
+    readonly notCounted?: readonly OtherChange[];
+  },
+): CompareResult {
+  const own = (name: string) => plays.filter(({ contestant }) => contestant === name);
+  const results = contestants.map(({ name }): ContestantResult => {
+    const mine = own(name);
+    const sum = (value: (play: PlayRecord) => number) => mine.reduce((all, play) => all + value(play), 0);
+    const solved = mine.filter((play) => play.solved).length;
+    return {
+      name,
+      cases: new Set(mine.map((play) => play.case)).size,
+      plays: mine.length,
+      solved,
+      verified: mine.filter((play) => play.solved && play.checked).length,
+      falseDone: mine.filter((play) => play.done && !play.solved).length,
+      requests: sum(({ requests }) => requests),
+      tokens: sum(({ tokens }) => tokens),
+      usd: mine.some(({ usd }) => usd === null) ? null : sum(({ usd }) => usd ?? 0),
+      seconds: sum(({ seconds }) => seconds),
+      interval: wilsonInterval(solved, mine.length),
+    };
+  });
+  const solvedBy = (name: string, id: string) =>
+    own(name)
+      .filter((play) => play.case === id)
+      .map((play) => play.solved);
+  const ids = [...new Set(plays.map((play) => play.case))];
+  const pairs = contestants.flatMap(({ name: one }, at) =>
+    contestants.slice(at + 1).map(({ name: other }) => ({
+      one,
+      other,
+      ...comparePairs(ids.map((id) => ({ one: solvedBy(one, id), other: solvedBy(other, id) }))),
+    })),
+  );
+  const differing = ids
+    .map((id) => ({ case: id, plays: plays.filter((play) => play.case === id) }))
+    .filter((one) => new Set(one.plays.map((play) => play.solved)).size > 1);
+  return { run, end, contestants: results, pairs, differing, notCounted };
+}
+
+/** The order of contestants that a result supports: the cheapest that is good enough first, then the best. Null: too few cases. */
+export function chooseOrder(
+  { contestants, pairs }: CompareResult,
+  isGoodEnough: (pair: PairedComparison) => boolean,
+): readonly ContestantResult[] | null {
+  const share = ({ solved, plays }: ContestantResult) => solved / Math.max(1, plays);
+  const [best, ...rest] = contestants.filter(({ plays }) => plays > 0).sort((x, y) => share(y) - share(x));
+  if (best === undefined) return null;
+  const isEnough = (one: ContestantResult) => {
+    const pair = pairs.find(
+      ({ one: first, other }) =>
+        (first === one.name && other === best.name) || (first === best.name && other === one.name),
+    );
+    if (pair === undefined) return false;
+    const { low, high } = pair.interval;
+    return isGoodEnough(pair.one === one.name ? pair : { ...pair, interval: { low: -high, high: -low } });
+  };
+  const perPlay = ({ usd, plays }: ContestantResult) => (usd ?? Number.POSITIVE_INFINITY) / plays;
+  const cheaper = rest
+    .filter((one) => perPlay(one) < perPlay(best) && isEnough(one))
+    .sort((x, y) => perPlay(x) - perPlay(y));
+  if (cheaper.length > 0) return [...cheaper, best];
+  // Without a cheaper one, the best leads only where the measurement tells it from all others.
+  return rest.length > 0 &&
+    rest.every((one) =>
+      pairs.some(
+        (pair) =>
+          [pair.one, pair.other].includes(one.name) &&
+          [pair.one, pair.other].includes(best.name) &&
+          pair.p < 0.05,
+      ),
+    )
+    ? [best, ...rest]
+    : null;
+}

@@ -1,0 +1,136 @@
+import { isCodePath } from "../checks/affected-tests.ts";
+import { isDocumentation, isTestPath } from "../checks/find-checks.ts";
+import { compareLines } from "../patch/compare-lines.ts";
+import { toLines } from "./trace-line.ts";
+
+/** A file that a change left: its text, or null where it is gone. */
+export interface CaseFile {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** A request, a state and a judge. */
+export interface HistoryCase {
+  /** `commit:1a2b3c…`, `job:job_…` or, for a request that a later job fulfilled, `job:job_…+job_…`. */
+  readonly id: string;
+  readonly title: string;
+  /** What a contestant is asked. */
+  readonly request: string;
+  /** `provider/model` of the job that solved it; null for people. */
+  readonly producer: string | null;
+  readonly at: string;
+  /** The real change, tests included. */
+  readonly files: readonly CaseFile[];
+}
+
+/** Why a change is no case. */
+export type NotACase =
+  | { readonly code: "no-tests" }
+  | { readonly code: "no-sources" }
+  | { readonly code: "no-request" }
+  | { readonly code: "too-large"; readonly files: number }
+  | { readonly code: "unknown-names"; readonly names: readonly string[] }
+  | { readonly code: "gone" }
+  | { readonly code: "changed-by-hand" }
+  | { readonly code: "no-runner" }
+  | { readonly code: "green-before" }
+  | { readonly code: "red-after"; readonly output: string }
+  | { readonly code: "flaky" }
+  /** Nothing could be run for it now; it may be tried again. */
+  | { readonly code: "cannot-run"; readonly output: string }
+  | { readonly code: "dropped" };
+
+/** More is a move or a rewrite, which no request of some words describes. */
+const MOST_FILES = 30;
+
+/** Words that a request needs at least: one below names nothing that could be judged. */
+const FEWEST_WORDS = 4;
+
+export function isTestFile({ path, after }: CaseFile): boolean {
+  return after !== null && isTestPath(path);
+}
+
+/** Whether a change can be a case by its files and its request alone; nothing is run for it. */
+export function findObstacle({ request, files }: Pick<HistoryCase, "request" | "files">): NotACase | null {
+  if (!files.some(isTestFile)) return { code: "no-tests" };
+  const isSource = ({ path }: CaseFile) => !isTestPath(path) && !isDocumentation(path) && isCodePath(path);
+  if (!files.some(isSource)) return { code: "no-sources" };
+  if (files.length > MOST_FILES) return { code: "too-large", files: files.length };
+  if (countWords(request) < FEWEST_WORDS) return { code: "no-request" };
+  const names = findUntoldNames({ request, files });
+  return names.length > 0 ? { code: "unknown-names", names } : null;
+}
+
+/** Words of letters; a run of a script without spaces counts by its length. */
+function countWords(text: string): number {
+  const words = text.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  return words.reduce(
+    (sum, word) => sum + (/[\u3040-\u30ff\u3400-\u9fff]/u.test(word) ? word.length / 2 : 1),
+    0,
+  );
+}
+
+/** Names and messages of code. Numbers and words of one or two letters are no names. */
+const NAME = /[\p{L}_$][\p{L}\p{N}_$]{2,}/gu;
+const TEXT = /(["'`])((?:(?!\1)[^\\\n])*)\1/g;
+
+/** Words of languages. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  "abstract and any apply assert async await bool boolean break case catch char class const continue crate debugger def default defer del delete elif else end enum except export extends extern false final finally float fn for foreach from func function global if impl implements import in instanceof int interface is lambda let loop match mod module mut namespace new nil none None not null number object of or package pass private protected pub public raise range readonly rescue return self static str string struct super switch test then this throw throws trait true True False try type typeof undefined union unsafe use using val var virtual void where while with yield".split(
+    " ",
+  ),
+);
+
+/**
+ * Names and messages that the change's tests need, that the change brings, and that the request does not tell: no one could
+ * guess them. A name that the files of the change had before is known.
+ */
+export function findUntoldNames({ request, files }: Pick<HistoryCase, "request" | "files">): string[] {
+  const known = new Set(files.flatMap(({ before }) => before?.match(NAME) ?? []));
+  const earlier = files.map(({ before }) => before ?? "").join("\n");
+  const [needed, brought] = [true, false].map((wantsTests) =>
+    files
+      .filter((file) => isTestPath(file.path) === wantsTests && !isDocumentation(file.path))
+      .map(addedLines)
+      .join("\n"),
+  ) as [string, string];
+  const asked = new Set(request.match(NAME) ?? []);
+  const broughtNames = new Set(withoutComments(brought).match(NAME) ?? []);
+  const names = new Set(withoutComments(needed).match(NAME) ?? []);
+  const untold = [...names].filter(
+    (name) => broughtNames.has(name) && !known.has(name) && !asked.has(name) && !KEYWORDS.has(name),
+  );
+  const messages = [...needed.matchAll(TEXT)]
+    .map(([, , text = ""]) => text)
+    .filter(
+      (text) =>
+        /\S\s+\S/.test(text) && brought.includes(text) && !earlier.includes(text) && !request.includes(text),
+    );
+  const quoted = new Set(messages.flatMap((text) => text.match(NAME) ?? []));
+  return [
+    ...new Set([...untold.filter((name) => !quoted.has(name)), ...messages.map((text) => `"${text}"`)]),
+  ];
+}
+
+function addedLines({ before, after }: CaseFile): string {
+  if (after === null) return "";
+  const [old, now] = [toLines(before ?? ""), toLines(after)];
+  return compareLines(old, now)
+    .flatMap((change) => now.slice(...change.now))
+    .join("\n");
+}
+
+/** Words of a comment are no names. */
+function withoutComments(code: string): string {
+  return code.replace(/\/\*[\s\S]*?\*\/|(?:^|\s)(?:\/\/|#|\*\s).*$/gm, "");
+}
+
+/** The entries that a change adds to a changelog, which say in words what it is for. */
+export function readChangelogEntries(files: readonly CaseFile[]): string {
+  return files
+    .filter(({ path }) => /(?:^|\/)(?:CHANGELOG|CHANGES|HISTORY|NEWS)(?:\.\w+)?$/i.test(path))
+    .map(addedLines)
+    .join("\n")
+    .trim();
+}

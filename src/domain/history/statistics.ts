@@ -1,0 +1,90 @@
+/** A share with its interval. */
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Wilson's score interval of `count` among `of`; everything where there is nothing to count. */
+export function wilsonInterval(count: number, of: number, z = 1.96): Interval {
+  if (of === 0) return { low: 0, high: 1 };
+  const share = count / of;
+  const centre = share + z ** 2 / (2 * of);
+  const spread = z * Math.sqrt((share * (1 - share)) / of + z ** 2 / (4 * of ** 2));
+  const whole = 1 + z ** 2 / of;
+  return { low: Math.max(0, (centre - spread) / whole), high: Math.min(1, (centre + spread) / whole) };
+}
+
+/**
+ * McNemar's exact test: how likely pairs that differ fall at least this unevenly where both sides are equally good. Pairs
+ * that agree say nothing.
+ */
+export function mcNemarExact(forOne: number, forOther: number): number {
+  const all = forOne + forOther;
+  const fewer = Math.min(forOne, forOther);
+  let [tail, term] = [0, 0.5 ** all];
+  for (let k = 0; k <= fewer; k++) {
+    tail += term;
+    term *= (all - k) / (k + 1);
+  }
+  return Math.min(1, 2 * tail);
+}
+
+/** 5 % on each side. */
+const Z_90 = 1.645;
+
+export interface PairedComparison {
+  /** Cases that both played and that count for both. */
+  readonly cases: number;
+  /** Cases that the first solved more often than the second, and the other way round. */
+  readonly better: number;
+  readonly worse: number;
+  /** The first's share of solved plays less the second's, with its 90 % interval. */
+  readonly difference: number;
+  readonly interval: Interval;
+  readonly p: number;
+}
+
+/**
+ * Compares two contestants case by case. A case is one cluster: its repeats are averaged, as they are not independent. The
+ * interval is Agresti and Min's for matched pairs: half a pair is added to each of the four outcomes, so that a few cases
+ * without a difference are no proof of equality.
+ */
+export function comparePairs(
+  pairs: readonly { readonly one: readonly boolean[]; readonly other: readonly boolean[] }[],
+): PairedComparison {
+  const differences = pairs
+    .filter(({ one, other }) => one.length > 0 && other.length > 0)
+    .map(({ one, other }) => shareOf(one) - shareOf(other));
+  const cases = differences.length;
+  const sum = differences.reduce((all, one) => all + one, 0);
+  const squares = differences.reduce((all, one) => all + one ** 2, 0);
+  const centre = sum / (cases + 2);
+  const spread = Z_90 * Math.sqrt(Math.max(0, (squares + 1) / (cases + 2) - centre ** 2) / (cases + 2));
+  const [better, worse] = [
+    differences.filter((one) => one > 0).length,
+    differences.filter((one) => one < 0).length,
+  ];
+  return {
+    cases,
+    better,
+    worse,
+    difference: cases === 0 ? 0 : sum / cases,
+    interval: { low: Math.max(-1, centre - spread), high: Math.min(1, centre + spread) },
+    p: mcNemarExact(better, worse),
+  };
+}
+
+const shareOf = (plays: readonly boolean[]) => plays.filter(Boolean).length / plays.length;
+
+/** How much worse a cheaper contestant may be, as a share of the cases, to count as good enough. */
+const MOST_WORSE = -0.1;
+
+/** Whether the first is shown to be at most that much worse than the second. */
+export function isNonInferior({ interval }: PairedComparison): boolean {
+  return interval.low > MOST_WORSE;
+}
+
+/** Whether the measurement can tell the two apart. */
+export function isDistinct({ p }: PairedComparison): boolean {
+  return p < 0.05;
+}

@@ -1,0 +1,58 @@
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CaseMemory, CompareStore, PlayRecord } from "../../application/ports/history.ts";
+import { withFolderLocks } from "../jobs/folder-lock.ts";
+import { writeDurably } from "../jobs/job-folder.ts";
+import { type AskGit, commitState } from "./git-log.ts";
+
+const NO_CASES: CaseMemory = { added: [], dropped: [], requests: {}, seen: {} };
+
+/** Cases and comparisons of one workspace, in a folder beside its jobs. */
+export function createCompareStore(folder: string, root: string, git: AskGit): CompareStore {
+  const casesFile = join(folder, "cases.json");
+  const runFolder = (run: string) => join(folder, "runs", run);
+  const playsFile = (run: string) => join(runFolder(run), "plays.ndjson");
+  const make = (path: string) => mkdirSync(path, { recursive: true, mode: 0o700 });
+  return {
+    readCases() {
+      try {
+        return { ...NO_CASES, ...(JSON.parse(readFileSync(casesFile, "utf8")) as CaseMemory) };
+      } catch {
+        return NO_CASES;
+      }
+    },
+    keepCases(memory) {
+      make(folder);
+      writeDurably(casesFile, JSON.stringify(memory));
+    },
+    keepState: (name, base, files) =>
+      commitState(git, join(folder, "states.git"), {
+        name,
+        base: base === null ? null : { repository: root, commit: base },
+        files,
+      }),
+    addPlay(run, play) {
+      make(runFolder(run));
+      appendFileSync(playsFile(run), `${JSON.stringify(play)}\n`, { mode: 0o600 });
+    },
+    readPlays(run) {
+      if (!existsSync(playsFile(run))) return [];
+      return readFileSync(playsFile(run), "utf8").split("\n").flatMap(readPlay);
+    },
+    listRuns: () =>
+      existsSync(join(folder, "runs")) ? readdirSync(join(folder, "runs")).sort().reverse() : [],
+    async hold(run, use) {
+      make(runFolder(run));
+      return withFolderLocks([runFolder(run)], { timeoutMs: 0 }, use);
+    },
+  };
+}
+
+/** A line that a crash cut short is left out, and its play is played again. */
+function readPlay(line: string): PlayRecord[] {
+  try {
+    return line === "" ? [] : [JSON.parse(line) as PlayRecord];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,61 @@
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { CaseState } from "../../application/ports/history.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
+import { type AskGit, checkOutState } from "./git-log.ts";
+
+/** Dependencies that a package manager installed: checks need them, and no request is solved in them. */
+const DEPENDENCIES: ReadonlySet<string> = new Set([
+  "node_modules",
+  ".venv",
+  "venv",
+  "vendor",
+  "bower_components",
+]);
+const DEEPEST = 3;
+
+export interface RoomFolder {
+  /** The project as it was. */
+  readonly project: string;
+  /** A new home of PicoClaw for each caller. */
+  newHome(): string;
+  remove(): void;
+}
+
+/** Dependency folders of a workspace, relative to it. */
+export function findDependencies(root: string, below = "", depth = 0): string[] {
+  return readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (!entry.isDirectory() || entry.name === ".git") return [];
+    if (DEPENDENCIES.has(entry.name)) return [path];
+    return depth < DEEPEST && !entry.name.startsWith(".") ? findDependencies(root, path, depth + 1) : [];
+  });
+}
+
+/** Makes a room below `folder`: the tracked files of a state, git's history up to it, and links to the dependencies of today. */
+export async function makeRoomFolder(
+  git: AskGit,
+  state: CaseState,
+  parts: { readonly folder: string; readonly root: string; readonly dependencies: readonly string[] },
+): Promise<RoomFolder> {
+  const folder = join(parts.folder, crypto.randomUUID());
+  const project = join(folder, "project");
+  await checkOutState(git, state, project);
+  const linked = parts.dependencies.filter(
+    (path) => !existsSync(join(project, path)) && existsSync(join(project, dirname(path))),
+  );
+  for (const path of linked) symlinkSync(join(parts.root, path), join(project, path));
+  mkdirSync(join(project, ".git/info"), { recursive: true });
+  writeFileSync(join(project, ".git/info/exclude"), linked.map((path) => `/${path}\n`).join(""));
+  let homes = 0;
+  return {
+    project,
+    newHome() {
+      homes += 1;
+      const home = join(folder, `home-${homes}`);
+      mkdirSync(home, { mode: 0o700 });
+      return home;
+    },
+    remove: () => removeTree(folder),
+  };
+}

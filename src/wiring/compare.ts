@@ -1,0 +1,194 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { BuildRoom, Contestant, PlayLimits, RoomPlay } from "../application/history/case-room.ts";
+import { mergeSettings } from "../application/history/contestants.ts";
+import type { OpenedCompare } from "../application/history/open-history.ts";
+import type { ModelCall } from "../application/models/meter.ts";
+import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
+import type { ConfigOverrides } from "../config/config.ts";
+import { editYaml } from "../config/edit-yaml.ts";
+import { homeConfigFile } from "../config/environment.ts";
+import { loadConfig } from "../config/load.ts";
+import { HEAD_NAMES } from "../domain/config/worker-kind-names.ts";
+import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
+import { createCompareStore } from "../infrastructure/history/compare-store.ts";
+import { createAskGit, createCommitLog } from "../infrastructure/history/git-log.ts";
+import { openJobStack } from "../infrastructure/history/job-stack.ts";
+import { findDependencies, makeRoomFolder, type RoomFolder } from "../infrastructure/history/room-folder.ts";
+import { isInside, rootsFor } from "../infrastructure/jobs/git-roots.ts";
+import { writeDurably } from "../infrastructure/jobs/job-folder.ts";
+import { toStorage } from "../infrastructure/jobs/job-storage.ts";
+import { findInstallation } from "../infrastructure/platform/installation.ts";
+import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
+import { openChat } from "./chat.ts";
+import type { Environment } from "./services.ts";
+import { openWorkspace } from "./workspace.ts";
+
+/** A contestant never reaches beyond its room, and nothing that belongs to the user's own work starts for it. */
+const ROOM_SETTINGS = {
+  mcp_servers: {},
+  hooks: { after_landing: [], on_red: [], after_message: [] },
+  database_url: null,
+  worker: { auto_commit: false, dry_run: false, network: { mode: "off" } },
+  checks: { network: false },
+  coder: { on_red: "preview" },
+} as const;
+
+export async function openCompare(env: Environment, options: OpenOptions): Promise<Opening<OpenedCompare>> {
+  const opened = await openWorkspace(env, options);
+  if (!opened.ok) return opened;
+  const { workspace, services, parts, config } = opened;
+  const { root, storage, archive } = workspace;
+  const { home } = services;
+  const git = createAskGit(root, env.PATH ?? "", storage);
+  const store = createCompareStore(join(storage, "compare"), root, git);
+  const installation = findInstallation();
+  const isOwn = isInside(root, installation.folder) || isInside(installation.folder, root);
+  const trouble = isOwn ? "own-checkout" : workspace.staging.confinable ? null : "not-confined";
+  const dependencies = findDependencies(root);
+  const configFile = homeConfigFile(home);
+  const emptied: EmptiedFolders = {
+    folders: [...new Set([root, ...rootsFor(root), home, toStorage(root, storage, true).outer])],
+    shown: dependencies.map((path) => join(root, path)),
+  };
+  const place = { env, emptied, settings: mergeSettings(config, ROOM_SETTINGS) };
+  const buildRoom: BuildRoom = async (found) => {
+    const state = await found.openState();
+    if ("code" in state) return state;
+    const room = await makeRoomFolder(git, state, { folder: join(home, "rooms"), root, dependencies });
+    const judge = await openRoom(place, room, {});
+    return {
+      workspace: judge.workspace,
+      checks: judge.checks,
+      play: (contestant, request, limits) => playInRoom(place, room, contestant, request, limits),
+      close: async () => room.remove(),
+    };
+  };
+  return {
+    ...opened,
+    cases: () => ({
+      root,
+      archive,
+      store,
+      log: createCommitLog(git),
+      stack: openJobStack({ storage, workspace: root, archive }),
+    }),
+    compare: { store, buildRoom, now: parts.now },
+    async contestants() {
+      const models = await services.models();
+      const nameOf = (role: "coder1" | "coder2" | "coder3") => {
+        const model = models.forRole(role);
+        return "generate" in model ? `${model.provider}/${model.model}` : role;
+      };
+      const coders = { coder1: nameOf("coder1"), coder2: nameOf("coder2"), coder3: nameOf("coder3") };
+      return { coders, providers: Object.keys(config.providers), heads: HEAD_NAMES };
+    },
+    trouble,
+    configFile,
+    async changeConfig(edits) {
+      const text = existsSync(configFile) ? readFileSync(configFile, "utf8") : "";
+      const changed = editYaml(text, edits);
+      if (changed === null) return configFile;
+      const loaded = await loadConfig({ env, instead: { file: configFile, text: changed } });
+      if (!loaded.ok) return loaded.errors.map((problem) => JSON.stringify(problem)).join("\n");
+      writeDurably(configFile, changed);
+      return null;
+    },
+  };
+}
+
+interface RoomDeps {
+  readonly env: Environment;
+  readonly emptied: EmptiedFolders;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+function roomOptions({ env, settings }: RoomDeps, room: RoomFolder, more: Readonly<Record<string, unknown>>) {
+  const home = room.newHome();
+  const flags = mergeSettings(settings, more) as ConfigOverrides;
+  return {
+    home,
+    env: { ...env, PICOCLAW_HOME: home },
+    options: { cwd: room.project, workspace: room.project, flags },
+  };
+}
+
+async function openRoom(deps: RoomDeps, room: RoomFolder, more: Readonly<Record<string, unknown>>) {
+  const { home, env, options } = roomOptions(deps, room, more);
+  const opened = await openWorkspace(env, options, { emptied: deps.emptied });
+  if (!opened.ok) throw new Error(opened.message ?? JSON.stringify(opened.problems));
+  const { workspace, config } = opened;
+  const storage = toStorage(workspace.root, workspace.storage, true).outer;
+  const checks = openProjectChecks({
+    home,
+    root: workspace.root,
+    storage,
+    path: deps.env.PATH ?? "",
+    settings: config.checks,
+  });
+  return { workspace, checks };
+}
+
+/** One message to the contestant, in a chat and a home of its own; its change stays a preview of the room. */
+async function playInRoom(
+  deps: RoomDeps,
+  room: RoomFolder,
+  contestant: Contestant,
+  request: string,
+  { budgetUsd, signal }: PlayLimits,
+): Promise<RoomPlay> {
+  const begun = performance.now();
+  const calls: ModelCall[] = [];
+  const end = (more: Partial<RoomPlay>): RoomPlay => ({
+    done: false,
+    checked: false,
+    requests: calls.length,
+    tokens: 0,
+    usd: null,
+    failure: null,
+    differences: [],
+    ...more,
+    seconds: (performance.now() - begun) / 1000,
+  });
+  const limits = budgetUsd === null ? {} : { coder: { budget_usd: Math.max(budgetUsd, 0.001) } };
+  const { env, options } = roomOptions(deps, room, mergeSettings(contestant.settings, limits));
+  const opened = await openChat(env, options, {
+    emptied: deps.emptied,
+    isOnce: true,
+    onModelCall: (call) => void calls.push(call),
+  });
+  if (!opened.ok) return end({ failure: opened.message ?? JSON.stringify(opened.problems) });
+  try {
+    const text = `/preview ${contestant.command} ${request}`;
+    const message = { channel: "cli", chatId: "compare", userId: "compare", text };
+    const reply = await opened.conversation.handle(message, { signal });
+    const { inputTokens = 0, outputTokens = 0, costUsd = null } = reply.usage ?? {};
+    const used = { tokens: inputTokens + outputTokens, usd: costUsd };
+    const answered =
+      calls.some(({ failure }) => failure === null) || (contestant.model === null && used.tokens > 0);
+    const job = reply.jobs.at(-1);
+    if (!answered && job === undefined)
+      return end({ ...used, failure: reply.text.trim().split("\n").slice(0, 3).join(" ") });
+    return end({
+      ...used,
+      ...readPreview(opened.workspace, job?.job_id),
+      done: reply.ok && job !== undefined,
+    });
+  } catch (error) {
+    return end({ failure: error instanceof Error ? error.message : String(error) });
+  } finally {
+    await opened.close();
+  }
+}
+
+function readPreview({ archive }: Workspace, jobId: string | undefined) {
+  if (jobId === undefined) return {};
+  const checked = archive
+    .events(jobId)
+    .map(({ event }) => event)
+    .findLast((event) => event.type === "check_finished" && event.over === "draft" && event.altered !== true);
+  return {
+    checked: checked?.type === "check_finished" && checked.exit_code === 0,
+    differences: [...archive.walkDifferences(jobId)].filter(({ path }) => !path.startsWith(".git/")),
+  };
+}
