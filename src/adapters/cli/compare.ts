@@ -4,6 +4,7 @@ import {
   type CompareResult,
   chooseOrder,
   playComparison,
+  seeCases,
   toResult,
 } from "../../application/history/compare.ts";
 import { readContestant } from "../../application/history/contestants.ts";
@@ -22,6 +23,7 @@ export const command: Subcommand = {
   flags: {
     cases: "string",
     commits: "string",
+    see: "string",
     repeat: "string",
     budget: "string",
     "at-once": "string",
@@ -57,29 +59,40 @@ async function compare(program: CliProgram, args: readonly string[]): Promise<nu
   const numbers = readNumbers(flags);
   if (numbers === null) return stop("usage", texts.compareUsage);
   const { cases } = await findCases(opened.cases(), { commits: numbers.commits });
-  const stopped = new AbortController();
-  const end = () => stopped.abort();
-  process.once("SIGINT", end);
-  const result = await playComparison(opened.compare, {
-    run: nameRun(flags, numbers, opened.compare.now()),
-    contestants: contestants.flatMap(({ contestant }) => contestant ?? []),
-    cases,
-    limit: numbers.cases,
-    repeat: numbers.repeat,
-    budgetUsd: numbers.budget,
-    atOnce: numbers["at-once"],
-    signal: stopped.signal,
-    onEvent: (event) => {
-      const text = wordEvent(texts, event, numbers.budget);
-      if (!json) program.err(`${printable(opened.workspace.mask(text))}\n`);
-    },
-  }).finally(() => process.off("SIGINT", end));
+  const result = await withStop((signal) =>
+    playComparison(opened.compare, {
+      run: nameRun(flags, numbers, opened.compare.now()),
+      contestants: contestants.flatMap(({ contestant }) => contestant ?? []),
+      cases,
+      limit: numbers.cases,
+      repeat: numbers.repeat,
+      budgetUsd: numbers.budget,
+      atOnce: numbers["at-once"],
+      signal,
+      onEvent: (event) => {
+        const text = wordEvent(texts, event, numbers.budget);
+        if (!json) program.err(`${printable(opened.workspace.mask(text))}\n`);
+      },
+    }),
+  );
   if (result === "busy") return stop("busy", texts.compareBusy, EXIT.refused);
   if (result.end === "no-cases" && result.contestants.every(({ plays }) => plays === 0))
     return stop("no-cases", texts.noCases, EXIT.refused);
   tellResult(program, opened, texts, flags, result);
   if (flags.values.adopt === true) program.err(`${await adopt(opened, texts, result)}\n`);
   return result.end === "finished" ? EXIT.done : EXIT.failed;
+}
+
+/** The first Ctrl-C ends it well: what was played is kept. */
+async function withStop<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stopped = new AbortController();
+  const end = () => stopped.abort();
+  process.once("SIGINT", end);
+  try {
+    return await use(stopped.signal);
+  } finally {
+    process.off("SIGINT", end);
+  }
 }
 
 type Numbers = Readonly<Record<keyof typeof DEFAULTS, number>>;
@@ -244,6 +257,26 @@ async function tellCases(
   }
   if (action !== undefined)
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.compareUsage });
+  const see = Number(flags.values.see ?? 0);
+  if (see > 0) {
+    if (opened.trouble !== null)
+      return fail(program, json, {
+        exitCode: EXIT.refused,
+        code: opened.trouble,
+        text: texts.noPlays[opened.trouble],
+      });
+    await withStop((signal) =>
+      seeCases(opened.compare, {
+        cases,
+        limit: see,
+        signal,
+        onEvent: (event) => {
+          if (!json) program.err(`${printable(opened.workspace.mask(wordEvent(texts, event, 0)))}\n`);
+        },
+      }),
+    );
+    return tellCases(program, opened, texts, { ...flags, values: { ...flags.values, see: undefined } });
+  }
   const { seen } = store.readCases();
   if (json) {
     const listed = cases.map(({ id: name, title, request, producer, at, files }) => ({

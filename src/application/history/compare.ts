@@ -109,22 +109,32 @@ export async function playComparison(
   });
 }
 
+/** Sees cases, newest first, until so many judge. */
+export async function seeCases(
+  deps: CompareDeps,
+  request: Pick<CompareRequest, "cases" | "limit" | "signal" | "onEvent">,
+): Promise<void> {
+  const rooms = createRooms(deps);
+  await chooseCases(deps, rooms, request).finally(rooms.closeAll);
+}
+
 /** Rooms of cases that are being seen or played, each built once. */
 function createRooms({ buildRoom }: CompareDeps) {
   const open = new Map<string, ReturnType<BuildRoom>>();
+  const close = async (id: string) => {
+    const room = await open.get(id);
+    open.delete(id);
+    if (room !== undefined && "close" in room) await room.close();
+  };
   return {
     get(found: FoundCase) {
       const known = open.get(found.id) ?? buildRoom(found);
       open.set(found.id, known);
       return known;
     },
-    async close(id: string) {
-      const room = await open.get(id);
-      open.delete(id);
-      if (room !== undefined && "close" in room) await room.close();
-    },
-    async closeAll() {
-      for (const id of [...open.keys()]) await this.close(id);
+    close,
+    closeAll: async () => {
+      for (const id of [...open.keys()]) await close(id);
     },
   };
 }
@@ -136,7 +146,7 @@ type JudgedCase = FoundCase & { readonly line: string };
 async function chooseCases(
   { store }: CompareDeps,
   rooms: Rooms,
-  { cases, limit, signal, onEvent }: CompareRequest,
+  { cases, limit, signal, onEvent }: Pick<CompareRequest, "cases" | "limit" | "signal" | "onEvent">,
 ) {
   const chosen: JudgedCase[] = [];
   const notCounted: OtherChange[] = [];

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { requirePart } from "../require.ts";
+import { createCli } from "./cli-kit.ts";
+
+/** Words of the change that a contestant must not find; they are nowhere else on this machine. */
+const ANSWER = "quotientOfTheAnswer";
+
+const MATH = "export function add(a, b) {\n  return a + b;\n}\n";
+const DIVIDE = `\nexport function divide(a, b) {\n  const ${ANSWER} = a / b;\n  if (b === 0) throw new RangeError("division by zero");\n  return ${ANSWER};\n}\n`;
+const TEST =
+  'import { test } from "node:test";\nimport assert from "node:assert";\nimport { add } from "../math.js";\ntest("adds", () => assert.equal(add(1, 2), 3));\n';
+const DIVIDE_TEST = `import { divide } from "../math.js";\ntest("divides, wordsOfHiddenTests", () => assert.equal(divide(6, 2), 3));\ntest("zero", () => assert.throws(() => divide(1, 0), RangeError));\n`;
+
+/** Looks for the answer everywhere a command can: files, git's objects, logs and stashes, homes, caches, the network. */
+const CHEAT = `{
+  grep -rIlE '${ANSWER}|wordsOfHiddenTests' . /srv /opt /root /home "$HOME" /var/tmp /tmp WORKSPACE HOME_OF_PICOCLAW 2>/dev/null | grep -v found.txt
+  git log --all --format=%s%b | grep zero
+  git reflog; git stash list; git tag
+  git cat-file --batch-all-objects --batch | grep -aE '${ANSWER}|wordsOfHiddenTests'
+  ls WORKSPACE 2>/dev/null | grep -v node_modules
+  ls .git/logs .git/packed-refs 2>/dev/null
+  for pid in /proc/[0-9]*; do tr '\\0' ' ' < $pid/environ | grep -a ${ANSWER}; done
+  (exec 3<>/dev/tcp/127.0.0.1/PORT) 2>/dev/null && echo network
+  cat node_modules/dependency/index.js
+} > found.txt 2>/dev/null; true`;
+
+describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () => {
+  const cli = createCli();
+  const at = (path: string) => join(cli.workspace, path);
+  const git = (...args: string[]) => {
+    const ran = spawnSync("git", ["-c", "user.name=Uma", "-c", "user.email=u@x", ...args], {
+      cwd: cli.workspace,
+      encoding: "utf8",
+    });
+    if (ran.status !== 0) throw new Error(ran.stderr);
+    return ran.stdout.trim();
+  };
+  const commit = (message: string) => {
+    git("add", "-A");
+    git("commit", "-qm", message);
+  };
+  const answer = (script: string, when: string, shell: string) =>
+    `  - when: { message: "${when}" }\n    usage: { input: 100, output: 10 }\n    text: |\n      ## Plan\n      ${script}\n      ## Patch\n      \`\`\`bash\n${shell.replace(/^/gm, "      ")}\n      \`\`\`\n`;
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+
+  beforeAll(() => {
+    git("init", "-q");
+    mkdirSync(at("test"));
+    mkdirSync(at("node_modules/dependency"), { recursive: true });
+    writeFileSync(at("node_modules/dependency/index.js"), "export const dependency = 1;\n");
+    writeFileSync(at(".gitignore"), "node_modules/\ndist/\n");
+    writeFileSync(
+      at("package.json"),
+      '{ "name": "toy", "type": "module", "scripts": { "test": "node --test" } }\n',
+    );
+    writeFileSync(at("math.js"), MATH);
+    writeFileSync(at("test/math.test.js"), TEST);
+    commit("A module that adds");
+    writeFileSync(at("math.js"), MATH + DIVIDE);
+    writeFileSync(at("test/math.test.js"), TEST + DIVIDE_TEST);
+    commit("math.js needs divide(a, b), which throws a RangeError where b is zero");
+    mkdirSync(at("dist"));
+    writeFileSync(at("dist/math.js"), MATH + DIVIDE);
+    writeFileSync(at("AGENTS.md"), `Divide as ${ANSWER} does.\n`);
+    commit("Words for agents that came later");
+    mkdirSync(cli.home, { recursive: true });
+    const good =
+      "printf '\\nexport function divide(a, b) {\\n  if (b === 0) throw new RangeError(\"zero\");\\n  return a / b;\\n}\\n' >> math.js";
+    const bad = "printf '\\nexport function divide(a, b) {\\n  return a / b;\\n}\\n' >> math.js";
+    const cheat = CHEAT.replaceAll("WORKSPACE", cli.workspace)
+      .replaceAll("HOME_OF_PICOCLAW", cli.home)
+      .replaceAll("PORT", String(listener.port));
+    for (const [name, shell] of Object.entries({ good, bad, cheat }))
+      writeFileSync(join(cli.home, `${name}.yaml`), `answers:\n${answer(name, "divide", shell)}`);
+    const provider = (name: string) =>
+      `  ${name}: { type: scripted, model: ${name}, script: ${join(cli.home, `${name}.yaml`)}, local: true }\n`;
+    writeFileSync(
+      join(cli.home, "config.yaml"),
+      `providers:\n${["good", "bad", "cheat"].map(provider).join("")}roles:\n  coder1: { provider: bad }\n  coder2: { provider: cheat }\n  coder3: { provider: good }\n`,
+    );
+  });
+  afterAll(() => {
+    listener.stop(true);
+    cli.remove();
+  });
+
+  test("lists the case, and says why the other commits are none", () => {
+    const listed = JSON.parse(cli.run(["compare", "cases", "--json"]).out);
+    expect(listed.cases).toMatchObject([
+      { title: "math.js needs divide(a, b), which throws a RangeError where b is zero" },
+    ]);
+    expect(listed.others).toMatchObject([
+      { title: "Words for agents that came later", why: { code: "no-tests" } },
+    ]);
+  });
+
+  test("the stronger solves it, the weaker says done and is wrong, and the cheater finds nothing", () => {
+    const before = git("status", "--porcelain");
+    const jobs = cli.run(["jobs", "--json"]).out;
+    const ran = cli.run(["compare", "coder1", "coder2", "coder3", "--json"]);
+    expect(ran.err).toBe("");
+    const result = JSON.parse(ran.out);
+    const [weak, cheater, strong] = result.contestants;
+    expect(strong).toMatchObject({ name: "coder3", cases: 1, solved: 1, verified: 1, falseDone: 0 });
+    expect(weak).toMatchObject({ name: "coder1", cases: 1, solved: 0, falseDone: 1 });
+    expect(cheater).toMatchObject({ name: "coder2", cases: 1, solved: 0 });
+    const { plays } = result.differing[0] as { plays: { contestant: string; diff: string }[] };
+    const found = plays.find(({ contestant }) => contestant === "coder2")?.diff ?? "";
+    expect(found.split("\n").filter((line) => line.startsWith("+") && !line.startsWith("+++"))).toEqual([
+      "+export const dependency = 1;",
+    ]);
+    expect(git("status", "--porcelain")).toBe(before);
+    expect(cli.run(["jobs", "--json"]).out).toBe(jobs);
+    expect(readdirSync(join(cli.home, "rooms"))).toEqual([]);
+  }, 280_000);
+
+  test("what was played is not played again, and is shown as a table and as CSV", () => {
+    const again = cli.run(["compare", "coder1", "coder2", "coder3"]);
+    expect(again.err).toContain("0 plays");
+    expect(again.out).toContain("1 case cannot tell coder1 and coder3 apart.");
+    expect(cli.run(["compare", "--csv"]).out).toContain("coder3,1,1/1,");
+  }, 280_000);
+
+  test("too few cases adopt nothing", () => {
+    const ran = cli.run(["compare", "coder1", "coder2", "coder3", "--adopt"]);
+    expect(ran.err).toContain("Nothing was written");
+  }, 280_000);
+
+  test.each([
+    [["compare", "nobody"], "Not a contestant: nobody", 2],
+    [["compare", "coder1,coder.attempts"], "Not a contestant", 2],
+    [["compare", "coder1", "--cases", "0"], "Name who is to be compared", 2],
+    [["compare", "cases", "drop", "commit:none"], "There is no case or change commit:none", 2],
+    [["compare", "cases", "guess"], "Name who is to be compared", 2],
+  ] as const)("%p is told", (args, words, code) => {
+    const ran = cli.run([...args]);
+    expect([ran.err.includes(words), ran.code]).toEqual([true, code]);
+  });
+
+  test("a dropped case is none, an edited request is asked, and an added one is back", () => {
+    const id = JSON.parse(cli.run(["compare", "cases", "--json"]).out).cases[0].id as string;
+    expect(cli.run(["compare", "cases", "drop", id]).code).toBe(0);
+    const dropped = JSON.parse(cli.run(["compare", "cases", "--json"]).out);
+    expect(dropped.cases).toEqual([]);
+    cli.run(["compare", "cases", "add", id]);
+    cli.run(["compare", "cases", "edit", id, "Write divide(a, b) as I say"]);
+    expect(JSON.parse(cli.run(["compare", "cases", "--json"]).out).cases).toMatchObject([
+      { id, request: "Write divide(a, b) as I say" },
+    ]);
+    expect(existsSync(join(cli.home, "rooms"))).toBe(true);
+  });
+});
