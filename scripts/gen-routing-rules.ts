@@ -1,40 +1,25 @@
-/** Makes src/domain/chat/shipped-rules.ts of rules.yaml: nobody should read YAML to route a message. */
+/** Makes src/domain/chat/shipped-rules.json of rules.yaml: no message should wait for YAML to be read. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-
-interface Entry {
-  readonly pattern: string;
-  readonly route: string;
-  readonly confidence: number;
-  readonly yields?: boolean;
-  readonly order?: boolean;
-}
+import type { Rule } from "../src/domain/chat/rule-pattern.ts";
 
 export function renderRules(yaml: string): string {
-  const { rules } = parse(yaml) as { rules: readonly Entry[] };
-  const lines = rules.map(
-    ({ pattern, route, confidence, yields, order }) =>
-      `  {\n    pattern:\n      ${JSON.stringify(pattern)},\n    route: ${JSON.stringify(route)},\n    confidence: ${confidence},\n${
-        yields === true ? "    yields: true,\n" : ""
-      }${order === true ? "    order: true,\n" : ""}  },`,
-  );
-  return [
-    "// Made of rules.yaml by scripts/gen-routing-rules.ts.",
-    'import type { Rule } from "./rule-pattern.ts";',
-    "",
-    "// biome-ignore format: made by a program",
-    "export const SHIPPED_RULES: readonly Rule[] = [",
-    ...lines,
-    "];",
-    "",
-  ].join("\n");
+  const { rules } = parse(yaml) as { rules: readonly Rule[] };
+  const entries = rules.map(({ pattern, route, confidence, yields, order }) => ({
+    pattern,
+    route,
+    confidence,
+    ...(yields === true && { yields }),
+    ...(order === true && { order }),
+  }));
+  return `${JSON.stringify(entries, null, 2)}\n`;
 }
 
 if (import.meta.main) {
   const folder = join(import.meta.dir, "../src/domain/chat");
   writeFileSync(
-    join(folder, "shipped-rules.ts"),
+    join(folder, "shipped-rules.json"),
     renderRules(readFileSync(join(folder, "rules.yaml"), "utf8")),
   );
 }

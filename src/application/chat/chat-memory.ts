@@ -1,7 +1,6 @@
 import type { Config } from "../../config/config.ts";
-import { compileRules, compileTrustedRule } from "../../domain/chat/routing-rules.ts";
+import { compileRules, compileTrustedRule, SHIPPED_RULES } from "../../domain/chat/routing-rules.ts";
 import { chatKeyOf, type DayClock } from "../../domain/chat/session.ts";
-import { SHIPPED_RULES } from "../../domain/chat/shipped-rules.ts";
 import type { Catalogue } from "../../domain/models/catalogue.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { createJobHistory } from "../coder/job-history.ts";

@@ -7,6 +7,10 @@ import {
   type RuleOrigin,
   type RuleProblem,
 } from "./rule-pattern.ts";
+import shipped from "./shipped-rules.json" with { type: "json" };
+
+/** Made of rules.yaml by scripts/gen-routing-rules.ts. */
+export const SHIPPED_RULES = shipped as readonly Rule[];
 
 /** A message as rules see it. */
 interface Clause {

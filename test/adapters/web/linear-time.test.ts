@@ -23,6 +23,7 @@ import {
   compileTrustedRule,
   deriveRule,
   matchRules,
+  SHIPPED_RULES,
   tellsFault,
 } from "../../../src/domain/chat/routing-rules.ts";
 import { maybeSchedule, readScheduleSentence } from "../../../src/domain/chat/schedule-sentence.ts";
@@ -32,7 +33,6 @@ import {
   readSentenceCommand,
 } from "../../../src/domain/chat/sentence-commands.ts";
 import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
-import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
 import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
 import { isAboutDeciding } from "../../../src/domain/checks/deciding-files.ts";
 import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";

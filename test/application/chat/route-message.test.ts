@@ -7,8 +7,7 @@ import {
 import type { LearnedRule, RoutingStore, StoredDecision } from "../../../src/application/ports/chat.ts";
 import type { Models } from "../../../src/application/ports/models.ts";
 import { DEFAULTS } from "../../../src/config/config.ts";
-import { compileRules, compileTrustedRule } from "../../../src/domain/chat/routing-rules.ts";
-import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
+import { compileRules, compileTrustedRule, SHIPPED_RULES } from "../../../src/domain/chat/routing-rules.ts";
 import { HELD_OUT } from "../../domain/chat/held-out-messages.ts";
 import { MESSAGES } from "../../domain/chat/messages.ts";
 import { answering, listeningLogger, NO_MODEL } from "./memory-kit.ts";

@@ -4,9 +4,13 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { renderRules } from "../../../scripts/gen-routing-rules.ts";
 import { DEFAULTS } from "../../../src/config/config.ts";
-import { compileRules, matchRules, tellsFault } from "../../../src/domain/chat/routing-rules.ts";
+import {
+  compileRules,
+  matchRules,
+  SHIPPED_RULES,
+  tellsFault,
+} from "../../../src/domain/chat/routing-rules.ts";
 import type { Rule } from "../../../src/domain/chat/rule-pattern.ts";
-import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
 import { otherRoute, ROUTES } from "../../../src/domain/config/route.ts";
 import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
@@ -22,8 +26,8 @@ const rules = [
   ...compileRules(SHIPPED_RULES, "shipped").rules,
 ];
 
-test("shipped-rules.ts is what rules.yaml says", () => {
-  expect(readFileSync(join(folder, "shipped-rules.ts"), "utf8")).toBe(renderRules(yaml));
+test("shipped-rules.json is what rules.yaml says", () => {
+  expect(readFileSync(join(folder, "shipped-rules.json"), "utf8")).toBe(renderRules(yaml));
 });
 
 test("every shipped rule has examples, holds them, and is as safe as a user's has to be", () => {
