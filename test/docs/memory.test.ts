@@ -25,7 +25,7 @@ test("docs/routing.md names every route's command", () => {
 
 test("the numbers of docs/sessions.md are the defaults", () => {
   const { session } = configSchema.parse({});
-  for (const value of [session.history_tokens, session.summary_tokens, session.cutover])
+  for (const value of [session.summary_tokens, session.cutover])
     expect(read("sessions.md")).toContain(`(${value})`);
   expect(session.timezone).toBeNull();
   expect(read("sessions.md")).toContain("the machine's");

@@ -209,7 +209,7 @@ test("a record that cannot be read has no result in `jobs` and `show`, and its f
   const job = jobIdIn(cli.apply([create("a", "new\n")]).out);
   const [record] = [...new Bun.Glob(`**/${job}/job.json`).scanSync({ cwd: cli.home, absolute: true })];
   truncateSync(record as string, 20);
-  expect(cli.run(["jobs"]).out).toMatch(new RegExp(`^${job} .+ Record damaged  0`, "m"));
+  expect(cli.run(["jobs", "--ids"]).out).toMatch(new RegExp(`^#1 +${job} .+ Record damaged  0`, "m"));
   expect(cli.run(["show", job]).out).toStartWith("Record damaged\n");
   expect(cli.json(cli.run(["show", job, "--json"]))).toMatchObject({ damaged: record });
 });

@@ -200,8 +200,9 @@ describe("jobs and show", () => {
     const second = job("2");
     cli.run(["undo"]);
     expect(cli.run(["jobs"]).out).toMatch(
-      new RegExp(`^Job .*\\n${first} .* Applied +1 +available .*\\n${second} .* Undone +1 +undone .*\\n$`),
+      /^Job .*\n#1 .* Applied +1 +available .*\n#2 .* Undone +1 +undone .*\n$/,
     );
+    expect(cli.run(["jobs", "--ids"]).out).toMatch(new RegExp(`\\n#1 +${first} .*\\n#2 +${second} `));
     expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([
       { job_id: first, state: "committed", success: true, undo: "available", changes: [{ path: "a" }] },
       { job_id: second, state: "undone", undo: "undone" },

@@ -270,7 +270,7 @@ describe("a draft that is open", () => {
       await child.exited;
       expect(treeOf(cli.workspace)).toEqual({ "a.txt": "one\n" });
       expect(readFileSync("/proc/self/mounts", "utf8")).not.toContain(cli.folder);
-      const jobs = cli.run(["jobs"]);
+      const jobs = cli.run(["jobs", "--ids"]);
       expect(jobs.out).toMatch(/job_\d+_\w+/);
       expect(jobs.out).toMatch(/Interrupted|Stopped, nothing changed/);
       const [jobId] = /job_\d+_\w+/.exec(jobs.out) ?? [""];

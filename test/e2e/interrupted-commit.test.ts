@@ -81,7 +81,10 @@ describe("a file that somebody edited after the crash", () => {
       `Job ${cut} was interrupted while it was being applied; that was completed since.`,
     );
     expect(next.err).toContain("Left out, because they were changed after the interruption:\n  f2");
-    for (const list of [["jobs"], ["jobs", "--all"]])
+    for (const list of [
+      ["jobs", "--ids"],
+      ["jobs", "--all"],
+    ])
       expect(cli.run(list).out).toMatch(
         new RegExp(`${cut} .* Applied \\(completed after an interruption\\) +2 `),
       );

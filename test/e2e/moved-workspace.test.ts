@@ -33,8 +33,8 @@ test("after mv, undo and redo work at the new place, and a new folder at the old
   expect(cli.run(["redo"], { cwd: at("moved") }).code).toBe(0);
   expect([read("moved/a.txt"), read("moved/d/b.txt")]).toEqual(["two\n", "b\n"]);
   expect(cli.run(["show", "--diff"], { cwd: at("moved") }).out).toContain("+two");
-  expect(jobIdIn(cli.run(["jobs"], { cwd: at("moved") }).out)).not.toBe("");
-  expect(jobIdIn(cli.run(["jobs"]).out)).toBe("");
+  expect(jobIdIn(cli.run(["jobs", "--ids"], { cwd: at("moved") }).out)).not.toBe("");
+  expect(jobIdIn(cli.run(["jobs", "--ids"]).out)).toBe("");
 });
 
 test("two workspaces that change places keep their own jobs", () => {

@@ -13,7 +13,7 @@ import { columnsOf } from "./terminal-text.ts";
 export const command: Subcommand = {
   name: "jobs",
   usage: "jobs",
-  flags: { limit: "string", all: "boolean", live: "boolean" },
+  flags: { limit: "string", all: "boolean", live: "boolean", ids: "boolean" },
   words: 0,
   run: jobs,
 };
@@ -58,7 +58,8 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
     return EXIT.done;
   }
   // Titles are a model's words, or a command's: none of their bytes may steer the terminal behind the pipe.
-  const text = list.length === 0 ? opened.messages.noJobs : table(opened, list, flags.values.all === true);
+  const shown = { withWorkspace: flags.values.all === true, withIds: flags.values.ids === true };
+  const text = list.length === 0 ? opened.messages.noJobs : table(opened, list, shown);
   program.out(`${printable(text)}\n${remarks(opened, list)}`);
   return EXIT.done;
 }
@@ -92,13 +93,21 @@ function previews({ messages, workspace }: Opened, list: readonly ListedJob[]): 
   return waiting.length === 0 ? "" : `\n${messages.previewsHint(waiting.length, isElsewhere)}\n`;
 }
 
-function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolean): string {
-  const { messages } = opened;
+/** By number, as people name jobs; those of other folders have numbers of their own there, so that they are told by their ids. */
+function table(
+  opened: Opened,
+  list: readonly ListedJob[],
+  { withWorkspace, withIds }: { readonly withWorkspace: boolean; readonly withIds: boolean },
+): string {
+  const { messages, workspace } = opened;
   const { jobsHeader } = messages;
+  const numbers = new Map(workspace.archive.list().map(({ jobId }, at) => [jobId, `#${at + 1}`]));
+  const nameJob = (jobId: string) => (withWorkspace ? jobId : (numbers.get(jobId) ?? jobId));
+  const idOf = (jobId: string) => (withIds && !withWorkspace ? `  ${jobId}` : "");
   const rows = [
     [jobsHeader.job, jobsHeader.time, jobsHeader.result, jobsHeader.changes, jobsHeader.undo, ""],
     ...list.map((job) => [
-      job.jobId,
+      `${nameJob(job.jobId)}${idOf(job.jobId)}`,
       localTime(job.createdAt),
       job.damaged === undefined
         ? `${wordStatus(messages, {

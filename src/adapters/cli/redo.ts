@@ -3,8 +3,8 @@ import { undoOrRedo } from "./undo.ts";
 
 export const command: Subcommand = {
   name: "redo",
-  usage: "redo [JOB|GROUP]",
+  usage: "redo [JOB …|GROUP]",
   flags: { force: "boolean", list: "boolean" },
-  words: 1,
+  words: 50,
   run: (program, args) => undoOrRedo(program, args, command),
 };

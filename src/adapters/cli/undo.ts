@@ -10,9 +10,9 @@ import { reportAction, swappedJson } from "./report-action.ts";
 
 export const command: Subcommand = {
   name: "undo",
-  usage: "undo [JOB|GROUP]",
+  usage: "undo [JOB …|GROUP]",
   flags: { list: "boolean", force: "boolean" },
-  words: 1,
+  words: 50,
   run: (program, args) => undoOrRedo(program, args, command),
 };
 
@@ -29,7 +29,7 @@ export async function undoOrRedo(
   const request = {
     direction,
     force: flags.values.force === true,
-    ...(flags.words[0] !== undefined && { name: flags.words[0] }),
+    ...(flags.words.length > 0 && { name: flags.words.join(" ") }),
   };
   const json = flags.values.json === true;
   if (flags.values.list === true) return list(program, opened, request, json);

@@ -7,7 +7,7 @@ import { createJobHistory } from "../coder/job-history.ts";
 import type { Meter } from "../models/meter.ts";
 import type { NamedChat, NamedChats, RoutingStore, SessionStore } from "../ports/chat.ts";
 import type { JobArchive } from "../ports/jobs.ts";
-import type { Models, UsageStore } from "../ports/models.ts";
+import type { Model, ModelFailure, Models, UsageStore } from "../ports/models.ts";
 import type { Logger, Timers } from "../ports/platform.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import { type ChatCommand, type ChatDeps, groupPrefix, type LookCommand } from "./chat-turn.ts";
@@ -53,9 +53,23 @@ export interface ChatMemoryDeps {
 const CLASSIFIER_TIMEOUT_MS = 20_000;
 const SUMMARY_TIMEOUT_MS = 30_000;
 
+/** Tokens of a window that nobody knows. */
+const SMALL_WINDOW = 8_192;
+const HISTORY = { share: 1 / 8, least: 2_048, most: 64_000 };
+
+/** The smaller window of those who answer decides how much of a conversation they are given. */
+export function historyBudget(models: readonly (Pick<Model, "window" | "model"> | ModelFailure)[]): number {
+  const windows = models.flatMap((one) => ("model" in one ? [one.window ?? SMALL_WINDOW] : []));
+  const smallest = windows.length === 0 ? SMALL_WINDOW : Math.min(...windows);
+  return Math.min(HISTORY.most, Math.max(HISTORY.least, Math.floor(smallest * HISTORY.share)));
+}
+
 export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
   const { config, models, routing, meter, usage, clock, queue, log, mask, now } = deps;
   const rules = once(() => readRules(deps));
+  const historyTokens = () =>
+    config.session.history_tokens ??
+    historyBudget([models.forRole("chat"), models.forRole(config.roles.default_coder)]);
   const sessions = createSessions({
     store: deps.store,
     clock,
@@ -68,7 +82,7 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
     jobsOf: (chatKey) => createJobHistory(deps.archive, groupPrefix(chatKey)),
     log,
     mask,
-    historyTokens: config.session.history_tokens,
+    historyTokens,
     summaryTokens: config.session.summary_tokens,
   });
   const told = {
@@ -89,7 +103,7 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
     defaultCoder: roles.default_coder,
     effortOf: (role, provider) => roles[role].effort ?? providers[provider]?.effort ?? null,
   };
-  const state = { ...told, models: modelDeps, historyTokens: config.session.history_tokens };
+  const state = { ...told, models: modelDeps, historyTokens };
   // Loaded when somebody asks.
   const loadState = () => import("./state-commands.ts");
   const status: LookCommand = async (chat, look) => (await loadState()).tellStatus(state, chat, look);

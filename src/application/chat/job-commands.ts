@@ -1,7 +1,8 @@
 import { countFiles } from "../../domain/jobs/result.ts";
 import type { RewindJob, RewindMessage, RewindPlan } from "../../domain/jobs/rewind-plan.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
-import { messagesFor } from "../../domain/texts/jobs.ts";
+import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { discardFacts, previewFacts, takeBackFacts } from "../jobs/action-report.ts";
 import {
   actionsFor,
@@ -95,7 +96,8 @@ async function swapJobs(
   const { chat, workspace } = parts;
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
-  const wanted = words.find((word) => !word.startsWith("-"));
+  const names = words.filter((word) => !word.startsWith("-"));
+  const wanted = names.length === 0 ? undefined : names.join(" ");
   const far = wanted === undefined ? null : await findFarJob(parts, turn, wanted);
   if (far !== null) return actOnFarJob(parts, far, direction, force);
   // Which job was the last is known only when what was cut off is finished.
@@ -103,7 +105,7 @@ async function swapJobs(
   if (wanted === undefined && direction === "undo" && (await nothingWaits(parts, turn)))
     return createAnswer(parts, [say("waitedForNothing")], false);
   const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
-  const known = wanted === undefined || namedJobs(parts, turn, wanted) !== "unknown";
+  const known = names.every((one) => namedJobs(parts, turn, one) !== "unknown");
   const outcome =
     stuckTakeBack(workspace.archive, repaired) ??
     (name === undefined
@@ -121,10 +123,19 @@ async function swapJobs(
     // The user must clear a conflict first, and another chat's job is not for this one; all other outcomes
     // are answered by the current state of the jobs.
     actions:
-      outcome.status === "conflict" || outcome.status === "unknown" || name === undefined
-        ? []
-        : actionsFor(workspace.archive, name, chat.actions),
+      facts.together !== undefined
+        ? [undoTogether(parts, facts.together)]
+        : outcome.status === "conflict" || outcome.status === "unknown" || name === undefined
+          ? []
+          : actionsFor(workspace.archive, name, chat.actions),
   };
+}
+
+/** One button for a job and those that stand in its way. */
+function undoTogether({ messages }: ChatDeps, numbers: readonly number[]) {
+  const labels = inEveryLanguage((locale) => reportMessages(locale).together(numbers));
+  const message = `/undo ${numbers.map((one) => `#${one}`).join(" ")}`;
+  return { label: labels[messages.locale], labels, message };
 }
 
 /**

@@ -33,7 +33,8 @@ export interface SessionDeps {
   /** Removes secrets before anything is kept. */
   readonly mask: (text: string) => string;
   /** The token limit for the turns given to a model. */
-  readonly historyTokens: number;
+  /** By the models in use. */
+  readonly historyTokens: () => number;
   /** The token limit for a summary. */
   readonly summaryTokens: number;
 }
@@ -148,7 +149,8 @@ async function compactSession(
   signal: AbortSignal,
   when: "due" | "now",
 ): Promise<number> {
-  const { store, summarise, historyTokens, summaryTokens } = parts;
+  const { store, summarise, summaryTokens } = parts;
+  const historyTokens = parts.historyTokens();
   const fresh = await store.find(session.chatKey, session.id);
   if (fresh === null) return 0;
   const { turns } = await store.turns(fresh.chatKey, fresh.id, {
@@ -421,7 +423,7 @@ export function createSessions(parts: SessionDeps): Sessions {
         summary.upTo,
       );
       const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
-      const newest = newestTurns(turns, parts.historyTokens);
+      const newest = newestTurns(turns, parts.historyTokens());
       const unfolded = turns.slice(0, turns.length - newest.length);
       return { memory, turns: newest, older: [...(await foldedTurns(store, session)), ...unfolded], damaged };
     },

@@ -24,8 +24,8 @@ interface StateCommandDeps {
   /** The day's budget in US dollars. */
   readonly daily: number | null;
   readonly clock: DayClock;
-  /** `session.history_tokens`. */
-  readonly historyTokens: number;
+  /** `session.history_tokens`, or what the models in use take. */
+  readonly historyTokens: () => number;
 }
 
 /** Lines that are a list to choose from as well: each names the command that is about it. */
@@ -96,12 +96,12 @@ export async function tellContext(
       messages: turns.filter(({ role }) => role === "user").length,
       exchanges: history.length,
       exchangeTokens: estimateTokens(spoken),
-      limitTokens: deps.historyTokens,
+      limitTokens: deps.historyTokens(),
       memoryTokens: estimateTokens(memory),
       memos,
       agent: agentOf(defaultCoder),
       model: isThere ? `${model.provider}/${model.model}` : null,
-      window: isThere ? (findInCatalogue(catalogue, model.model)?.context ?? null) : null,
+      window: isThere ? (model.window ?? findInCatalogue(catalogue, model.model)?.context ?? null) : null,
     }),
   );
 }

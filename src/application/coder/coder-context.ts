@@ -42,9 +42,17 @@ const CONTEXT = {
   small: { rules: 1_500, map: 800, files: 8_000, guessed: 3_000, whole: 3_000 },
 } as const satisfies Readonly<Record<string, ContextBudget>>;
 
-/** Local windows are small (`ollama.max_context`), and a request that does not fit costs a second one. */
-export function contextBudget(model: { readonly local: boolean }, size: "full" | "small"): ContextBudget {
-  return size === "small" ? CONTEXT.small : model.local ? CONTEXT.local : CONTEXT.cloud;
+/** Tokens from which on a window holds the large budget beside the work itself. */
+const LARGE_WINDOW = 60_000;
+
+/** The window of the model decides; where nobody knows it, a local one counts as small, as `ollama.max_context` is. */
+export function contextBudget(
+  { local, window }: { readonly local: boolean; readonly window?: number | undefined },
+  size: "full" | "small",
+): ContextBudget {
+  if (size === "small") return CONTEXT.small;
+  const isLarge = window === undefined ? !local : window >= LARGE_WINDOW;
+  return isLarge ? CONTEXT.cloud : CONTEXT.local;
 }
 
 /** Characters of a file that are read to choose from. */

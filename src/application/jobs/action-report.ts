@@ -6,9 +6,9 @@ import type { Worded } from "../../domain/texts/worded.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import type { UntouchedPath } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import { repairNotes } from "./execution.ts";
+import { isJobId, repairNotes } from "./execution.ts";
 import { paragraphs } from "./job-report.ts";
-import type { TakeBack } from "./undo-job.ts";
+import { numbersToUndo, type TakeBack } from "./undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "./unfinished-jobs.ts";
 import {
   changeLines,
@@ -35,6 +35,8 @@ export interface ActionFacts {
   /** The swapped jobs, in this order; also those before a conflict. */
   readonly done: readonly SwappedJob[];
   readonly conflicts: readonly Conflict[];
+  /** Numbers of the jobs that can be undone together where later ones stand in the way, in that order. */
+  readonly together?: readonly number[];
   /** Interrupted work that was finished before it, and hooks that failed after it. */
   readonly notes?: readonly NoteFact[];
   readonly state?: string;
@@ -81,8 +83,11 @@ interface SwappedJob {
 /** The source of a job whose commit is pushed for a pull request: no undo reaches the forge. */
 export const PULL_SOURCE = "chat:pr";
 
+/** Jobs that one button undoes. */
+const MOST_TOGETHER = 8;
+
 export function takeBackFacts(
-  { root: workspace, isAlive }: Pick<Workspace, "root" | "isAlive">,
+  { root: workspace, isAlive, archive }: Pick<Workspace, "root" | "isAlive" | "archive">,
   direction: "undo" | "redo",
   taken: TakeBack,
 ): ActionFacts {
@@ -109,7 +114,9 @@ export function takeBackFacts(
   };
   switch (taken.status) {
     case "done": {
-      const name = done.length === 1 ? (done[0]?.job.jobId ?? "") : (done[0]?.job.groupId ?? "");
+      const groups = new Set(done.map(({ job }) => job.groupId));
+      const isGroup = done.length > 1 && groups.size === 1;
+      const name = isGroup ? (done[0]?.job.groupId ?? "") : done.map(({ job }) => job.jobId).join(" ");
       const status = direction === "undo" ? "taken-back" : "applied";
       return { ...base, code: "done", name, status };
     }
@@ -120,7 +127,17 @@ export function takeBackFacts(
     case "conflict": {
       const { conflicts, job } = taken;
       const status = isHalfDone(conflicts, job.jobId) ? "interrupted" : "refused";
-      return { ...base, code: "conflict", name: job.jobId, status, conflicts };
+      const numbers = direction === "undo" ? numbersToUndo({ archive }, job.jobId) : [];
+      const isTogether = numbers.length > 1 && numbers.length <= MOST_TOGETHER;
+      return {
+        ...base,
+        code: "conflict",
+        name: job.jobId,
+        status,
+        conflicts,
+        ...(isTogether &&
+          conflicts.every(({ by }) => by !== undefined && isJobId(by)) && { together: numbers }),
+      };
     }
     case "refused": {
       const { job, reason, state, paths } = taken;
@@ -271,7 +288,8 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
       facts.conflicts.some(canBeForced)
         ? hint(words.forceHint[at](action, name))
         : "";
-    const lines = [first, wordReason(messages, facts, at), force].filter((line) => line !== "");
+    const together = facts.together === undefined ? "" : hint(words.togetherHint[at](facts.together));
+    const lines = [first, wordReason(messages, facts, at), together, force].filter((line) => line !== "");
     return paragraphs([lines.join("\n"), swappedBefore, notes]);
   }
   switch (action) {

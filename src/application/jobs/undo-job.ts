@@ -172,7 +172,7 @@ export function resolveJobName({ archive }: Pick<TakeBackDeps, "archive">, name:
 export function chooseJobs(
   { archive }: Pick<TakeBackDeps, "archive">,
   { direction, name }: TakeBackRequest,
-): StoredJob[] | "nothing" | "unknown" {
+): readonly StoredJob[] | "nothing" | "unknown" {
   const jobs = archive.list();
   const wanted: JobState = direction === "undo" ? "committed" : "undone";
   if (name === undefined) {
@@ -184,12 +184,45 @@ export function chooseJobs(
       direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (movedLater(x, y) ? 1 : -1)).at(-1);
     return last === undefined ? "nothing" : [last];
   }
-  const number = readJobNumber(name);
-  const exact = number === null ? jobs.filter((job) => job.jobId === name) : jobs.slice(number - 1, number);
+  const names = name.split(/[\s,]+/).filter((one) => one !== "");
+  if (names.length > 1) return chooseSeveral(jobs, names, direction);
+  const exact = jobsNamedExactly(jobs, name);
   if (exact.length > 0) return exact;
   const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
   if (group.length > 0) return direction === "undo" ? group.reverse() : group;
   return jobs.some((job) => job.groupId === name) ? "nothing" : "unknown";
+}
+
+function jobsNamedExactly(jobs: readonly StoredJob[], name: string): readonly StoredJob[] {
+  const number = readJobNumber(name);
+  return number === null ? jobs.filter((job) => job.jobId === name) : jobs.slice(number - 1, number);
+}
+
+/** Several jobs by name: the newest goes first, and comes back last. */
+function chooseSeveral(
+  jobs: readonly StoredJob[],
+  names: readonly string[],
+  direction: TakeBackRequest["direction"],
+): StoredJob[] | "unknown" {
+  const found = names.map((name) => jobsNamedExactly(jobs, name)[0]);
+  if (found.includes(undefined)) return "unknown";
+  const order = [...new Set(found as StoredJob[])].sort((x, y) => jobs.indexOf(x) - jobs.indexOf(y));
+  return direction === "undo" ? order.reverse() : order;
+}
+
+/** Numbers of the jobs that have to be undone with one, newest first and itself the last: those that changed its files since. */
+export function numbersToUndo({ archive }: Pick<TakeBackDeps, "archive">, jobId: string): readonly number[] {
+  const jobs = archive.list();
+  const at = jobs.findIndex((job) => job.jobId === jobId);
+  const paths = new Set(jobs[at]?.changes.map(({ path }) => path));
+  const numbers = [at + 1];
+  for (const [later, { state, changes, reverses }] of jobs.entries()) {
+    if (later <= at || state !== "committed" || reverses !== undefined) continue;
+    if (!changes.some(({ path }) => paths.has(path))) continue;
+    for (const { path } of changes) paths.add(path);
+    numbers.unshift(later + 1);
+  }
+  return at === -1 ? [] : numbers;
 }
 
 /** Names the later job that changed a path, when one did: that one must be taken back first. */

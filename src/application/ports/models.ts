@@ -24,6 +24,8 @@ export interface Model {
    * before anything is sent.
    */
   readonly seesImages?: boolean | undefined;
+  /** Tokens that one request may hold; undefined: nobody knows. */
+  readonly window?: number | undefined;
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
   /** Asks the server whether it would answer; never rejects. */
   check(signal: AbortSignal): Promise<ModelCheck>;

@@ -27,8 +27,10 @@ export const session = z
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
       .default("00:00")
       .meta({ description: "Time of day at which a session ends and a new one begins.", shown: "HH:MM" }),
-    history_tokens: count(2048, "How much of the conversation's latest messages a model gets, in tokens.", {
-      min: 256,
+    history_tokens: z.number().int().min(256).nullable().default(null).meta({
+      description:
+        "How much of the conversation's latest messages a model gets, in tokens; null is an eighth of the window of the model that answers, from 2048 to 64000.",
+      shown: "integer from 256",
     }),
     summary_tokens: count(512, "Longest summary of the messages before those, in tokens.", { min: 64 }),
   })

@@ -77,6 +77,15 @@ export function imagesByCatalogue(read: () => Catalogue): (model: string) => boo
   };
 }
 
+/** Tokens that a model takes, by the catalogue, which is read when the first is asked for. */
+export function windowsByCatalogue(read: () => Catalogue): (model: string) => number | undefined {
+  const known: { catalogue?: Catalogue } = {};
+  return (model) => {
+    known.catalogue ??= read();
+    return findInCatalogue(known.catalogue, model)?.context ?? undefined;
+  };
+}
+
 const MILLION = 1_000_000;
 const FREE: Price = { input: 0, output: 0, cached: 0 };
 

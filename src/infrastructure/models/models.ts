@@ -36,6 +36,8 @@ export interface ModelsSettings {
   readonly localOnly: boolean;
   /** Whether a model sees images; undefined where nobody knows. Default: nobody does. */
   readonly seesImages?: (model: string) => boolean | undefined;
+  /** Tokens that a model takes; undefined where nobody knows. Ollama takes what `ollama.max_context` says. */
+  readonly windowOf?: (model: string) => number | undefined;
 }
 
 export interface RoleSettings {
@@ -170,7 +172,8 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
     };
     const instead = standIn !== undefined && configured !== null ? { insteadOf: configured } : {};
     const seesImages = settings.seesImages?.(model);
-    return lateModel({ provider: name, model, local, seesImages, ...instead }, messages, async () => {
+    const window = type === "ollama" ? settings.ollama.maxContext : settings.windowOf?.(model);
+    return lateModel({ provider: name, model, local, seesImages, window, ...instead }, messages, async () => {
       const { createWireModel } = await import("./wire-model.ts");
       const wire = await wireFor(own, settings.ollama);
       return createWireModel(wire, own, parts, { mustStayLocal: mustStayLocal && type === "ollama" });
@@ -197,7 +200,7 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
 
 /** Its protocol is loaded when it is first asked: one of six, and often none. */
 function lateModel(
-  named: Pick<Model, "provider" | "model" | "local" | "insteadOf" | "seesImages">,
+  named: Pick<Model, "provider" | "model" | "local" | "insteadOf" | "seesImages" | "window">,
   messages: ModelDeps["messages"],
   load: () => Promise<Model>,
 ): Model {

@@ -506,3 +506,19 @@ test("commands of other agents do what their users mean, or name the place where
   expect((await at.send("/login")).text).toContain("picoclaw login");
   expect((await at.send("/config")).text).toContain("picoclaw config show");
 });
+
+test("a job that later ones stand upon is undone with them, by one button and by numbers", async () => {
+  let version = 0;
+  at = await openConversation(() => proposal("Write", `\`\`\`txt:a.txt\n${++version}\n\`\`\``));
+  for (const name of ["one", "two", "three"]) await at.send(`/code3 ${name}`);
+  const refused = await at.send("/undo #1");
+  expect(refused.ok).toBe(false);
+  expect(refused.text).toContain("To undo #3, #2 and #1 together: /undo #3 #2 #1");
+  expect(refused.actions).toMatchObject([{ label: "Undo #3, #2 and #1", message: "/undo #3 #2 #1" }]);
+  const undone = await at.send(refused.actions[0]?.message ?? "");
+  expect(undone).toMatchObject({ ok: true });
+  expect(at.tree()).toEqual({});
+  expect((await at.send("/redo 1 2 3")).ok).toBe(true);
+  expect(at.read("a.txt")).toBe("3\n");
+  expect((await at.send("/undo #3 #9")).text).toContain("#9");
+});

@@ -36,7 +36,7 @@ const sessions = createSessions({
   log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
   jobsOf: () => ({ tell: () => "" }),
   mask: (text) => text,
-  historyTokens: 256,
+  historyTokens: () => 256,
   summaryTokens: 64,
 });
 const { signal } = new AbortController();

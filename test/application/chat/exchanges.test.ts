@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { historyBudget } from "../../../src/application/chat/chat-memory.ts";
 import {
   coderMemory,
   type EarlierRequest,
@@ -142,4 +143,20 @@ test("memos go to every coder; a day's note to a cloud coder only where the talk
   expect(coderMemory({ local: false }, kept, { local: true })).toBe(kept.memos);
   expect(coderMemory({ local: false }, kept, null)).toBe(kept.memos);
   expect(coderMemory({ local: false }, kept, { local: false })).toBe(kept.memory);
+});
+
+test.each([
+  ["a window that nobody knows", [{ model: "m" }], 2_048],
+  ["Ollama's own", [{ model: "m", window: 8_192 }], 2_048],
+  [
+    "the smaller of two",
+    [
+      { model: "m", window: 1_000_000 },
+      { model: "n", window: 200_000 },
+    ],
+    25_000,
+  ],
+  ["a million", [{ model: "m", window: 1_000_000 }], 64_000],
+])("the history of a conversation follows the window of the model: %s", (_, models, tokens) => {
+  expect(historyBudget(models)).toBe(tokens);
 });

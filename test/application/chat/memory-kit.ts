@@ -103,7 +103,7 @@ export async function openBench(start = "2026-03-01T03:00:00.000Z"): Promise<Ben
         jobsOf: () => ({ tell: () => "" }),
         log,
         mask: (text) => text.replaceAll("sk-secret", "****"),
-        historyTokens: 256,
+        historyTokens: () => 256,
         summaryTokens: 64,
         ...more,
       }),

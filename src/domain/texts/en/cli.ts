@@ -73,6 +73,7 @@ export const helpTexts = {
     jobs: {
       does: "list past jobs",
       flags: {
+        "--ids": "with the id of each job, which every folder and JSON know it by",
         "--limit N": "how many jobs",
         "--all": "of every workspace",
         "--live": "list running jobs, refreshed every second at a terminal (q quits)",

@@ -523,6 +523,11 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
 export const sealedOtherwise = ({ what, paths, count }: SealNote): string =>
   WORDS[what](namePaths(paths, count, (rest) => `and ${rest} more`));
 
+const numberList = (numbers: readonly number[], last: string) => {
+  const names = numbers.map((number) => `#${number}`);
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${last} ${names.at(-1)}`;
+};
+
 const filesOf = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 
 const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
@@ -620,6 +625,13 @@ export const reportTexts = {
     `Nothing of ${jobId} was ${action === "redo" ? "applied again" : "undone"}, because the system does not allow it:${listPaths(list, (rest) => `… and ${rest} more`)}\nMake these files and their folders accessible, or the disk, and try again.`,
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
     `Nothing was ${action === "redo" ? "applied again" : "undone"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
+  together: (numbers: readonly number[]) => `Undo ${numberList(numbers, "and")}`,
+  togetherHint: {
+    terminal: (numbers: readonly number[]) =>
+      `To undo ${numberList(numbers, "and")} together: picoclaw undo ${numbers.join(" ")}`,
+    chat: (numbers: readonly number[]) =>
+      `To undo ${numberList(numbers, "and")} together: /undo ${numbers.map((one) => `#${one}`).join(" ")}`,
+  },
   previewHint: {
     terminal: (jobId: string, files: number) =>
       `${changedFiles(files)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo see it: picoclaw show ${jobId} --diff\nTo discard it: picoclaw discard ${jobId}`,

@@ -67,6 +67,7 @@ export const helpTexts: typeof englishHelpTexts = {
     jobs: {
       does: "ジョブの一覧を表示する",
       flags: {
+        "--ids": "各ジョブの ID も表示する（JSON やほかのフォルダーで使う名前）",
         "--limit N": "表示する件数",
         "--all": "すべての workspace を対象にする",
         "--live": "実行中のジョブを表示する（ターミナルでは毎秒更新、q で終了）",

@@ -537,6 +537,13 @@ export const reportTexts: typeof englishReportTexts = {
     `システムが許可しないため、${jobId} は何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}\nこれらのファイルとフォルダ、またはディスクを使えるようにしてから、もう一度実行してください。`,
   inTheWay: (action, jobId, list) =>
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
+  together: (numbers) => `${numbers.map((one) => `#${one}`).join(" と ")} を取り消す`,
+  togetherHint: {
+    terminal: (numbers) =>
+      `${numbers.map((one) => `#${one}`).join(" と ")} をまとめて取り消すには: picoclaw undo ${numbers.join(" ")}`,
+    chat: (numbers) =>
+      `${numbers.map((one) => `#${one}`).join(" と ")} をまとめて取り消すには: /undo ${numbers.map((one) => `#${one}`).join(" ")}`,
+  },
   previewHint: {
     terminal: (jobId, files) =>
       `${files} 件のファイルを変更。適用するには: picoclaw apply --job ${jobId}\n差分を見るには: picoclaw show ${jobId} --diff\n破棄するには: picoclaw discard ${jobId}`,
