@@ -78,9 +78,11 @@ function toLineMessages(content: Outgoing, wording: LineWording): messagingApi.T
   const text = content.kind === "notice" ? content.text : content.reply.text;
   const job = content.kind === "reply" ? content.reply.jobs.at(-1) : undefined;
   const link = job === undefined ? null : wording.jobUrl(job.job_id);
-  const pieces = splitText(toPlainText(text) || "…", TEXT_UNITS);
+  // Long differences are left out of the plain text, so more of the text is read than can be shown.
+  const head = text.slice(0, 4 * TEXT_UNITS * (MESSAGES_AT_ONCE + 1));
+  const pieces = splitText(toPlainText(head) || "…", TEXT_UNITS);
   const kept = pieces.slice(0, MESSAGES_AT_ONCE);
-  if (pieces.length > MESSAGES_AT_ONCE) {
+  if (pieces.length > MESSAGES_AT_ONCE || head.length < text.length) {
     const last = kept.pop() ?? "";
     const more =
       link === null ? wording.texts.cutHere : `${wording.texts.cutHere}\n${wording.texts.seeConsole(link)}`;

@@ -177,8 +177,9 @@ interface TelegramMessage {
 function toTelegramMessages(content: Outgoing, texts: TelegramMessages): TelegramMessage {
   const text = (content.kind === "notice" ? content.text : content.reply.text).trim() || "…";
   const keyboard = content.kind === "reply" ? keyboardOf(content.reply.actions) : null;
-  const pieces = splitText(text, TEXT_UNITS);
-  if (pieces.length <= PIECES) return { pieces, keyboard, file: null };
+  const head = text.slice(0, TEXT_UNITS * (PIECES + 2));
+  const pieces = splitText(head, TEXT_UNITS);
+  if (pieces.length <= PIECES && head.length === text.length) return { pieces, keyboard, file: null };
   return { pieces: [...pieces.slice(0, PIECES - 1), texts.wholeText], keyboard, file: text };
 }
 

@@ -114,15 +114,14 @@ export function createConsole(web: Web): WebApp {
   app.use("*", async (c, next) => {
     const { person } = c.env;
     if (c.req.method !== "GET" && c.req.method !== "HEAD") {
-      const sent = await readForm(c.req.raw);
+      const sent = isOurOrigin(c.req.raw) ? await readForm(c.req.raw, person.session.csrf) : null;
       if (sent instanceof Response) return sent;
-      const { fields: form, files } = sent;
-      if (!isOurOrigin(c.req.raw) || form.get("csrf") !== person.session.csrf) {
+      if (sent === null) {
         const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
         return c.html(standalonePage(web, c.req.raw, t.forbiddenTitle, t.stale), 403);
       }
-      c.set("form", form);
-      c.set("files", files);
+      c.set("form", sent.fields);
+      c.set("files", sent.files);
     }
     c.set("person", person);
     c.set("page", contextOf(web, c.req.raw, person));

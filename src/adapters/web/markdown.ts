@@ -118,7 +118,30 @@ const MOST_DEPTH = 6;
  * else stays as it was typed.
  */
 export function markdown(source: string): Markup {
-  return html`${blocksOf(visible(source).split("\n"), 0)}`;
+  const known = RENDERED.get(source);
+  if (known !== undefined) RENDERED.delete(source);
+  const rendered = known ?? html`${blocksOf(visible(source).split("\n"), 0)}`;
+  RENDERED.set(source, rendered);
+  if (RENDERED.size > MOST_RENDERED) RENDERED.delete(RENDERED.keys().next().value as string);
+  return rendered;
+}
+
+/** The texts shown last, as they were rendered: a page that is read again while its chat goes on renders only what is new. */
+const RENDERED = new Map<string, Markup>();
+const MOST_RENDERED = 200;
+
+/** As much of a text is shown at once; more costs a page, and everybody who waits for it, seconds. */
+export const WINDOW_CHARACTERS = 20_000;
+
+/** Where the window that begins here ends: at the end of a paragraph or line, where one is in its second half. */
+export function windowEnd(text: string, from: number): number {
+  const most = from + WINDOW_CHARACTERS;
+  if (most >= text.length) return text.length;
+  for (const mark of ["\n\n", "\n", " "]) {
+    const at = text.lastIndexOf(mark, most - mark.length);
+    if (at > from + WINDOW_CHARACTERS / 2) return at + mark.length;
+  }
+  return most;
 }
 
 const LIST_ITEM = /^( *)([-*+]|\d{1,9}[.)]) (.*)$/;

@@ -15,17 +15,27 @@ const MOST_FIELDS = 1_000;
 const LONGEST_FIELD = 100_000;
 const LONG_FIELDS: ReadonlySet<string> = new Set(["text", "patch"]);
 
-/** A form of ours, with files or without; what is neither is an empty one. */
-export async function readForm(request: Request): Promise<SentForm | Response> {
-  const form = await readFields(request);
+/** Parts of a form with files: its fields, and more files than a message takes. */
+const MOST_PARTS = 200;
+/** The field stands first in every form of ours. */
+const CSRF_FIELD = /^--[^\r\n]{1,200}\r\n[^\r\n]*;\s*name="csrf"\r\n\r\n([^\r\n]{1,200})\r\n/i;
+
+/**
+ * A form of ours, with files or without; what is neither is an empty one. One with files is taken apart only after it has
+ * shown that a page of ours made it: null where it has not.
+ */
+export async function readForm(request: Request, csrf: string): Promise<SentForm | Response | null> {
+  const form = await readFields(request, csrf);
+  if (form === "foreign") return null;
   if (form === null || form.fields.size > MOST_FIELDS) return refuseBody(413);
+  if (form.fields.get("csrf") !== csrf) return null;
   for (const [name, value] of form.fields)
     if (value.length > LONGEST_FIELD && !LONG_FIELDS.has(name)) return refuseBody(413);
   return form;
 }
 
 /** Null where there are too many to be read. */
-async function readFields(request: Request): Promise<SentForm | null> {
+async function readFields(request: Request, csrf: string): Promise<SentForm | "foreign" | null> {
   if (!request.headers.get("content-type")?.startsWith("multipart/form-data")) {
     const text = await request.text();
     let at = 0;
@@ -35,9 +45,19 @@ async function readFields(request: Request): Promise<SentForm | null> {
     }
     return { fields: new URLSearchParams(text), files: [] };
   }
+  const body = Buffer.from(await request.arrayBuffer());
+  if (CSRF_FIELD.exec(body.toString("latin1", 0, 1_000))?.[1] !== csrf) return "foreign";
+  const boundary = body.subarray(0, body.indexOf("\r\n"));
+  for (let at = 0, parts = 0; at !== -1; parts += 1) {
+    if (parts > MOST_PARTS) return null;
+    at = body.indexOf(boundary, at + boundary.length);
+  }
   const fields = new URLSearchParams();
   const files: File[] = [];
-  const sent = (await request.formData().catch(() => [])) as Iterable<[string, string | File]>;
+  const whole = new Response(body, {
+    headers: { "content-type": request.headers.get("content-type") ?? "" },
+  });
+  const sent = (await whole.formData().catch(() => [])) as Iterable<[string, string | File]>;
   for (const [name, value] of sent)
     if (typeof value === "string") fields.append(name, value);
     // A field that was left empty arrives as a file without a name.

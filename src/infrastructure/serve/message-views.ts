@@ -171,12 +171,14 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
         message: fromMessageRow(row),
         replies: [
           ...(replies.get(row.id) ?? []),
-          ...notices.filter(
-            ({ position }) =>
-              Number(position) > Number(row.position) &&
-              Number(position) < Number(rows[n + 1]?.position ?? Number.POSITIVE_INFINITY),
-          ),
-        ].map(toAnswer),
+          ...notices
+            .filter(
+              ({ position }) =>
+                Number(position) > Number(row.position) &&
+                Number(position) < Number(rows[n + 1]?.position ?? Number.POSITIVE_INFINITY),
+            )
+            .map(toAnswer),
+        ],
       }));
     },
     async chats({ channel, userId, limit }) {
@@ -185,6 +187,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
         .select(({ fn }) => [
           "channel",
           "chat_id",
+          fn.min("position").as("first"),
           fn.max("position").as("last"),
           fn.countAll<number>().as("count"),
         ])
@@ -195,29 +198,36 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       if (channel !== undefined) query = query.where("channel", "=", channel);
       if (userId !== undefined) query = query.where("user_id", "=", userId);
       const groups = await query.execute();
-      const edgeOf = (group: (typeof groups)[number], order: "asc" | "desc") =>
-        db
-          .selectFrom("messages")
-          .selectAll()
-          .where("workspace", "=", workspace)
-          .where("channel", "=", group.channel)
-          .where("chat_id", "=", group.chat_id)
-          .orderBy("position", order)
-          .limit(1)
-          .executeTakeFirstOrThrow();
-      return Promise.all(
-        groups.map(async (group) => {
-          const [first, last] = await Promise.all([edgeOf(group, "asc"), edgeOf(group, "desc")]);
-          return {
-            channel: last.channel,
-            chatId: last.chat_id,
-            userId: last.user_id,
-            messages: Number(group.count),
-            lastAt: last.received_at,
-            firstText: fromMessageRow(first).text,
-          };
-        }),
-      );
+      if (groups.length === 0) return [];
+      const edges = await db
+        .selectFrom("messages")
+        .selectAll()
+        .where("workspace", "=", workspace)
+        .where(({ eb, and, or }) =>
+          or(
+            groups.map((group) =>
+              and([
+                eb("channel", "=", group.channel),
+                eb("chat_id", "=", group.chat_id),
+                eb("position", "in", [group.first, group.last]),
+              ]),
+            ),
+          ),
+        )
+        .execute();
+      const edgeAt = new Map(edges.map((row) => [`${row.channel}:${row.chat_id}:${row.position}`, row]));
+      return groups.flatMap(({ channel: on, chat_id: chatId, first, last, count }) => {
+        const [begun, ended] = [first, last].map((at) => edgeAt.get(`${on}:${chatId}:${at}`));
+        if (begun === undefined || ended === undefined) return [];
+        return {
+          channel: on,
+          chatId,
+          userId: ended.user_id,
+          messages: Number(count),
+          lastAt: ended.received_at,
+          firstText: fromMessageRow(begun).text,
+        };
+      });
     },
     async message(id) {
       const row = await db
@@ -229,7 +239,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       return row === undefined ? null : fromMessageRow(row);
     },
     async repliesTo(messageId) {
-      return ((await answersTo([messageId])).get(messageId) ?? []).map(toAnswer);
+      return (await answersTo([messageId])).get(messageId) ?? [];
     },
     async jobsOf(messageId) {
       const rows = await db
@@ -316,17 +326,32 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
     return query.execute();
   }
 
-  async function answersTo(ids: readonly string[]): Promise<Map<string, ReplyRow[]>> {
-    const found = new Map<string, ReplyRow[]>();
+  /** Answers may be megabytes: they are read some at a time, and others have their turn in between. */
+  async function answersTo(ids: readonly string[]): Promise<Map<string, Exchange["replies"]>> {
+    const found = new Map<string, Exchange["replies"]>();
     if (ids.length === 0) return found;
-    const rows = await db
+    const listed = await db
       .selectFrom("replies")
-      .selectAll()
+      .select(["key", sql<number>`length(content)`.as("size")])
       .where("message_id", "in", ids)
       .orderBy("position")
       .execute();
-    for (const row of rows)
-      found.set(row.message_id ?? "", [...(found.get(row.message_id ?? "") ?? []), row]);
+    for (let at = 0; at < listed.length; ) {
+      const some: string[] = [];
+      for (let size = 0; at < listed.length && size < READ_AT_ONCE; at++) {
+        size += Number(listed[at]?.size);
+        some.push(listed[at]?.key ?? "");
+      }
+      const rows = await db
+        .selectFrom("replies")
+        .selectAll()
+        .where("key", "in", some)
+        .orderBy("position")
+        .execute();
+      for (const row of rows)
+        found.set(row.message_id ?? "", [...(found.get(row.message_id ?? "") ?? []), toAnswer(row)]);
+      if (at < listed.length) await giveWay();
+    }
     return found;
   }
 }
@@ -363,6 +388,8 @@ async function sumUsage(db: Kysely<Database>, filter: UsageOfReplies): Promise<U
 }
 
 const ROWS_AT_ONCE = 10_000;
+/** Characters of answers. */
+const READ_AT_ONCE = 512 * 1024;
 
 function addUsage(one: UsageRow, other: UsageRow): UsageRow {
   return {

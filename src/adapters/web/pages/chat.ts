@@ -14,7 +14,7 @@ import { formatCost } from "../../../domain/texts/format-text.ts";
 import { type JobCard, jobCard } from "../job-view.ts";
 import { empty, page } from "../layout.ts";
 import { type LiveLine, liveLine } from "../live-streams.ts";
-import { markdown } from "../markdown.ts";
+import { markdown, WINDOW_CHARACTERS, windowEnd } from "../markdown.ts";
 import {
   actionButton,
   agentOf,
@@ -71,6 +71,8 @@ function commandsOf({ t }: PageContext, own: Composer["ownCommands"]): [name: st
 }
 
 interface ReplyView {
+  /** Where the whole text of a reply is read. */
+  readonly wholeAt: string;
   readonly chatId: string;
   /** The user's request. */
   readonly request: string;
@@ -115,7 +117,7 @@ function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, button
   let words: ReplyPiece[] = [];
   const flush = () => {
     const text = wordPieces(locale, words);
-    if (text !== "") result.push(html`<div class="text">${markdown(text)}</div>`);
+    if (text !== "") result.push(html`<div class="text">${longText(context, text, view.wholeAt)}</div>`);
     words = [];
   };
   const card = (jobId: string, more: Pick<JobCard, "plan" | "pieces">) => {
@@ -150,7 +152,38 @@ function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, button
   return result;
 }
 
-export interface ChatView extends Omit<ReplyView, "request"> {
+/** A text as far as a page shows it at once, and the way to the rest. */
+function longText({ t }: PageContext, text: string, wholeAt: string): Piece {
+  if (text.length <= WINDOW_CHARACTERS) return markdown(text);
+  return [
+    markdown(text.slice(0, windowEnd(text, 0))),
+    html`<p class="older"><a href="${wholeAt}">${t.wholeAnswer(bytesText(text.length))}</a></p>`,
+  ];
+}
+
+/** The whole text of one reply, a window at a time. */
+function wholeTextPage(
+  context: PageContext,
+  {
+    text,
+    from,
+    address,
+    back,
+  }: { readonly text: string; readonly from: number; readonly address: string; readonly back: string },
+): Markup {
+  const { t } = context;
+  const end = windowEnd(text, from);
+  const to = (at: number, label: string) => html`<a href="${address}?from=${at}">${label}</a>`;
+  return page(context, {
+    title: t.wholeAnswer(bytesText(text.length)),
+    section: "/chat",
+    body: html`<p class="crumb"><a href="${back}">${t.chatTitle}</a></p>
+<div class="reply"><div class="body"><div class="text">${markdown(text.slice(from, end))}</div></div></div>
+<nav class="pager" aria-label="${t.pages}">${from > 0 && to(Math.max(0, from - WINDOW_CHARACTERS), t.pageBefore)}<span>${bytesText(end)} / ${bytesText(text.length)}</span>${end < text.length && to(end, t.pageAfter)}</nav>`,
+  });
+}
+
+export interface ChatView extends Omit<ReplyView, "request" | "wholeAt"> {
   readonly channel: string;
   readonly exchanges: readonly Exchange[];
   /** How far a message is that is being answered. */
@@ -209,6 +242,15 @@ function firstWords(context: PageContext, view: ChatView): Markup {
   );
 }
 
+const answerAddress = (messageId: string, n: number) => `/answers/${encodeURIComponent(messageId)}/${n}`;
+
+function textOfReply(
+  locale: PageContext["t"]["locale"],
+  content: Exchange["replies"][number]["content"],
+): string {
+  return content.kind === "reply" ? wordPieces(locale, replyPieces(locale, content.reply)) : content.text;
+}
+
 const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.ceil(bytes / 1_024)} KB`);
 
 /** The mark in the event's id of a message that a button sent: nobody typed it. */
@@ -217,7 +259,7 @@ const PRESSED = "button-";
 /** A button was pressed: what came of it, without words put into anybody's mouth. */
 function pressedView(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
   return html`<article class="exchange pressed" id="${message.id}">
-${replies.map(({ content }) => html`<section class="event-card ${content.kind === "reply" && !content.reply.ok ? "bad" : "good"}"><div class="text">${markdown(content.kind === "reply" ? wordPieces(context.t.locale, replyPieces(context.t.locale, content.reply)) : content.text)}</div>${content.kind === "reply" && html`<div class="actions">${view.actionsOf(content.reply).map((action) => actionForm(context, view.chatId, action))}</div>`}<p class="meta">${moment(context, message.receivedAt)}</p></section>`)}
+${replies.map(({ content }, n) => html`<section class="event-card ${content.kind === "reply" && !content.reply.ok ? "bad" : "good"}"><div class="text">${longText(context, textOfReply(context.t.locale, content), answerAddress(message.id, n))}</div>${content.kind === "reply" && html`<div class="actions">${view.actionsOf(content.reply).map((action) => actionForm(context, view.chatId, action))}</div>`}<p class="meta">${moment(context, message.receivedAt)}</p></section>`)}
 ${message.state !== "done" && pendingView(context, view, message)}
 </article>`;
 }
@@ -229,10 +271,14 @@ function exchangeView(context: PageContext, view: ChatView, exchange: Exchange):
   if (wasPressed && jobNamedInButton(message.text) !== null) return pressedView(context, view, exchange);
   return html`<article class="exchange" id="${message.id}">
 <div class="said">${message.text !== "" && html`<div class="bubble">${visible(message.text)}</div>`}${(message.attachments ?? []).map((file) => attachmentView(message, file))}<p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
-${replies.map(({ content, state }) => [
+${replies.map(({ content, state }, n) => [
   content.kind === "reply"
-    ? renderReply(context, { ...view, request: message.text }, content.reply)
-    : html`<div class="reply"><div class="text">${markdown(content.text)}</div></div>`,
+    ? renderReply(
+        context,
+        { ...view, request: message.text, wholeAt: answerAddress(message.id, n) },
+        content.reply,
+      )
+    : html`<div class="reply"><div class="text">${longText(context, content.text, answerAddress(message.id, n))}</div></div>`,
   state === "failed" && html`<p class="note bad">${t.notDelivered}</p>`,
 ])}
 ${message.state !== "done" && pendingView(context, view, message)}
@@ -317,6 +363,21 @@ function chatRoutes(app: WebApp, web: Web): void {
       }),
     );
   });
+  app.get("/answers/:message/:n", async (c) => {
+    const { page } = c.var;
+    const message = await host.messages.message(c.req.param("message"));
+    const isTheirs = message !== null && (await mayRead(host, page.viewer, message));
+    const reply = isTheirs
+      ? (await host.messages.repliesTo(message.id))[Number(c.req.param("n"))]
+      : undefined;
+    if (message === null || reply === undefined)
+      return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+    const text = textOfReply(page.t.locale, reply.content);
+    const asked = Math.trunc(Number(c.req.query("from") ?? 0)) || 0;
+    const from = Math.min(Math.max(0, asked), Math.max(0, text.length - 1));
+    const [address, back] = [answerAddress(message.id, Number(c.req.param("n"))), chatAddress(message)];
+    return respond(wholeTextPage(page, { text, from, address, back }));
+  });
   app.get("/files", (c) => c.json(matchFiles(host.listFiles(), c.req.query("q") ?? "", SUGGESTED_FILES)));
   app.post("/chat/new", (c) => {
     const name = host.now().getTime().toString(36);
@@ -332,12 +393,7 @@ function chatRoutes(app: WebApp, web: Web): void {
     const { page, person } = c.var;
     const { channel, chat: chatId, image } = c.req.param();
     const missing = () => respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
-    const { viewer } = person;
-    const isTheirs =
-      viewer.role === "operator" ||
-      (channel === "web" && mayWrite(viewer, chatId)) ||
-      (await host.ownChats.speaker(viewer, { channel, chatId })) !== null;
-    if (!isTheirs) return missing();
+    if (!(await mayRead(host, person.viewer, { channel, chatId }))) return missing();
     const [found] = await host.images().load(chatKeyOf(channel, chatId), [image]);
     if (found === undefined) return missing();
     return new Response(Buffer.from(found.data, "base64"), {
@@ -396,6 +452,16 @@ async function receiveChatForm(
       return refuse(received.reason === "too-many" ? 429 : 403, received.text);
   }
   return new Response(null, { status: 303, headers: { location: chatAddress(place) } });
+}
+
+/** Whether a chat, and what was said in it, is theirs to look at. */
+async function mayRead(
+  { ownChats }: Pick<Web["host"], "ownChats">,
+  viewer: Viewer,
+  { channel, chatId }: ChatKey,
+): Promise<boolean> {
+  if (viewer.role === "operator" || (channel === "web" && mayWrite(viewer, chatId))) return true;
+  return (await ownChats.speaker(viewer, { channel, chatId })) !== null;
 }
 
 function mayWrite({ userId }: Viewer, chatId: string): boolean {

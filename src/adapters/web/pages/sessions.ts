@@ -1,8 +1,9 @@
+import { giveWay } from "../../../application/platform/give-way.ts";
 import type { Chat, ChatKey } from "../../../application/ports/serve.ts";
 import type { DailyNote, SessionSummary, SpokenTurn } from "../../../application/ports/web.ts";
 import type { AgentName } from "../../../domain/chat/agents.ts";
 import { empty, page } from "../layout.ts";
-import { markdown } from "../markdown.ts";
+import { markdown, windowEnd } from "../markdown.ts";
 import { html, ICONS, type Markup, moment, seal, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
@@ -27,7 +28,7 @@ ${
 }
 ${sessions.length > 0 && html`<h2>${t.daysTitle}</h2><ul class="rows">${sessions.map((session) => html`<li><div class="row"><span class="title"><code>${visible(session.id)}</code></span><span class="meta">${t.turnsCount(session.turns)} · ${moment(context, session.updatedAt)}</span></div></li>`)}</ul>`}
 <h2>${t.notesTitle}</h2>
-${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((note) => html`<article class="card note-card"><h3>${note.day} <span class="meta">${visible(note.key)}</span></h3><div class="text">${markdown(note.text)}</div></article>`)}`,
+${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((note) => html`<article class="card note-card"><h3>${note.day} <span class="meta">${visible(note.key)}</span></h3><div class="text">${markdown(note.text.slice(0, windowEnd(note.text, 0)))}</div></article>`)}`,
   });
 }
 
@@ -43,7 +44,7 @@ function spokenPage(context: PageContext, chat: ChatKey, turns: readonly SpokenT
 <div class="spoken">${turns.map(({ at, role, agent, text }) =>
       role === "user"
         ? html`<div class="said"><div class="bubble">${visible(text)}</div><p class="meta">${moment(context, at)}</p></div>`
-        : html`<div class="reply">${seal(agent === "" ? "Mio" : (agent as AgentName))}<div class="body"><div class="text">${markdown(text)}</div></div></div>`,
+        : html`<div class="reply">${seal(agent === "" ? "Mio" : (agent as AgentName))}<div class="body"><div class="text">${markdown(text.slice(0, windowEnd(text, 0)))}${text.length > windowEnd(text, 0) && "…"}</div></div></div>`,
     )}</div>`,
   });
 }
@@ -58,13 +59,11 @@ function sessionRoutes(app: WebApp, { host }: Web): void {
     const chats = await listChats(host, viewer, 50);
     const keys = chats.map(({ channel, chatId }) => `${channel}:${chatId}`);
     const { sessions } = host.sources();
-    return respond(
-      sessionsPage(c.var.page, {
-        chats,
-        sessions: (await sessions?.list(keys, 50)) ?? [],
-        notes: (await sessions?.notes(keys, 20)) ?? [],
-      }),
-    );
+    const listed = (await sessions?.list(keys, 50)) ?? [];
+    const notes = (await sessions?.notes(keys, 20)) ?? [];
+    // Of many who ask at once, one after the other is answered.
+    await giveWay();
+    return respond(sessionsPage(c.var.page, { chats, sessions: listed, notes }));
   });
   app.get("/sessions/:channel/:chat", async (c) => {
     const { page } = c.var;

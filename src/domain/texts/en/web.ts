@@ -111,6 +111,9 @@ export const consoleTexts = {
   notSent: "Not sent",
   messageTooLong: (characters: number) => `at most ${characters.toLocaleString("en")} characters`,
   olderMessages: "Older messages",
+  wholeAnswer: (size: string) => `The whole answer (${size})`,
+  pageBefore: "Back",
+  pageAfter: "Continue",
   notDelivered: "This reply could not be delivered.",
   modelFooter: (model: string, where: "local" | "cloud") =>
     `${model} · ${where === "local" ? "local" : "cloud"}`,
