@@ -245,7 +245,7 @@ export type FoundChecks =
   | {
       readonly ok: true;
       readonly checks: readonly ProjectCheck[];
-      /** Commands of further checks, whose dependencies are not installed. */
+      /** Commands of further checks, and parts of commands, that cannot run here. */
       readonly missing: readonly string[];
       readonly install: string | null;
     }
@@ -266,7 +266,7 @@ const READ_BYTES = 1024 * 1024;
 
 /** Which checks are going to judge changes of a workspace, or why none. Reads a few small files; runs nothing. */
 export function openChecks({ files, settings, memory, now, hasProgram }: OpenChecksDeps): FoundChecks {
-  const project = readProject(files);
+  const project = { ...readProject(files), ...(hasProgram !== undefined && { isOnPath: hasProgram }) };
   const install = findInstall(project);
   const none = (why: WhyNotChecked, commands: readonly string[] = [], absent: readonly string[] = []) =>
     ({ ok: false, why, commands, absent, install }) as const;
@@ -274,18 +274,23 @@ export function openChecks({ files, settings, memory, now, hasProgram }: OpenChe
   const found = findChecks(project, settings.command);
   const commands = found.map(({ command }) => command);
   if (found.length === 0) return none("no-checks");
-  const checks = found.filter(({ missing }) => missing === undefined).map(withEachFile);
-  if (!checks.some(({ kind }) => kind === "test") && checks.length < found.length)
+  const installed = found.filter(({ missing }) => missing === undefined).map(withEachFile);
+  if (!installed.some(({ kind }) => kind === "test") && installed.length < found.length)
     return none("dependencies-missing", commands);
-  const absent = checks.flatMap((check) => findAbsent(check, hasProgram ?? (() => true)) ?? []);
-  if (absent.length === checks.length) return none("cannot-run", commands, [...new Set(absent)]);
+  const absentOf = (check: ProjectCheck) => findAbsent(check, hasProgram ?? (() => true));
+  const checks = installed.filter((check) => absentOf(check) === null);
+  if (checks.length === 0) {
+    const absent = installed.flatMap((check) => absentOf(check) ?? []);
+    return none("cannot-run", commands, [...new Set(absent)]);
+  }
   if (
     settings.enabled === "auto" &&
     isSlow(checks, { settings, memory, now }) &&
     !checks.some((check) => check.kind === "test" && takesFiles(check.runner ?? check.line))
   )
     return none("slow", commands);
-  const missing = found.flatMap((check) => (check.missing === undefined ? [] : [check.command]));
+  const isRun = ({ command }: ProjectCheck) => checks.some((check) => check.command === command);
+  const missing = found.flatMap((check) => (isRun(check) ? (check.leftOut ?? []) : [check.command]));
   return { ok: true, checks, missing, install };
 }
 

@@ -22,17 +22,29 @@ export interface ChecksState {
 export function readChecksState(found: FoundChecks, record: CheckRecord | null): ChecksState {
   if (!found.ok) return { checks: [], none: factsWithoutChecks(found) };
   const results = record?.results ?? null;
+  const unable = found.missing.map(toUnableCheck);
   if (results === null)
-    return { checks: found.checks.map(({ command }) => ({ command, result: null })), none: null };
+    return {
+      checks: [...found.checks.map(({ command }) => ({ command, result: null })), ...unable],
+      none: null,
+    };
   if (!results.some(judgesBaseline)) return { checks: [], none: factsOfUnable(found, results) };
   const isOne = results.length === 1;
   const seconds = isOne && record !== null ? Math.round(record.durationMs / 1000) : null;
   return {
-    checks: results
-      .filter(judgesBaseline)
-      .map((result) => ({ command: result.command, result, ...(seconds !== null && { seconds }) })),
+    checks: [
+      ...results
+        .filter(judgesBaseline)
+        .map((result) => ({ command: result.command, result, ...(seconds !== null && { seconds }) })),
+      ...unable,
+    ],
     none: null,
   };
+}
+
+/** One that is known not to run here before anybody tried. */
+function toUnableCheck(command: string): KnownCheck {
+  return { command, result: { kind: "lint", command, state: "cannot-run", results: null } };
 }
 
 /** The facts of a change that nothing judges. */

@@ -150,15 +150,41 @@ describe("a test script of which not everything is installed", () => {
       },
       null,
     );
-  test("runs its tests alone, and names what the linter lacks", () =>
+  test("runs its tests alone, and names the parts that cannot run", () =>
     expect(found(["tape"])).toEqual([
       {
         kind: "test",
         command: "tape 'test/**/*.js'",
         line: `export PATH="$PWD/node_modules/.bin:$PATH"; tape 'test/**/*.js'`,
+        leftOut: ["evalmd README.md", "eslint .", "npm@'>=10.2' audit --production"],
       },
-      { kind: "lint", command: "npm run lint", line: "npm run lint", missing: "eslint" },
     ]));
+  test("runs every part that it can where its package manager is not on the PATH", () => {
+    const project = (lock: string, test: string, programs: readonly string[]) =>
+      findChecks(
+        {
+          names: ["package.json", "node_modules", lock],
+          texts: { "package.json": JSON.stringify({ scripts: { test, unit: "vitest run" } }) },
+          programs,
+          isOnPath: (program) => program === "python3",
+        },
+        null,
+      )[0];
+    expect(project("bun.lock", "tsc --noEmit && bun run unit", ["tsc", "vitest"])).toMatchObject({
+      command: "tsc --noEmit && vitest run",
+      line: `export PATH="$PWD/node_modules/.bin:$PATH"; tsc --noEmit && vitest run --reporter=verbose`,
+      instead: [{ command: "vitest run" }],
+    });
+    expect(project("pnpm-lock.yaml", "pnpm unit", ["vitest"])?.command).toBe("vitest run");
+    expect(project("yarn.lock", "yarn unit && flow check", ["vitest"])).toMatchObject({
+      command: "vitest run",
+      leftOut: ["flow check"],
+    });
+    expect(project("package-lock.json", "no-such-pm lint && python3 x.py && node --test", [])).toMatchObject({
+      command: "python3 x.py && node --test",
+      leftOut: ["no-such-pm lint"],
+    });
+  });
   test("keeps the coverage that is there", () =>
     expect(found(["tape", "nyc"])[0]?.command).toBe("nyc --all tape 'test/**/*.js'"));
   test("cannot run without its runner", () =>

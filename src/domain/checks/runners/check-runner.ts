@@ -10,6 +10,8 @@ export interface ProjectFiles {
   readonly below?: readonly string[];
   /** Names in `node_modules/.bin`; left out where nobody looked. */
   readonly programs?: readonly string[];
+  /** Whether a program is on the PATH; left out where nobody looked. */
+  readonly isOnPath?: (program: string) => boolean;
 }
 
 export interface ProjectCheck {
@@ -20,6 +22,8 @@ export interface ProjectCheck {
   readonly line: string;
   /** A folder of dependencies, or a program of them, that is not there, so that the check cannot run here. That is not red. */
   readonly missing?: string;
+  /** Parts of the project's own command that lack a program here, and are not run. */
+  readonly leftOut?: readonly string[];
   /** The replacements where it cannot validate or names no test; the first that can is used. */
   readonly instead?: readonly CheckRung[];
   /** Where it judges only with what commands of earlier jobs left in the private home. */

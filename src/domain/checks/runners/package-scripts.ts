@@ -61,28 +61,47 @@ const SCRIPT_RUNNERS = [
   "tsx",
   "ts-node",
 ];
-const EVERYWHERE = ["node", "npm", "sh", "bash", "make", "echo", "true", "test", "mkdir", "rm", "cp", "git"];
+/** Programs that every machine has, and what a shell does itself. */
+const EVERYWHERE =
+  "node npm sh bash make echo true test mkdir rm cp git cd export set source exit unset : . [".split(" ");
 const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
 
 interface Installed {
-  /** Everything that the chain needs is there. */
-  readonly isWhole: boolean;
-  /** The calls of test runners that can run, without a measurement of coverage that is not installed. */
+  /** The calls that can run, without a measurement of coverage that is not installed. */
+  readonly calls: readonly string[];
+  /** Those of test runners among them. */
   readonly tests: readonly string[];
+  /** The calls that cannot run. */
+  readonly leftOut: readonly string[];
   /** The first program that is not there. */
   readonly missing: string | null;
 }
 
-/** How much of a chain can run with these programs of `node_modules/.bin`. */
-function installedOf({ calls }: ScriptChain, programs: readonly string[]): Installed {
-  const isThere = (program: string) => programs.includes(program) || EVERYWHERE.includes(program);
-  const missing = calls.find(({ program }) => !isThere(program))?.program ?? null;
-  const tests = calls.flatMap(({ text, program }) => {
+/** How much of a chain can run with the programs of `node_modules/.bin` and of the machine. */
+function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: ProjectFiles): Installed {
+  const isThere = (program: string) =>
+    programs.includes(program) ||
+    EVERYWHERE.includes(program) ||
+    program.includes("/") ||
+    isOnPath?.(program) === true;
+  const read = calls.map(({ text, program }) => {
     const bare = isThere(program) ? text : text.replace(COVERAGE, "");
     const [runner = ""] = bare.replace(VARIABLES, "").replace(COVERAGE, "").split(/\s/, 1);
-    return SCRIPT_RUNNERS.includes(runner) && isThere(runner) ? [bare] : [];
+    const canRun = isThere(program) || (bare !== text && isThere(runner));
+    return {
+      text,
+      bare,
+      program,
+      canRun,
+      isTest: canRun && SCRIPT_RUNNERS.includes(runner) && isThere(runner),
+    };
   });
-  return { isWhole: missing === null, tests, missing };
+  return {
+    calls: read.flatMap(({ bare, canRun }) => (canRun ? [bare] : [])),
+    tests: read.flatMap(({ bare, isTest }) => (isTest ? [bare] : [])),
+    leftOut: read.flatMap(({ text, canRun }) => (canRun ? [] : [text])),
+    missing: read.find(({ program }) => !isThere(program))?.program ?? null,
+  };
 }
 
 /** The tests of a `package.json`: its script, or the runner that stands among its dependencies. */
@@ -112,7 +131,7 @@ function findPackageTest(files: ProjectFiles): FoundCommand | null {
 function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
   if (files.programs === undefined) return {};
   const chain = scriptChain(scriptsOf(files), "test");
-  const { tests } = installedOf(chain, files.programs);
+  const { tests } = installedOf(chain, files);
   const command = tests.join(" && ");
   if (command === "") return {};
   const line = withOwnPrograms(namingTests(tests));
@@ -124,7 +143,7 @@ function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
 /** The one call of a test runner that the script comes down to, with the dependencies' own programs. */
 export function runnerOfScript(files: ProjectFiles): string | null {
   if (scriptsOf(files).test === undefined) return null;
-  const { tests } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs ?? []);
+  const { tests } = installedOf(scriptChain(scriptsOf(files), "test"), files);
   const [one] = tests;
   if (one === undefined || tests.length > 1) return null;
   return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]));
@@ -140,28 +159,35 @@ function withOwnPrograms(command: string): string {
   return `export PATH="$PWD/node_modules/.bin:$PATH"; ${command}`;
 }
 
-/** Where the script needs what is not installed: its tests alone, if those can run. */
-function installedPart(files: ProjectFiles): FoundCommand | null {
-  if (files.programs === undefined) return null;
-  const { isWhole, tests, missing } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs);
-  if (isWhole || missing === null) return null;
-  const command = tests.join(" && ");
-  if (command === "") return { command: "npm test", missing };
-  return { command, line: withOwnPrograms(namingTests(tests)) };
+/** Where a script needs a program that is not here, its package manager among them: its other calls, with the dependencies' own programs. */
+function installedPart(files: ProjectFiles, script = "test"): FoundCommand | null {
+  if (files.programs === undefined && files.isOnPath === undefined) return null;
+  const { calls, tests, leftOut, missing } = installedOf(scriptChain(scriptsOf(files), script), files);
+  const { name } = packageManager(files);
+  const hasManager = name === "npm" || files.isOnPath?.(name) !== false;
+  if (missing === null && hasManager) return null;
+  const command = calls.join(" && ");
+  if (script === "test" ? tests.length === 0 : command === "")
+    return missing === null
+      ? null
+      : { command: script === "test" ? "npm test" : `${name} run ${script}`, missing };
+  return {
+    command,
+    line: withOwnPrograms(namingTests(calls)),
+    ...(leftOut.length > 0 && { leftOut }),
+    ...(calls.length > tests.length && partsOfScript(files)),
+  };
 }
 
 /** The linter of a `package.json`, unless its tests run it as well. */
 function findPackageLint(files: ProjectFiles): FoundCommand | null {
   const scripts = scriptsOf(files);
   if (scripts.lint === undefined) return null;
-  if (
-    findPackageTest(files)?.command.endsWith(" test") &&
-    scriptChain(scripts, "test").scripts.includes("lint")
-  )
-    return null;
+  // What of it cannot run there is named there.
+  if (scriptChain(scripts, "test").scripts.includes("lint")) return null;
   const { name, missing } = packageManager(files);
-  const absent = files.programs && installedOf(scriptChain(scripts, "lint"), files.programs).missing;
-  return { command: `${name} run lint`, ...(absent == null ? missing : { missing: absent }) };
+  const part = missing.missing === undefined ? installedPart(files, "lint") : null;
+  return part ?? { command: `${name} run lint`, ...missing };
 }
 
 /** Flags that make a script name its tests; only for a script that is one plain call of the runner. */
