@@ -146,8 +146,8 @@ async function runChecksOnce(
   // The next run takes as long as the rungs that judge took.
   const durationMs = down.reduce((sum, one, at) => sum + (one.ms ?? first.runs[at]?.durationMs ?? 0), 0);
   const wasEnded = climbed.some(({ state }) => state === "timed-out") && limit < parts.settings.timeout;
-  const { noticed = [] } = known ?? {};
-  const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed };
+  const { noticed = [], hung = [] } = known ?? {};
+  const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed, hung };
   if (wasEnded) {
     memory.keep({ ...about, isFlaky: false, results: null });
     return { ok: false, why: "slow" };

@@ -173,11 +173,16 @@ export async function judgeDraft(
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
   if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, parts);
   const baseline = await watchRun(parts, { attempt, command: commands.join(", "), of: null }, () => pending);
-  if (!baseline.ok) {
-    if (baseline.why !== "slow") return none(baseline.why);
-    const alone = await judgeAffected(ofAffected, affected);
-    const decides = alone !== null && decidingChanges(draft).length === 0;
-    return decides ? judgeAlone(parts, { alone, check, draft, affected }) : none("slow");
+  const isUnread = baseline.ok && isUnreadRed(baseline.results);
+  if (!baseline.ok || isUnread) {
+    if (!baseline.ok && baseline.why !== "slow") return none(baseline.why);
+    const timeoutSeconds = Math.min(ALONE_SECONDS, settings.timeout);
+    const brief: RunDraftChecks = (which, more) => check(which, { timeoutSeconds, ...more });
+    const alone = await judgeAffected({ ...ofAffected, check: brief }, affected);
+    const judges = alone !== null && !["unknown", "not-checked"].includes(alone.judgement.verdict);
+    if (judges && decidingChanges(draft).length === 0)
+      return judgeAlone(parts, { alone, check: brief, draft, affected, isUnread });
+    if (!baseline.ok) return none("slow");
   }
   const checks = checksThatJudge(parts.checks, baseline.results);
   const first = await check(checks);
@@ -425,6 +430,15 @@ async function judgeUnchanged(
   };
 }
 
+/** The affected tests get so long where they are the only judge. */
+const ALONE_SECONDS = 60;
+
+/** Whether the tests are red before the change and name none of them, so that nothing can be compared. */
+function isUnreadRed(results: readonly CheckResult[]): boolean {
+  const tests = results.filter(({ kind }) => kind === "test");
+  return tests.length > 0 && tests.every(({ state, results: read }) => state === "red" && read === null);
+}
+
 /** Checks that take no longer than this are run whole at once. */
 const QUICK_MS = 5000;
 
@@ -459,7 +473,7 @@ function toEarlyJudgement(
   };
 }
 
-/** The affected tests are the only judge, where all of them take too long. */
+/** The affected tests are the only judge, where all of them take too long or are red without names. */
 async function judgeAlone(
   parts: JudgeDraftDeps,
   given: {
@@ -467,9 +481,10 @@ async function judgeAlone(
     readonly check: RunDraftChecks;
     readonly draft: Pick<Draft, "changes" | "diff">;
     readonly affected: Affected;
+    readonly isUnread: boolean;
   },
 ): Promise<DraftJudgement> {
-  const { alone, check, draft, affected } = given;
+  const { alone, check, draft, affected, isUnread } = given;
   const { judgement, results, checks } = alone;
   const { facts, runs } = toEarlyJudgement(alone, parts);
   const record = recallChecks(parts.memory, parts.checks);
@@ -478,6 +493,7 @@ async function judgeAlone(
     of: alone.of,
     wholeSeconds: Math.round((record?.durationMs ?? parts.settings.auto_limit * 1000) / 1000),
     isAtLeast: record?.wasEnded ?? true,
+    ...(isUnread && { isUnread }),
   };
   const isGreen = claimsGreen(judgement.verdict);
   const testRunLines = isGreen || judgement.verdict === "doubtful" ? testRunLinesOf(draft) : [];

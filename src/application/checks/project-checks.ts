@@ -177,7 +177,12 @@ export interface ProjectChecks {
 
 export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   const { checks, settings, memory, texts } = parts;
-  const runs = createRunMemory(() => memory.fingerprint());
+  const record = recallChecks(memory, checks);
+  const runs = createRunMemory({
+    fingerprint: () => memory.fingerprint(),
+    usualMs: record === null || record.wasEnded ? 0 : record.durationMs,
+    hung: record?.hung ?? [],
+  });
   let measured: Promise<Baseline> | null = null;
   let last: JudgedAttempt | null = null;
   let sentBack = false;
@@ -207,6 +212,11 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     const baseline = await baselineOf(draft);
     return !baseline.ok || baseline.fingerprint === memory.fingerprint();
   }
+  function rememberHung(): void {
+    const measured = recallChecks(memory, checks);
+    const hung = runs.hung();
+    if (measured !== null && hung.length > (measured.hung ?? []).length) memory.keep({ ...measured, hung });
+  }
   async function judgeByOwn(draft: JudgedDraft, attempt: number): Promise<DraftJudgement> {
     const { none } = parts;
     if (none === undefined)
@@ -226,12 +236,15 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
         ? await judgeByProposed({ ...parts, asked }, draft, attempt, { own, proposed })
         : own;
     const { install, missing = [] } = parts;
-    const facts: ChecksFacts =
+    rememberHung();
+    const facts: ChecksFacts = withHung(
       judged.facts.notChecked === "cannot-run" && install != null && judged.facts.install === undefined
         ? { ...judged.facts, install }
         : judged.facts.notChecked === null && missing.length > 0
           ? { ...judged.facts, beside: [...(judged.facts.beside ?? []), ...missing.map(toUnable)] }
-          : judged.facts;
+          : judged.facts,
+      runs.hung(),
+    );
     const verdict = shortVerdict(facts, sentBack);
     // To write a failing test may be just what was asked for, and what was red before may be another matter: both go back once.
     if (goesBackOnce(facts)) sentBack = true;
@@ -277,6 +290,10 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     isCheck: (command) => parts.none === undefined && isKnownCheck(command, checks),
     covers: (command) => checks.some((check) => command === check.command || command === check.line),
   };
+}
+
+function withHung(facts: ChecksFacts, hung: readonly string[]): ChecksFacts {
+  return hung.length === 0 || facts.notChecked !== null ? facts : { ...facts, hung };
 }
 
 function toUnable(command: string): CheckBeside {

@@ -1,4 +1,4 @@
-import { restOfLine } from "../../domain/checks/narrow-check.ts";
+import { hangingFile, restOfLine, withoutFiles } from "../../domain/checks/narrow-check.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
 
@@ -9,6 +9,15 @@ import type { JudgedDraft } from "./judge-draft.ts";
 export interface RunMemory {
   /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
   over(draft: JudgedDraft): JudgedDraft;
+  /** Test files that do not end over the workspace as it is; no further run begins them. */
+  hung(): readonly string[];
+}
+
+interface RunMemoryDeps {
+  readonly fingerprint: () => string;
+  /** How long all checks took the last time; 0 where nobody knows. */
+  readonly usualMs: number;
+  readonly hung: readonly string[];
 }
 
 /** The files that runs have seen: the workspace's, and these instead. */
@@ -33,8 +42,10 @@ interface RememberedRun {
 const USUAL_TIMES = 4;
 const LEAST_SECONDS = 60;
 
-export function createRunMemory(fingerprint: () => string): RunMemory {
+export function createRunMemory(deps: RunMemoryDeps): RunMemory {
   const known: RunLayers[] = [];
+  const hung = new Set(deps.hung);
+  const remembering = new WeakSet<JudgedDraft>();
   /** Milliseconds of the runs that ended, by line: how long a line usually takes. */
   const usual = new Map<string, number>();
 
@@ -46,42 +57,56 @@ export function createRunMemory(fingerprint: () => string): RunMemory {
     return added;
   }
   function limitFor(line: string, most: number): number {
-    const ms = usual.get(line) ?? Math.max(0, ...usual.values());
+    const ms = usual.get(line) ?? Math.max(deps.usualMs, ...usual.values());
     return ms === 0 ? most : Math.min(most, Math.max(LEAST_SECONDS, Math.ceil((USUAL_TIMES * ms) / 1000)));
+  }
+  /** One line, without the files that hang. One that hangs over the workspace as it is is left out from here on. */
+  async function runLine(
+    draft: JudgedDraft,
+    request: Omit<CheckRequest, "commands">,
+    about: { readonly line: string; readonly isBefore: boolean },
+  ): Promise<Checked> {
+    const left = hung.size === 0 ? about.line : withoutFiles(about.line, [...hung]);
+    if (left === null) return { ok: false, why: "unavailable", message: "its tests do not end here" };
+    const checked = await draft.check({ ...request, commands: [left] });
+    const run = checked.ok ? checked.runs[0] : undefined;
+    const file = about.isBefore && run?.outcome === "timed-out" ? hangingFile(run.whole) : null;
+    if (file === null || hung.has(file)) return checked;
+    hung.add(file);
+    return runLine(draft, request, about);
   }
   async function check(draft: JudgedDraft, layers: RunLayers, request: CheckRequest): Promise<Checked> {
     const how = `${request.home} ${request.network} ${request.withoutBuildLayer === true}`;
     const runs: CheckRun[] = [];
     for (const line of request.commands) {
       const key = `${how} ${line}`;
-      const limitSeconds = limitFor(line, request.timeoutSeconds);
+      const timeoutSeconds = limitFor(line, request.timeoutSeconds);
       const seen = request.again === true ? undefined : layers.runs.get(key);
-      if (seen !== undefined && (seen.run.outcome !== "timed-out" || seen.limitSeconds >= limitSeconds)) {
+      if (seen !== undefined && (seen.run.outcome !== "timed-out" || seen.limitSeconds >= timeoutSeconds)) {
         runs.push(seen.run);
         continue;
       }
       const part = request.again === true ? null : findPart(layers, how, line);
-      const checked = await draft.check({
-        ...request,
-        commands: [part?.rest ?? line],
-        timeoutSeconds: limitSeconds,
-      });
+      const about = { line: part?.rest ?? line, isBefore: layers.instead.size === 0 };
+      const checked = await runLine(draft, { ...request, timeoutSeconds }, about);
       if (!checked.ok) return checked;
       const [own] = checked.runs;
       // The job ended between two commands.
       if (own === undefined) break;
-      const run = part === null ? own : joinRuns(line, part.run, own);
+      const run = part === null ? { ...own, command: line } : joinRuns(line, part.run, own);
       if (own.outcome === "exited") usual.set(line, Math.max(usual.get(line) ?? 0, run.durationMs));
-      layers.runs.set(key, { run, limitSeconds });
+      layers.runs.set(key, { run, limitSeconds: timeoutSeconds });
       runs.push(run);
       if (request.stopOnError === true && run.exitCode !== 0) break;
     }
     return { ok: true, runs };
   }
   return {
+    hung: () => [...hung],
     over(draft) {
+      if (remembering.has(draft)) return draft;
       let workspace: string | null = null;
-      return {
+      const judged: JudgedDraft = {
         homes: () => draft.homes?.() ?? null,
         get files() {
           return draft.files;
@@ -92,10 +117,12 @@ export function createRunMemory(fingerprint: () => string): RunMemory {
           const instead = findSeenFiles(draft, request);
           if (instead === null || request.env !== undefined || request.scratch !== undefined)
             return draft.check(request);
-          workspace ??= fingerprint();
+          workspace ??= deps.fingerprint();
           return check(draft, layersOf(workspace, instead), request);
         },
       };
+      remembering.add(judged);
+      return judged;
     },
   };
 }

@@ -39,4 +39,6 @@ export interface CheckRecord {
   readonly results: readonly CheckResult[] | null;
   /** Files that these checks were seen to notice when they are broken. */
   readonly noticed?: readonly string[];
+  /** Test files that do not end here. */
+  readonly hung?: readonly string[];
 }

@@ -56,6 +56,21 @@ export function takesFiles(line: string): boolean {
   return narrowLine(line, ["a_test.go"], new Map([["a_test.go", "func TestA("]])) !== null;
 }
 
+/** The test file that a run had begun when it was ended, as pytest's last line says; null where the output does not. */
+export function hangingFile(printed: string): string | null {
+  return /^(\S+\.py)::\S+(?: \S*)?$/.exec(printed.split("\n").at(-1)?.trimEnd() ?? "")?.[1] ?? null;
+}
+
+/** The line without these test files; null where nothing else is left of it, the line itself where that is not known. */
+export function withoutFiles(line: string, files: readonly string[]): string | null {
+  if (!/ -m pytest /.test(line) || EACH_FILE.test(line)) return line;
+  const words = splitWords(line);
+  const named = words.filter((word) => isPython(word) && isTestPath(word));
+  if (named.length === 0) return `${line} ${files.map((file) => `--ignore=${quote(file)}`).join(" ")}`;
+  const left = words.filter((word) => !files.includes(word));
+  return left.some((word) => named.includes(word)) ? left.join(" ") : null;
+}
+
 const isPython = (path: string) => path.endsWith(".py");
 
 /** Words as the shell parts them; quotes stay on. */

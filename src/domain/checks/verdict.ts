@@ -550,12 +550,16 @@ export interface ChecksFacts extends Judgement {
   readonly newTests?: NewTests;
   /** Tests that were red, and are not always, or were not only with the change. */
   readonly flaky?: readonly string[];
+  /** Test files that do not end here without the change either, and were left out. */
+  readonly hung?: readonly string[];
   /** The affected tests judged alone; `wholeSeconds` is how long all of them take, or were let run where `isAtLeast`. */
   readonly affectedOnly?: {
     readonly files: number;
     readonly of: number;
     readonly wholeSeconds: number;
     readonly isAtLeast: boolean;
+    /** All of them are red before the change and name no test. */
+    readonly isUnread?: boolean;
   };
 }
 

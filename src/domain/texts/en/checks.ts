@@ -184,7 +184,8 @@ function expectingElse({ expectsElse = [], rewritten: changed = [] }: ChecksFact
 /** `; the whole suite (5 min) was not run`. */
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
-  const { wholeSeconds: seconds, isAtLeast } = part;
+  const { wholeSeconds: seconds, isAtLeast, isUnread = false } = part;
+  if (isUnread) return "; the whole suite was red before the change and names no test";
   const time = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
   return `; the whole suite (${isAtLeast ? "over " : ""}${time}) was not run`;
 }
@@ -358,6 +359,7 @@ export const checksTexts = {
     ),
     ...(facts.moved !== undefined && facts.moved.length > 0 ? [`${tests(facts.moved.length)} moved`] : []),
     ...listed("Cannot be set up, now as before", facts.unable),
+    ...listed("Left out because they do not end here, with or without the change", facts.hung),
     ...(facts.weakensTests
       ? [
           facts.weakened.length > 0

@@ -155,7 +155,8 @@ function expectingElse({ expectsElse = [], rewritten = [] }: ChecksFacts): strin
 
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
-  const { wholeSeconds: seconds, isAtLeast } = part;
+  const { wholeSeconds: seconds, isAtLeast, isUnread = false } = part;
+  if (isUnread) return "（全テストは変更前から失敗しており、失敗したテスト名が出力されません）";
   const time = seconds < 120 ? `${seconds} 秒` : `${Math.round(seconds / 60)} 分`;
   return `（全テスト（${time}${isAtLeast ? "以上" : ""}）は実行していません）`;
 }
@@ -297,6 +298,7 @@ export const checksTexts: typeof englishChecksTexts = {
       ? [`移動したテスト ${facts.moved.length} 件`]
       : []),
     ...listed("変更前も今も準備できないテスト", facts.unable),
+    ...listed("変更の有無にかかわらず終わらないため除外したテスト", facts.hung),
     ...(facts.weakensTests
       ? [
           facts.weakened.length > 0
