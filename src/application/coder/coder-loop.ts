@@ -128,6 +128,8 @@ interface LoopState {
   red: RedAttempt | null;
   /** The last reply to the coder, so that the same is not sent twice. */
   mark: string;
+  /** How often an edit of a file matched nothing. */
+  readonly mismatched: Map<string, number>;
   readonly tried: string[];
   readonly asked: Set<string>;
   /** Files that it was warned about. */
@@ -286,6 +288,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     proposal: null,
     red: null,
     mark: "",
+    mismatched: new Map(),
     tried: [],
     asked: new Set(),
     told: new Set(),
@@ -670,7 +673,14 @@ async function sendBack(
   const mark = failureMark(report);
   const isSame = mark === state.mark;
   state.mark = mark;
-  if (isSame) return { end: await endGivenUp(loop, state, { why: "same" }, "", report) };
+  const edited = failed.flatMap(({ command }) => (command.type === "file_edit" ? [command.target] : []));
+  for (const path of edited) state.mismatched.set(path, (state.mismatched.get(path) ?? 0) + 1);
+  // The second time that an edit matches nothing, the coder sees the whole file; the same answer to that is the end.
+  const whole = edited
+    .filter((path) => state.mismatched.get(path) === 2)
+    .map((path) => ({ path, lines: [] }));
+  if (isSame && whole.length === 0)
+    return { end: await endGivenUp(loop, state, { why: "same" }, "", report) };
   if (state.attempts >= limits.attempts)
     return { end: await endGivenUp(loop, state, { why: "attempts", limit: limits.attempts }, "", report) };
   const brief = mask(state.red?.brief || report.split("\n")[0] || "");
@@ -680,6 +690,7 @@ async function sendBack(
       "lines shown again",
       null,
       () =>
+        (whole.length > 0 ? showAgain(bench.files(), whole, limits.shownChars) : null) ??
         showFailedEdits(bench.files(), failed, commands, limits.shownChars) ??
         (ran ? showAfterRun(bench.files(), commands, report, limits.shownChars) : null),
     ) ?? showAgain(bench.files(), linesToShowAgain(commands, report), limits.shownChars);

@@ -202,7 +202,7 @@ describe("a proposal that cannot run", () => {
     expect(back.length).toBeLessThan(8_000);
   });
 
-  test("ends at the second identical failure, and nothing is changed", async () => {
+  test("ends at the same failure after the whole file was shown, and nothing is changed", async () => {
     at = await openConversation(() => proposal("p", replace("a.txt", "not there at all", "x")));
     at.write("a.txt", "one\n");
     const reply = await at.send("/code3 change a.txt");
@@ -210,7 +210,7 @@ describe("a proposal that cannot run", () => {
     expect(reply.text).toStartWith("No change, 1 command failed\n");
     expect(reply.text).toContain("a.txt");
     expect(reply.text).toContain("The same failure came twice; the coder is making no progress.");
-    expect(at.asked).toHaveLength(2);
+    expect(at.asked).toHaveLength(3);
     expect(at.tree()).toEqual({ "a.txt": "one\n" });
   });
 

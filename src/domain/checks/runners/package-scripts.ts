@@ -63,7 +63,9 @@ const SCRIPT_RUNNERS = [
 ];
 /** Programs that every machine has, and what a shell does itself. */
 const EVERYWHERE =
-  "node npm sh bash make echo true test mkdir rm cp git cd export set source exit unset : . [".split(" ");
+  "node npm sh bash make echo true false test mkdir rm cp git cd export set source exit exec eval trap wait ulimit unset if for while until case".split(
+    " ",
+  );
 const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
 
 interface Installed {
@@ -82,7 +84,7 @@ function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: Projec
   const isThere = (program: string) =>
     programs.includes(program) ||
     EVERYWHERE.includes(program) ||
-    program.includes("/") ||
+    /^[^\w@]|\//.test(program) ||
     isOnPath?.(program) === true;
   const read = calls.map(({ text, program }) => {
     const bare = isThere(program) ? text : text.replace(COVERAGE, "");
