@@ -90,7 +90,7 @@ export function historyFor(
           text: cutExchange(exchange.user, limit.chars),
           ...(images !== undefined && { images }),
         },
-        { role: "assistant", text: cutExchange(exchangeOutcome(exchange), limit.chars) },
+        { role: "assistant", text: cutExchange(exchangeOutcome(exchange) || UNANSWERED, limit.chars) },
       ];
     });
 }
@@ -130,7 +130,7 @@ export function earlierExchangesFor(
   const folded = foldExchanges(before, request, { chars: limit.folded, onlyAbout: false });
   let left = limit.difference;
   const lines = newest.toReversed().map((exchange, at) => {
-    const outcome = cutExchange(exchangeOutcome(exchange), (at === 0 ? 4 : 2) * limit.chars);
+    const outcome = cutExchange(exchangeOutcome(exchange) || NO_OUTCOME, (at === 0 ? 4 : 2) * limit.chars);
     const changed = exchange.groupId === null || left <= 0 ? "" : differenceOf(exchange.groupId);
     const shown = cutDifference(changed, at === 0 ? left : Math.min(left, limit.difference / 3));
     left -= shown.length;
@@ -240,7 +240,7 @@ function foldExchange(exchange: Exchange, chars: number): string {
   const [state = ""] = exchange.facts().split("\n");
   const words = cutExchange(oneLine(exchange.words), chars);
   const outcome = [words, cutExchange(state, SHORT_USER)].filter((text) => text !== "").join(" · ");
-  return `- ${cutExchange(oneLine(exchange.user), SHORT_USER)} → ${outcome || "(nothing came of it)"}`;
+  return `- ${cutExchange(oneLine(exchange.user), SHORT_USER)} → ${outcome || NO_OUTCOME}`;
 }
 
 function visibleExchanges(
@@ -264,7 +264,12 @@ function cutDifference(text: string, limit: number): string {
   return `${plain.slice(0, end)}\n… ${rest} more lines of the difference`;
 }
 
+/** For a list of exchanges. */
+const NO_OUTCOME = "(nothing came of it)";
+/** As the model's own message: a small model repeats what it is told that it said, so a person must be able to read it. */
+const UNANSWERED = "I could not answer that message.";
+
 /** The outcome of a message: the agent's text, and the journals' facts. PicoClaw's own wording is neither. */
 function exchangeOutcome({ words, facts }: Exchange): string {
-  return [words, facts()].filter((text) => text !== "").join("\n") || "(nothing came of it)";
+  return [words, facts()].filter((text) => text !== "").join("\n");
 }

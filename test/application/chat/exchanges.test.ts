@@ -7,6 +7,7 @@ import {
   earlierExchangesFor,
   foldExchanges,
   handedOverFor,
+  historyFor,
   recalledMemory,
 } from "../../../src/application/chat/exchanges.ts";
 
@@ -159,4 +160,17 @@ test.each([
   ["a million", [{ model: "m", window: 1_000_000 }], 64_000],
 ])("the history of a conversation follows the window of the model: %s", (_, models, tokens) => {
   expect(historyBudget(models)).toBe(tokens);
+});
+
+test("a message that got no answer is shown as a sentence, which a model that repeats it can say to a person", () => {
+  const history = [
+    exchange("hello", "", { facts: () => "" }),
+    exchange("again", "Hello.", { facts: () => "" }),
+  ];
+  expect(historyFor(LOCAL, history, { exchanges: 2, chars: 300 })).toEqual([
+    { role: "user", text: "hello" },
+    { role: "assistant", text: "I could not answer that message." },
+    { role: "user", text: "again" },
+    { role: "assistant", text: "Hello." },
+  ]);
 });
