@@ -40,6 +40,27 @@ in_container() {
   as_user timeout --kill-after=20 "$longest" bash test/real/bare-machine.sh test "$container"
 }
 
+# The same Debian without a container: this machine's kernel, with its control groups and without a filter of calls.
+in_chroot() {
+  local who=$1 home=$2 root=$tree.chroot container
+  shift 2
+  retry as_user bash test/real/bare-machine.sh image || return 1
+  container=$(as_user bash test/real/bare-machine.sh make "$tree" "$@") || return 1
+  rm -rf --one-file-system "$root" && mkdir "$root" && as_user docker export "$container" | tar -C "$root" -xf - || return 1
+  as_user docker rm -v "$container" >/dev/null
+  # The mounts end with the process.
+  # shellcheck disable=SC2016
+  unshare --mount --propagation private bash -c '
+    root=$1 who=$2 home=$3 command=$4 longest=$5
+    for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder" || exit 1; done
+    mount -t tmpfs -o mode=1777,exec tmpfs "$root/tmp" || exit 1
+    exec timeout --kill-after=20 "$longest" chroot --userspec="$who" "$root" env -i HOME="$home" PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin CI=true LANG=C.UTF-8 \
+      sh -c "cd /home/somebody/picoclaw && $command"' chroot "$root" "$who" "$home" "$look_and_test" "$longest" </dev/null
+  local code=$?
+  rm -rf --one-file-system "$root"
+  return "$code"
+}
+
 # npm ci, the demo, and a server that answers, with a Node of its own.
 with_node() {
   local version=$1 folder=$tree.node-$1 cpu=x64 port=0
@@ -65,8 +86,8 @@ with_node() {
 
 on_machine() {
   case $1 in
-    root-bare) in_container "" --user root --privileged --cgroupns host ;;
-    user-bare) in_container "" --security-opt seccomp=unconfined ;;
+    root-bare) in_chroot 0:0 /root --user root ;;
+    user-bare) in_chroot 1000:1000 /home/somebody ;;
     root-container) in_container "" --user root ;;
     root-container-bwrap) in_container bubblewrap --user root ;;
     no-namespaces)
