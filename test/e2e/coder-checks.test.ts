@@ -145,7 +145,7 @@ withChecks("where a test was red before and stays so, nothing is worse and it la
   project([proposal("Say what it is", renaming)], { red: true });
   const ran = cli.chat("/code3 comment src/one.mjs");
   expect(ran.out).toStartWith(
-    "Applied: 1 file, npm test was red before and still is (1 fail), nothing is worse\n",
+    "Applied: 1 file, npm test 1 passed, 1 was red before and still is, nothing is worse\n",
   );
   expect(ran.out).toContain("Still red as before: adds");
   expect(ran.code).toBe(0);
@@ -158,21 +158,21 @@ const again = (before: string, text: string) =>
 const right = (before: string) =>
   replace("src/add.mjs", `${ADD.trimEnd()} // ${before}`, ADD.trimEnd().replace("-", "+"));
 
-withChecks("a failing test that was asked for and stays red never lands", () => {
+withChecks("a red test that the change is connected with and that stays red never lands", () => {
   project([proposal("A", wrong("a")), proposal("B", again("a", "b")), proposal("C", again("b", "c"))], {
     red: true,
   });
   const before = cli.tree();
   const ran = cli.chat("/code3 make the failing test pass");
   expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 still red\n");
-  expect(ran.out).toContain("Was to be fixed, still red: adds");
+  expect(ran.out).toContain("Red before and still red: adds");
   expect(ran.out).not.toContain("Still red:");
   expect(ran.out).not.toContain("Transaction:");
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
 });
 
-withChecks("a failing test that was asked for lands when the second answer mends it", () => {
+withChecks("a red test that the change is connected with lands when the second answer fixes it", () => {
   project([proposal("A", wrong("a")), proposal("B", right("a"))], { red: true });
   const ran = cli.chat("/code3 make the failing test pass");
   expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed (1 fixed)\n");
@@ -180,19 +180,19 @@ withChecks("a failing test that was asked for lands when the second answer mends
   expect(ran.code).toBe(0);
 });
 
-withChecks("a proposal that changes nothing does not mend what was asked for", () => {
+withChecks("a proposal that changes nothing does not fix what it declares", () => {
   const nothing = "```bash\ntrue\n```";
-  project([proposal("A", nothing), proposal("B", nothing)], { red: true });
+  project([proposal("A\nFixes: adds", nothing), proposal("B", nothing)], { red: true });
   const ran = cli.chat("/code3 make the failing test pass");
   expect(ran.out.split("\n")[0]).toContain("npm test 1 still red");
-  expect(ran.out).toContain("Was to be fixed, still red: adds");
+  expect(ran.out).toContain("Red before and still red: adds");
   expect(ran.out).not.toContain("staged");
   expect(ran.code).toBe(1);
 });
 
 withChecks("a proposal that changes nothing goes back, and the next one lands", () => {
   const mended = replace("src/add.mjs", ADD.trimEnd(), ADD.trimEnd().replace("-", "+"));
-  project([proposal("A", "```bash\ntrue\n```"), proposal("B", mended)], { red: true });
+  project([proposal("Fixes: adds", "```bash\ntrue\n```"), proposal("B", mended)], { red: true });
   const ran = cli.chat("/code3 make the failing test pass");
   expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed (1 fixed)\n");
 });
@@ -207,20 +207,25 @@ withChecks("a check that names no tests is one test", () => {
   expect(ran.code).toBe(1);
 });
 
-withChecks("what was red before and names a changed file goes back once, and then lands", () => {
-  project(
-    [
-      proposal("A", replace("test/add.test.mjs", addTestLine, `// First.\n${addTestLine}`)),
-      proposal("That is another matter", ""),
-    ],
-    {
-      red: true,
-    },
-  );
-  const ran = cli.chat("/code3 comment test/add.test.mjs");
-  expect(ran.out).toStartWith("Applied: 1 file, npm test was red before and still is (1 fail)");
-  expect(ran.code).toBe(0);
-});
+withChecks(
+  "a red test of a changed file goes back once, and lands when the coder says why it is another matter",
+  () => {
+    project(
+      [
+        proposal("A", replace("test/add.test.mjs", addTestLine, `// First.\n${addTestLine}`)),
+        proposal("Not mine: adds: src/add.mjs subtracts since last week", ""),
+      ],
+      {
+        red: true,
+      },
+    );
+    const ran = cli.chat("/code3 comment test/add.test.mjs");
+    expect(ran.out).toStartWith(
+      "Applied: 1 file, npm test 1 passed, 1 was red before and still is (the coder: src/add.mjs subtracts since last week), nothing is worse\n",
+    );
+    expect(ran.code).toBe(0);
+  },
+);
 
 withChecks("code that ends the test run as it is loaded does not pass for green", () => {
   project([proposal("A", line("export const one = 1;", "export const one = 1;\nprocess.exit(0);"))], {

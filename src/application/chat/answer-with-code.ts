@@ -104,7 +104,6 @@ export async function openBench(
           settings,
           memory,
           texts: checksMessagesFor(parts.messages.locale),
-          request,
           now,
           advise: parts.advise,
           signal,

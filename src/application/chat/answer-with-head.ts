@@ -6,6 +6,7 @@ import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
+import { wordDeclarations } from "../checks/checks-state.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { createShownFiles } from "../drafts/shown-files.ts";
 import type { Agent, ChatEvent } from "../ports/chat.ts";
@@ -314,7 +315,7 @@ function wordRequest(
     ...(checks.length === 0
       ? []
       : [
-          `When you end, these checks run over your work: ${checks.join(", ")}. What fails comes back to you.`,
+          `When you end, these checks run over your work: ${checks.join(", ")}. What fails comes back to you. ${wordDeclarations("your last message")}`,
         ]),
     "Do not commit or push unless you are asked to. Secrets such as .env and hooks of git cannot be written: they are put back.",
     "End with a few sentences on what you did, in the language of the request.",

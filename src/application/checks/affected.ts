@@ -1,10 +1,8 @@
 import { type AffectedTests, findAffectedTests, isCodePath } from "../../domain/checks/affected-tests.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
-import { countFailing } from "../../domain/checks/test-results.ts";
+import { bareTestName, countFailing } from "../../domain/checks/test-results.ts";
 import {
-  type AskedFor,
-  bareTestName,
   type CheckResult,
   countAsPassed,
   failingTests,
@@ -148,7 +146,6 @@ export interface AffectedDeps {
   readonly checks: readonly ProjectCheck[];
   readonly check: RunDraftChecks;
   readonly changes: ReturnType<Draft["changes"]>;
-  readonly asked: AskedFor;
 }
 
 export interface AffectedJudgement {
@@ -156,6 +153,8 @@ export interface AffectedJudgement {
   readonly runs: readonly CheckRun[];
   readonly checks: readonly ProjectCheck[];
   readonly results: readonly CheckResult[];
+  /** Over the old code. */
+  readonly before: readonly CheckResult[];
   readonly flaky: readonly string[];
   readonly files: number;
   readonly of: number;
@@ -246,7 +245,7 @@ async function runFiles(
 }
 
 async function compareWithOldCode(
-  { check, changes, asked }: AffectedDeps,
+  { check, changes }: AffectedDeps,
   { known, ...now }: FilesRun,
 ): Promise<AffectedJudgement | null> {
   const code = await check([known], { asBefore: changes.map(({ path }) => path) });
@@ -261,5 +260,6 @@ async function compareWithOldCode(
     ...checkResults([known], code.runs),
     ...now.checks.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET })),
   ];
-  return { ...now, judgement: judgeAll({ baseline, draft: now.results, old, asked }) };
+  const judgement = judgeAll({ baseline, draft: now.results, old });
+  return { ...now, before: baseline, judgement };
 }

@@ -1,3 +1,4 @@
+import { readCheckFailure } from "../../domain/checks/failures.ts";
 import {
   type CheckRung,
   findChecks,
@@ -37,11 +38,14 @@ export function checkResult({ kind, command, line }: ProjectCheck, run: RanCheck
   const results = kind === "test" ? readResults(run.whole) : null;
   // A runner that found no test is green for any code.
   const isEmpty = results !== null && sumOf(results.counts) === 0;
+  const state = isEmpty ? "cannot-run" : ranCheckState(run, line);
+  const isUnread = kind === "test" && state === "red" && results === null;
   return {
     kind,
     command,
-    state: isEmpty ? "cannot-run" : ranCheckState(run, line),
+    state,
     results,
+    ...(isUnread && { failure: readCheckFailure(run.whole) }),
     ...(absent !== null && { absent }),
   };
 }

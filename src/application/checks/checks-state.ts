@@ -76,6 +76,11 @@ function factsOfUnable(
   });
 }
 
+/** How a coder declares what it knows of tests. The request decides no verdict: facts do, and these lines. */
+export function wordDeclarations(where: "the plan" | "your last message"): string {
+  return `Declare what you know of tests in ${where}, each in a line of its own, NAME being a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (it decides how tests run, or what a red test expects).`;
+}
+
 /** The state for the coder, as sentences that follow others; empty where there is nothing to say. */
 export function wordStateForCoder(state: ChecksState): string {
   const texts = checksMessagesFor("en");
@@ -90,5 +95,5 @@ export function wordStateForCoder(state: ChecksState): string {
   }
   // A full stop right behind `go test ./...` would read as a part of it.
   const checks = state.checks.map((check) => ({ ...check, command: quote(check.command) }));
-  return `After the patch these run by themselves, so do not run them: ${texts.state({ ...state, checks })}.`;
+  return `After the patch these run by themselves, so do not run them: ${texts.state({ ...state, checks })}. ${wordDeclarations("the plan")}`;
 }

@@ -1,23 +1,22 @@
-import { namedPaths } from "../../domain/checks/asked-for.ts";
 import {
   changesImportsOnly,
   decidesChecks,
   decidesInHome,
   decidingPartOfManifest,
   findTestRunLines,
-  isAboutDeciding,
   type TestRunLine,
 } from "../../domain/checks/deciding-files.ts";
+import { type Declaration, resolveDeclarations } from "../../domain/checks/declarations.ts";
 import {
   isDocumentation,
   isTestPath,
   type ProjectCheck,
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
-import { createTestCounter, failingOutput } from "../../domain/checks/read-results.ts";
+import { createTestCounter } from "../../domain/checks/read-results.ts";
+import { type SettledRed, settleRedTests } from "../../domain/checks/settle-red.ts";
 import { proofSeconds } from "../../domain/checks/test-proofs.ts";
 import {
-  type AskedFor,
   type CheckBeside,
   type CheckResult,
   type ChecksFacts,
@@ -51,8 +50,8 @@ interface JudgeDraftDeps {
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
   readonly baseline: () => Promise<Baseline>;
-  readonly request: string;
-  readonly asked: AskedFor;
+  /** What the coder declared of red tests so far, in its plans. */
+  readonly declarations: readonly Declaration[];
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;
@@ -142,6 +141,7 @@ const JUDGE_STEPS: readonly JudgeStep[] = [
   repeatBaseline,
   judgeOldTests,
   judgeWithOldSettings,
+  settleRed,
   doubtTestRun,
   proveGreen,
 ];
@@ -153,7 +153,7 @@ export async function judgeDraft(
   attempt: number,
   { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<DraftJudgement> {
-  const { asked, settings } = parts;
+  const { settings } = parts;
   const commands = parts.checks.map(({ command }) => command);
   const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
   const unjudged = unjudgedChange(draft);
@@ -166,9 +166,19 @@ export async function judgeDraft(
   // Where the affected tests are red, nobody waits for it.
   pending.catch(() => {});
   const affected = parts.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
-  const ofAffected = { checks: parts.checks, check, changes, asked };
+  const judgeFirst = async (options: { readonly first?: boolean; readonly check?: RunDraftChecks } = {}) => {
+    const judged = await judgeAffected(
+      { checks: parts.checks, check, changes, ...options },
+      affected,
+      options,
+    );
+    if (judged === null) return null;
+    const changed = changes.map(({ path }) => path);
+    const { declarations } = parts;
+    return { ...judged, ...settleRedTests({ ...judged, declarations, changed, texts: affected.texts }) };
+  };
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
-  const early = isFirst ? await judgeAffected(ofAffected, affected, { first: true }) : null;
+  const early = isFirst ? await judgeFirst({ first: true }) : null;
   // A package that the draft's commands installed may be the missing one: all tests are asked.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
   if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, parts);
@@ -178,7 +188,7 @@ export async function judgeDraft(
     if (!baseline.ok && baseline.why !== "slow") return none(baseline.why);
     const timeoutSeconds = Math.min(ALONE_SECONDS, settings.timeout);
     const brief: RunDraftChecks = (which, more) => check(which, { timeoutSeconds, ...more });
-    const alone = await judgeAffected({ ...ofAffected, check: brief }, affected);
+    const alone = await judgeFirst({ check: brief });
     const judges = alone !== null && !["unknown", "not-checked"].includes(alone.judgement.verdict);
     if (judges && decidingChanges(draft).length === 0)
       return judgeAlone(parts, { alone, check: brief, draft, affected, isUnread });
@@ -201,7 +211,7 @@ export async function judgeDraft(
     },
     runs: first.runs,
     results,
-    judgement: judgeAll({ baseline: baseline.results, draft: results, old: null, asked }),
+    judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
     isFlaky: baseline.isFlaky,
     found: early === null || early.flaky.length === 0 ? {} : { flaky: early.flaky },
     proofs: null,
@@ -242,8 +252,8 @@ function createDraftCheck(
 }
 
 function judgeAgain(judging: Judging, more: Partial<Parameters<typeof judgeAll>[0]> = {}): Judgement {
-  const { baseline, results, parts } = judging;
-  return judgeAll({ baseline: baseline.results, draft: results, old: null, asked: parts.asked, ...more });
+  const { baseline, results } = judging;
+  return judgeAll({ baseline: baseline.results, draft: results, old: null, ...more });
 }
 
 function isWorse({ judgement: { verdict } }: Judging): boolean {
@@ -343,8 +353,32 @@ async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | n
   const asItWas = judgeAgain(judging, { draft: checkResults(tests, before.runs) });
   if (!isForgedBy(judging.judgement.verdict, asItWas.verdict)) return null;
   judging.found = { ...judging.found, onlyWith: deciding };
-  if (!isAboutDeciding(parts.request, deciding))
-    Object.assign(judging, { judgement: asItWas, runs: before.runs });
+  const declared = resolveDeclarations(parts.declarations, new Map(deciding.map((path) => [path, [path]])));
+  if (deciding.every((path) => declared.get(path)?.kind === "changes-checks")) return null;
+  const oldResults = checkResults(tests, before.runs);
+  const results = judging.results.map(
+    (one, at) => oldResults[tests.indexOf(judging.checks[at] as ProjectCheck)] ?? one,
+  );
+  // What is green only by the draft's version of what decides is not fixed.
+  const verdict = asItWas.verdict === "worse" ? ("worse" as const) : ("still-red" as const);
+  Object.assign(judging, { judgement: { ...asItWas, verdict }, runs: before.runs, results });
+  return null;
+}
+
+/** Decides which red tests the change answers for, by facts and by what the coder declares. */
+async function settleRed(judging: Judging): Promise<null> {
+  const { parts, changes, baseline, checks, results, judgement, affected } = judging;
+  const settled = settleRedTests({
+    declarations: parts.declarations,
+    changed: changes.map(({ path }) => path),
+    before: baseline.results,
+    checks,
+    results,
+    judgement,
+    texts: affected.texts,
+  });
+  judging.judgement = settled.judgement;
+  judging.found = { ...judging.found, ...settled.found };
   return null;
 }
 
@@ -373,7 +407,7 @@ async function proveGreen(judging: Judging): Promise<null> {
 }
 
 function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJudgement {
-  const { parts, baseline, changes, judgement, isFlaky, results, runs, found, proofs } = judging;
+  const { parts, baseline, judgement, isFlaky, results, runs, found, proofs } = judging;
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
   const beside = findBeside(facts, results);
   const wasGreen = (command: string) =>
@@ -381,7 +415,6 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
   const newlyRed = results.flatMap(({ state, command }) =>
     state === "red" && wasGreen(command) ? [command] : [],
   );
-  const named = facts.verdict === "red-before" ? namedByRed(runs, results, changes) : [];
   const rungs = baseline.results.flatMap(({ command, rung }) =>
     rung === undefined ? [] : [{ command, insteadOf: rung.insteadOf, why: rung.why }],
   );
@@ -393,7 +426,6 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
       ...facts,
       ...(beside.length > 0 && { beside }),
       ...(newlyRed.length > 0 && { newlyRed }),
-      ...(named.length > 0 && { namesChanged: named }),
       ...(rungs.length > 0 && { rungs }),
       ...(absent.length > 0 && { absent }),
       ...found,
@@ -416,18 +448,20 @@ export function unjudgedChange(draft: Pick<Draft, "changes">): WhyNotChecked | n
 
 /** A draft that changes nothing leaves red what was to be fixed; null where nothing was. */
 async function judgeUnchanged(
-  { baseline, asked, settings }: JudgeDraftDeps,
+  parts: JudgeDraftDeps,
   commands: readonly string[],
 ): Promise<DraftJudgement | null> {
-  const before = await baseline();
+  if (!parts.declarations.some(({ kind }) => kind === "fixes")) return null;
+  const before = await parts.baseline();
   if (!before.ok) return null;
   const { results, isFlaky } = before;
-  const judgement = judgeAll({ baseline: results, draft: results, old: null, asked });
-  if (judgement.verdict !== "still-red") return null;
-  return {
-    facts: toChecksFacts(judgement, { commands, isFlaky, results, seconds: settings.timeout }),
-    runs: [],
-  };
+  const judgement = judgeAll({ baseline: results, draft: results, old: null });
+  const { declarations, checks } = parts;
+  const red = { before: results, results, judgement, checks, texts: new Map() };
+  const settled = settleRedTests({ ...red, declarations, changed: [] });
+  if (settled.judgement.verdict !== "still-red") return null;
+  const about = { commands, isFlaky, results, seconds: parts.settings.timeout };
+  return { facts: { ...toChecksFacts(settled.judgement, about), ...settled.found }, runs: [] };
 }
 
 /** The affected tests get so long where they are the only judge. */
@@ -457,8 +491,10 @@ function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
   return (verdict === "worse" && worse.length > 0) || (verdict === "new-failing" && newFailing.length > 0);
 }
 
+type SettledAffected = AffectedJudgement & Pick<SettledRed, "found">;
+
 function toEarlyJudgement(
-  { judgement, results, runs, flaky }: AffectedJudgement,
+  { judgement, results, runs, flaky, found }: SettledAffected,
   { checks, settings }: JudgeDraftDeps,
 ): DraftJudgement {
   const commands = checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
@@ -468,7 +504,7 @@ function toEarlyJudgement(
   const isFlaky = flaky.length > 0;
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: settings.timeout });
   return {
-    facts: { ...facts, commands, ...(beside.length > 0 && { beside }), ...(isFlaky && { flaky }) },
+    facts: { ...facts, commands, ...(beside.length > 0 && { beside }), ...found, ...(isFlaky && { flaky }) },
     runs,
   };
 }
@@ -477,7 +513,7 @@ function toEarlyJudgement(
 async function judgeAlone(
   parts: JudgeDraftDeps,
   given: {
-    readonly alone: AffectedJudgement;
+    readonly alone: SettledAffected;
     readonly check: RunDraftChecks;
     readonly draft: Pick<Draft, "changes" | "diff">;
     readonly affected: Affected;
@@ -549,23 +585,6 @@ function toTexts(draft: Pick<Draft, "diff">) {
     bytes == null ? "" : new TextDecoder().decode(bytes);
   return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
 }
-
-/** Files that the draft changed and that the output of a red test names. */
-function namedByRed(
-  runs: readonly CheckRun[],
-  results: readonly CheckResult[],
-  changes: ReturnType<Draft["changes"]>,
-): string[] {
-  const printed = runs.filter((_, at) => results[at]?.kind === "test" && results[at]?.state === "red");
-  const output = printed.map(({ whole }) => failingOutput(whole, NAMED_IN_CHARS)).join("\n");
-  return namedPaths(
-    output,
-    changes.map(({ path }) => path),
-  );
-}
-
-/** Enough for the traces of many tests. */
-const NAMED_IN_CHARS = 2_000_000;
 
 /** Files of the draft that decide how checks run, where what decides in them changed. */
 function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {

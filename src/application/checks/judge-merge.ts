@@ -33,7 +33,6 @@ async function judgeOnce(
     settings: deps.settings,
     memory: deps.memory,
     texts: checksMessagesFor("en"),
-    request: "",
     now: deps.now,
     advise: createAdvise(),
     signal,

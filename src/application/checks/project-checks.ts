@@ -1,8 +1,7 @@
-import { readAskedFor } from "../../domain/checks/asked-for.ts";
+import { type Declaration, readDeclarations } from "../../domain/checks/declarations.ts";
 import { isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
 import {
-  type AskedFor,
   type CheckBeside,
   type CheckResult,
   type ChecksFacts,
@@ -25,7 +24,7 @@ import {
 import { createRunMemory } from "./remember-runs.ts";
 
 const OUTPUT_CHARS = 6000;
-const NAMES = 20;
+const NAMES = 10;
 
 /** One red check, for the coder: the command as the project calls it, what it printed, how it ended. */
 function wordRedCheck({
@@ -46,8 +45,7 @@ function wordRedCheck({
 /** The first names of tests, and how many more there are; nothing if there are none. */
 function wordTests(title: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
-  const rest = names.length > NAMES ? [`… and ${names.length - NAMES} more`] : [];
-  return [`${title}:\n${[...names.slice(0, NAMES).map((name) => `- ${name}`), ...rest].join("\n")}`];
+  return [`${title}:\n${wordNames(names)}`];
 }
 
 /**
@@ -64,7 +62,7 @@ function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: reado
     ...wordTests("Passed before, and fail now or are gone", facts.worse),
     ...wordTests("New and failing", facts.newFailing),
     ...wordTests("Red before, and still red", facts.stillRed ?? []),
-    ...(facts.verdict === "red-before" ? wordTests("Red before, and still red", facts.redBefore ?? []) : []),
+    ...wordTests("Red before your change, and not connected with it", facts.redBefore ?? []),
     ...wordTests("Cannot be set up, before your change as now: not yours", facts.unable ?? []),
     ...(unable.length > 0
       ? [
@@ -76,32 +74,43 @@ function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: reado
 }
 
 function wordWhatIsRed(facts: ChecksFacts): string {
-  const { verdict, unended, namesChanged = [], onlyWith = [], testRunLines = [], rewritten = [] } = facts;
+  const { verdict, unended, onlyWith = [], testRunLines = [], rewritten = [] } = facts;
   if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
-    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with that as it was they are ${verdict === "worse" ? "worse" : "still red"}. Mend the code, and leave what decides as it is unless the request is about it.`;
+    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with it as it was they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, answer with the line \`Changes checks: FILE: reason\` in the plan.`;
   switch (verdict) {
     case "doubtful": {
       if (testRunLines.length === 0)
-        return `The request asks for these tests to pass. They pass only as you rewrote them: their old version still fails over your change.\n${rewritten
-          .slice(0, NAMES)
-          .map((name) => `- ${name}`)
-          .join(
-            "\n",
-          )}\nLeave what they expect as it was and make the code right. If the tests themselves are wrong, answer with an empty patch and say why; the user is told of them.`;
+        return `These tests failed before and pass only as you rewrote them: their old version still fails over your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, answer with an empty patch and the line \`Changes checks: FILE: reason\` in the plan.`;
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
       return `The checks pass, but these new lines of code that is no test speak of the test run, so nobody can say what the checks show:\n${lines.join("\n")}\nTake them out and make the code right. If the request needs them, answer with an empty patch and say why; the user is told of them.`;
     }
     case "new-failing":
-      return "New tests fail. Mend the code or the tests; if they are meant to fail, say so and repeat your answer.";
+      return "New tests fail. Fix the code or the tests. A test that is meant to fail is declared in the plan: `Meant to fail: NAME: reason`.";
     case "still-red":
-      return "These checks were red before, the request is about them, and with your change they are still red.";
-    case "red-before":
-      return `Nothing is worse, but what was red before is still red, and its output names ${namesChanged.join(", ")}, which you changed. Mend it if it belongs to the request; else answer with an empty patch and say so.`;
+      return wordStillRed(facts);
     default:
       return unended === undefined
         ? "The project's own checks are worse than before your change."
         : `With your change these checks did not end in ${unended.seconds} seconds, and before it they did: ${unended.commands.map((command) => `\`${command}\``).join(", ")}.`;
   }
+}
+
+/** What the coder can do about red tests, after those that it did not speak of. */
+function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
+  const named = stillRed.length - unnamed.length;
+  return [
+    ...(named > 0 ? ["You declared that your change fixes tests which are still red."] : []),
+    ...(unnamed.length > 0
+      ? [
+          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. If one is not yours to fix, say so in the plan, in a line of its own: \`Not mine: NAME: reason\`; that is refused where the failure itself passes through your change or is another one now. A test that you took away on purpose: \`Removes: NAME\`.`,
+        ]
+      : []),
+  ].join("\n");
+}
+
+function wordNames(names: readonly string[]): string {
+  const rest = names.length > NAMES ? [`… and ${names.length - NAMES} more`] : [];
+  return [...names.slice(0, NAMES).map((name) => `- ${name}`), ...rest].join("\n");
 }
 
 function checkCommandLine({ command }: Pick<CheckRun, "command">, checks: readonly ProjectCheck[]): string {
@@ -120,10 +129,6 @@ export interface ProjectChecksDeps {
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
   readonly texts: ChecksMessages;
-  /** The user's request: tests that it asks to be fixed must be fixed. */
-  readonly request: string;
-  /** Instead of what its words ask for. */
-  readonly asked?: AskedFor;
   readonly now: () => number;
   readonly advise: Advise;
   readonly signal: AbortSignal;
@@ -154,6 +159,8 @@ export interface ProjectChecks {
   readonly hasOwn: boolean;
   /** A command line that the coder proposes; it judges where nothing of the project's own does. */
   propose(command: string | null): void;
+  /** Takes the declarations in a plan, or in an agent's last message, beside those of earlier ones; says whether it has any. */
+  declare(words: string): boolean;
   /** Starts to measure the baseline, while the coder is being asked. */
   begin(draft: JudgedDraft): void;
   /** Validates the current draft. If the workspace changed meanwhile, the baseline is measured again. */
@@ -190,7 +197,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   /** The workspace over which a proposed check judged; null where the baseline tells. */
   let judgedOver: string | null = null;
   let lastResults: readonly CheckResult[] | null = null;
-  const asked = parts.asked ?? readAskedFor(parts.request);
+  const declarations: Declaration[] = [];
 
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
@@ -220,7 +227,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   async function judgeByOwn(draft: JudgedDraft, attempt: number): Promise<DraftJudgement> {
     const { none } = parts;
     if (none === undefined)
-      return judgeDraft({ ...parts, asked, baseline: () => freshBaseline(draft) }, draft, attempt);
+      return judgeDraft({ ...parts, declarations, baseline: () => freshBaseline(draft) }, draft, attempt);
     const why = unjudgedChange(draft);
     return { facts: why === null ? none : notChecked(why, none.commands), runs: [] };
   }
@@ -233,7 +240,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     if (isOpen && proposed !== null) judgedOver = memory.fingerprint();
     const judged =
       isOpen && proposed !== null
-        ? await judgeByProposed({ ...parts, asked }, draft, attempt, { own, proposed })
+        ? await judgeByProposed({ ...parts, declarations }, draft, attempt, { own, proposed })
         : own;
     const { install, missing = [] } = parts;
     rememberHung();
@@ -246,8 +253,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
       runs.hung(),
     );
     const verdict = shortVerdict(facts, sentBack);
-    // To write a failing test may be just what was asked for, and what was red before may be another matter: both go back once.
-    if (goesBackOnce(facts)) sentBack = true;
+    if (landsAnyway(facts)) sentBack = true;
     last = {
       verdict,
       landsAnyway: verdict === "red" && landsAnyway(facts),
@@ -263,6 +269,11 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     hasOwn: parts.none === undefined,
     propose(command) {
       if (command !== null) proposed = command;
+    },
+    declare(words) {
+      const more = readDeclarations(words);
+      declarations.push(...more);
+      return more.length > 0;
     },
     begin: (draft) => void (parts.none === undefined && baselineOf(draft)),
     judge,
@@ -328,7 +339,7 @@ const HELPED_BY_PROPOSAL: readonly WhyNotChecked[] = [
  * sees the change is asked of it each time.
  */
 async function judgeByProposed(
-  parts: ProjectChecksDeps & { readonly asked: AskedFor },
+  parts: ProjectChecksDeps & { readonly declarations: readonly Declaration[] },
   draft: JudgedDraft,
   attempt: number,
   { own, proposed }: { readonly own: DraftJudgement; readonly proposed: string },
@@ -351,26 +362,22 @@ async function judgeByProposed(
   return { ...own, facts: { ...own.facts, proposed: { command: proposed, why } } };
 }
 
-function goesBackOnce(facts: ChecksFacts): boolean {
-  return facts.verdict === "new-failing" || landsAnyway(facts);
-}
-
-/** Nothing is worse: the coder reviews it once more, and then it is committed and reported. */
-function landsAnyway({ verdict, namesChanged }: ChecksFacts): boolean {
-  return verdict === "doubtful" || (verdict === "red-before" && namesChanged !== undefined);
+/** Nothing is worse: the coder reviews it once more, and then it lands and is reported. */
+function landsAnyway({ verdict }: ChecksFacts): boolean {
+  return verdict === "doubtful";
 }
 
 function shortVerdict(facts: ChecksFacts, sentBack: boolean): JudgedAttempt["verdict"] {
   switch (facts.verdict) {
     case "same":
     case "better":
-      return "green";
     case "red-before":
-    case "new-failing":
+      return "green";
     case "doubtful":
-      return goesBackOnce(facts) && !sentBack ? "red" : "green";
+      return sentBack ? "green" : "red";
     case "worse":
     case "still-red":
+    case "new-failing":
       return "red";
     case "unknown":
     case "not-checked":

@@ -47,6 +47,8 @@ export interface Bench {
   readonly workByHead?: (attempt: number, head: HeadProcess) => Promise<CarryOutResult>;
   /** The project's checks over the current draft; null if there is no validation. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
+  /** Takes what the coder's words declare of red tests, for every judgement from now on; says whether they declare anything. */
+  declare?(words: string): boolean;
   /**
    * Runs a command over the current draft, in a scratch view: the next command sees its writes until a
    * proposal is carried out, and they are never committed. Absent if there is no such view. Null: it cannot
@@ -336,6 +338,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     hasReturned: () => hasReturned,
     heldCommands: () => held,
     journal: (event) => draft?.journal(event),
+    declare: (words) => checks?.declare(words) ?? false,
     async judge(attempt) {
       return checks === null ? null : checks.judge(mustBeOpen(), attempt);
     },

@@ -87,5 +87,5 @@ export function findRedAttempt(
 
 function redReasonOf({ verdict, unended }: JudgedAttempt["facts"]): WhyRed {
   if (unended !== undefined) return "unended";
-  return verdict === "still-red" ? "still-red" : "worse";
+  return verdict === "still-red" || verdict === "new-failing" ? verdict : "worse";
 }

@@ -171,7 +171,31 @@ async function endPassedOver(
   return signal.aborted ? endWorked({ ...state, red: null }, await bench.land(), null, "") : null;
 }
 
-/** Green is out of reach: the draft becomes what `onRed` says, where there is one. */
+/** A coder that will not get further. */
+interface GivenUp {
+  readonly loop: CoderLoop;
+  readonly state: LoopState;
+  readonly stopped: CoderStopReason;
+  /** Its last words. */
+  readonly words: string;
+  /** What it would have been told. */
+  readonly report: string;
+}
+
+/** Null: the next step decides. */
+type EndStep = (given: GivenUp) => Promise<CoderEnd | null>;
+
+/** What becomes of the draft where green is out of reach: the first step that applies decides. */
+const END_STEPS: readonly EndStep[] = [
+  keepUnsettled,
+  landGreenDraft,
+  endWithoutDraft,
+  ({ loop, state }) => endPassedOver(loop, state, state.attempts),
+  landDoubtful,
+  endWithoutChange,
+  landWithFailedCommands,
+];
+
 async function endGivenUp(
   loop: CoderLoop,
   state: LoopState,
@@ -179,54 +203,66 @@ async function endGivenUp(
   words = "",
   report = "",
 ): Promise<CoderEnd> {
-  const { bench, limits } = loop;
-  const { red } = state;
-  // An error in a later answer is not a fault of the draft.
-  if (state.contested.length > 0) return endUnsettled(loop, state, words);
-  if (isGreen(state)) {
-    if (words !== "") state.answers.push(words);
-    const step = await commitBench(loop, state, state.attempts, [], { steered: false });
-    if ("end" in step) return step.end;
-    if (state.red !== null) return endGivenUp(loop, state, stopped, "", report);
-    state.red = { kind: "conflict", failed: [], brief: step.back.split("\n")[0] ?? "" };
-    return endContested(loop, state);
+  for (const step of END_STEPS) {
+    const end = await step({ loop, state, stopped, words, report });
+    if (end !== null) return end;
   }
-  if (red === null) {
-    const { doubted } = state;
-    if (stopped.why === "unanswered")
-      return { kind: "unanswered", text: stopped.text, ...(doubted !== null && { claimed: doubted }) };
-    return { kind: "unusable", why: report || words };
-  }
-  const other = await endPassedOver(loop, state, state.attempts);
-  if (other !== null) return other;
-  if (red.lands === true && (await bench.confirm(state.attempts))?.verdict !== "red") {
-    await bench.sendOut(state.attempts);
-    return endWorked(
-      { ...state, red: null },
-      await (loop.preview ? bench.keep() : bench.land()),
-      null,
-      words,
-    );
-  }
-  // There is nothing to keep; the effects of its commands are reported.
-  if ((red.kind === "failing" || red.kind === "still-red") && bench.changes().length === 0)
-    return endWorked(state, await bench.land(), stopped, words);
-  // Its own commands fail, but edits do not: the project's checks may still say that nothing is worse.
-  if (red.kind === "failing" && red.failed.every(({ command }) => command.type !== "file_edit")) {
-    const judged = await bench.judge(state.attempts);
-    if (judged?.verdict === "green") {
-      const landed = await bench.landInTurn(state.attempts, false);
-      if (landed.kind === "ended") return endWorked(state, landed.result, stopped, words);
-    }
-  }
-  switch (limits.onRed) {
+  switch (loop.limits.onRed) {
     case "apply":
-      return endWorked(state, await bench.land(), stopped, words);
+      return endWorked(state, await loop.bench.land(), stopped, words);
     case "preview":
-      return endWorked(state, await bench.keep(red.kind), stopped, words);
+      return endWorked(state, await loop.bench.keep(state.red?.kind), stopped, words);
     case "discard":
       return endWorked(state, null, stopped, words);
   }
+}
+
+/** A conflict is open. */
+async function keepUnsettled({ loop, state, words }: GivenUp): Promise<CoderEnd | null> {
+  return state.contested.length === 0 ? null : endUnsettled(loop, state, words);
+}
+
+/** An error in a later answer is not a fault of a draft that is green. */
+async function landGreenDraft({ loop, state, stopped, words, report }: GivenUp): Promise<CoderEnd | null> {
+  if (!isGreen(state)) return null;
+  if (words !== "") state.answers.push(words);
+  const step = await commitBench(loop, state, state.attempts, [], { steered: false });
+  if ("end" in step) return step.end;
+  if (state.red !== null) return endGivenUp(loop, state, stopped, "", report);
+  state.red = { kind: "conflict", failed: [], brief: step.back.split("\n")[0] ?? "" };
+  return endContested(loop, state);
+}
+
+async function endWithoutDraft({ state, stopped, words, report }: GivenUp): Promise<CoderEnd | null> {
+  if (state.red !== null) return null;
+  if (stopped.why !== "unanswered") return { kind: "unusable", why: report || words };
+  const { doubted } = state;
+  return { kind: "unanswered", text: stopped.text, ...(doubted !== null && { claimed: doubted }) };
+}
+
+/** The coder was only to look at it once more. */
+async function landDoubtful({ loop, state, words }: GivenUp): Promise<CoderEnd | null> {
+  const { bench, preview } = loop;
+  if (state.red?.lands !== true || (await bench.confirm(state.attempts))?.verdict === "red") return null;
+  await bench.sendOut(state.attempts);
+  return endWorked({ ...state, red: null }, await (preview ? bench.keep() : bench.land()), null, words);
+}
+
+/** There is nothing to keep; the effects of its commands are reported. */
+async function endWithoutChange({ loop, state, stopped, words }: GivenUp): Promise<CoderEnd | null> {
+  const isOfNothing = state.red?.kind === "failing" || state.red?.kind === "still-red";
+  if (!isOfNothing || loop.bench.changes().length > 0) return null;
+  return endWorked(state, await loop.bench.land(), stopped, words);
+}
+
+/** Its own commands fail, but edits do not: the project's checks may still say that nothing is worse. */
+async function landWithFailedCommands(given: GivenUp): Promise<CoderEnd | null> {
+  const { loop, state, stopped, words } = given;
+  const { red, attempts } = state;
+  if (red?.kind !== "failing" || red.failed.some(({ command }) => command.type === "file_edit")) return null;
+  if ((await loop.bench.judge(attempts))?.verdict !== "green") return null;
+  const landed = await loop.bench.landInTurn(attempts, false);
+  return landed.kind === "ended" ? endWorked(state, landed.result, stopped, words) : null;
 }
 
 /** Others changed the same lines and nobody brought the two together: whatever `onRed` says, it must not land over them. */
@@ -410,6 +446,37 @@ function wordSteering({ steering, tell, mask }: CoderLoop): string {
   return `Meanwhile the user wrote:\n${mask(said.join("\n"))}`;
 }
 
+/** An answer of the coder, as it is read. */
+interface ReadAnswer {
+  readonly loop: CoderLoop;
+  readonly state: LoopState;
+  readonly answer: Extract<CoderAnswer, { ok: true }>;
+  readonly read: Exclude<ReturnType<typeof readProposal>, { kind: "needs-files" }>;
+  /** Its plan, or all of it where it has no sections. */
+  readonly words: string;
+  /** It changes nothing: words, or an empty patch. */
+  readonly isEmpty: boolean;
+}
+
+/** Null: the answer is none of this step's, and the next one reads it. */
+type AnswerStep = (given: ReadAnswer) => Promise<CoderStep | null> | CoderStep | null;
+
+/** What an answer is: the first step that knows it decides. */
+const ANSWER_STEPS: readonly AnswerStep[] = [
+  endPlanned,
+  returnUnreadPatch,
+  endUnsettledAnswer,
+  attemptReturned,
+  judgeAnswerToRed,
+  commitFinished,
+  doubtClaimedWork,
+  endSaid,
+  ({ loop, state, answer, read }) =>
+    read.kind === "proposal" && read.parsed.ok
+      ? attemptProposal(loop, state, answer, read.proposal, read.parsed)
+      : null,
+];
+
 async function takeAnswer(
   loop: CoderLoop,
   state: LoopState,
@@ -418,54 +485,66 @@ async function takeAnswer(
   const read = readProposal(answer.text);
   if (read.kind === "needs-files")
     return showMore(loop, state, { files: read.paths, searches: read.searches });
-  if (loop.planOnly) {
-    const plan = read.kind === "proposal" ? read.proposal.plan : "";
-    return { end: { kind: "planned", plan: plan || answer.text.trim() } };
+  const isProposal = read.kind === "proposal";
+  const words = (isProposal ? read.proposal.plan : read.text).trim();
+  const isEmpty = !isProposal || (read.parsed.ok && read.parsed.commands.length === 0);
+  for (const step of ANSWER_STEPS) {
+    const taken = await step({ loop, state, answer, read, words, isEmpty });
+    if (taken !== null) return taken;
   }
-  if (read.kind === "none") {
-    if (looksLikePatch(read.text))
-      return sendBack(loop, state, { report: "No patch could be read in your answer.", commands: [] });
-    if (state.contested.length > 0) return { end: await endUnsettled(loop, state, read.text.trim()) };
-    // The rest was done by sub-agents, and these words are its plan.
-    if (loop.bench.hasReturned?.() === true)
-      return attemptProposal(loop, state, answer, toHeadProposal(read.text.trim()), NO_COMMANDS);
-    // A word to the user beside a finished draft is an answer, and the draft lands.
-    if (isGreen(state)) {
-      state.answers.push(read.text.trim());
-      return commitBench(loop, state, state.attempts, []);
-    }
-    const words = read.text.trim();
-    if (state.red === null)
-      return (
-        (claimsWork(words) ? doubtClaim(loop, state, words, NO_PATCH) : null) ?? {
-          end: { kind: "said", text: words },
-        }
-      );
-    return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
-  }
-  const { proposal, parsed } = read;
-  if (!parsed.ok) {
-    const { message, line } = parsed.failure;
-    const where = line === undefined ? message : `${message} (line ${line} of the patch)`;
-    return sendBack(loop, state, { report: `The patch could not be parsed: ${where}`, commands: [] });
-  }
-  if (parsed.commands.length === 0 && state.contested.length === 0 && loop.bench.hasReturned?.() === true)
-    return attemptProposal(loop, state, answer, proposal, parsed);
-  if (parsed.commands.length === 0 && state.red !== null)
-    return judgeRest(loop, state, state.red, proposal.plan);
-  if (parsed.commands.length === 0 && state.contested.length > 0)
-    return { end: await endUnsettled(loop, state, proposal.plan.trim()) };
-  // The same patch again is in the draft already: the coder stays with it.
-  const isSame = state.hasAskedUntouched && proposal.patch.trim() === state.proposal?.patch.trim();
-  if (isGreen(state) && (parsed.commands.length === 0 || isSame)) {
-    state.answers.push(proposal.plan.trim());
-    return commitBench(loop, state, state.attempts, []);
-  }
+  throw new Error("an answer that no step takes");
+}
+
+function endPlanned({ loop, answer, read }: ReadAnswer): CoderStep | null {
+  if (!loop.planOnly) return null;
+  const plan = read.kind === "proposal" ? read.proposal.plan : "";
+  return { end: { kind: "planned", plan: plan || answer.text.trim() } };
+}
+
+async function returnUnreadPatch({ loop, state, read }: ReadAnswer): Promise<CoderStep | null> {
+  if (read.kind === "none")
+    return looksLikePatch(read.text)
+      ? sendBack(loop, state, { report: "No patch could be read in your answer.", commands: [] })
+      : null;
+  if (read.parsed.ok) return null;
+  const { message, line } = read.parsed.failure;
+  const where = line === undefined ? message : `${message} (line ${line} of the patch)`;
+  return sendBack(loop, state, { report: `The patch could not be parsed: ${where}`, commands: [] });
+}
+
+async function endUnsettledAnswer({ loop, state, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
+  if (!isEmpty || state.contested.length === 0) return null;
+  return { end: await endUnsettled(loop, state, words) };
+}
+
+/** The rest was done by sub-agents, and these words are its plan. */
+function attemptReturned({ loop, state, answer, read, words, isEmpty }: ReadAnswer) {
+  if (!isEmpty || loop.bench.hasReturned?.() !== true) return null;
+  const proposal = read.kind === "proposal" ? read.proposal : toHeadProposal(words);
+  return attemptProposal(loop, state, answer, proposal, NO_COMMANDS);
+}
+
+/** A word to the user beside a finished draft is an answer; the same patch again is in the draft already. The draft lands. */
+async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
+  const isSame =
+    state.hasAskedUntouched &&
+    read.kind === "proposal" &&
+    read.proposal.patch.trim() === state.proposal?.patch.trim();
+  if (!isGreen(state) || !(isEmpty || isSame)) return null;
+  state.answers.push(words);
+  return commitBench(loop, state, state.attempts, []);
+}
+
+function doubtClaimedWork({ loop, state, read, words, isEmpty }: ReadAnswer): CoderStep | null {
+  if (!isEmpty) return null;
+  if (read.kind === "none") return claimsWork(words) ? doubtClaim(loop, state, words, NO_PATCH) : null;
   // A browser's part of the work comes after the patch.
-  const isClaim =
-    parsed.commands.length === 0 && plansWork(proposal.plan) && !hasFlag(proposal, "uses_browser");
-  const doubted = isClaim ? doubtClaim(loop, state, proposal.plan.trim(), EMPTY_PATCH) : null;
-  return doubted ?? attemptProposal(loop, state, answer, proposal, parsed);
+  const isClaim = plansWork(words) && !hasFlag(read.proposal, "uses_browser");
+  return isClaim ? doubtClaim(loop, state, words, EMPTY_PATCH) : null;
+}
+
+function endSaid({ read, words }: ReadAnswer): CoderStep | null {
+  return read.kind === "none" ? { end: { kind: "said", text: words } } : null;
 }
 
 const NO_PATCH =
@@ -486,33 +565,39 @@ function doubtClaim(loop: CoderLoop, state: LoopState, claim: string, back: stri
 }
 
 /**
- * An empty patch after edits that failed says that the rest is the change. Where checks can judge the rest, they do: green
- * lands without those edits, and the job says so; red goes back.
+ * Nothing more to carry out while something is red. Declared red tests are judged once more with what is declared of them. An empty
+ * patch after edits that failed says that the rest is the change, and the checks judge that: green lands without those edits.
  */
-async function judgeRest(
-  loop: CoderLoop,
-  state: LoopState,
-  red: RedAttempt,
-  plan: string,
-): Promise<CoderStep> {
+async function judgeAnswerToRed({
+  loop,
+  state,
+  read,
+  words,
+  isEmpty,
+}: ReadAnswer): Promise<CoderStep | null> {
   const { bench, tell, chosen } = loop;
+  const { red } = state;
+  if (!isEmpty || red === null) return null;
   const isOfEdits = red.failed.some(({ command }) => command.type === "file_edit");
-  if (red.kind === "failing" && isOfEdits && chosen === undefined && bench.changes().length > 0) {
+  const isRest = read.kind === "proposal" && red.kind === "failing" && isOfEdits && chosen === undefined;
+  const declares = bench.declare?.(words) === true && red.kind !== "failing";
+  if (declares || (isRest && bench.changes().length > 0)) {
     tell({ type: "doing", attempt: state.attempts, doing: "checking" });
     const judged = await bench.judge(state.attempts);
     if (loop.signal.aborted) return { end: await endStopped(loop, state) };
-    if (judged?.verdict === "red") {
-      state.red = findRedAttempt([], judged);
-      const head = "Without the edits that failed, the rest was judged; nothing has landed yet.";
+    state.red = findRedAttempt([], judged) ?? (judged?.verdict === "unknown" && isRest ? red : null);
+    if (judged !== null && state.red !== null && state.red !== red) {
+      const head = declares
+        ? "The draft was judged with what you declared; nothing has landed yet."
+        : "Without the edits that failed, the rest was judged; nothing has landed yet.";
       return sendBack(loop, state, { head, report: judged.report, commands: [] });
     }
-    if (judged?.verdict === "green") {
-      state.red = null;
-      state.answers.push(plan.trim());
+    if (state.red === null) {
+      state.answers.push(words);
       return commitBench(loop, state, state.attempts, []);
     }
   }
-  return { end: await endGivenUp(loop, state, { why: "gave-up" }, plan) };
+  return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
 }
 
 /** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */
@@ -600,6 +685,7 @@ async function judgeAttempt(
   of: number,
 ): Promise<CoderStep> {
   const { bench, tell } = loop;
+  bench.declare?.(state.proposal?.plan ?? "");
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };
@@ -670,7 +756,8 @@ async function sendBack(
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
-  const mark = failureMark(report);
+  // The same failure of another change is a step; checks that judged say what is left.
+  const mark = failureMark(`${report}${state.red?.kind === "failing" ? "" : (state.proposal?.patch ?? "")}`);
   const isSame = mark === state.mark;
   state.mark = mark;
   const edited = failed.flatMap(({ command }) => (command.type === "file_edit" ? [command.target] : []));

@@ -355,8 +355,6 @@ export interface WorkerExecutor {
     readonly signal: AbortSignal;
     /** A command that is going to be run: where its program is missing, nothing is begun. */
     readonly test?: string;
-    /** The request of the task: a task about the files that decide how tests run may change them. */
-    readonly request?: string;
     /** Jobs of the task that landed before: what stood before them is what its work is compared with. */
     readonly landed?: readonly string[];
     /** A job of the task that was a preview. */
@@ -403,6 +401,8 @@ export interface RunOptions {
   readonly onProgress?: (progress: WorkerProgress) => void;
   /** The title of the job. */
   readonly title?: string;
+  /** The worker's last words: they may declare red tests (see `Declaration`). */
+  readonly words?: string;
   /** Keeps the run's job staged, with everything that earlier runs left staged: `land` brings it in. */
   readonly preview?: boolean;
 }

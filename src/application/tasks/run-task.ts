@@ -145,7 +145,7 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
     const kept = keptJob(run.record);
     const started = await executor.start({
       signal,
-      ...(run.record.facts.test && { test: run.record.facts.test.command, request: run.record.facts.prd }),
+      ...(run.record.facts.test && { test: run.record.facts.test.command }),
       landed: landedJobs(run.record),
       ...(kept !== null && { kept: kept.id }),
       onProgress: (text) => parts.onProgress?.({ kind: "setup", text }),
@@ -432,6 +432,7 @@ async function runTest(parts: RunTaskDeps, run: OpenedRun): Promise<TestRun | nu
   const test = await executor.runTest(facts.test, {
     signal,
     timeoutMs: Math.min(facts.maxRunTimeSec * 1000, Math.max(1, run.remainingMs())),
+    words: lastRun(run.record)?.summary ?? "",
   });
   run.checkLimits();
   run.note({ type: "tested", loop: run.record.loops.length, test });

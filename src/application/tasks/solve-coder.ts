@@ -1,6 +1,6 @@
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
-import { type AskedFor, type ChecksFacts, notChecked } from "../../domain/checks/verdict.ts";
+import { type ChecksFacts, notChecked } from "../../domain/checks/verdict.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { checkResult, openChecks } from "../checks/baseline.ts";
 import { createProjectChecks, type JudgedAttempt, type ProjectChecks } from "../checks/project-checks.ts";
@@ -14,9 +14,6 @@ import type { CheckFact, TaskEnvironment } from "../ports/tasks.ts";
 import type { NewsListener } from "./item-comments.ts";
 import { keepChange, type SolveDeps, SolveStop, type SolveWork, stepsLeft } from "./solve-work.ts";
 import { workByCli, workWithTools } from "./work-loop.ts";
-
-/** A task is to leave the checks green, whatever its words are: what was red before is sent back as well. */
-const ALL_ASKED: AskedFor = { among: (red) => red, check: true, anyOne: false };
 
 const OUTPUT_CHARS = 4000;
 
@@ -129,8 +126,6 @@ function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
     settings,
     memory,
     texts: checksMessagesFor(messages.locale),
-    request: `${task.title}\n${work.item.body}`,
-    asked: ALL_ASKED,
     now,
     advise: parts.advise,
     signal,

@@ -88,7 +88,8 @@ function toCandidateFacts({ work, stop }: Candidate): CandidateFacts {
 function toRankedCandidate({ work, stop }: Candidate, place: number) {
   const { patch, checks, judged = null } = work.task;
   const isRed = checks.some(isRedCheck);
-  const red = judged?.verdict === "still-red" ? ("still-red" as const) : ("worse" as const);
+  const verdict = judged?.verdict;
+  const red = verdict === "still-red" || verdict === "new-failing" ? verdict : ("worse" as const);
   return {
     place,
     outcome: stop !== null ? "none" : patch === "" ? "said" : isRed ? red : ("green" as const),

@@ -125,6 +125,11 @@ function isSameName(source: string, test: readonly string[]): boolean {
   return parts.length > 0 && parts.every((part) => test.includes(part));
 }
 
+/** Whether a test file bears the name of a source. */
+export function sharesName(source: string, test: string): boolean {
+  return isSameName(source, testParts(test));
+}
+
 const IDENTIFIER = /[A-Za-z_$][\w$]{2,}/g;
 /** Words of the languages themselves. */
 const KEYWORDS = new Set(

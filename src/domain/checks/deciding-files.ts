@@ -24,16 +24,6 @@ export function decidingPartOfManifest(text: string): string {
   }
 }
 
-/** Requests that are about what decides: dependencies, scripts, the runner, the build. */
-const MATTERS =
-  /\b(?:dependenc(?:y|ies)|upgrade|migrate|migration|runner|package\.json|npm scripts?|test scripts?|scripts?|configur(?:e|ation)|config|jest|vitest|mocha|pytest|tox|esm|makefile|cmake|build system)\b|依存|スクリプト|設定|移行|ビルド/i;
-
-/** Whether a request names one of these files, or speaks of what they decide. */
-export function isAboutDeciding(request: string, paths: readonly string[]): boolean {
-  const names = paths.map((path) => path.split("/").at(-1) ?? path);
-  return names.some((name) => request.includes(name)) || MATTERS.test(request);
-}
-
 /** A new line of the project's code that speaks of the test run: code that knows of it can answer it what it wants to hear. */
 export interface TestRunLine {
   readonly path: string;

@@ -1,5 +1,5 @@
 import type { CheckRung, FoundCommand, ProjectCheck, ProjectFiles } from "./runners/check-runner.ts";
-import { runnerOfScript } from "./runners/package-scripts.ts";
+import { runnerOfScript, scriptOfTests } from "./runners/package-scripts.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
 
 export type { CheckRung, ProjectCheck, ProjectFiles };
@@ -38,6 +38,7 @@ export function findChecks(files: ProjectFiles, configured: string | null): read
   const lint = findBy("findLint", files);
   const isScript = configured === null || /^(?:npm|pnpm|yarn|bun)(?: run)? test$/.test(configured);
   const runner = isScript ? runnerOfScript(files) : null;
+  const script = isScript ? scriptOfTests(files) : null;
   return [
     ...(test === null
       ? []
@@ -47,6 +48,7 @@ export function findChecks(files: ProjectFiles, configured: string | null): read
             line: test.command,
             ...test,
             ...(runner !== null && runner !== test.line && { runner }),
+            ...(script !== null && { script }),
           },
         ]),
     ...(lint === null ? [] : [{ kind: "lint" as const, line: lint.command, ...lint }]),

@@ -1,4 +1,5 @@
 import { cutMiddle } from "../texts/format-text.ts";
+import { readFailures } from "./failures.ts";
 import { FILE_RUN } from "./narrow-check.ts";
 import { readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
@@ -15,7 +16,10 @@ const LONGEST_LINE = 4000;
  */
 export function readResults(output: string): TestResults | null {
   const lines = wholeLines(output);
-  return lines.some((line) => line.startsWith(FILE_RUN.opens)) ? readFileRuns(lines) : readLines(lines);
+  const isByFile = lines.some((line) => line.startsWith(FILE_RUN.opens));
+  const results = isByFile ? readFileRuns(lines) : readLines(lines);
+  const failures = results === null ? [] : readFailures(lines, results.tests);
+  return results === null || failures.length === 0 ? results : { ...results, failures };
 }
 
 /** One file as it prints when it cannot be loaded: that says nothing of the code under test. */

@@ -10,6 +10,11 @@ export interface TestCounts {
   readonly unable?: number;
 }
 
+/** A test without its file and suite: what stays when the file is renamed. */
+export function bareTestName(name: string): string {
+  return name.split(/::| > | › |\/(?=\w+$)/).at(-1) ?? name;
+}
+
 /** Those that failed by what they found, not because they could not be set up. */
 export function countFailing({ failed, unable = 0 }: TestCounts): number {
   return failed - unable;
@@ -26,6 +31,24 @@ export interface NewTests {
   readonly isEndless?: true;
 }
 
+/** What an output says of one failing test. Plain JSON, so that a baseline keeps it. */
+export interface TestFailure {
+  readonly test: string;
+  /** The first line of its message without digits, paths, addresses and times; empty where none is found. */
+  readonly message: string;
+  /** Paths that its account names, a stack among them. */
+  readonly places: readonly string[];
+}
+
+/** What a red check prints that names no tests. */
+export interface CheckFailure {
+  /** Its lines, blanked, each once and sorted: tests that run side by side print in any order. */
+  readonly message: string;
+  readonly places: readonly string[];
+  /** The last lines as printed. */
+  readonly tail: string;
+}
+
 /** The test results of a tool, with its own summary as the witness. */
 export interface TestResults {
   /** The formats that were found in the output. */
@@ -34,6 +57,8 @@ export interface TestResults {
   readonly listed: "all" | "failed";
   readonly tests: ReadonlyMap<string, TestOutcome>;
   readonly counts: TestCounts;
+  /** What the output says of tests that failed; absent where nothing did, or nothing is said. */
+  readonly failures?: readonly TestFailure[];
 }
 
 export type TestFormat =

@@ -1,5 +1,12 @@
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
-import type { NewTests, TestCounts, TestOutcome, TestResults } from "./test-results.ts";
+import {
+  bareTestName,
+  type CheckFailure,
+  type NewTests,
+  type TestCounts,
+  type TestOutcome,
+  type TestResults,
+} from "./test-results.ts";
 
 /** How one check ended. `cannot-run`: its program or its dependencies are not there, which says nothing about the change. */
 export interface CheckResult {
@@ -12,6 +19,8 @@ export interface CheckResult {
   readonly absent?: string;
   /** Null where the format is not known. */
   readonly results: TestResults | null;
+  /** What it printed, where it is red and names no tests. */
+  readonly failure?: CheckFailure;
 }
 
 interface LowerRung {
@@ -32,8 +41,8 @@ export function judgesBaseline({ state, results }: CheckResult): boolean {
 
 /**
  * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only
- * tests fail that did not exist before. `red-before`: red as it was, nothing worse. `still-red`: as before,
- * and the request asked for a fix. `doubtful`: nothing is worse, but the code refers to the test run, or what was to be fixed passes
+ * tests fail that did not exist before. `red-before`: red as it was, nothing worse. `still-red`: as before, and the change is
+ * connected with what is red, or was to fix it. `doubtful`: nothing is worse, but the code refers to the test run, or a red test passes
  * only as the draft rewrote it.
  * `unknown`: red before and after, and the failing tests are unknown.
  */
@@ -56,17 +65,19 @@ interface JudgedTests {
   readonly newFailing: readonly string[];
   /** Were not there before, and pass. */
   readonly newPassing?: readonly string[];
-  /** Failed before, were to be fixed, and fail or are gone. */
+  /** Failed before, are connected with the change or were to be fixed by it, and fail or are gone. */
   readonly stillRed?: readonly string[];
-  /** Fail as before, and nobody asked for them. */
+  /** Fail as before, and are not connected with the change. */
   readonly redBefore?: readonly string[];
+  /** Failed before, and are gone or skipped. */
+  readonly silenced?: readonly string[];
   /** Could not be set up, before as now: they say nothing. */
   readonly unable?: readonly string[];
   /** Passed before, and pass below another file or suite. */
   readonly moved?: readonly string[];
   /** Pass, and failed in their old version: the draft demands something else of the code. */
   readonly expectsElse?: readonly string[];
-  /** Failed before, were to be fixed, and pass only as the draft rewrote them: their old version still fails. */
+  /** Failed before, and pass only as the draft rewrote them: their old version still fails. */
   readonly rewritten?: readonly string[];
   /** Taken away or skipped: nobody asks any more what they asked. */
   readonly weakened: readonly string[];
@@ -80,18 +91,6 @@ export interface Judgement extends JudgedTests {
   readonly weakensTests: boolean;
 }
 
-/** The tests, red before, that the request asked to be fixed. */
-export interface AskedFor {
-  /** Of these names of red tests. */
-  readonly among: (red: readonly string[]) => readonly string[];
-  /** A check that names no tests is one test. */
-  readonly check: boolean;
-  /** One fixed test is enough: the request referred to one, and did not state which. */
-  readonly anyOne: boolean;
-}
-
-const NOTHING_ASKED: AskedFor = { among: () => [], check: false, anyOne: false };
-
 export interface JudgeInput {
   /** The check over the workspace as it stood; null where it did not run. */
   readonly baseline: CheckResult | null;
@@ -100,48 +99,36 @@ export interface JudgeInput {
   readonly old: CheckResult | null;
   /** Of the tests that the draft changed, nothing is another but the paths of what they import. */
   readonly importsOnly?: boolean;
-  readonly asked?: AskedFor;
 }
 
 const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
 
 /** One check. The exit code first; where it was red before, test by test. */
-export function judgeCheck({
-  baseline,
-  draft,
-  old,
-  importsOnly = false,
-  asked = NOTHING_ASKED,
-}: JudgeInput): Judgement {
+export function judgeCheck({ baseline, draft, old, importsOnly = false }: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
   const ran = baseline?.state === "green" || baseline?.state === "red" ? baseline : null;
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
-  const comparison = { baseline: ran, draft, old, importsOnly, asked };
+  const comparison = { baseline: ran, draft, old, importsOnly };
   const compared = compare(comparison);
-  const verdict = compareVerdict(comparison, compared);
-  const { rewritten = [], mended } = compared;
-  const isDoubtful = rewritten.length > 0 && !(asked.anyOne && mended.length > 0);
-  return { ...compared, counts, verdict: isDoubtful && !LEADING.includes(verdict) ? "doubtful" : verdict };
+  return { ...compared, counts, verdict: compareVerdict(comparison, compared) };
 }
 
 type Compared = Omit<Judgement, "verdict" | "counts">;
 type Comparison = Required<Omit<JudgeInput, "baseline">> & { readonly baseline: CheckResult };
 
-function compareVerdict({ baseline, draft, old, asked }: Comparison, compared: Compared): Verdict {
-  const { worse, mended, newFailing, stillRed = [] } = compared;
+function compareVerdict({ baseline, draft, old }: Comparison, compared: Compared): Verdict {
+  const { worse, mended, newFailing } = compared;
   const wasGreen = baseline.state === "green";
   const before = baseline.results;
   const now = draft.results;
   if (worse.length > 0 || hasVanished(before, draft, old) || hasLostTests(before, now, old)) return "worse";
-  const isOneMended = asked.anyOne && mended.length > 0;
-  if (stillRed.length > 0 && !isOneMended) return "still-red";
   if (draft.state === "green") return wasGreen ? "same" : "better";
   const onlyNew = newFailing.length > 0 && newFailing.length === now?.counts.failed;
   if (wasGreen) return onlyNew ? "new-failing" : "worse";
-  if (before === null) return asked.check ? "still-red" : "unknown";
-  if (now === null) return before.counts.passed > 0 ? "worse" : asked.check ? "still-red" : "unknown";
+  if (before === null) return "unknown";
+  if (now === null) return before.counts.passed > 0 ? "worse" : "unknown";
   if (newFailing.length > 0) return "new-failing";
   if (mended.length > 0) return "better";
   if (isOnlyUnable(before.counts) && isOnlyUnable(now.counts)) return "same";
@@ -169,7 +156,7 @@ function hasLostTests(before: TestResults | null, now: TestResults | null, old: 
 
 const total = ({ passed, failed, skipped }: TestCounts) => passed + failed + skipped;
 
-function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Compared {
+function compare({ baseline, draft, old, importsOnly }: Comparison): Compared {
   const before = baseline.results;
   const now = draft.results;
   if (before === null || now === null) {
@@ -177,8 +164,6 @@ function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Comp
     return { ...UNCOMPARED, weakensTests: isGone };
   }
   const names = [...namesOf(before, now, old?.results)];
-  const redBefore = failedIn(before);
-  const wanted = new Set(asked.among(redBefore));
   const others = new Set(
     names.flatMap((name) =>
       outcomeIn(before, name) === "absent" && outcomeIn(now, name) === "pass" ? [bareTestName(name)] : [],
@@ -193,6 +178,7 @@ function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Comp
     newPassing: [],
     stillRed: [],
     redBefore: [],
+    silenced: [],
     unable: [],
     moved: [],
     expectsElse: [],
@@ -206,7 +192,6 @@ function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Comp
       old: old === null ? null : outcomeIn(old.results, name),
       isElsewhere: others.has(bareTestName(name)),
       isRenumbered: renumbered.has(name),
-      isAsked: wanted.has(name),
       isFewer,
       isFile: isTestPath(name),
       importsOnly,
@@ -218,11 +203,6 @@ function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Comp
     (name) => !moved.has(bareTestName(name)) && !renumbered.has(name),
   );
   return { ...lists, newPassing, weakensTests: lists.weakened.length > 0 };
-}
-
-/** A test without its file and suite: what stays when the file is renamed. */
-export function bareTestName(name: string): string {
-  return name.split(/::| > | › |\/(?=\w+$)/).at(-1) ?? name;
 }
 
 /**
@@ -270,7 +250,6 @@ interface Sightings {
   readonly isElsewhere: boolean;
   /** It stands under another number of the same table. */
   readonly isRenumbered: boolean;
-  readonly isAsked: boolean;
   /** Fewer tests than before: one that is gone was taken away, and no other stands in its place. */
   readonly isFewer: boolean;
   /** It stands for a whole file, as tools name one that cannot be loaded. */
@@ -328,23 +307,22 @@ function changeOfPassing(seen: Sightings): TestChange | null {
   }
 }
 
-function changeOfFailing({ before, now, old, isAsked, isFewer, isFile }: Sightings): TestChange | null {
+function changeOfFailing({ before, now, old, isFewer, isFile }: Sightings): TestChange | null {
   const oldFails = old !== null && failsNow(old) && !isFile;
   switch (now) {
     case "pass":
     case "unlisted":
-      if (oldFails) return isAsked ? "rewritten" : "expectsElse";
-      return "mended";
+      return oldFails ? "rewritten" : "mended";
     case "error":
-      return before === "error" ? "unable" : isAsked ? "stillRed" : "redBefore";
+      return before === "error" ? "unable" : "redBefore";
     case "fail":
-      return isAsked ? "stillRed" : "redBefore";
+      return "redBefore";
     case "skip":
-      return isAsked ? "stillRed" : "weakened";
+      return "silenced";
     case "absent":
       // A file that could not be run, and whose tests run now, is not a test that was taken away.
-      if (!isFewer) return !oldFails ? null : isAsked ? "rewritten" : "expectsElse";
-      return isAsked ? "stillRed" : "weakened";
+      if (isFewer) return "silenced";
+      return oldFails ? "rewritten" : null;
   }
 }
 
@@ -367,11 +345,10 @@ export interface JudgeAllInput {
   readonly draft: readonly CheckResult[];
   readonly old: readonly CheckResult[] | null;
   readonly importsOnly?: boolean;
-  readonly asked?: AskedFor;
 }
 
 /** All checks of a project as one: what any check finds worse is worse; beyond that, tests say more than linters. */
-export function judgeAll({ baseline, draft, old, importsOnly = false, asked }: JudgeAllInput): Judgement {
+export function judgeAll({ baseline, draft, old, importsOnly = false }: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
   const judged = draft.map((result) => ({
@@ -381,7 +358,6 @@ export function judgeAll({ baseline, draft, old, importsOnly = false, asked }: J
       draft: result,
       old: of(old, result),
       importsOnly,
-      ...(asked !== undefined && result.kind === "test" && { asked }),
     }),
   }));
   const all = (key: TestChange) => judged.flatMap((one) => one[key] ?? []);
@@ -393,6 +369,7 @@ export function judgeAll({ baseline, draft, old, importsOnly = false, asked }: J
     newPassing: all("newPassing"),
     stillRed: all("stillRed"),
     redBefore: all("redBefore"),
+    silenced: all("silenced"),
     unable: all("unable"),
     moved: all("moved"),
     expectsElse: all("expectsElse"),
@@ -514,10 +491,22 @@ export function leadingCommands({
   return commands.filter((command) => !beside.some((one) => one.command === command));
 }
 
+/** A test, or the command of a check that names none, with the coder's reason. */
+export interface ReasonedTest {
+  readonly test: string;
+  readonly reason: string;
+}
+
 /** The facts about checks in a report: which ran, and what they showed. */
 export interface ChecksFacts extends Judgement {
-  /** It was red before, is so still, and its output names these files that the draft changed. */
-  readonly namesChanged?: readonly string[];
+  /** Of those that are still red: the coder named none of them, neither as fixed nor as not its own. */
+  readonly unnamed?: readonly string[];
+  /** Red before and still red, and the coder says why that is not its own. */
+  readonly notMine?: readonly ReasonedTest[];
+  /** New and failing, as the coder says that they are meant to. */
+  readonly meantToFail?: readonly ReasonedTest[];
+  /** Gone or skipped, as the coder says. */
+  readonly removed?: readonly string[];
   /** As people type them. */
   readonly commands: readonly string[];
   /** The checks beside the one whose tests are counted, each with its own result; absent in facts of older versions. */

@@ -37,6 +37,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], number>> = {
   conflict: 2,
   hook: 2,
   "still-red": 1,
+  "new-failing": 1,
   said: 3,
   none: 3,
 };

@@ -49,10 +49,10 @@ export interface JobStatusFacts {
 
 /**
  * `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before.
- * `still-red`: a requested fix is missing. `conflict`: others changed the same lines.
+ * `still-red`: a test that the change answers for. `new-failing`: a new test. `conflict`: others changed the same lines.
  * `hook`: a command of the user's did not let it land.
  */
-export type RedReason = "failing" | "worse" | "unended" | "still-red" | "conflict" | "hook";
+export type RedReason = "failing" | "worse" | "unended" | "still-red" | "new-failing" | "conflict" | "hook";
 
 /** The status of a draft that was kept. */
 export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {

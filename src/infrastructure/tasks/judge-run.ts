@@ -10,7 +10,6 @@ import type { SandboxManager } from "../../application/ports/containers.ts";
 import type { Draft } from "../../application/ports/jobs-draft.ts";
 import { printCommand } from "../../application/tasks/container-environments.ts";
 import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
-import type { AskedFor } from "../../domain/checks/verdict.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import {
   EMPTY_TREE,
@@ -29,8 +28,6 @@ import {
   type PlacedWorkspaceDeps,
 } from "../containers/container-workspace.ts";
 
-/** The tests of a task are to be green at its end, whatever they were before. */
-const ALL_ASKED: AskedFor = { among: (red) => red, check: true, anyOne: false };
 const OBJECTS = "/tmp/.picoclaw-judge";
 const TREE = /^[0-9a-f]{40,64}$/;
 const LISTING_BYTES = 16 * 1024 ** 2;
@@ -42,8 +39,6 @@ export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "proces
   readonly directory: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly locale: Locale;
-  /** The requirements: a task about what decides may change it. */
-  readonly request: string;
   /** Files that the task changed already, as they were before: null is none. */
   readonly before: ReadonlyMap<string, Uint8Array | null>;
 }
@@ -56,14 +51,14 @@ export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "proces
 export interface RunJudge {
   judge(
     test: { readonly command: string; readonly cwd: string },
-    options: { readonly timeoutMs: number },
+    options: { readonly timeoutMs: number; readonly words?: string },
   ): Promise<JudgedAttempt>;
   close(): Promise<void>;
 }
 
 /** Null where git cannot say what stands there: only exit codes tell then. */
 export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Promise<RunJudge | null> {
-  const { sandbox, container, directory, variables, locale, request, before, ...rest } = deps;
+  const { sandbox, container, directory, variables, locale, before, ...rest } = deps;
   const place = { container_id: container, workspace_path: directory };
   const print = (script: string, options: Parameters<typeof printCommand>[3]) =>
     printCommand(sandbox, place, `${OWN_PROGRAMS}${keepObjectsIn(OBJECTS)}${script}`, options);
@@ -94,12 +89,13 @@ export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Pro
         opened = {
           line,
           draft: await openDraft(workspace, signal),
-          checks: createChecks(check, { settings, locale, request, signal }),
+          checks: createChecks(check, { settings, locale, signal }),
         };
       }
       workspace.touch();
       attempt++;
       await opened.draft.run({ attempt, work: { commands: [] } });
+      opened.checks.declare(options.words ?? "");
       return opened.checks.judge(opened.draft, attempt);
     },
     async close() {
@@ -166,7 +162,6 @@ function createChecks(
   given: {
     readonly settings: CheckSettings;
     readonly locale: Locale;
-    readonly request: string;
     readonly signal: AbortSignal;
   },
 ): ProjectChecks {
@@ -185,7 +180,6 @@ function createChecks(
     checks: [check],
     memory,
     texts: checksMessagesFor(locale),
-    asked: ALL_ASKED,
     now: Date.now,
     advise: createAdvise(),
   });

@@ -144,19 +144,18 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   let standing: RunningContainer | null = null;
   let staged: StagedWork | null = null;
   /** The judge's needs, for a container that is made anew. */
-  let task: { readonly test: string; readonly request: string } = { test: "", request: "" };
+  let task: { readonly test: string } = { test: "" };
   const landed: string[] = [];
 
   async function start({
     signal,
     test = task.test,
-    request = task.request,
     landed: before = [],
     kept,
     onProgress,
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
     if (standing !== null) return started(standing);
-    task = { test, request };
+    task = { test };
     const hasKept = kept !== undefined && parts.previews.isLanded(kept);
     landed.push(...before, ...(hasKept ? [kept] : []));
     if (!parts.credentials.found)
@@ -199,15 +198,11 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
       return { ok: false, code: "cannot-run", message: messages.cannotRun(missing, image.name) };
     }
     // Before any worker touched it.
-    if (test !== "") standing = { ...standing, judge: await openJudge(standing, request, signal) };
+    if (test !== "") standing = { ...standing, judge: await openJudge(standing, signal) };
     return { ...started(standing), hasKept };
   }
 
-  function openJudge(
-    { container, layers }: RunningContainer,
-    request: string,
-    signal: AbortSignal,
-  ): Promise<RunJudge | null> {
+  function openJudge({ container, layers }: RunningContainer, signal: AbortSignal): Promise<RunJudge | null> {
     const { directory } = layers;
     const storage = join(parts.folder, "judged");
     return openRunJudge(
@@ -219,7 +214,6 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
         variables: testVariables(),
         mask,
         storage,
-        request,
         before: parts.previews.beforeJobs(landed),
       },
       signal,

@@ -33,8 +33,8 @@ import {
   readSentenceCommand,
 } from "../../../src/domain/chat/sentence-commands.ts";
 import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
-import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
-import { isAboutDeciding } from "../../../src/domain/checks/deciding-files.ts";
+import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
+import { readCheckFailure, readFailures } from "../../../src/domain/checks/failures.ts";
 import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";
 import { leavesAlone, readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
 import { readPlanSteps } from "../../../src/domain/coder/plan-steps.ts";
@@ -215,8 +215,9 @@ const RULES = SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped"));
 const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   requestTerms,
   namedFiles: (message) => namedFiles(message, PATHS),
-  readAskedFor,
-  isAboutDeciding: (message) => isAboutDeciding(message, PATHS.slice(0, 20)),
+  readDeclarations,
+  readCheckFailure,
+  readFailures: (message) => readFailures(message.split("\n"), new Map([["a", "fail"]])),
   matchRules: (message) => matchRules(RULES, message),
   deriveRule: (message) => deriveRule(message, "CHAT"),
   tellsFault,

@@ -59,7 +59,6 @@ function checksWith(settings: Partial<CheckSettings> = {}): ProjectChecks {
     settings: { ...SETTINGS, ...settings },
     memory: memory(),
     texts: checksMessagesFor("en"),
-    request: "change code",
     now: () => 0,
     advise: createAdvise(),
     signal: new AbortController().signal,
@@ -121,16 +120,18 @@ describe.if(confines)("a draft over a green project", () => {
     expect(result.report).toContain("did not end in 6 seconds");
   }, 300_000);
 
-  test("that brings a failing test is sent back once", async () => {
+  test("that brings a failing test goes back until the coder declares that it is meant to fail", async () => {
     const checks = checksWith();
     const draft = await draftOf(edit("update", "test/cases", "one\ntwo\nthree\n"));
     expect(await checks.judge(draft, 1)).toMatchObject({
       verdict: "red",
       facts: { newFailing: ["three"], worse: [] },
     });
-    expect(await checks.judge(draft, 2)).toMatchObject({
+    expect((await checks.judge(draft, 2)).verdict).toBe("red");
+    expect(checks.declare("Meant to fail: three: shows the bug")).toBe(true);
+    expect(await checks.judge(draft, 3)).toMatchObject({
       verdict: "green",
-      facts: { verdict: "new-failing" },
+      facts: { verdict: "same", meantToFail: [{ test: "three", reason: "shows the bug" }] },
     });
     await draft.discard("test");
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
+import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
+import { settleRedTests } from "../../../src/domain/checks/settle-red.ts";
 import { countTests, type TestOutcome } from "../../../src/domain/checks/test-results.ts";
 import {
   type CheckResult,
@@ -39,20 +40,35 @@ function check(text: string, kind: CheckResult["kind"] = "test"): CheckResult {
 }
 
 /** `verdict | worse | mended | new | weakened`, `!` where it weakens tests; then what else is told. */
-function judged(baseline: string | null, draft: string, old: string | null = null, request = ""): string {
-  const { verdict, worse, mended, newFailing, weakened, weakensTests, ...more } = judgeCheck({
-    baseline: baseline === null ? null : check(baseline),
-    draft: check(draft),
-    old: old === null ? null : check(old),
-    asked: readAskedFor(request),
-  });
+function judged(baseline: string | null, draft: string, old: string | null = null, plan?: string): string {
+  const [before, now] = [baseline === null ? null : check(baseline), check(draft)];
+  const judgement = judgeCheck({ baseline: before, draft: now, old: old === null ? null : check(old) });
+  const settled =
+    plan === undefined || before === null
+      ? { judgement, found: {} }
+      : settleRedTests({
+          declarations: readDeclarations(plan),
+          changed: [],
+          before: [before],
+          results: [now],
+          checks: [{ kind: "test", command: "test", line: "test" }],
+          judgement,
+          texts: new Map(),
+        });
+  const { verdict, worse, mended, newFailing, weakened, weakensTests, ...more } = settled.judgement;
   const lists = [worse, mended, newFailing, weakened].map((list) => list.join(" "));
+  const reasoned = (list: readonly { readonly test: string; readonly reason: string }[] = []) =>
+    list.map(({ test: name, reason }) => `${name} (${reason})`);
   const told = {
     else: more.expectsElse,
     rewritten: more.rewritten,
     moved: more.moved,
     "still red": more.stillRed,
     unable: more.unable,
+    ...(plan === undefined && { silenced: more.silenced }),
+    "not mine": reasoned(settled.found.notMine),
+    meant: reasoned(settled.found.meantToFail),
+    removed: settled.found.removed,
   };
   const also = Object.entries(told).flatMap(([key, list = []]) =>
     list.length === 0 ? [] : [`; ${key} ${list.join(" ")}`],
@@ -152,9 +168,9 @@ describe("tests that the draft changed", () => {
   ];
   for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
   test("a failing test that is taken away or skipped is not mended, and that is said", () => {
-    expect(judged("red: -a +b", "green: +b")).toBe("better||||a!");
-    expect(judged("red: -a +b", "green: ~a +b")).toBe("better||||a!");
-    expect(judged("red: -a -c +b", "red: -c +b")).toBe("red-before||||a!");
+    expect(judged("red: -a +b", "green: +b")).toBe("better||||; silenced a");
+    expect(judged("red: -a +b", "green: ~a +b")).toBe("better||||; silenced a");
+    expect(judged("red: -a -c +b", "red: -c +b")).toBe("red-before||||; silenced a");
   });
   test("a file that could not be run, and whose tests run now, weakens nothing", () =>
     expect(judged("red: -file +b", "green: +one +two +b")).toBe("better||||"));
@@ -166,43 +182,81 @@ describe("tests that the draft changed", () => {
   });
 });
 
-describe("what the request asked to be mended", () => {
-  const ALL = "make the failing tests pass";
+describe("what the coder declares of red tests", () => {
+  const A = "Fixes: a";
   const cases: readonly [what: string, got: string, expected: string][] = [
-    ["is red still", judged("red: -a +b", "red: -a +b", null, ALL), "still-red||||; still red a"],
-    ["is mended in part", judged("red: -a -c +b", "red: +a -c +b", null, ALL), "still-red||a||; still red c"],
-    ["is mended", judged("red: -a +b", "green: +a +b", null, ALL), "better||a||"],
-    ["was taken away", judged("red: -a +b", "green: +b", "red: -a +b", ALL), "still-red||||; still red a"],
-    ["is skipped", judged("red: -a +b", "green: ~a +b", "red: -a +b", ALL), "still-red||||; still red a"],
+    ["fixes, still red", judged("red: -a +b", "red: -a +b", null, A), "still-red||||; still red a"],
     [
-      "is one of several, and one is mended",
-      judged("red: -a -c", "red: +a -c", null, "fix the failing test"),
-      "better||a||; still red c",
+      "fixes by the check's command, mended in part",
+      judged("red: -a -c +b", "red: +a -c +b", null, "Fixes: test"),
+      "still-red||a||; still red c",
     ],
-    ["is a check that names no test", judged("red", "red", null, ALL), "still-red||||"],
-    ["passes, and another got worse", judged("red: -a +b", "red: +a -b", null, ALL), "worse|b|a||"],
-    ["could never be set up", judged("red: ?a -c +b", "red: ?a +c +b", null, ALL), "better||c||; unable a"],
-    ["is the only test", judged("red: -a", "red: -a", null, ALL), "still-red||||; still red a"],
-    ["was rewritten", judged("red: -a +b", "green: +a +b", "red: -a +b", ALL), "doubtful||||; rewritten a"],
+    ["fixes, mended", judged("red: -a +b", "green: +a +b", null, A), "better||a||"],
+    ["fixes, taken away", judged("red: -a +b", "green: +b", "red: -a +b", A), "still-red||||; still red a"],
+    ["fixes, skipped", judged("red: -a +b", "green: ~a +b", "red: -a +b", A), "still-red||||; still red a"],
     [
-      "has another name",
-      judged("red: -a +b", "green: +c +b", "red: -a +b", ALL),
+      "removes, taken away",
+      judged("red: -a +b", "green: +b", "red: -a +b", "Removes: a"),
+      "better||||; removed a",
+    ],
+    [
+      "removes, passed before",
+      judged("green: +a +b", "green: +b", "green: +a +b", "Removes: a"),
+      "same||||; removed a",
+    ],
+    ["nothing, and it is gone", judged("red: -a +b", "green: +b", null, ""), "still-red||||; still red a"],
+    ["fixes one of two", judged("red: -a -c +b", "red: +a -c +b", null, A), "better||a||"],
+    ["fixes a check without names", judged("red", "red", null, "Fixes: test"), "still-red||||"],
+    ["nothing of a check without names", judged("red", "red", null, ""), "unknown||||"],
+    [
+      "not mine, of a check without names",
+      judged("red", "red", null, "Not mine: test: no database"),
+      "red-before||||; not mine test (no database)",
+    ],
+    ["fixes, and another got worse", judged("red: -a +b", "red: +a -b", null, A), "worse|b|a||"],
+    [
+      "fixes what cannot be set up",
+      judged("red: ?a -c +b", "red: ?a +c +b", null, A),
+      "better||c||; unable a",
+    ],
+    ["fixes the only test", judged("red: -a", "red: -a", null, A), "still-red||||; still red a"],
+    [
+      "fixes by rewriting",
+      judged("red: -a +b", "green: +a +b", "red: -a +b", A),
       "doubtful||||; rewritten a",
     ],
     [
-      "cannot be loaded as it was",
-      judged("red: -a +b", "green: +a +b", "red: -f.js", ALL),
-      "better||a||; else b",
-    ],
-    [
-      "is a file that could not be loaded",
-      judged("red: -test/a.test.js +b", "green: +c +b", "red: -test/a.test.js +b", ALL),
-      "better||||",
-    ],
-    [
-      "is another one, and this one was rewritten",
-      judged("red: -a +b", "green: +a +b", "red: -a +b"),
+      "rewrites on purpose",
+      judged("red: -a +b", "green: +a +b", "red: -a +b", "Changes checks: a: the sum was wrong"),
       "better||||; else a",
+    ],
+    ["nothing, not connected", judged("red: -a +b", "red: -a +b", null, ""), "red-before||||"],
+    [
+      "not mine",
+      judged("red: -a -c +b", "red: -a -c +b", null, "- Not mine: `a`, c: build output missing"),
+      "red-before||||; not mine a (build output missing) c (build output missing)",
+    ],
+    ["not mine, without a reason", judged("red: -a +b", "red: -a +b", null, "Not mine: a"), "red-before||||"],
+    [
+      "first fixes, then not mine",
+      judged("red: -a +b", "red: -a +b", null, "Fixes: a\nNot mine: a: needs a network"),
+      "red-before||||; not mine a (needs a network)",
+    ],
+    [
+      "not mine, and its outcome is another one",
+      judged("red: -a +b", "red: ?a +b", null, "Not mine: a: no database"),
+      "still-red||||; still red a",
+    ],
+    ["nothing, and a new one fails", judged("green: +a", "red: +a -n", null, ""), "new-failing|||n|"],
+    [
+      "meant to fail",
+      judged("green: +a", "red: +a -n", null, "Meant to fail: n: shows the bug"),
+      "same||||; meant n (shows the bug)",
+    ],
+    [
+      "meant to fail, one of two",
+      judged("green: +a", "red: +a -n -m", null, "Meant to fail: n: shows the bug"),
+      "new-failing|||m|; meant n (shows the bug)",
     ],
   ];
   for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
@@ -210,28 +264,6 @@ describe("what the request asked to be mended", () => {
     expect(judged("red: -a", "red: -a")).toBe("unknown||||");
     expect(judged("red: ?a ?b", "red: ?a ?b")).toBe("unknown||||; unable a b");
   });
-});
-
-describe("a request asks for tests to be mended", () => {
-  const red = ["tests/test_a.py::test_sum", "tests/test_b.py::test_product"];
-  const asks: readonly [string, readonly string[]][] = [
-    ["make the failing test pass", red],
-    ["the CI is red, please mend it", red],
-    ["Fix the tests", red],
-    ["get the build green", red],
-    ["テストが落ちているので直して", red],
-    ["失敗しているテストを修正して", red],
-    ["test_sum is wrong since yesterday", [red[0] as string]],
-    ["mend what tests/test_b.py shows", [red[1] as string]],
-    ["add a test for sum", []],
-    ["write a failing test that shows the bug", []],
-    ["rename sum to add", []],
-    ["テストを追加して", []],
-    ["make the button red", []],
-    ["comment src/one.mjs", []],
-  ];
-  for (const [request, expected] of asks)
-    test(request, () => expect(readAskedFor(request).among(red)).toEqual(expected));
 });
 
 test("a red draft in which a test that passed fails or is gone is always worse", () => {

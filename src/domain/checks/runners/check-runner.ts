@@ -28,6 +28,8 @@ export interface ProjectCheck {
   readonly instead?: readonly CheckRung[];
   /** Where it judges only with what commands of earlier jobs left in the private home. */
   readonly home?: "whole";
+  /** What the command runs, as the project's own files say; left out where they do not. */
+  readonly script?: string;
   /** The call of its test runner alone, to which files can be given; left out where it is the line, or nobody knows it. */
   readonly runner?: string;
 }

@@ -151,6 +151,16 @@ export function runnerOfScript(files: ProjectFiles): string | null {
   return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]));
 }
 
+/** The text of the script that tests, with those that it calls; null where there is none. */
+export function scriptOfTests(files: ProjectFiles): string | null {
+  const scripts = scriptsOf(files);
+  return scripts.test === undefined
+    ? null
+    : scriptChain(scripts, "test")
+        .calls.map(({ text }) => text)
+        .join(" && ");
+}
+
 function namingTests(tests: readonly string[]): string {
   return tests
     .map((text) => [text, namesEveryTest(text)].filter((part) => part !== null).join(" "))

@@ -63,7 +63,9 @@ export const plainRunners: readonly CheckRunner[] = [
     reads: ["Makefile"],
     findTest(files) {
       const target = ["test", "check"].find((name) => hasTarget(files, name));
-      return target === undefined ? null : { command: `make ${target}` };
+      if (target === undefined) return null;
+      const [, recipe = ""] = (files.texts.Makefile ?? "").split(new RegExp(`^${target}\\s*:`, "m"));
+      return { command: `make ${target}`, script: recipe.split(/\n(?=\S)/, 1)[0] ?? "" };
     },
     findLint: (files) => (hasTarget(files, "lint") ? { command: "make lint" } : null),
     calls: [/^make (?:test|check|lint)(?: |$)/],

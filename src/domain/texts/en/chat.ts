@@ -72,6 +72,7 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
   unended: "The checks did not end",
   conflict: "Others changed the same lines",
   hook: "A hook refused it",
+  "new-failing": "New tests fail",
   "still-red": "Still red",
 };
 
@@ -81,6 +82,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   unended: "Not applied: checks did not end",
   conflict: "Not applied: others changed the same lines",
   hook: "Not applied: a hook refused it",
+  "new-failing": "Not applied: new tests fail",
   "still-red": "Stopped, nothing changed: still red",
 };
 

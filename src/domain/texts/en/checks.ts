@@ -181,6 +181,23 @@ function expectingElse({ expectsElse = [], rewritten: changed = [] }: ChecksFact
   return count === 0 ? [] : [count === 1 ? "1 expects something else" : `${count} expect something else`];
 }
 
+/** `, 2 were red before and still are (the coder: build output missing)`. */
+function stillAsBefore({ redBefore = [], notMine = [] }: ChecksFacts): string {
+  const count = redBefore.length + notMine.length;
+  if (count === 0) return "";
+  const reasons = [...new Set(notMine.map(({ reason }) => reason))];
+  const said = reasons.length === 0 ? "" : ` (the coder: ${names(reasons)})`;
+  return `, ${count === 1 ? "1 was red before and still is" : `${count} were red before and still are`}${said}`;
+}
+
+/** `, 1 new test fails, as meant (the coder: shows the bug)`. */
+function meant({ meantToFail = [] }: ChecksFacts): string {
+  if (meantToFail.length === 0) return "";
+  const reasons = names([...new Set(meantToFail.map(({ reason }) => reason))]);
+  const fails = meantToFail.length === 1 ? "1 new test fails" : `${meantToFail.length} new tests fail`;
+  return `, ${fails}, as meant (the coder: ${reasons})`;
+}
+
 /** `; the whole suite (5 min) was not run`. */
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
@@ -279,7 +296,7 @@ export const checksTexts = {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
     if (facts.notChecked !== null) return `NOT CHECKED: ${whyNot(facts)}`;
     const by = `${leadingCommands(facts).join(", ")}${facts.proposed === undefined ? "" : " (the coder's own check)"}`;
-    const { newPassing = [], mended, redBefore = [] } = facts;
+    const { newPassing = [], mended } = facts;
     switch (facts.verdict) {
       case "same":
       case "better": {
@@ -294,11 +311,11 @@ export const checksTexts = {
             : `${facts.counts.passed}${facts.affectedOnly === undefined ? "" : " affected"} passed`;
         const unable = facts.counts?.unable ?? 0;
         const apart = unable > 0 ? `, ${unable} cannot run here` : "";
-        const red = `${apart}${redBefore.length > 0 ? `, ${redBefore.length} red before and still red` : ""}`;
+        const red = `${apart}${stillAsBefore(facts)}${meant(facts)}`;
         return `${by} ${passed}${more.length > 0 ? ` (${more.join(", ")})` : ""}${red}${notWhole(facts)}${beside(facts)}`;
       }
       case "red-before":
-        return `${by} was red before and still is${redBefore.length > 0 ? ` (${redBefore.length} fail)` : ""}, nothing is worse${beside(facts)}`;
+        return `${by} ${facts.counts === null ? "" : `${facts.counts.passed} passed`}${stillAsBefore(facts).slice(facts.counts === null ? 2 : 0)}, nothing is worse${meant(facts)}${beside(facts)}`;
       case "still-red":
         return `${by} ${stillRed(facts)}${beside(facts)}`;
       case "new-failing":
@@ -345,10 +362,10 @@ export const checksTexts = {
     ...proposedRemark(facts),
     ...(facts.worse.length > 0 ? [`Newly failing or missing: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`New and failing: ${names(facts.newFailing)}`] : []),
-    ...listed("Was to be fixed, still red", facts.stillRed),
+    ...listed("Red before and still red", facts.stillRed),
     ...listed("Still red as before", facts.redBefore),
     ...listed(
-      "Was to be fixed, but passes only because this change rewrote the test; its old version still fails",
+      "Was red and passes only because this change rewrote the test; its old version still fails",
       facts.rewritten,
     ),
     ...listed(
@@ -358,6 +375,7 @@ export const checksTexts = {
       facts.expectsElse,
     ),
     ...(facts.moved !== undefined && facts.moved.length > 0 ? [`${tests(facts.moved.length)} moved`] : []),
+    ...listed("Removed, as the coder says", facts.removed),
     ...listed("Cannot be set up, now as before", facts.unable),
     ...listed("Left out because they do not end here, with or without the change", facts.hung),
     ...(facts.weakensTests

@@ -37,6 +37,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   unended: "checks did not end",
   conflict: "others changed the same lines",
   hook: "a hook refused it",
+  "new-failing": "new tests fail",
   "still-red": "still red",
   said: "answered in words",
   none: "no usable proposal",

@@ -65,6 +65,7 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
   unended: "チェックが終わりませんでした",
   conflict: "同じ行がほかで変更されました",
   hook: "フックが適用を止めました",
+  "new-failing": "新しいテストが失敗しています",
   "still-red": "まだ失敗しています",
 };
 
@@ -74,6 +75,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   unended: "未適用: チェック未完了",
   conflict: "未適用: 同じ行にほかの変更あり",
   hook: "未適用: フックが停止",
+  "new-failing": "未適用: 新しいテストが失敗",
   "still-red": "停止、変更なし: まだ失敗",
 };
 

@@ -153,6 +153,19 @@ function expectingElse({ expectsElse = [], rewritten = [] }: ChecksFacts): strin
   return count === 0 ? [] : [`期待値の変更 ${count} 件`];
 }
 
+function stillAsBefore({ redBefore = [], notMine = [] }: ChecksFacts): string {
+  const count = redBefore.length + notMine.length;
+  if (count === 0) return "";
+  const reasons = [...new Set(notMine.map(({ reason }) => reason))];
+  return `、${count} 件は変更前から失敗しており今も失敗${reasons.length === 0 ? "" : `（コーダー: ${names(reasons)}）`}`;
+}
+
+function meant({ meantToFail = [] }: ChecksFacts): string {
+  if (meantToFail.length === 0) return "";
+  const reasons = names([...new Set(meantToFail.map(({ reason }) => reason))]);
+  return `、新しいテスト ${meantToFail.length} 件は意図どおり失敗（コーダー: ${reasons}）`;
+}
+
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
   const { wholeSeconds: seconds, isAtLeast, isUnread = false } = part;
@@ -229,7 +242,7 @@ export const checksTexts: typeof englishChecksTexts = {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
     if (facts.notChecked !== null) return `チェックなし: ${whyNot(facts)}`;
     const by = `${leadingCommands(facts).join("、")}${facts.proposed === undefined ? "" : "（コーダーが提案したチェック）"}`;
-    const { newPassing = [], mended, redBefore = [] } = facts;
+    const { newPassing = [], mended } = facts;
     switch (facts.verdict) {
       case "same":
       case "better": {
@@ -244,11 +257,11 @@ export const checksTexts: typeof englishChecksTexts = {
             : `${facts.affectedOnly === undefined ? "" : "関係するテスト "}${facts.counts.passed} 件成功`;
         const unable = facts.counts?.unable ?? 0;
         const apart = unable > 0 ? `、${unable} 件はここでは実行不可` : "";
-        const red = `${apart}${redBefore.length > 0 ? `、変更前からの失敗 ${redBefore.length} 件はそのまま` : ""}`;
+        const red = `${apart}${stillAsBefore(facts)}${meant(facts)}`;
         return `${by} ${passed}${more.length > 0 ? `（${more.join("、")}）` : ""}${red}${notWhole(facts)}${beside(facts)}`;
       }
       case "red-before":
-        return `${by} は変更前から失敗しており、今も失敗しています（悪化なし）${beside(facts)}`;
+        return `${by} ${facts.counts === null ? "" : `${facts.counts.passed} 件成功`}${stillAsBefore(facts).slice(facts.counts === null ? 1 : 0)}、悪化なし${meant(facts)}${beside(facts)}`;
       case "still-red":
         return `${by} ${stillRed(facts)}${beside(facts)}`;
       case "new-failing":
@@ -290,13 +303,14 @@ export const checksTexts: typeof englishChecksTexts = {
     ...proposedRemark(facts),
     ...(facts.worse.length > 0 ? [`新たに失敗した、または消えたテスト: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),
-    ...listed("直すよう頼まれ、まだ失敗しているテスト", facts.stillRed),
+    ...listed("変更前から失敗し、まだ失敗しているテスト", facts.stillRed),
     ...listed("変更前と同じく失敗しているテスト", facts.redBefore),
-    ...listed("直すよう頼まれ、書き換えた形でだけ成功するテスト（元の形ではまだ失敗）", facts.rewritten),
+    ...listed("失敗していて、書き換えた形でだけ成功するテスト（元の形ではまだ失敗）", facts.rewritten),
     ...listed(`期待する内容が変わったテスト ${facts.expectsElse?.length ?? 0} 件`, facts.expectsElse),
     ...(facts.moved !== undefined && facts.moved.length > 0
       ? [`移動したテスト ${facts.moved.length} 件`]
       : []),
+    ...listed("削除したテスト（コーダーの申告どおり）", facts.removed),
     ...listed("変更前も今も準備できないテスト", facts.unable),
     ...listed("変更の有無にかかわらず終わらないため除外したテスト", facts.hung),
     ...(facts.weakensTests

@@ -38,6 +38,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   unended: "チェック未完了",
   conflict: "同じ行にほかの変更あり",
   hook: "フックが停止",
+  "new-failing": "新しいテストが失敗",
   "still-red": "まだ失敗",
   said: "文章で回答",
   none: "使える提案なし",

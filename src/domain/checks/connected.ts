@@ -1,0 +1,106 @@
+import { importsOf, isCodePath, sharesName } from "./affected-tests.ts";
+import { namesPath } from "./failures.ts";
+import { isDocumentation, isTestPath, type ProjectCheck } from "./find-checks.ts";
+import { bareTestName, type TestFailure, type TestOutcome } from "./test-results.ts";
+import type { CheckResult } from "./verdict.ts";
+
+/**
+ * How a change and a test that was red before belong together. The first three tie the test to the change: its outcome or its message
+ * is another one, or its stack passes through a changed file. The others only link the two.
+ */
+export type Connection = "outcome" | "message" | "stack" | "imports" | "name" | "test-file" | "package";
+
+/** Whether a connection shows that the change is in the failure itself: the coder cannot call such a test not its own. */
+export function isTied(connection: Connection): boolean {
+  return connection === "outcome" || connection === "message" || connection === "stack";
+}
+
+export interface ConnectedInput {
+  /** The check over the workspace as it was, and over the draft. */
+  readonly before: CheckResult;
+  readonly now: CheckResult;
+  /** Paths that the draft changes. */
+  readonly changed: readonly string[];
+  /** The code files of the project with the change. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** How the change and one red test belong together; null where nothing shows that they do. Documentation and data never do. */
+export function findConnection(test: string, input: ConnectedInput): Connection | null {
+  const code = input.changed.filter((path) => isCodePath(path) && !isDocumentation(path));
+  const outcome = (result: CheckResult): TestOutcome | undefined => result.results?.tests.get(test);
+  if (outcome(input.before) !== outcome(input.now)) return "outcome";
+  const before = failureOf(input.before, test);
+  const now = failureOf(input.now, test);
+  if (before !== undefined && now !== undefined && before.message !== now.message) return "message";
+  const file = findTestFile(test, now ?? before, input.texts);
+  const others = code.filter((path) => path !== file);
+  if (others.some((path) => namesPath((now ?? before)?.places ?? [], path))) return "stack";
+  return file === null ? null : findLink(file, code, input.texts);
+}
+
+/** How the change and a red check that names no tests belong together. */
+export function findCheckConnection(
+  { line, script = "" }: Pick<ProjectCheck, "line" | "script">,
+  input: ConnectedInput,
+): Connection | null {
+  const code = input.changed.filter((path) => isCodePath(path) && !isDocumentation(path));
+  const [before, now] = [input.before.failure, input.now.failure];
+  if (before !== undefined && now !== undefined && before.message !== now.message) return "message";
+  if (code.some((path) => namesPath(now?.places ?? [], path))) return "stack";
+  const words = `${line} ${script}`.split(/[\s"'`();&|<>=]+/).map((word) => word.replace(/^\.\//, ""));
+  const links = words.flatMap((word) => (input.texts.has(word) ? [findLink(word, code, input.texts)] : []));
+  return links.find((link) => link !== null) ?? null;
+}
+
+function failureOf({ results }: CheckResult, test: string): TestFailure | undefined {
+  return results?.failures?.find((one) => one.test === test);
+}
+
+/** The folder of a Go package, or of a Rust crate; null for languages without. */
+function packageOf(path: string): string | null {
+  if (path.endsWith(".go")) return `go ${path.slice(0, Math.max(0, path.lastIndexOf("/")))}`;
+  if (path.endsWith(".rs")) return `rust ${path.replace(/(?:^|\/)(?:src|tests|benches|examples)\/.*$/, "")}`;
+  return null;
+}
+
+/** Direct imports alone: through a barrel nearly every test reaches nearly every file. */
+function findLink(
+  file: string,
+  code: readonly string[],
+  texts: ReadonlyMap<string, string>,
+): Connection | null {
+  if (code.includes(file)) return "test-file";
+  const own = packageOf(file);
+  if (own !== null) return code.some((path) => packageOf(path) === own) ? "package" : null;
+  if (code.some((path) => !isTestPath(path) && sharesName(path, file))) return "name";
+  const paths = [...new Set([...texts.keys(), ...code])];
+  const imported = new Set(importsOf(paths, file, texts.get(file) ?? ""));
+  return code.some((path) => imported.has(path)) ? "imports" : null;
+}
+
+/** The file of a test: its name says it, its stack does, or it is the only test file that holds the title; else null. */
+export function findTestFile(
+  test: string,
+  failure: Pick<TestFailure, "places"> | undefined,
+  texts: ReadonlyMap<string, string>,
+): string | null {
+  const [first = ""] = test.split(/::| > | › /);
+  if (texts.has(first)) return first;
+  const title = bareTestName(test).replace(/ #\d+$|\[.*\]$/, "");
+  const holding = [...texts].flatMap(([path, text]) =>
+    (isTestPath(path) || path.endsWith(".rs")) && text.includes(title) ? [path] : [],
+  );
+  const named = holding.filter(
+    (path) => namesPath(failure?.places ?? [], path) || isOfGoPackage(path, first),
+  );
+  const [file, ...more] = named.length > 0 ? named : holding;
+  return file === undefined || more.length > 0 ? null : file;
+}
+
+/** `example.com/mod/sub` is the package of `sub/a_test.go`. */
+function isOfGoPackage(path: string, name: string): boolean {
+  if (!path.endsWith("_test.go")) return false;
+  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  return folder !== "" && (name === folder || name.endsWith(`/${folder}`));
+}

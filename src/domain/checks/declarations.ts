@@ -1,0 +1,86 @@
+/** What a coder can declare of tests and of what decides them. */
+export type DeclarationKind = "fixes" | "not-mine" | "removes" | "meant-to-fail" | "changes-checks";
+
+/** One declared line: `text` is what follows the label, names and reason alike. */
+export interface Declaration {
+  readonly kind: DeclarationKind;
+  readonly text: string;
+}
+
+const KINDS: Readonly<Record<string, DeclarationKind>> = {
+  fixes: "fixes",
+  "not mine": "not-mine",
+  removes: "removes",
+  "meant to fail": "meant-to-fail",
+  "changes checks": "changes-checks",
+};
+/** A label at the beginning of a line, in a list or in bold or plain. Labels are a format, the same in every language. */
+const LINE =
+  /^[\s>*-]{0,20}(Fixes|Not mine|Removes|Meant to fail|Changes checks)\**[ \t]*[:：]\**[ \t]*(\S.*)$/i;
+const LONGEST_LINE = 1000;
+const MOST = 100;
+
+/** The declarations of a plan, or of an agent's last message, in their order. */
+export function readDeclarations(words: string): Declaration[] {
+  return words
+    .split("\n")
+    .filter((line) => line.length <= LONGEST_LINE)
+    .flatMap((line) => {
+      const [, label = "", text = ""] = LINE.exec(line) ?? [];
+      const kind = KINDS[label.toLowerCase()];
+      return kind === undefined ? [] : [{ kind, text: text.trim() }];
+    })
+    .slice(0, MOST);
+}
+
+/** What is declared of one test, check or file. */
+export interface Declared {
+  readonly kind: DeclarationKind;
+  /** Empty where none is given. */
+  readonly reason: string;
+}
+
+/**
+ * What is declared of each target, by its key. A target is known by several names: a test's own name, its file, the command of its
+ * check. A later line replaces an earlier one; a name that fits no target is ignored.
+ */
+export function resolveDeclarations(
+  declarations: readonly Declaration[],
+  targets: ReadonlyMap<string, readonly string[]>,
+): Map<string, Declared> {
+  const keys = new Map<string, string[]>();
+  for (const [key, names] of targets)
+    for (const name of new Set(names.map(withoutQuotes)))
+      if (name !== "") keys.set(name, [...(keys.get(name) ?? []), key]);
+  const longestFirst = [...keys.keys()].sort((a, b) => b.length - a.length);
+  const declared = new Map<string, Declared>();
+  for (const { kind, text } of declarations) {
+    const { names, reason } = splitNames(withoutQuotes(text), longestFirst);
+    for (const name of names) for (const key of keys.get(name) ?? []) declared.set(key, { kind, reason });
+  }
+  return declared;
+}
+
+function withoutQuotes(text: string): string {
+  return text.replace(/[`"'“”「」]/g, "").trim();
+}
+
+/** After a name: the end, a comma before the next name, or a mark before the reason. */
+const AFTER_NAME = /^(?:$|\s*[,、]\s*|\s*[:：;—–(（]\s*|\s+-\s+|\s+and\s+)/;
+
+/** Names may hold colons and commas themselves, so the known ones are taken off the text one after the other. */
+function splitNames(
+  text: string,
+  known: readonly string[],
+): { readonly names: string[]; readonly reason: string } {
+  const names: string[] = [];
+  let rest = text;
+  for (;;) {
+    const name = known.find((one) => rest.startsWith(one) && AFTER_NAME.test(rest.slice(one.length)));
+    if (name === undefined) return { names, reason: names.length === 0 ? "" : rest.trim() };
+    names.push(name);
+    const [mark = ""] = AFTER_NAME.exec(rest.slice(name.length)) ?? [];
+    rest = rest.slice(name.length + mark.length);
+    if (!/[,、]|and/.test(mark)) return { names, reason: rest.trim() };
+  }
+}

@@ -1,0 +1,112 @@
+import { bareTestName, type CheckFailure, type TestFailure, type TestOutcome } from "./test-results.ts";
+
+const LONGEST_LINE = 2000;
+const MOST_PLACES = 60;
+const MOST_FAILURES = 300;
+const TAIL_LINES = 20;
+const MOST_LINES = 400;
+
+/** Addresses and digests, then numbers with the unit of a time. */
+const VARIABLE = /\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|\d+(?:[.,:]\d+)*(?: ?(?:ms|s|µs|ns)\b)?/gi;
+
+/** A text without what may differ from one run to the next: paths, addresses, digits, times. Takes linear time. */
+export function blankVariables(text: string): string {
+  const words = text.split(/\s+/).map((word) => (/[/\\]/.test(word) ? "<path>" : word));
+  return words.join(" ").replace(VARIABLE, "#").trim();
+}
+
+/** Marks before and after a test's title in the lines of runners. */
+const BEFORE_TITLE =
+  /^(?:(?:not )?ok \d+(?: -)? |[✗✘✖×✓✔√●] |--- (?:FAIL|PASS|SKIP): |=== (?:RUN|NAME) +|_{3,} |-{4} |\d+\) |(?:FAIL|FAILED|ERROR|PASS|PASSED):? +)/;
+const AFTER_TITLE = /(?: _{3,}| stdout -{4}| \(?[\d.]+ ?m?s\)?| # .*| \([\w.]+\)|:)$/;
+/** The line that says what is wrong; other lines of an account give its place, its source and its time. */
+const MESSAGE =
+  /^\s*(?:E {3}|error: |message: |[\w.]*(?:Error|Exception|Failure|AssertionError)\b|thread '|panic: |[\w/.-]+_test\.go:\d+: )/;
+/** Between the paths of a line. */
+const BETWEEN = /[\s"'`()[\]<>,;|]+/;
+
+/** The account of each failing test in an output; a test whose lines cannot be told from another's has none. */
+export function readFailures(
+  lines: readonly string[],
+  tests: ReadonlyMap<string, TestOutcome>,
+): TestFailure[] {
+  const failing = [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
+  if (failing.length === 0) return [];
+  const byTitle = Map.groupBy(tests.keys(), titleOfName);
+  const accounts = new Map<string, string[]>();
+  let open: string[] | null = null;
+  for (const line of lines) {
+    if (line.length > LONGEST_LINE) continue;
+    const named = findTest(line, byTitle, tests);
+    if (named !== undefined) {
+      open = accounts.get(named) ?? [];
+      accounts.set(named, open);
+      // What a runner's summary says behind the name.
+      const said = line.indexOf(" - ");
+      if (said > 0) open.push(line.slice(said + 3));
+    } else if (/^=+ .+ =+$/.test(line)) open = null;
+    else if (open !== null && open.length < MOST_LINES) open.push(line);
+  }
+  return failing.slice(0, MOST_FAILURES).flatMap((test) => {
+    const account = accounts.get(test);
+    return account === undefined
+      ? []
+      : [{ test, message: findMessage(account), places: findPlaces(account) }];
+  });
+}
+
+/** What a red check without named tests printed. */
+export function readCheckFailure(output: string): CheckFailure {
+  const lines = output.split("\n").filter((line) => line.trim() !== "" && line.length <= LONGEST_LINE);
+  const blanked = [...new Set(lines.slice(-MOST_LINES).map(blankVariables))];
+  return {
+    message: blanked.sort().join("\n"),
+    places: findPlaces(lines.slice(-MOST_LINES)),
+    tail: lines.slice(-TAIL_LINES).join("\n"),
+  };
+}
+
+/** Whether one of these places is the file at this path, as tools name files: from the root of the project or of the machine. */
+export function namesPath(places: readonly string[], path: string): boolean {
+  return places.some((place) => place === path || place.endsWith(`/${path}`));
+}
+
+function titleOfName(name: string): string {
+  return bareTestName(name).replace(/ #\d+$/, "");
+}
+
+/** The one test that a line is the title of. */
+function findTest(
+  line: string,
+  byTitle: ReadonlyMap<string, readonly string[]>,
+  tests: ReadonlyMap<string, TestOutcome>,
+): string | undefined {
+  const bare = line.trim().replace(BEFORE_TITLE, "").replace(AFTER_TITLE, "").trim();
+  const said = bare.split(" - ", 1)[0] as string;
+  for (const title of [bare, said]) {
+    if (tests.has(title)) return title;
+    const same =
+      byTitle.get(title) ?? byTitle.get(bareTestName(title)) ?? byTitle.get(title.split(".").at(-1) ?? "");
+    if (same?.length === 1) return same[0];
+  }
+  return undefined;
+}
+
+function findMessage(account: readonly string[]): string {
+  const said = account.filter((line) => line.trim() !== "" && line.trim() !== "---");
+  const at = said.findIndex((line) => MESSAGE.test(line));
+  const first = said[at === -1 ? 0 : at] ?? "";
+  // `error: |-` and `thread 'x' panicked at src/lib.rs:3:5:` say it in the next line.
+  const next = /(?:[|>]-?|:)$/.test(first.trim()) ? (said[Math.max(at, 0) + 1] ?? "") : "";
+  return blankVariables(`${first.trim()} ${next.trim()}`);
+}
+
+function findPlaces(lines: readonly string[]): string[] {
+  const places = new Set<string>();
+  for (const word of lines.flatMap((line) => line.split(BETWEEN))) {
+    const place = word.replace(/^file:\/\//, "").replace(/(?::\d+){0,2}:?$/, "");
+    if (/\w\.[A-Za-z]\w{0,5}$/.test(place)) places.add(place.replaceAll("\\", "/"));
+    if (places.size >= MOST_PLACES) break;
+  }
+  return [...places];
+}

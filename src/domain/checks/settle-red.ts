@@ -1,0 +1,153 @@
+import { type Connection, findCheckConnection, findConnection, findTestFile, isTied } from "./connected.ts";
+import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
+import type { ProjectCheck } from "./find-checks.ts";
+import { bareTestName } from "./test-results.ts";
+import type { CheckResult, ChecksFacts, Judgement, ReasonedTest, Verdict } from "./verdict.ts";
+
+export interface RedTests {
+  /** What the coder declared so far, in its plans. */
+  readonly declarations: readonly Declaration[];
+  /** Paths that the draft changes. */
+  readonly changed: readonly string[];
+  /** The checks over the workspace as it was, and over the draft. */
+  readonly before: readonly CheckResult[];
+  readonly results: readonly CheckResult[];
+  readonly checks: readonly ProjectCheck[];
+  readonly judgement: Judgement;
+  /** The code files of the project with the change. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/**
+ * Which red tests a change answers for. Facts and the coder's declarations decide; the request has no part in it.
+ * A test that the coder was to fix, or that is connected with the change, is still red. A test that the coder calls not its own, with
+ * a reason, is left to it unless the test is tied to the change.
+ */
+export function settleRedTests(red: RedTests): SettledRed {
+  const { changed, texts, judgement } = red;
+  const pairs = red.results.flatMap((now, at) => {
+    const before = red.before.find(({ command }) => command === now.command);
+    const check = red.checks[at] ?? { line: now.command };
+    return before === undefined || now.kind !== "test" ? [] : [{ now, check, before }];
+  });
+  const unread = pairs.filter(
+    ({ now, before }) =>
+      now.state === "red" && before.state === "red" && (now.results === null || before.results === null),
+  );
+  const pairOf = (test: string) =>
+    pairs.find(({ before, now }) => before.results?.tests.has(test) || now.results?.tests.has(test));
+  const namesOf = (test: string): readonly string[] => {
+    const pair = pairOf(test);
+    const failures = [...(pair?.now.results?.failures ?? []), ...(pair?.before.results?.failures ?? [])];
+    const file = findTestFile(
+      test,
+      failures.find((one) => one.test === test),
+      texts,
+    );
+    return [test, bareTestName(test), ...(file === null ? [] : [file]), ...(pair ? [pair.now.command] : [])];
+  };
+  const { redBefore = [], silenced = [], rewritten = [], newFailing, weakened } = judgement;
+  const told = [...redBefore, ...silenced, ...rewritten, ...newFailing, ...weakened];
+  const targets = new Map<string, readonly string[]>([
+    ...told.map((test) => [test, namesOf(test)] as const),
+    ...unread.map(({ now, check }) => [now.command, [now.command, check.line]] as const),
+  ]);
+  const declared = resolveDeclarations(red.declarations, targets);
+  return settleRed({
+    judgement,
+    declared: (test) => declared.get(test),
+    unread: unread.map(({ now }) => now.command),
+    connection(test) {
+      const whole = unread.find(({ now }) => now.command === test);
+      if (whole !== undefined) return findCheckConnection(whole.check, { ...whole, changed, texts });
+      const pair = pairOf(test);
+      return pair === undefined ? null : findConnection(test, { ...pair, changed, texts });
+    },
+  });
+}
+
+interface SettleInput {
+  readonly judgement: Judgement;
+  /** What the coder declares of a test, or of the command of a check. */
+  readonly declared: (test: string) => Declared | undefined;
+  /** How a test that was red before, or such a check, belongs to the change; null where it does not. */
+  readonly connection: (test: string) => Connection | null;
+  /** Commands that were red before and are, and whose output names no test: each is one test. */
+  readonly unread: readonly string[];
+}
+
+export interface SettledRed {
+  readonly judgement: Judgement;
+  readonly found: Pick<ChecksFacts, "unnamed" | "notMine" | "meantToFail" | "removed">;
+}
+
+type Duty = "still-red" | "not-mine" | "removed" | "red-before";
+
+function settleRed({ judgement, declared, connection, unread }: SettleInput): SettledRed {
+  const silenced = judgement.silenced ?? [];
+  const red = [...(judgement.redBefore ?? []), ...silenced, ...unread];
+  const duties = Map.groupBy(red, (test) =>
+    dutyOf(declared(test), connection(test), silenced.includes(test)),
+  );
+  const of = (duty: Duty) => duties.get(duty) ?? [];
+  const said = (kind: Declared["kind"]) => (test: string) => {
+    const one = declared(test);
+    return one?.kind === kind && (kind === "removes" || one.reason !== "");
+  };
+  const named = (tests: readonly string[]) => tests.filter((test) => !unread.includes(test));
+  const [isMeant, isRewritten, isRemoved] = [
+    said("meant-to-fail"),
+    said("changes-checks"),
+    said("removes"),
+  ] as const;
+  const rewritten = judgement.rewritten ?? [];
+  const weakened = judgement.weakened.filter((test) => !isRemoved(test));
+  const settled = {
+    ...judgement,
+    stillRed: named(of("still-red")),
+    redBefore: named(of("red-before")),
+    newFailing: judgement.newFailing.filter((test) => !isMeant(test)),
+    rewritten: rewritten.filter((test) => !isRewritten(test)),
+    expectsElse: [...(judgement.expectsElse ?? []), ...rewritten.filter(isRewritten)],
+    weakened,
+    weakensTests: judgement.weakensTests && (weakened.length > 0 || judgement.weakened.length === 0),
+  };
+  const reasoned = (tests: readonly string[]): ReasonedTest[] =>
+    tests.map((test) => ({ test, reason: declared(test)?.reason ?? "" }));
+  const notMine = reasoned(of("not-mine"));
+  const unnamed = of("still-red").filter((test) => declared(test)?.kind !== "fixes");
+  const meantToFail = reasoned(judgement.newFailing.filter(isMeant));
+  const removed = [...of("removed"), ...judgement.weakened.filter(isRemoved)];
+  const isRed = of("still-red").length > 0;
+  return {
+    judgement: { ...settled, verdict: settledVerdict(settled, { isRed, isBefore: notMine.length > 0 }) },
+    found: {
+      ...(unnamed.length > 0 && { unnamed }),
+      ...(notMine.length > 0 && { notMine }),
+      ...(meantToFail.length > 0 && { meantToFail }),
+      ...(removed.length > 0 && { removed }),
+    },
+  };
+}
+
+function dutyOf(declared: Declared | undefined, how: Connection | null, isSilenced: boolean): Duty {
+  if (isSilenced && declared?.kind === "removes") return "removed";
+  const isDisowned = declared?.kind === "not-mine" && declared.reason !== "";
+  if (isDisowned && (how === null || !isTied(how))) return "not-mine";
+  return declared?.kind === "fixes" || how !== null ? "still-red" : "red-before";
+}
+
+/** `worse` outranks everything; a red test that only the draft's version of it passes is doubtful before it is fixed. */
+function settledVerdict(
+  { verdict, rewritten = [], newFailing, mended, redBefore = [] }: Judgement,
+  { isRed, isBefore }: { readonly isRed: boolean; readonly isBefore: boolean },
+): Verdict {
+  if (verdict === "worse" || verdict === "not-checked") return verdict;
+  if (isRed) return "still-red";
+  if (rewritten.length > 0) return "doubtful";
+  if (newFailing.length > 0) return "new-failing";
+  // Every new test that fails is meant to.
+  if (verdict === "new-failing")
+    return mended.length > 0 ? "better" : redBefore.length > 0 || isBefore ? "red-before" : "same";
+  return verdict === "unknown" && isBefore ? "red-before" : verdict;
+}
