@@ -110,6 +110,8 @@ export interface DraftJudgement {
   readonly results?: readonly CheckResult[];
   /** How the checks of the draft ended, for the coder; empty where none ran. */
   readonly runs: readonly CheckRun[];
+  /** The last lines that red checks without named tests printed before the change. */
+  readonly before?: readonly { readonly command: string; readonly tail: string }[];
 }
 
 /** The record of one judgement. Each step reads it and adds to it. */
@@ -432,6 +434,9 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
       ...(proofs !== null && factsOfProofs(proofs)),
     },
     runs,
+    before: baseline.results.flatMap(({ command, failure }) =>
+      failure === undefined || failure.tail === "" ? [] : [{ command, tail: failure.tail }],
+    ),
     results: results.map((result, at) => {
       const rung = baseline.results[at]?.rung;
       return rung === undefined ? result : { ...result, rung };

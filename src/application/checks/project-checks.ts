@@ -51,7 +51,11 @@ function wordTests(title: string, names: readonly string[]): string[] {
 /**
  * The results of the checks, for the coder who made the draft: regressions, and the output of the red checks.
  */
-function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: readonly ProjectCheck[]): string {
+function wordChecks(
+  facts: ChecksFacts,
+  { runs, before = [] }: Pick<DraftJudgement, "runs" | "before">,
+  checks: readonly ProjectCheck[],
+): string {
   const unable = (facts.beside ?? []).filter(({ state }) => state === "cannot-run");
   const red = runs.filter(
     ({ exitCode, command }) =>
@@ -69,6 +73,7 @@ function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: reado
           `Cannot run here, before your change as now: ${unable.map(({ command }) => `\`${command}\``).join(", ")}`,
         ]
       : []),
+    ...before.map(({ command, tail }) => `Before your change \`${command}\` ended with:\n${tail}`),
     ...red.map((run) => wordRedCheck({ ...run, command: checkCommandLine(run, checks) })),
   ].join("\n\n");
 }
@@ -97,9 +102,11 @@ function wordWhatIsRed(facts: ChecksFacts): string {
 
 /** What the coder can do about red tests, after those that it did not speak of. */
 function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
-  const named = stillRed.length - unnamed.length;
+  const named = stillRed.filter((test) => !unnamed.includes(test)).length;
   return [
-    ...(named > 0 ? ["You declared that your change fixes tests which are still red."] : []),
+    ...(named > 0 || unnamed.length === 0
+      ? ["You declared that your change fixes tests which are still red."]
+      : []),
     ...(unnamed.length > 0
       ? [
           `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. If one is not yours to fix, say so in the plan, in a line of its own: \`Not mine: NAME: reason\`; that is refused where the failure itself passes through your change or is another one now. A test that you took away on purpose: \`Removes: NAME\`.`,
@@ -257,7 +264,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     last = {
       verdict,
       landsAnyway: verdict === "red" && landsAnyway(facts),
-      report: verdict === "red" ? wordChecks(facts, judged.runs, checks) : "",
+      report: verdict === "red" ? wordChecks(facts, judged, checks) : "",
       brief: texts.brief(facts),
       facts,
       runs: judged.runs,

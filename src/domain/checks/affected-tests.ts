@@ -21,7 +21,7 @@ export interface AffectedTests {
 }
 
 const CODE =
-  /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|c|h|cc|cpp|hpp|ex|exs|scala|lua|dart|vue|svelte)$/i;
+  /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|c|h|cc|cpp|hpp|ex|exs|scala|lua|dart|vue|svelte|sh|bash)$/i;
 const FIXTURES = /(?:^|\/)(?:fixtures?|__fixtures__|testdata|snapshots?|__snapshots__|node_modules)\//i;
 const HOLDS_TESTS =
   /\b(?:test|it|describe|suite|tape|context)\s*(?:\.\w+)*\s*[(`]|\bdef test|\bclass \w*Tests?\b|\bfunc (?:Test|Fuzz|Example)|#\[(?:\w+::)?test|@Test\b/;
@@ -201,6 +201,8 @@ function identifierWorth(
 const JS_IMPORT = /(?:\bfrom\s*|\brequire\(\s*|\bimport\(?\s*)["'](\.[^"']*)["']/g;
 const PY_IMPORT = /^\s*(?:from\s+([.\w]+)\s+import\s+([\w, ()*]+)|import\s+([\w., ]+))/gm;
 const INCLUDE = /^\s*#\s*include\s+"([^"]+)"|\brequire_relative\s+["']([^"']+)["']/gm;
+/** `. ./lib.sh` and `source lib.sh`, at the beginning of a command. */
+const SOURCED = /(?:^|[;&|]\s*)(?:\.|source)[ \t]+["']?([\w./-]+)/gm;
 const GO_IMPORT = /"([\w./-]+\/[\w.-]+)"/g;
 const JS_ENDINGS = ["", ".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".svelte"];
 
@@ -265,7 +267,11 @@ function createResolver(paths: ReadonlySet<string>, { wholeNames = false } = {})
     if (path.endsWith(".py")) return pythonImports(path, text, modules);
     if (path.endsWith(".go")) return goImports(path, text, folders);
     const found: string[] = [];
-    const relative = /\.[cm]?[jt]sx?$|\.vue$|\.svelte$/.test(path) ? JS_IMPORT : INCLUDE;
+    const relative = /\.(?:[cm]?[jt]sx?|vue|svelte)$/.test(path)
+      ? JS_IMPORT
+      : /\.(?:sh|bash)$/.test(path)
+        ? SOURCED
+        : INCLUDE;
     for (const match of text.matchAll(relative)) {
       const target = resolveRelative(paths, path, match[1] ?? match[2] ?? "");
       if (target !== null) found.push(target);

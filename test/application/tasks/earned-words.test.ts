@@ -21,18 +21,23 @@ const [pull, comment, message] = [
   () => git(kit.repository.folder ?? "", "log", "-1", "--format=%B", BRANCH),
 ];
 
+/** Nothing connects a data file with a check: the coder's last words do. */
+const DECLARED = DONE.replace("The sum adds now.", "The sum adds now.\\nFixes: npm test");
+
 describe("words are earned", () => {
   test("red after the last repair: failed, a draft that closes nothing, with what the checks printed", async () => {
     kit = await createSolveKit(
       project("echo FIRST WORDS; grep -q fixed code.txt; code=$?; echo LAST WORDS; exit $code\n"),
     );
     const { task, model } = await kit.solve((turn) =>
-      turn === 0 ? PLAN : turn % 2 === 1 ? shell(`echo ${turn} >> code.txt`) : DONE,
+      turn === 0 ? PLAN : turn % 2 === 1 ? shell(`echo ${turn} >> code.txt`) : DECLARED,
     );
     expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
     // The work, and one repair that was told what failed, and that it did before: the same failure twice is the end.
     expect(model.asked.length).toBe(5);
-    expect(JSON.stringify(model.asked[3]?.messages.at(-1))).toContain("These checks were red before");
+    expect(JSON.stringify(model.asked[3]?.messages.at(-1))).toContain(
+      "You declared that your change fixes tests which are still red.",
+    );
     expect(pull()).toMatchObject({ title: "Sum is wrong", pull: { draft: true } });
     for (const text of [pull().body, comment()])
       for (const words of ["FIRST WORDS", "LAST WORDS", "❌ `npm test`", "was red before this change"])

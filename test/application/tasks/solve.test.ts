@@ -1,6 +1,14 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Model, ModelFailure } from "../../../src/application/ports/models.ts";
@@ -298,7 +306,7 @@ describe("solving an issue", () => {
     environments.worker = async (folder, prompt) => {
       prompts.push(prompt);
       if (prompts.length > 1) spawnSync("sh", ["-c", FIX], { cwd: folder });
-      else writeFileSync(join(folder, "notes.txt"), "x");
+      else appendFileSync(join(folder, "calc.sh"), "# tried\n");
       return { exitCode: 0, stdout: "I mended the sum.", stderr: "", notes: ["its login could be read"] };
     };
     const { task } = await solve([PLAN], {}, await open(issue, "hand", "codex-cli"));
