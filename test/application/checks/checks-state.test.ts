@@ -4,7 +4,9 @@ import { notChecked } from "../../../src/domain/checks/verdict.ts";
 
 test("a command that ends with points is told apart from the sentence around it", () => {
   const checks = ["go test ./...", "ruff check ."].map((command) => ({ command, result: null }));
-  expect(wordStateForCoder({ checks, none: null })).toContain("do not run them: `go test ./...`; `ruff check .`. Declare");
+  expect(wordStateForCoder({ checks, none: null })).toContain(
+    "do not run them: `go test ./...`; `ruff check .`. Declare",
+  );
 });
 
 test("a command that cannot run is told apart as well", () => {
