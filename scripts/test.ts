@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { clearRun } from "../test/left-behind.ts";
 import {
   mergeRecord,
   type PartsRecord,
@@ -33,6 +34,8 @@ const paths = process.argv.slice(2);
  */
 const machine = process.env.PICOCLAW_TEST_BRIEF ?? "";
 const isBrief = machine !== "";
+/** Names the temporary folders of this run, and through them all that it starts. */
+const runName = process.pid.toString(36);
 const today = new Date().toISOString().slice(0, 10);
 const tool = (name: string) => join(root, "node_modules/.bin", name);
 
@@ -115,6 +118,7 @@ async function runStep(step: Step, live: (line: string) => boolean): Promise<Fin
     cwd: root,
     env: {
       ...process.env,
+      PICOCLAW_TEST_RUN: runName,
       TEST_NIGHTLY: process.env.PICOCLAW_TEST_NIGHTLY ?? "",
       FORCE_COLOR: "0",
       NO_COLOR: "1",
@@ -336,7 +340,7 @@ async function record(to: string): Promise<number> {
 
 async function main(): Promise<number> {
   if (recordTo) return record(recordTo === "1" ? RECORD : resolve(recordTo));
-  if (paths.length > 0) return end(await runAgain([await runTests("tests", paths)]));
+  if (paths.length > 0) return await end(await runAgain([await runTests("tests", paths)]));
   const files = filesHere();
   if (!isBrief) {
     rmSync(join(root, "coverage"), { recursive: true, force: true });
@@ -362,9 +366,11 @@ async function main(): Promise<number> {
   return end({ passed, failed: failed + failedChecks });
 }
 
-function end({ passed, failed }: Counts): number {
-  console.log(`${passed} passed, ${failed} failed`);
-  return failed === 0 ? 0 : 1;
+async function end({ passed, failed }: Counts): Promise<number> {
+  const left = await clearRun(runName);
+  for (const line of left) console.log(`left behind: ${line}`);
+  console.log(`${passed} passed, ${failed + left.length} failed`);
+  return failed + left.length === 0 ? 0 : 1;
 }
 
 process.exitCode = await main();

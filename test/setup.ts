@@ -1,17 +1,46 @@
 /** Runs before every suite: no test sees the developer's keys, configuration or home. */
-import { mock, setDefaultTimeout } from "bun:test";
-import { mkdtempSync, readdirSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, mock, setDefaultTimeout } from "bun:test";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
 import { plugin } from "bun";
 import fc from "fast-check";
+import { removeTree } from "../src/infrastructure/jobs/walk-folder.ts";
 import * as installed from "../src/infrastructure/platform/installation.ts";
+import { clearLeftovers, findOwnLeftovers, noteTestFile, openTestFolder } from "./left-behind.ts";
 
 for (const name of Object.keys(process.env)) {
   if (/(_API_KEY|_TOKEN|_SECRET)$/.test(name)) delete process.env[name];
   if (name.startsWith("PICOCLAW_") && !name.startsWith("PICOCLAW_TEST_")) delete process.env[name];
 }
-process.env.PICOCLAW_HOME = mkdtempSync(join(tmpdir(), "picoclaw-test-home-"));
+const testFolder = openTestFolder();
+const ownHome = `${testFolder}-home`;
+mkdirSync(ownHome);
+process.env.PICOCLAW_HOME = ownHome;
+
+// After each file nothing of it is left: asked when the next one begins, or at the end.
+const at = { file: "", endedMs: 0 };
+const left: string[] = [];
+const look = async (untilMs?: number) => {
+  for (const one of await clearLeftovers(testFolder, untilMs)) left.push(`${at.file} left ${one}`);
+};
+beforeEach(async () => {
+  const file = relative(program, Bun.main);
+  if (file === at.file) return;
+  if (at.file !== "") await look(at.endedMs);
+  at.file = file;
+  noteTestFile(testFolder, file);
+});
+afterEach(() => {
+  at.endedMs = Date.now();
+});
+afterAll(async () => {
+  await look();
+  for (const one of await findOwnLeftovers())
+    left.push(`${at.file} (or a file before it in this process) left ${one}`);
+  removeTree(testFolder);
+  removeTree(ownHome);
+  if (left.length > 0) throw new Error(`left behind:\n${left.join("\n")}`);
+});
 
 // The limit of each test, for `npm test` and for a plain `bun test` alike. The runtime's default is 5 s, `bunfig.toml` has no key
 // for another, and one that is set while this file loads would hold for the first test file alone.

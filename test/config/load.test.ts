@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULTS, type LoadedConfig, type LoadInput, type RefusedConfig } from "../../src/config/config.ts";
 import { checkConfig, describeConfig, loadConfig } from "../../src/config/load.ts";
 import { isFolderTrusted, trustWorkspace } from "../../src/config/trust.ts";
+import { makeTestFolder } from "../left-behind.ts";
 
 interface Setting {
   readonly home?: string;
@@ -14,7 +14,7 @@ interface Setting {
 }
 
 function folders({ home, workspace }: Setting) {
-  const root = mkdtempSync(join(tmpdir(), "picoclaw-config-"));
+  const root = makeTestFolder("config");
   const at = { home: join(root, "home"), workspace: join(root, "ws") };
   for (const folder of Object.values(at)) mkdirSync(folder);
   if (home !== undefined) writeFileSync(join(at.home, "config.yaml"), home);

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeTestFolder } from "../left-behind.ts";
 
 const LOAD = join(import.meta.dir, "../../src/config/load.ts");
 
 /** Which libraries a fresh process has loaded after reading its configuration. */
 async function librariesAfter(setting: { readonly file?: string; readonly env?: Record<string, string> }) {
-  const home = mkdtempSync(join(tmpdir(), "picoclaw-start-"));
+  const home = makeTestFolder("start");
   mkdirSync(join(home, "ws"));
   if (setting.file !== undefined) writeFileSync(join(home, "config.yaml"), setting.file);
   const script = `

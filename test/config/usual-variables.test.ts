@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULTS } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { makeTestFolder } from "../left-behind.ts";
 
 async function load(env: Record<string, string>, file?: string) {
-  const root = mkdtempSync(join(tmpdir(), "picoclaw-usual-"));
+  const root = makeTestFolder("usual");
   mkdirSync(join(root, "ws"));
   if (file !== undefined) writeFileSync(join(root, "config.yaml"), file);
   const loaded = await loadConfig({ env, cwd: join(root, "ws"), home: root });

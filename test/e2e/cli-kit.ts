@@ -42,6 +42,7 @@ export function createCli(under = tmpdir(), path = process.env.PATH ?? "") {
   mkdirSync(join(folder, "user"));
   const environment = (extra: RunOptions["env"] = {}) => ({
     PATH: path,
+    TMPDIR: tmpdir(),
     HOME: join(folder, "user"),
     PICOCLAW_HOME: home,
     PICOCLAW_LOCALE: "en",

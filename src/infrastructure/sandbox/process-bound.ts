@@ -194,7 +194,7 @@ function openJobGroup(
 ): BoundedGroup | null {
   const { unified } = pids;
   const most = (count: number) => (Number.isFinite(count) ? String(count) : "max");
-  for (const group of LEAVING) if (group.remove()) LEAVING.delete(group);
+  removeLeaving();
   let all = ALL_JOBS.get("group");
   if (all === undefined) {
     removeLeftGroups(pids.folder, (name) => {
@@ -204,16 +204,35 @@ function openJobGroup(
     all = openBoundedGroup(pids, `picoclaw-${process.pid}`, most(share.all)) ?? undefined;
     if (all === undefined) return null;
     ALL_JOBS.set("group", all);
+    process.off("exit", removeAtExit).on("exit", removeAtExit);
   } else all.limit(most(all.count() + share.all));
   const own = openBoundedGroup({ folder: all.folder, unified }, crypto.randomUUID(), most(share.job));
   if (own === null) closeAllJobs();
   return own;
 }
 
+/** A killed process takes a moment until the kernel has taken it out of its group. */
+const AGAIN_MS = 10;
+const MOST_TRIES = 20;
+
 function closeJobGroup(group: BoundedGroup): void {
   LEAVING.add(group);
-  for (const one of LEAVING) if (one.remove()) LEAVING.delete(one);
+  const again = (left: number) => {
+    if (!removeLeaving() && left > 0) setTimeout(again, AGAIN_MS, left - 1).unref();
+  };
+  again(MOST_TRIES);
+}
+
+function removeAtExit(): void {
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 0; tries < MOST_TRIES && !removeLeaving(); tries++) Atomics.wait(clock, 0, 0, AGAIN_MS);
+}
+
+/** False while a process is still in one of them. */
+function removeLeaving(): boolean {
+  for (const group of LEAVING) if (group.remove()) LEAVING.delete(group);
   closeAllJobs();
+  return LEAVING.size === 0;
 }
 
 /** Only where no job has a group in it: it cannot be removed otherwise. */

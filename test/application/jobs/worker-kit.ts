@@ -1,19 +1,19 @@
 /** A Worker in this process on a throw-away workspace: real files, real processes, real git. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ExecuteRequest } from "../../../src/application/jobs/execution.ts";
 import type { JobResult, RanJob } from "../../../src/domain/jobs/result.ts";
 import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 export type Ran = RanJob;
 export type Settings = Readonly<Record<string, string>>;
 type Commands = readonly Readonly<Record<string, unknown>>[];
 
 export function createBench() {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-worker-")));
+  const folder = realpathSync(makeTestFolder("worker"));
   const workspace = join(folder, "ws");
   mkdirSync(workspace);
   mkdirSync(join(folder, "user"));

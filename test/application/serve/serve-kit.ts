@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Conversation, Reply } from "../../../src/application/ports/chat.ts";
 import type { Channel, MessageStore } from "../../../src/application/ports/serve.ts";
@@ -17,6 +16,7 @@ import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { createFakeChannel } from "../../fakes/channel.ts";
 import { createFakeConversation } from "../../fakes/conversation.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 export interface ServeChoices {
   readonly file?: string;
@@ -39,7 +39,7 @@ export interface ServeChoices {
 
 /** Receiver, answering and sending over a real SQLite file, with a channel and a conversation that obey the test. */
 export async function createServeBench(choices: ServeChoices = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-serve-"));
+  const folder = makeTestFolder("serve");
   const file = choices.file ?? join(folder, "store.db");
   const timers = choices.timers ?? createManualTimers();
   const db = openSqlite(file);

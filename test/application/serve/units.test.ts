@@ -1,8 +1,7 @@
 /** The use cases of serve by themselves, in this process. */
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createViewerJobs, type ViewerJobsDeps } from "../../../src/application/fleet/viewer-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
@@ -21,6 +20,7 @@ import { replyOf } from "../../fakes/conversation.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 import { archiveOf, storedJob } from "../../infrastructure/store/jobs-kit.ts";
 import { openMessages } from "../../infrastructure/store/open-messages.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 async function openStores() {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-serve-unit-"));
+  const folder = makeTestFolder("serve-unit");
   const db = openSqlite(join(folder, "store.db"));
   const timers = createManualTimers();
   closing.push(async () => {

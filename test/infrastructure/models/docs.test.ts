@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { loadConfig } from "../../../src/config/load.ts";
 import { SHIPPED_CATALOGUE } from "../../../src/domain/models/catalogue.ts";
 import { readScript } from "../../../src/infrastructure/models/scripted.ts";
 import { openModels } from "../../../src/lib.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 const page = readFileSync(join(import.meta.dir, "../../../docs/models.md"), "utf8");
 const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
@@ -17,7 +17,7 @@ describe("docs/models.md", () => {
   test("its configurations are accepted", async () => {
     expect(configs.length).toBe(3);
     for (const text of configs) {
-      const home = mkdtempSync(join(tmpdir(), "picoclaw-docs-"));
+      const home = makeTestFolder("docs");
       writeFileSync(join(home, "config.yaml"), text);
       expect(await loadConfig({ env: {}, cwd: home, home })).toMatchObject({ ok: true });
     }
@@ -29,7 +29,7 @@ describe("docs/models.md", () => {
   });
 
   test("its first configuration makes five models", async () => {
-    const home = mkdtempSync(join(tmpdir(), "picoclaw-docs-"));
+    const home = makeTestFolder("docs");
     writeFileSync(join(home, "config.yaml"), configs[0] ?? "");
     const env = { PICOCLAW_HOME: home, OPENROUTER_API_KEY: "k-12345678", GEMINI_API_KEY: "k-12345678" };
     const models = await openModels({ home, env, workspace: home });

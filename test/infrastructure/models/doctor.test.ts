@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../fakes/model-server/server.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 const MAIN = join(import.meta.dir, "../../../src/main.ts");
 
@@ -16,7 +16,7 @@ async function doctor(home: string, env: Record<string, string>, ...args: string
 
 test("doctor asks every role's model, says what helps, and does not fail for a model that is missing", async () => {
   const server = await startModelServer({ pulled: [{ name: "chat-v1:latest" }] });
-  const home = mkdtempSync(join(tmpdir(), "picoclaw-doctor-"));
+  const home = makeTestFolder("doctor");
   writeFileSync(
     join(home, "config.yaml"),
     JSON.stringify({

@@ -1,15 +1,15 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../../fakes/model-server/server.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 const MAIN = join(import.meta.dir, "../../../src/main.ts");
 
 test("one message with one edit loads no library but the store's", async () => {
   const text = "## Plan\nSay hello.\n\n## Patch\n```text:hello.txt\nhello\n```\n";
   const server = await startModelServer({ script: [{ text }] });
-  const home = mkdtempSync(join(tmpdir(), "picoclaw-hot-"));
+  const home = makeTestFolder("hot");
   mkdirSync(join(home, "ws"));
   const script = `
     process.argv.splice(1, process.argv.length, "main.ts", "chat", "/code3 say hello");

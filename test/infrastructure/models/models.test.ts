@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Model, ModelRole } from "../../../src/application/ports/models.ts";
 import type { ConfigOverrides } from "../../../src/config/config.ts";
@@ -11,8 +10,9 @@ import { openModels } from "../../../src/wiring/models.ts";
 import { answerOf, ask, eventsOf, failureOf } from "../../contracts/model-kit.ts";
 import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";
 import { PNG_BASE64 } from "../../fakes/pictures.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
-const home = mkdtempSync(join(tmpdir(), "picoclaw-models-"));
+const home = makeTestFolder("models");
 
 async function open(flags: ConfigOverrides, env: Record<string, string> = {}) {
   const loaded = await loadConfig({ env, cwd: home, home, flags });

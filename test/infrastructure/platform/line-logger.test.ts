@@ -1,23 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOG, type Logger } from "../../../src/application/ports/platform.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
 import { createLineLogger, type LoggerOptions } from "../../../src/infrastructure/platform/line-logger.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 function setUp(overrides: Partial<LoggerOptions> = {}): LoggerOptions {
   const { mask } = createMasker({ secrets: ["known-secret-value"] });
   return {
-    home: mkdtempSync(join(tmpdir(), "picoclaw-log-")),
+    home: makeTestFolder("log"),
     level: "debug",
     mask,
     now: () => 1_764_000_000_000,

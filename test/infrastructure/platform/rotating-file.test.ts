@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createRotatingFile } from "../../../src/infrastructure/platform/line-logger.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
 function setUp() {
-  const file = join(mkdtempSync(join(tmpdir(), "picoclaw-rotate-")), "logs", "a.log");
+  const file = join(makeTestFolder("rotate"), "logs", "a.log");
   return { file, open: () => createRotatingFile({ file, limitBytes: 1000, files: 3 }) };
 }
 

@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
 import type { ProcessRequest } from "../../../src/application/ports/jobs-transaction.ts";
 import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 
-export const folder = mkdtempSync(join(tmpdir(), "picoclaw-process-"));
+export const folder = makeTestFolder("process");
 const markers = new Set<string>();
 
 /** A shell script as a job of its own. */

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import type { ClaimedMessage, NewMessage, NewReply, Work } from "../../../src/application/ports/serve.ts";
@@ -12,6 +11,7 @@ import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { replyOf } from "../../fakes/conversation.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 import { requirePart } from "../../require.ts";
 import { newMessage, openMessages } from "./open-messages.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
@@ -318,7 +318,7 @@ function describeServeStores(
 }
 
 describe("sqlite", () => {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-serve-store-"));
+  const folder = makeTestFolder("serve-store");
   const db = openSqlite(join(folder, "picoclaw.db"));
   afterAll(async () => {
     await db.destroy();
