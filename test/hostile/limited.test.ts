@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { LEAST_ABI, landlockAbi } from "../../src/infrastructure/platform/landlock.ts";
 import { shell } from "../e2e/cli-kit.ts";
@@ -64,6 +64,53 @@ describe.if(landlockAbi() >= LEAST_ABI)("without bubblewrap a job's command", ()
   test.if(process.getuid?.() === 0)("reads, as root, nothing that only root may read", () => {
     expect(target.try("cat /etc/shadow; true", { env: env() }).said).not.toContain(":/bin");
     expect(target.try("cat /etc/shadow", { env: env() }).success).toBe(false);
+  });
+
+  test("reads no environment of another process, PicoClaw's own included", () => {
+    const read = `for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ; done 2> /dev/null | grep -a MY_OWN_KEY= | rev; true`;
+    const { said } = target.try(read, { env: { ...env(), MY_OWN_KEY: SECRET } });
+    expect(said).not.toContain(backwards(SECRET));
+  });
+
+  test("changes neither the priority nor the limits of a process that it did not start", () => {
+    const other = Bun.spawn(["sleep", "300"]);
+    try {
+      for (const line of [
+        `renice -n 5 -p ${other.pid}`,
+        "renice -n 5 -u $(id -u)",
+        `prlimit --pid ${other.pid} --nofile=16:16`,
+        `ionice -c 3 -p ${other.pid}`,
+      ])
+        expect({ line, success: target.try(line, { env: env() }).success }).toEqual({ line, success: false });
+      expect(
+        target.try("nice -n 5 true && ionice -c 3 true && bash -c 'ulimit -n 64'", { env: env() }).success,
+      ).toBe(true);
+    } finally {
+      other.kill();
+    }
+  });
+
+  test.if(process.getuid?.() === 0)("has, as root, no power over the machine", () => {
+    target.put(join(target.workspace, "mine"), "mine\n");
+    for (const line of [
+      "chown 65534 $OUT/kept",
+      "chown 65534 mine",
+      "mknod device b 7 0",
+      "mount -t tmpfs none .",
+      "unshare --mount true",
+      "hostname other",
+      "setpriv --reuid 65534 true",
+      "dmesg",
+    ])
+      expect({ line, success: target.try(line, { env: env() }).success }).toEqual({ line, success: false });
+    expect(target.try("grep CapEff /proc/self/status", { env: env() }).said).toContain("0000000000000002");
+  });
+
+  test.if(process.getuid?.() === 0)("changes, as root, files of another user in its own folder", () => {
+    target.put(join(target.workspace, "theirs"), "theirs\n");
+    chownSync(join(target.workspace, "theirs"), 65_534, 65_534);
+    expect(target.try("echo more >> theirs", { env: env() }).success).toBe(true);
+    expect(target.read("theirs")).toBe("theirs\nmore\n");
   });
 
   test("is limited, not confined, and that is said by doctor and by the first job", () => {

@@ -40,7 +40,9 @@ async function describeCrash(program: CliProgram, error: unknown): Promise<CliFa
   const { code, path, syscall } = (cause ?? {}) as { code?: string; path?: string; syscall?: string };
   // Making a folder where a file stands.
   const inTheWay = code === "EEXIST" && syscall === "mkdir";
-  const trouble = inTheWay ? "not-directory" : code === undefined ? undefined : TROUBLES[code];
+  // A folder for temporary files that TMPDIR names.
+  const noTemporary = code === "ENOENT" && syscall === "mkdtemp";
+  const trouble = inTheWay ? "not-directory" : noTemporary ? "not-found" : TROUBLES[code ?? ""];
   const gone = code === "INSTALLATION_INCOMPLETE" ? (path ?? "") : missingPiece(cause);
   const isClosed = isStoreClosed(cause);
   const ownPath = path === undefined || job === null ? path : toUsersPath(path, job.workspace);

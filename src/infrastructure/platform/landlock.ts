@@ -1,5 +1,6 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { closeSync, fstatSync, openSync } from "node:fs";
+import { foreignProcessFilter } from "./call-filter.ts";
 import { DONE, failure, type LibcResult, linuxLibc, UNSUPPORTED } from "./libc.ts";
 
 /** The same numbers on every machine that Linux runs on. */
@@ -9,6 +10,19 @@ const RESTRICT_SELF = 446;
 const VERSION_FLAG = 1;
 const PATH_BENEATH = 1;
 const PR_SET_NO_NEW_PRIVS = 38;
+const PR_SET_SECCOMP = 22;
+const SECCOMP_FILTER = 2n;
+const PR_CAPBSET_DROP = 24;
+const PR_CAP_AMBIENT = 47;
+const PR_CAP_AMBIENT_CLEAR_ALL = 4n;
+const CAP_DAC_OVERRIDE = 1n;
+const MOST_CAPABILITIES = 64n;
+const CAPABILITY_VERSION = 0x20080522;
+const CAPABILITY_CALLS: Readonly<Record<string, { readonly get: number; readonly set: number } | undefined>> =
+  {
+    x64: { get: 125, set: 126 },
+    arm64: { get: 90, set: 91 },
+  };
 const O_PATH = 0o10000000;
 const O_CLOEXEC = 0o2000000;
 
@@ -62,8 +76,8 @@ export function landlockAbi(): number {
 }
 
 /**
- * Restricts the calling thread, and whatever it starts from now on, for good. Other threads stay as they are. A path that
- * is not there is passed over.
+ * Restricts the calling thread, and whatever it starts from now on, for good: files by Landlock, root's powers, and calls that
+ * reach other processes of the same user. Other threads stay as they are. A path that is not there is passed over.
  */
 export function restrictThread({ reads, writes, tcp }: Restriction): LibcResult {
   const lib = linuxLibc();
@@ -80,10 +94,36 @@ export function restrictThread({ reads, writes, tcp }: Restriction): LibcResult 
     for (const path of reads) rule(path, EXECUTE | READ_FILE | READ_DIR);
     for (const path of writes) rule(path, all);
     if (lib.c.prctl(PR_SET_NO_NEW_PRIVS, 1n, 0n, 0n, 0n) !== 0) return failure(lib);
-    return syscall(RESTRICT_SELF, ruleset, 0, 0, 0) === 0 ? DONE : failure(lib);
+    if (syscall(RESTRICT_SELF, ruleset, 0, 0, 0) !== 0) return failure(lib);
+    if (!dropCapabilities(lib, syscall)) return failure(lib);
+    const filter = foreignProcessFilter();
+    const program = new BigUint64Array([BigInt(filter.length / 8), BigInt(ptr(filter))]);
+    return lib.c.prctl(PR_SET_SECCOMP, SECCOMP_FILTER, BigInt(ptr(program)), 0n, 0n) === 0
+      ? DONE
+      : failure(lib);
   } finally {
     closeSync(ruleset);
   }
+}
+
+/**
+ * Root's powers but one, for this thread: what it starts cannot win them back, because the thread may gain no new privileges. It
+ * keeps the one that reads and writes files of other users, since Landlock says which files those are: the folder may belong to
+ * the user of another machine or container.
+ */
+function dropCapabilities(lib: NonNullable<ReturnType<typeof linuxLibc>>, syscall: Syscall): boolean {
+  const calls = CAPABILITY_CALLS[process.arch];
+  if (calls === undefined) return process.getuid?.() !== 0;
+  const header = new Uint32Array([CAPABILITY_VERSION, 0]);
+  const sets = new Uint32Array(6);
+  if (syscall(calls.get, Number(ptr(header)), Number(ptr(sets)), 0, 0) !== 0) return false;
+  lib.c.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0n, 0n, 0n);
+  // Without the right to, there is nothing in the set that could be won.
+  for (let one = 0n; one < MOST_CAPABILITIES; one++)
+    if (one !== CAP_DAC_OVERRIDE) lib.c.prctl(PR_CAPBSET_DROP, one, 0n, 0n, 0n);
+  const kept = (sets[1] ?? 0) & (1 << Number(CAP_DAC_OVERRIDE));
+  const after = new Uint32Array([kept, kept, 0, 0, 0, 0]);
+  return syscall(calls.set, Number(ptr(header)), Number(ptr(after)), 0, 0) === 0;
 }
 
 function addRule(syscall: Syscall, ruleset: number, path: string, access: bigint): void {

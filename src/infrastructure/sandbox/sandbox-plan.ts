@@ -276,52 +276,6 @@ export function sandboxEnvironment({
 /** Where bubblewrap reads the filter of calls. */
 const FILTER_DESCRIPTOR = 5;
 
-/** Numbers by which the kernel knows a machine, and its calls for keys: `add_key`, `request_key`, `keyctl`. */
-const KEY_CALLS = [
-  { machine: 0xc000003e, first: 248, last: 250 },
-  { machine: 0x40000003, first: 286, last: 288 },
-  { machine: 0xc00000b7, first: 217, last: 219 },
-  { machine: 0x40000028, first: 309, last: 311 },
-  { machine: 0xc00000f3, first: 217, last: 219 },
-] as const;
-/** The other numbering of calls that an x86-64 kernel may know. */
-const X32 = 0x40000000;
-
-/**
- * A filter of calls in the kernel's format: a session's keyring is inherited through every namespace, and
- * only this keeps a job from the keys in it. The three calls answer that they do not exist.
- */
-export function keyringFilter(): Uint8Array {
-  const LOAD = 0x20;
-  const EQUAL = 0x15;
-  const AT_LEAST = 0x35;
-  const AND = 0x54;
-  const RETURN = 0x06;
-  const ALLOW = 0x7fff0000;
-  const NO_SUCH_CALL = 0x00050000 | 38;
-  const steps: [code: number, yes: number, no: number, value: number][] = [];
-  for (const { machine, first, last } of KEY_CALLS)
-    steps.push(
-      [LOAD, 0, 0, 4],
-      [EQUAL, 0, 6, machine],
-      [LOAD, 0, 0, 0],
-      [AND, 0, 0, ~X32 >>> 0],
-      [AT_LEAST, 0, 2, first],
-      [AT_LEAST, 1, 0, last + 1],
-      [RETURN, 0, 0, NO_SUCH_CALL],
-      [RETURN, 0, 0, ALLOW],
-    );
-  steps.push([RETURN, 0, 0, ALLOW]);
-  const bytes = Buffer.alloc(steps.length * 8);
-  for (const [i, [code, yes, no, value]] of steps.entries()) {
-    bytes.writeUInt16LE(code, i * 8);
-    bytes.writeUInt8(yes, i * 8 + 2);
-    bytes.writeUInt8(no, i * 8 + 3);
-    bytes.writeUInt32LE(value, i * 8 + 4);
-  }
-  return bytes;
-}
-
 /** The arguments of `bwrap` for a plan; `command` is what runs inside, `stage` an absolute path of plain letters. */
 export function sandboxArguments(plan: SandboxPlan, command: readonly string[], stage: string): string[] {
   const args = plan.confined

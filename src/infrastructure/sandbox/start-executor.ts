@@ -9,6 +9,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { isInside } from "../jobs/git-roots.ts";
 import { removeTree, walkFolder } from "../jobs/walk-folder.ts";
+import { keyringFilter } from "../platform/call-filter.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
 import type { Installation } from "../platform/installation.ts";
 import {
@@ -39,7 +40,6 @@ import {
   CONFINED_STAGE,
   callersSocket,
   headSocket,
-  keyringFilter,
   type LimitedNetwork,
   limitedNetwork,
   proxySocket,
