@@ -20,19 +20,19 @@ export async function diagnose(
   options: { repair: boolean },
 ): Promise<DoctorCheck[]> {
   const { messages, workspace } = opened;
-  const { kind, reason } = workspace.staging;
   const { diagnoseHome, diagnoseSandbox } = await import("../infrastructure/sandbox/diagnose-sandbox.ts");
+  // First: a job that is begun finishes what an earlier one was cut off in.
+  const jobs = await diagnoseJobs(opened, options);
   return [
     { name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` },
     ...diagnosePrograms(env, messages),
     diagnoseWorkspace(workspace.root, messages),
     ...diagnoseSpace([workspace.root, workspace.storage, resolveHome(env)], messages),
-    { name: "transaction", ok: true, text: messages.transactionKind(kind, reason) },
     ...(await diagnoseSandbox(env, opened)),
     ...diagnoseHome(opened, options),
     ...(await docker(env, opened)),
     ...(await modelsAndMemory(env, opened)),
-    ...(await diagnoseJobs(opened, options)),
+    ...jobs,
     ...diagnoseAside(opened),
   ];
 }

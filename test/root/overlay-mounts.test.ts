@@ -136,6 +136,27 @@ describe.if(isRoot).each(["root", "user"] as const)("commands of a job (%s)", (w
     expect(cli.tree().made).toBe("made\n");
   });
 
+  test("get on a layered file system what doctor says, also where they must be confined", () => {
+    const below = mount(join(cli.folder, "disk"), "-t", "tmpfs", "none");
+    for (const name of ["l", "u", "w"]) mkdirSync(join(below, name));
+    const layers = `lowerdir=${below}/l,upperdir=${below}/u,workdir=${below}/w`;
+    mount(cli.workspace, "-t", "overlay", "layers", "-o", layers);
+    prepare(who);
+    const doctor = (env: Record<string, string> = {}) => run(who, ["doctor"], "", env);
+    const before = doctor().out;
+    const got = told(apply(who, "echo more >> kept"));
+    for (const words of ["Transaction: copy", "limited, not confined"]) {
+      expect(got).toContain(words);
+      expect(before).toContain(words);
+    }
+    const insisted = { PICOCLAW_WORKER_CONFINE: "on" };
+    const refused = apply(who, "echo more >> kept", insisted);
+    const { code, out } = doctor(insisted);
+    expect({ job: refused.code === 0, doctor: code === 0 }).toEqual({ job: false, doctor: false });
+    expect(out).toContain("A job with a command cannot run here");
+    expect(cli.json(run(who, ["jobs", "--json"])).jobs).toHaveLength(1);
+  });
+
   test("that meet an immutable file fail there and leave it", () => {
     prepare(who);
     cli.write("fixed", "fixed\n");

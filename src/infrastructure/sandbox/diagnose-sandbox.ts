@@ -2,13 +2,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import type { TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { rootsFor } from "../jobs/git-roots.ts";
-import { HOME_LAYER } from "../jobs/job-folder.ts";
+import { HOME_LAYER, jobFolder } from "../jobs/job-folder.ts";
 import { fileSystemOf, mountPoints } from "../jobs/job-storage.ts";
 import { removeTree, trialFolder } from "../jobs/walk-folder.ts";
 import { findHomeAside, mendHome } from "./home.ts";
-import { tryLimits } from "./limited-copy.ts";
 import { overlayOptions, SYSTEM_PATH } from "./sandbox-plan.ts";
 import { findProgram, isRealRoot } from "./staging.ts";
 
@@ -103,12 +104,13 @@ export function diagnoseHome(
  */
 export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
-  { messages, workspace: { root: workspace, storage, staging }, config }: Opened,
+  { messages, workspace, config }: Opened,
 ): Promise<DoctorCheck[]> {
+  const { root, storage, staging } = workspace;
   const places = {
     name: "file-systems",
     ok: true,
-    text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
+    text: messages.fileSystems(fileSystemOf(root), storage, fileSystemOf(storage)),
   };
   const { network, confine } = config.worker;
   const optional = confine !== "on" && network.mode === "on";
@@ -126,6 +128,7 @@ export async function diagnoseSandbox(
   });
   if (process.platform !== "linux")
     return [
+      { name: "transaction", ok: true, text: messages.transactionKind(staging.kind, staging.reason) },
       places,
       ...promises({
         messages,
@@ -142,18 +145,26 @@ export async function diagnoseSandbox(
     ];
   const bubblewrap = findProgram("bwrap", env.PATH ?? "");
   const trial = trySandbox(bubblewrap, storage);
-  const roots = rootsFor(workspace);
+  const roots = rootsFor(root);
   const below = mountPoints().filter((point) => roots.some((root) => point.startsWith(`${root}/`)));
-  const checks = sandboxChecks({ messages, bubblewrap, trial, optional });
-  if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
   // A part that failed once may work now: the next job tries again.
   if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
-  const works = trial.setpriv && trial.namespaces.ok;
-  const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
-  const confined = works && config.worker.confine !== "off" && kind !== "none";
-  const holds = works && kind !== "none";
-  const limited = !confined && confine !== "off" && kind === "copy" && (await tryLimits(storage));
+  const job = await tryJob(workspace);
+  const fellBack = trial.overlay.ok && staging.kind === "overlay" && job.kind !== "overlay";
+  const found = fellBack
+    ? { ...trial, overlay: { ok: false, complaint: fileSystemOf(root) } as const }
+    : trial;
+  const checks = sandboxChecks({ messages, bubblewrap, trial: found, optional });
+  if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
+  const { kind, reason } = job;
+  const holds = job.level === "sandbox";
+  const confined = holds && confine !== "off";
+  const limited = job.level === "limited";
   return [
+    { name: "transaction", ok: job.complaint === null, text: messages.transactionKind(kind, reason) },
+    ...(job.complaint === null
+      ? []
+      : [{ name: "job", ok: false, text: messages.trialJobFailed(job.complaint) }]),
     ...checks,
     places,
     ...promises({
@@ -162,12 +173,49 @@ export async function diagnoseSandbox(
       kind,
       confined,
       limited: limited ? said.limitedPromise : null,
-      previewOffline: confined || (works && kind === "overlay"),
+      previewOffline: holds,
       reachesLoopback: !holds || network.mode === "on",
     }),
     networkCheck(holds),
     limitsCheck(holds),
   ];
+}
+
+interface TriedJob {
+  readonly kind: TransactionKind;
+  readonly reason: TransactionReason;
+  readonly level: "sandbox" | "limited" | "none";
+  /** Why no job with a command can run here. */
+  readonly complaint: string | null;
+}
+
+/** A job with a command, as any other in this workspace: begun, run, and discarded. Only what it got counts. */
+async function tryJob({ begin, staging, storage }: Opened["workspace"]): Promise<TriedJob> {
+  const { kind, reason } = staging;
+  const jobId = `job_${Math.floor(Date.now() / 1000)}_${crypto.randomUUID().slice(0, 8)}`;
+  const begun = await begin({ jobId, kind });
+  if (!begun.ok) return { kind, reason, level: "none", complaint: toErrorText(begun.refusal) };
+  const { transaction, insteadOf } = begun;
+  try {
+    const ran = await transaction.processes?.runProcess({
+      argv: ["/bin/sh", "-c", ":"],
+      cwd: transaction.directory ?? "/",
+      env: { PATH: SYSTEM_PATH, ...transaction.environment },
+      jobMarker: jobId,
+      timeoutMs: 10_000,
+      outputLimitBytes: 1024,
+    });
+    const works = ran === undefined || ran.exitCode === 0;
+    return {
+      kind: transaction.kind,
+      reason: insteadOf?.reason ?? reason,
+      level: transaction.isLimited ? "limited" : transaction.processes === undefined ? "none" : "sandbox",
+      complaint: works ? null : (ran.error?.message ?? ran.stderr),
+    };
+  } finally {
+    await transaction.discard();
+    removeTree(jobFolder(storage, jobId).path);
+  }
 }
 
 /** The parts of a sandbox: which exist, and the remedies. */

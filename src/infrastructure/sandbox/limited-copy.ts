@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs
 import { dirname, join, relative } from "node:path";
 import type { ProcessRunner } from "../../application/ports/jobs-transaction.ts";
 import { isInside } from "../jobs/git-roots.ts";
-import { removeTree, trialFolder } from "../jobs/walk-folder.ts";
-import { findInstallation, threadEntry } from "../platform/installation.ts";
+import { removeTree } from "../jobs/walk-folder.ts";
 import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { type ShownHome, seedHome } from "./home.ts";
@@ -178,26 +177,4 @@ function pathsWithoutClosed(path: string, closed: LimitCopyDeps["closed"]): stri
   if (closed.some((one) => one.path === path)) return [];
   if (!closed.some((one) => isInside(path, one.path))) return [path];
   return readdirSync(path).flatMap((name) => pathsWithoutClosed(join(path, name), closed));
-}
-
-/** Whether a process of a limited job is really kept from writing outside: tried, not concluded. */
-export async function tryLimits(storage: string): Promise<boolean> {
-  const installation = findInstallation();
-  const folder = trialFolder(storage);
-  if (typeof folder !== "string") return false;
-  try {
-    const readable = [installation.folder, installation.runtime];
-    const parts = {
-      entry: threadEntry(installation, "limited"),
-      readable,
-      shown: null,
-      closed: [],
-      processes: 0,
-    };
-    const limited = await createLimitCopy(() => parts)?.(folder, [], { network: true });
-    limited?.stop();
-    return limited !== null && limited !== undefined;
-  } finally {
-    removeTree(folder);
-  }
 }

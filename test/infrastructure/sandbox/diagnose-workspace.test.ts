@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { diagnoseSpace, diagnoseWorkspace } from "../../../src/infrastructure/sandbox/diagnose-machine.ts";
 import { trySandbox } from "../../../src/infrastructure/sandbox/diagnose-sandbox.ts";
-import { tryLimits } from "../../../src/infrastructure/sandbox/limited-copy.ts";
 
 test("doctor says of a workspace that nobody may write to that no job can change it", () => {
   const messages = messagesFor("en");
@@ -18,7 +17,6 @@ test("doctor says of a workspace that nobody may write to that no job can change
 
 test("where nothing can be tried out, it does not work, and nothing throws", async () => {
   const storage = join(tmpdir(), "picoclaw-not-there", "storage");
-  expect(await tryLimits(storage)).toBe(false);
   expect(trySandbox("/bin/true", storage).overlay).toMatchObject({
     ok: false,
     complaint: expect.stringContaining("ENOENT"),

@@ -140,6 +140,7 @@ export const workTexts = {
   dryRunHeader: (count: number) =>
     `Dry run: ${count} ${count === 1 ? "command" : "commands"} (nothing was run)`,
   dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
+  trialJobFailed: (complaint: string) => `A job with a command cannot run here: ${complaint.split("\n")[0]}`,
   transactionKind: (kind: TransactionKind, reason: TransactionReason) =>
     `Transaction: ${KINDS[kind]}: ${REASONS[reason]}`,
   copyLimitExceeded: ({ bytes, limitBytes }: { readonly bytes: number; readonly limitBytes: number }) =>

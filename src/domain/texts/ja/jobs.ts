@@ -112,6 +112,7 @@ export const workTexts: typeof englishWorkTexts = {
     `そのまま適用するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}（同じファイルがまだ食い違う場合は再び止まります）`,
   dryRunHeader: (count) => `ドライラン: ${count} 件のコマンド（何も実行していません）`,
   dryRunLine: (index, command) => `[${index}] ${command}`,
+  trialJobFailed: (complaint) => `ここではコマンドを含むジョブを実行できません: ${complaint.split("\n")[0]}`,
   transactionKind: (kind, reason) => `トランザクション: ${KINDS[kind]}: ${REASONS[reason]}`,
   copyLimitExceeded: ({ bytes, limitBytes }) =>
     `workspace が大きすぎてコピーできません（${formatBytes(bytes)}、上限 ${formatBytes(limitBytes)}）。` +
