@@ -27,7 +27,7 @@ const SETTINGS_WITH_SECRETS: Readonly<Record<string, string>> = {
   ".yarnrc": `registry "https://kept-setting.example"\n"//r.example/:_authToken" "${SECRET}"\n`,
   ".condarc": `channels:\n  - https://conda.example/t/${SECRET}/private\n  - kept-setting\nproxy_servers:\n  http: http://u:${SECRET}@proxy:8080\n`,
   ".npmrc": `key="-----BEGIN PRIVATE KEY-----\\n${SECRET}\\n-----END PRIVATE KEY-----"\n//r.example/:key="-----BEGIN RSA PRIVATE KEY-----\n${SECRET}\n-----END RSA PRIVATE KEY-----"\nproxy=user:${SECRET}@proxy:8080\nregistry=https://kept-setting/\n_auth=${SECRET}\nregistry2=https://r.example/?private_token=${SECRET}\n`,
-  ".pip/pip.conf": `[global]\nindex-url =\n    https://kept-setting/simple\nextra-index-url = https://ok.example\n    https://u:${SECRET}@r.example/simple\npassword = ${SECRET}\npassword =\n    ${SECRET}\nproxy = user:${SECRET}@proxy:3128\n`,
+  ".pip/pip.conf": `[global]\nindex-url =\n    https://kept-setting/simple\nextra-index-url = https://ok.example\n    https://u:${SECRET}@r.example/simple\npassword = ${SECRET}\npassword =\n    ${SECRET}\nproxy = user:${SECRET}@proxy:3128\nmachine r.example login me password ${SECRET}\n`,
   ".cargo/config.toml": `[registries]\nmine = { index = "sparse+https://r.example", token = "${SECRET}" }\n[build]\ntarget = "kept-setting"\n[http]\nproxy = "user:${SECRET}@proxy:1"\n`,
   ".bunfig.toml": `[install]\nregistry = { url = "https://r.example", password = "${SECRET}" }\n[test]\nroot = "kept-setting"\n`,
   ".gemrc": `---\n:sources:\n- https://${SECRET}@gems.example/\n- https://kept-setting/\n:rubygems_api_key: ${SECRET}\n`,

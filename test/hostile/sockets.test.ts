@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { until } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 import { CONFINE_OFF, CONNECT, createTarget, type Target } from "./hostile-kit.ts";
 
@@ -51,6 +52,30 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a socket of t
     }
     const reached = target.attempt(lines.slice(0, 3), { env: CONFINE_OFF });
     expect(reached.map(({ said }) => said.trim())).toEqual([GREETING, GREETING, GREETING]);
+  });
+
+  test("in the live folder is not reached by a background process", async () => {
+    const argv = [process.execPath, "--no-env-file", join(import.meta.dir, "greet-child.ts"), GREETING];
+    const relative = Bun.spawn([...argv, "relative.sock", "0"], {
+      cwd: target.workspace,
+      stdin: "ignore",
+      stdout: "pipe",
+    });
+    try {
+      for await (const line of relative.stdout.pipeThrough(new TextDecoderStream()))
+        if (line.includes("ready")) break;
+      for (const socket of ["server.sock", "relative.sock"]) {
+        const line = `${CONNECT} ${join(target.workspace, socket)}; echo tried; sleep 300`;
+        expect(target.run(["ps", "start", "--name", "caller", line]).code).toBe(0);
+        const log = () => target.run(["ps", "log", "caller"]).out;
+        await until(() => log().includes("tried"));
+        expect({ socket, said: log() }).toEqual({ socket, said: expect.stringContaining("unreachable") });
+        expect(target.run(["ps", "stop", "caller"]).code).toBe(0);
+      }
+    } finally {
+      relative.kill();
+      target.run(["ps", "stop", "--all"]);
+    }
   });
 
   test("of Docker, the system bus or the user's session is not there", () => {

@@ -328,7 +328,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         : null,
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
-        ? async (job, copies, { network, throwAway = false, callersSocket = null }) => {
+        ? async (job, copies, { network, throwAway = false, callersSocket = null, hidden = [] }) => {
             const home: HomeUse = throwAway ? { above: [] } : "shared";
             const { release: close, ...opened } = await openSandbox(job, network, home);
             let homeAside = opened.homeAside;
@@ -337,7 +337,11 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
               if (throwAway) removeTree(join(job, HOME_LAYER));
             };
             const parts = { workspace, job, copies, installation, env, hiddenHome };
-            const sandbox = { ...opened.sandbox, callersSocket };
+            const sandbox = {
+              ...opened.sandbox,
+              callersSocket,
+              hidden: [...opened.sandbox.hidden, ...hidden],
+            };
             const copy = await confineCopy({ ...parts, ...opened, sandbox });
             if ("complaint" in copy) {
               release();

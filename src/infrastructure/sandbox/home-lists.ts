@@ -372,9 +372,11 @@ const SECRET_WORD =
 const NAMES_SECRET = new RegExp(`(?:^|[\\s{,;|?&"'(])[\\w./:@%-]*${SECRET_WORD}[\\w.-]*["']?\\s*[=:]`, "i");
 /** Formats that write a key and its value side by side. */
 const SECRET_BESIDE = new RegExp(`^\\s*["']?[\\w./:@%-]*${SECRET_WORD}[\\w.-]*["']?\\s+["']?\\S`, "i");
+/** The same in the middle of a line, as in `machine HOST login USER password WORD`. */
+const PASSWORD_BESIDE = /\s(?:passw(?:or)?d|passphrase|token|secret)\s+\S/i;
 /** Bundler names a host by its letters, dots as `__`, and its value is a user and a password. */
 const BUNDLER_HOST = /^\s*["']?BUNDLE_(?!(?:LOCAL|BUILD|MIRROR|PLUGINS)__)\w*__\w*["']?\s*:/i;
 
 function namesSecret(line: string): boolean {
-  return NAMES_SECRET.test(line) || SECRET_BESIDE.test(line) || BUNDLER_HOST.test(line);
+  return [NAMES_SECRET, SECRET_BESIDE, PASSWORD_BESIDE, BUNDLER_HOST].some((form) => form.test(line));
 }

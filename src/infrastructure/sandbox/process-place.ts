@@ -10,6 +10,7 @@ import { boundRunner } from "./process-bound.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import { createProcessRunner } from "./process-runner.ts";
 import type { ConfineCopy, ConfinedCopy, Confinement } from "./start-executor.ts";
+import { findSocketsBelow } from "./surroundings.ts";
 
 /** Where a background process runs, as far from the rest of the machine as a job is. */
 export interface ProcessPlace {
@@ -46,7 +47,8 @@ interface PlaceRequest {
 /**
  * Opens the live folder for a process. In a sandbox the git directories that are there can be read and not written: a hook or
  * a setting that a server writes would run outside with the user's next git command. So would a start file of a home that
- * lies in the folder, with the next shell.
+ * lies in the folder, with the next shell. Sockets of the host that are in the folder read as nothing: a layer would keep them
+ * from answering, and the live folder has none.
  */
 async function openLivePlace(
   sandbox: Confinement,
@@ -61,7 +63,7 @@ async function openLivePlace(
       readOnly: true,
     })),
   ];
-  const confined = await confineAt(sandbox, request, copies);
+  const confined = await confineAt(sandbox, request, copies, findSocketsBelow(root));
   if (confined !== null) return confined;
   const limited = (await sandbox.limit()?.(run, [{ copy: root }], { network: true })) ?? null;
   if (limited !== null)
@@ -105,11 +107,12 @@ async function confineAt(
   sandbox: Confinement,
   { run, hasOwnNetwork }: PlaceRequest,
   copies: Parameters<ConfineCopy>[1],
+  hidden: readonly string[] = [],
 ): Promise<(ProcessPlace & Pick<ConfinedCopy, "view">) | { readonly complaint: string } | null> {
   const confine = sandbox.confine();
   if (confine === null) return null;
   const insidePorts = hasOwnNetwork ? await openInsidePorts(join(run, "callers")) : null;
-  const options = { network: true, throwAway: true, callersSocket: insidePorts?.socket };
+  const options = { network: true, throwAway: true, callersSocket: insidePorts?.socket, hidden };
   const confined = await confine(run, copies, options);
   if (confined === null || "complaint" in confined) {
     insidePorts?.close();

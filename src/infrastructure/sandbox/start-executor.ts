@@ -520,6 +520,8 @@ export type ConfineCopy = (
     readonly throwAway?: boolean;
     /** Where ports of a network of its own are asked for; the socket stands already. */
     readonly callersSocket?: string | undefined;
+    /** Files that must read as nothing, beside those of every sandbox. */
+    readonly hidden?: readonly string[];
   },
 ) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
 

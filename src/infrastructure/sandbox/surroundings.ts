@@ -1,8 +1,9 @@
 import { accessSync, constants, type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isInside, rootsFor } from "../jobs/git-roots.ts";
 import { foreignStorages, mountPoints, mountsAreShared, type Storage } from "../jobs/job-storage.ts";
+import { walkFolder } from "../jobs/walk-folder.ts";
 import type { Installation } from "../platform/installation.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, findHomeSecrets } from "./home-lists.ts";
@@ -18,13 +19,28 @@ import type { SandboxPlan } from "./sandbox-plan.ts";
 
 /** Sockets of this machine that a process could reach by path, but for those below the given folders. */
 function findHostSockets(folders: readonly string[]): string[] {
-  const paths = new Set<string>();
-  for (const line of readTable().split("\n")) {
-    const path = /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1];
-    if (path !== undefined && !folders.some((folder) => isInside(folder, path)) && isSocket(path))
-      paths.add(path);
-  }
-  return [...paths];
+  return listSocketNames().filter(
+    (path) => path.startsWith("/") && !folders.some((folder) => isInside(folder, path)) && isSocket(path),
+  );
+}
+
+/** Sockets of this machine below a folder. A name that its program wrote without the folder is looked for in it. */
+export function findSocketsBelow(folder: string): string[] {
+  const names = listSocketNames();
+  const found = new Set(names.filter((path) => isInside(folder, path) && isSocket(path)));
+  const short = new Set(names.filter((name) => !/^[/@]/.test(name)).map((name) => basename(name)));
+  if (short.size > 0)
+    for (const { path } of walkFolder(folder))
+      if (short.has(basename(path)) && isSocket(join(folder, path))) found.add(join(folder, path));
+  return [...found];
+}
+
+/** As the programs that listen on them wrote them; one that begins with `@` has no path. */
+function listSocketNames(): string[] {
+  const names = readTable()
+    .split("\n")
+    .flatMap((line) => /^(?:\S+ +){7}(.+)$/.exec(line)?.[1] ?? []);
+  return [...new Set(names)];
 }
 
 function isSocket(path: string): boolean {
