@@ -91,6 +91,7 @@ describe("a machine beside the full one", () => {
     const path = log("skipped: bwrap — install it\nskipped: git — install it\n5 passed, 0 failed\n");
     expect(run(`add_machine x ${path} 0 "bwrap zsh"; finish`).out.at(-1)).toBe("5 passed, 1 failed");
     expect(run(`add_machine x ${path} 0 "bwrap git"; finish`)).toMatchObject({ exitCode: 0 });
+    expect(run(`add_machine x ${path} 0; finish`)).toMatchObject({ exitCode: 0 });
   });
 
   test("runs a selection by day and everything by night", () => {
