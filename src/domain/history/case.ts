@@ -39,7 +39,9 @@ export type NotACase =
   | { readonly code: "flaky" }
   /** Nothing could be run for it now; it may be tried again. */
   | { readonly code: "cannot-run"; readonly output: string }
-  | { readonly code: "dropped" };
+  | { readonly code: "dropped" }
+  /** A job's change that was committed later. */
+  | { readonly code: "same"; readonly id: string };
 
 /** More is a move or a rewrite, which no request of some words describes. */
 const MOST_FILES = 30;

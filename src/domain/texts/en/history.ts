@@ -96,6 +96,8 @@ export const historyTexts = {
         return `its tests could not be run: ${why.output.split("\n").at(-1) ?? ""}`;
       case "dropped":
         return "dropped by you";
+      case "same":
+        return `the change of ${why.id}`;
     }
   },
   seeing: (title: string, counts: boolean, found: number) => `  ${counts ? "✓" : "–"} ${title} (${found})`,

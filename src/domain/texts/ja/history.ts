@@ -32,7 +32,7 @@ export const historyTexts = {
     `${path} の当時の内容は表示できません。後のジョブの元のファイルがもう保存されていません。`,
   notInState: (path: string, job: string) => `${job} の後、${path} というファイルはありませんでした。`,
   notStanding: (job: string) =>
-    `${job} はワークスペースに反映されていません（取り消し済み、プレビュー、または未適用）。`,
+    `${job} はワークスペースに入っていません（取り消し済み、プレビュー、または未適用）。`,
   noJobs: "このワークスペースを変更したジョブはまだありません。",
   badRange: (text: string) => `ジョブの範囲ではありません: ${text}。例: picoclaw diff job_A..job_B`,
   handEdits: (paths: readonly string[], more: number) =>
@@ -96,6 +96,8 @@ export const historyTexts = {
         return `テストを実行できない: ${why.output.split("\n").at(-1) ?? ""}`;
       case "dropped":
         return "外した事例";
+      case "same":
+        return `${why.id} と同じ変更`;
     }
   },
   seeing: (title: string, counts: boolean, found: number) => `  ${counts ? "✓" : "–"} ${title}（${found}）`,
