@@ -55,7 +55,9 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
   const buildRoom: BuildRoom = async (found) => {
     const state = await found.openState();
     if ("code" in state) return state;
-    const room = await makeRoomFolder(git, state, { folder: join(home, "rooms"), root, dependencies });
+    const parts = { folder: join(home, "rooms"), root, dependencies };
+    const room = await makeRoomFolder(git, state, parts).catch((error: Error) => error);
+    if (room instanceof Error) return { code: "cannot-run", output: room.message };
     const judge = await openRoom(place, room, {});
     return {
       workspace: judge.workspace,
@@ -73,7 +75,7 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
       log: createCommitLog(git),
       stack: openJobStack({ storage, workspace: root, archive }),
     }),
-    compare: { store, buildRoom, now: parts.now },
+    compare: { store, buildRoom, now: parts.now, mask: workspace.mask },
     async contestants() {
       const models = await services.models();
       const nameOf = (role: "coder1" | "coder2" | "coder3") => {

@@ -26,6 +26,7 @@ import { tryWrite } from "../infrastructure/store/open-store.ts";
 import { allTasks, createTaskFileReader } from "../infrastructure/tasks/task-files.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
 import { VERSION } from "../version.ts";
+import { createComparisonReader } from "./history.ts";
 import { openModels } from "./models.ts";
 import type { ServedForges } from "./serve-forges.ts";
 import { randomBytes, type ServeDeps } from "./serve-state.ts";
@@ -81,6 +82,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
         createTaskReader(db, current().config.tasks.max_steps),
         createTaskFileReader(current().workspace.storage),
       ]),
+      comparisons: createComparisonReader(current().workspace, env),
       environments: createEnvironmentReader(
         () => current().config.command_executor.enabled,
         async () => (await import("./environments.ts")).openEnvironments(env, services.options),

@@ -4,6 +4,7 @@ import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import type { PageInterest } from "./live-streams.ts";
 import type { PageContext } from "./page-context.ts";
 import { chatPages } from "./pages/chat.ts";
+import { comparePages } from "./pages/compare.ts";
 import { fleetPages } from "./pages/fleet.ts";
 import { jobsPages } from "./pages/jobs.ts";
 import { managePages } from "./pages/manage-settings.ts";
@@ -41,6 +42,7 @@ const PAGES: readonly ConsolePages[] = [
   tasksPages,
   sessionsPages,
   usagePages,
+  comparePages,
   managePages,
   fleetPages,
   systemPages,

@@ -1,6 +1,6 @@
-import type { EarlierState, HandEdit, JobStack } from "../ports/history.ts";
+import type { HandEdit, JobStack } from "../ports/history.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import { openDraftOver } from "./earlier-draft.ts";
+import { openDraftBefore } from "./earlier-draft.ts";
 
 export interface BisectRequest {
   readonly command: string;
@@ -38,7 +38,8 @@ export type BisectEnd =
 
 /** One moment of the workspace: before a job, or after it where changes by hand followed. */
 interface Moment {
-  readonly state: () => EarlierState;
+  /** Of the first job that is not in it yet. */
+  readonly place: number;
   readonly other: ReadonlyMap<string, Uint8Array | null>;
   /** The change that led here. */
   readonly by:
@@ -106,17 +107,16 @@ function listMoments(stack: JobStack, oldest: number): readonly Moment[] {
   if (oldest >= stack.jobs.length) return [];
   const { handEdits } = stack.openBefore(oldest);
   const none = new Map<string, Uint8Array | null>();
-  const moments: Moment[] = [{ state: () => stack.openBefore(oldest), other: none, by: null }];
+  const moments: Moment[] = [{ place: oldest, other: none, by: null }];
   for (let place = oldest; place < stack.jobs.length; place++) {
     const jobId = stack.jobs[place]?.jobId ?? "";
     const edits = handEdits.filter(({ after }) => after === jobId);
-    const state = () => stack.openBefore(place + 1);
     const left = edits.map(({ path }) => [path, stack.difference(place, path)?.after] as const);
     const other = new Map(
       left.flatMap(([path, bytes]) => (bytes === undefined ? [] : [[path, bytes] as const])),
     );
-    moments.push({ state, other, by: { kind: "job", jobId } });
-    if (other.size > 0) moments.push({ state, other: none, by: { kind: "by-hand", edits } });
+    moments.push({ place: place + 1, other, by: { kind: "job", jobId } });
+    if (other.size > 0) moments.push({ place: place + 1, other: none, by: { kind: "by-hand", edits } });
   }
   return moments;
 }
@@ -124,10 +124,10 @@ function listMoments(stack: JobStack, oldest: number): readonly Moment[] {
 async function runProbe(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
-  { state, other }: Moment,
+  { place, other }: Moment,
   { command, timeoutSeconds, signal }: BisectRequest,
 ): Promise<BisectProbe["verdict"] | string> {
-  const opened = await openDraftOver(workspace, stack, state(), { source: "bisect", signal }, other);
+  const opened = await openDraftBefore(workspace, stack, place, { source: "bisect", signal }, other);
   if (!opened.ok) return "refusal" in opened ? opened.refusal.message : opened.gone.join(", ");
   try {
     const ran = await opened.draft.check({ commands: [command], over: "draft", timeoutSeconds, signal });

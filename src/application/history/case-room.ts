@@ -43,7 +43,7 @@ export interface RoomPlay extends Omit<PlayResult, "diff"> {
 export type BuildRoom = (found: FoundCase) => Promise<CaseRoom | NotACase>;
 
 /** The command that runs a case's tests; null where nobody knows one. */
-export function findJudge({ workspace: { files }, checks }: CaseRoom, found: HistoryCase): string | null {
+function findJudge({ workspace: { files }, checks }: CaseRoom, found: HistoryCase): string | null {
   const opened = openChecks({
     ...checks,
     settings: { ...checks.settings, enabled: "always" },
@@ -65,7 +65,7 @@ interface JudgedRun {
 }
 
 /** Runs the judge over the room with these files laid over it. */
-export async function runJudge(
+async function runJudge(
   room: CaseRoom,
   line: string,
   files: ReadonlyMap<string, Uint8Array | string | null>,
@@ -137,7 +137,7 @@ export async function seeCase(room: CaseRoom, found: FoundCase, signal: AbortSig
 }
 
 /**
- * Whether a contestant's change passes the hidden tests. Files that decide how tests run count as before, unless the real
+ * Whether a contestant's change passes the hidden tests; null where they could not be run. Files that decide how tests run count as before, unless the real
  * change needed them.
  */
 export async function judgePlay(
@@ -146,20 +146,20 @@ export async function judgePlay(
   line: string,
   differences: readonly FileDifference[],
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<boolean | null> {
   const real = new Set(found.files.map(({ path }) => path));
   const own = differences.flatMap(({ path, after }) =>
     after === undefined || path.startsWith(".git/") || (decidesChecks(path) && !real.has(path))
       ? []
       : [[path, after] as const],
   );
-  const { isGreen } = await runJudge(
+  const { ran, isGreen } = await runJudge(
     room,
     line,
     new Map<string, Uint8Array | string | null>([...own, ...hiddenTests(found)]),
     signal,
   );
-  return isGreen;
+  return ran ? isGreen : null;
 }
 
 /** Keeps what was seen, beside what others keep meanwhile. */

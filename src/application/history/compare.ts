@@ -20,6 +20,8 @@ export interface CompareDeps {
   readonly store: CompareStore;
   readonly buildRoom: BuildRoom;
   readonly now: () => Date;
+  /** Removes secrets from what is kept. */
+  readonly mask: (text: string) => string;
 }
 
 export interface CompareRequest {
@@ -246,7 +248,7 @@ async function playAll(
 }
 
 async function playOnce(
-  { now }: CompareDeps,
+  { now, mask }: CompareDeps,
   rooms: Rooms,
   { contestant, found, repeat }: DuePlay,
   limits: { readonly budgetUsd: number; readonly signal: AbortSignal },
@@ -267,11 +269,10 @@ async function playOnce(
     return { ...about, ...none, failure: room.code };
   }
   const { differences, ...play } = await room.play(contestant, found.request, limits);
-  const solved =
-    play.failure === null &&
-    differences.length > 0 &&
-    (await judgePlay(room, found, found.line, differences, limits.signal));
-  return { ...about, ...play, solved, diff: await diffText(differences) };
+  const isPlayed = play.failure === null && differences.length > 0;
+  const judged = isPlayed && (await judgePlay(room, found, found.line, differences, limits.signal));
+  const failure = judged === null ? "the hidden tests could not be run" : play.failure;
+  return { ...about, ...play, failure, solved: judged === true, diff: mask(await diffText(differences)) };
 }
 
 /** By what each contestant's earlier plays took, in this comparison or another; null where one has none. */

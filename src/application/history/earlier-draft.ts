@@ -27,25 +27,18 @@ export function findPlace({ jobs }: JobStack, name: string): number {
   return jobs.findIndex(({ jobId, groupId }) => jobId === name || groupId === name);
 }
 
-/** Opens a draft over the files as they were before a group of jobs. Only what differs from now is written. */
-export function openDraftBefore(
+/**
+ * Opens a draft over the files as they were before the job at this place (see `findPlace`), with other contents for some
+ * files. Only what differs from now is written.
+ */
+export async function openDraftBefore(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
-  group: string,
-  request: EarlierDraftRequest,
-): Promise<EarlierDraft> {
-  const place = findPlace(stack, group);
-  return openDraftOver(workspace, stack, stack.openBefore(place < 0 ? stack.jobs.length : place), request);
-}
-
-/** The same over a state, with other contents for some files. */
-export async function openDraftOver(
-  workspace: Pick<Workspace, "openDraft">,
-  stack: JobStack,
-  state: EarlierState,
+  place: number,
   { source, signal }: EarlierDraftRequest,
   other: ReadonlyMap<string, Uint8Array | null> = new Map(),
 ): Promise<EarlierDraft> {
+  const state = stack.openBefore(place);
   if (state.unknown.length > 0) return { ok: false, gone: state.unknown };
   const edits = [...state.edits().filter(({ path }) => !other.has(path)), ...[...other].map(toEdit)];
   const opened = await workspace.openDraft({

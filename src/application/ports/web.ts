@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import type { CompareResult } from "../history/compare.ts";
 import type { EnvironmentReader } from "./containers.ts";
 import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
@@ -11,6 +12,13 @@ export interface ConsoleSources {
   readonly sessions?: SessionReader;
   readonly tasks?: TaskReader;
   readonly environments?: EnvironmentReader;
+  readonly comparisons?: ComparisonReader;
+}
+
+/** The comparisons of coders on the served workspace's own cases. */
+export interface ComparisonReader {
+  /** Newest first. */
+  list(limit: number): readonly CompareResult[];
 }
 
 export interface SessionReader {

@@ -32,15 +32,35 @@ export function findDependencies(root: string, below = "", depth = 0): string[] 
   });
 }
 
+/** Removes the rooms of processes that died. */
+function sweepRooms(folder: string): void {
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (!isAlive(Number(name.split("-", 1)[0]))) removeTree(join(folder, name));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as { code?: string }).code === "EPERM";
+  }
+}
+
 /** Makes a room below `folder`: the tracked files of a state, git's history up to it, and links to the dependencies of today. */
 export async function makeRoomFolder(
   git: AskGit,
   state: CaseState,
   parts: { readonly folder: string; readonly root: string; readonly dependencies: readonly string[] },
 ): Promise<RoomFolder> {
-  const folder = join(parts.folder, crypto.randomUUID());
+  sweepRooms(parts.folder);
+  const folder = join(parts.folder, `${process.pid}-${crypto.randomUUID()}`);
   const project = join(folder, "project");
-  await checkOutState(git, state, project);
+  try {
+    await checkOutState(git, state, project);
+  } catch (error) {
+    removeTree(folder);
+    throw error;
+  }
   const linked = parts.dependencies.filter(
     (path) => !existsSync(join(project, path)) && existsSync(join(project, dirname(path))),
   );

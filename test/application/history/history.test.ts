@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import fc from "fast-check";
 import { bisectJobs } from "../../../src/application/history/bisect-jobs.ts";
-import { openDraftBefore, walkStates } from "../../../src/application/history/earlier-draft.ts";
+import { findPlace, openDraftBefore, walkStates } from "../../../src/application/history/earlier-draft.ts";
 import { findRemoved, findWhy } from "../../../src/application/history/find-why.ts";
 import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 import { createHistory } from "../../../src/wiring/history.ts";
@@ -177,7 +177,10 @@ test.if(requirePart("bwrap"))(
     await edit("last.txt", "last\n");
     const listed = workspace.archive.list().length;
     const stack = history.stack();
-    const opened = await openDraftBefore(workspace, stack, "group_1", { source: "test", signal });
+    const opened = await openDraftBefore(workspace, stack, findPlace(stack, "group_1"), {
+      source: "test",
+      signal,
+    });
     if (!opened.ok) throw new Error("not opened");
     const checked = await opened.draft.check({
       commands: ["cat app.txt; ls"],

@@ -136,4 +136,10 @@ export const historyTexts = {
   notAdopted:
     "Nothing was written: the measurement does not support an order yet. More cases, or --repeat, may.",
   notAdoptable: "Nothing was written: only coder1, coder2 and coder3 can be put in order.",
+  compareTitle: "Comparisons on your own cases",
+  compareEmptyTitle: "Nothing compared yet",
+  compareEmpty: "Example: picoclaw compare coder1 coder3",
+  solvedShare: "Solved, with the 95 % interval",
+  driftTitle: "Solved over time",
+  differingTitle: "Cases that not all of them solved",
 };

@@ -36,6 +36,7 @@ export const consoleTexts = {
     tasks: "Tasks",
     sessions: "Sessions",
     usage: "Usage",
+    compare: "Compare",
     manage: "Manage",
     fleet: "Fleet",
     system: "System",

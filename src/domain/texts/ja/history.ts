@@ -135,4 +135,10 @@ export const historyTexts = {
   adoptedShare: (part: number) => `、費用は ${Math.round(part * 100)} %`,
   notAdopted: "何も書いていません。この測定では順番を決められません。事例か --repeat を増やしてください。",
   notAdoptable: "何も書いていません。順番を決められるのは coder1、coder2、coder3 だけです。",
+  compareTitle: "自分の事例での比較",
+  compareEmptyTitle: "まだ比較がありません",
+  compareEmpty: "例: picoclaw compare coder1 coder3",
+  solvedShare: "解決した割合と 95 % 区間",
+  driftTitle: "解決した割合の推移",
+  differingTitle: "全員は解決しなかった事例",
 };

@@ -32,6 +32,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
     playground: "パッチ",
     tasks: "タスク",
     sessions: "セッション",
+    compare: "比較",
     usage: "使用量",
     manage: "管理",
     fleet: "フリート",
