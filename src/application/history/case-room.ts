@@ -42,18 +42,15 @@ export interface RoomPlay extends Omit<PlayResult, "diff"> {
 /** Builds the room of a case, or says why it cannot be. */
 export type BuildRoom = (found: FoundCase) => Promise<CaseRoom | NotACase>;
 
-/** The command that runs a case's tests; null where nobody knows one. */
-function findJudge({ workspace: { files }, checks }: CaseRoom, found: HistoryCase): string | null {
-  const opened = openChecks({
-    ...checks,
-    settings: { ...checks.settings, enabled: "always" },
-    files,
-    now: () => 0,
-  });
+/** The commands that may run a case's tests, as the checks of the project climb down; none where nobody knows one. */
+function findJudges({ workspace: { files }, checks }: CaseRoom, found: HistoryCase): readonly string[] {
+  const settings = { ...checks.settings, enabled: "always" as const };
+  const opened = openChecks({ ...checks, settings, files, now: () => 0 });
   const test = opened.ok ? opened.checks.find(({ kind }) => kind === "test") : undefined;
-  if (test === undefined) return null;
+  if (test === undefined) return [];
   const tests = hiddenTests(found);
-  return narrowLine(test.runner ?? test.line, [...tests.keys()], tests) ?? test.line;
+  const lines = [test.runner ?? test.line, ...(test.instead ?? []).map(({ line }) => line)];
+  return [...new Set(lines.map((line) => narrowLine(line, [...tests.keys()], tests) ?? line))];
 }
 
 interface JudgedRun {
@@ -122,18 +119,23 @@ const LAST_LINES = 3;
 export async function seeCase(room: CaseRoom, found: FoundCase, signal: AbortSignal): Promise<SeenCase> {
   const { key } = found;
   const not = (why: NotACase): SeenCase => ({ key, ok: false, why });
-  const line = findJudge(room, found);
-  if (line === null) return not({ code: "no-runner" });
-  const tests = hiddenTests(found);
-  const before = await runJudge(room, line, tests, signal);
-  if (!before.ran) return not({ code: "cannot-run", output: before.output });
-  if (before.isGreen) return not({ code: "green-before" });
   const whole = new Map(found.files.map(({ path, after }) => [path, after]));
-  const first = await runJudge(room, line, whole, signal);
-  const output = first.output.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
-  if (!first.isGreen) return not({ code: "red-after", output });
-  const second = await runJudge(room, line, whole, signal);
-  return second.isGreen ? { key, ok: true, line, seconds: second.seconds } : not({ code: "flaky" });
+  let failed: JudgedRun | null = null;
+  for (const line of findJudges(room, found)) {
+    const first = await runJudge(room, line, whole, signal);
+    if (!first.ran) return not({ code: "cannot-run", output: first.output });
+    if (first.isGreen) {
+      const before = await runJudge(room, line, hiddenTests(found), signal);
+      if (!before.ran) return not({ code: "cannot-run", output: before.output });
+      if (before.isGreen) return not({ code: "green-before" });
+      const second = await runJudge(room, line, whole, signal);
+      return second.isGreen ? { key, ok: true, line, seconds: second.seconds } : not({ code: "flaky" });
+    }
+    failed ??= first;
+  }
+  if (failed === null) return not({ code: "no-runner" });
+  const output = failed.output.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+  return not({ code: "red-after", output });
 }
 
 /**

@@ -234,6 +234,45 @@ test.if(requirePart("bwrap"))(
   },
 );
 
+test("why finds the writer of every line, whatever jobs and people did after it", async () => {
+  const change = fc.record({
+    byHand: fc.boolean(),
+    at: fc.nat(20),
+    removed: fc.nat(3),
+    added: fc.integer({ min: 0, max: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 2, maxLength: 9 }), async (changes) => {
+      clear();
+      /** Each line says who wrote it. */
+      let lines = Array.from({ length: 12 }, (_, n) => `first ${n}`);
+      save("a.txt", `${lines.join("\n")}\n`);
+      const { history, edit } = await open();
+      const jobs = new Map<string, string>();
+      for (const [number, { byHand, at: place, removed, added }] of changes.entries()) {
+        const from = place % (lines.length + 1);
+        const mine = Array.from({ length: added }, (_, n) => `${byHand ? "hand" : "job"} ${number} ${n}`);
+        lines = [...lines.slice(0, from), ...mine, ...lines.slice(from + removed)];
+        const text = lines.map((line) => `${line}\n`).join("");
+        if (text === readFileSync(at("a.txt"), "utf8")) continue;
+        if (byHand) save("a.txt", text);
+        else jobs.set(`job ${number}`, await edit("a.txt", text));
+      }
+      const deps = history.why();
+      for (const [n, text] of lines.entries()) {
+        const found = await findWhy(deps, "a.txt", n + 1);
+        const origin = found.ok ? found.origin : null;
+        const writer = text.split(" ").slice(0, 2).join(" ");
+        if (text.startsWith("job"))
+          expect([text, origin?.kind === "job" && origin.job.jobId]).toEqual([text, jobs.get(writer) ?? ""]);
+        // A change by hand before the first job is older than all of them.
+        else expect([text, ["by-hand", "older"].includes(origin?.kind ?? "")]).toEqual([text, true]);
+      }
+    }),
+    { numRuns: 25 },
+  );
+}, 300_000);
+
 test("a line that is older than every job is git's, and one of a job without originals is said to be gone", async () => {
   save("a.txt", "one\ntwo\n");
   spawnSync("git", ["init", "-q"], { cwd: bench.workspace });
