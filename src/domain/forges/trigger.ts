@@ -65,15 +65,15 @@ export function readWantedAction(
       return isSameLogin(event.label, label) ? { do: "stop" } : nothing("another label");
     case "closed":
       return { do: "stop" };
+    // An order is one wherever it is written; the words of a review of the bot's own pull are for the bot without its name.
     case "reviewed":
-      if (ownPull) return { do: "follow-up" };
-      return mentions(event.text ?? "", bot) ? { do: "start" } : nothing("not the bot's pull");
     case "commented": {
       const text = event.text ?? "";
       const word = readOrder(text, bot);
       if (word !== null) return { do: word };
       if (mentions(text, bot)) return { do: ownPull ? "follow-up" : "start" };
-      return { do: "tell" };
+      if (event.kind === "commented") return { do: "tell" };
+      return ownPull ? { do: "follow-up" } : nothing("not the bot's pull");
     }
   }
 }

@@ -11,7 +11,7 @@ const wants = (event: Omit<ForgeEvent, "actor"> & { actor?: string }) =>
   readWantedAction({ actor: "alice", ...event }, { bot: { id: 1, login: bot }, label: "picoclaw" }).do;
 
 describe("what an event asks for", () => {
-  const cases: readonly [ForgeEvent["kind"], Partial<ForgeEvent>, ReturnType<typeof wants>][] = [
+  const cases: readonly (readonly [ForgeEvent["kind"], Partial<ForgeEvent>, ReturnType<typeof wants>])[] = [
     ["assigned", { assignee: "PicoClaw-Bot" }, "start"],
     ["assigned", { assignee: "alice" }, "nothing"],
     ["unassigned", { assignee: bot }, "stop"],
@@ -29,6 +29,19 @@ describe("what an event asks for", () => {
     ["reviewed", { text: "rename this", pullAuthor: 1 }, "follow-up"],
     ["reviewed", { text: "rename this" }, "nothing"],
     ["reviewed", { text: "@picoclaw-bot please rename this", pullAuthor: "alice" }, "start"],
+    ...(["reviewed", "commented"] as const).flatMap((kind) =>
+      [{}, { pullAuthor: 1 }, { pullAuthor: "alice" }].flatMap((pull) =>
+        (
+          [
+            ["@picoclaw-bot stop", "stop"],
+            ["stop", "stop"],
+            ["@picoclaw-bot: pause.", "pause"],
+            ["/resume", "resume"],
+            ["@picoclaw-bot 停止", "stop"],
+          ] as const
+        ).map(([text, wanted]) => [kind, { text, ...pull }, wanted] as const),
+      ),
+    ),
     ["reviewed", { text: "`@picoclaw-bot` is a name", pullAuthor: "alice" }, "nothing"],
     ["commented", { text: "stop", actor: bot }, "nothing"],
     ["labeled", { label: "picoclaw", actor: bot }, "nothing"],

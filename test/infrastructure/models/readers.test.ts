@@ -289,3 +289,34 @@ test("the pieces of a tool that Anthropic runs itself are no call of ours", asyn
     }),
   );
 });
+
+test("Google's call that comes in pieces is one call, with its id, and a piece without a beginning is none", async () => {
+  const part = (functionCall: object, more = {}) => ({
+    candidates: [{ content: { parts: [{ functionCall, ...more }] } }],
+  });
+  const pieces = (...partialArgs: object[]) => part({ partialArgs, willContinue: true });
+  const end = { candidates: [{ content: { parts: [] }, finishReason: "STOP" }] };
+  const write = { id: "c1", name: "write", willContinue: true };
+  const frames = [
+    pieces({ jsonPath: "$.lost", stringValue: "x" }),
+    part(write, { thoughtSignature: "SIG" }),
+    pieces({ jsonPath: "$.items[0].name", stringValue: "a", willContinue: true }),
+    pieces(
+      { jsonPath: "$.items[0].name", stringValue: "b" },
+      { jsonPath: "$.items[1].done", boolValue: true },
+    ),
+    pieces({ jsonPath: "$.count", numberValue: 2 }, { jsonPath: "$['a key']", stringValue: "v" }),
+  ];
+  const whole = {
+    id: "c1",
+    name: "write",
+    arguments: { items: [{ name: "ab" }, { done: true }], count: 2, "a key": "v" },
+  };
+  for (const last of [[part({})], []])
+    expect(await endOf("google", [...frames, ...last, end])).toMatchObject(
+      answered({ toolCalls: [whole], finish: "tool-calls" }),
+    );
+  expect(await endOf("google", [part({ id: "c2", name: "look", args: { a: 1 } }), end])).toMatchObject(
+    answered({ toolCalls: [{ id: "c2", name: "look", arguments: { a: 1 } }] }),
+  );
+});

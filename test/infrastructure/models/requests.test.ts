@@ -211,17 +211,17 @@ describe("a conversation with tools is written", () => {
             parts: [
               { text: "Sure." },
               {
-                functionCall: { name: "read_file", args: { path: "a.ts" } },
+                functionCall: { id: "c1", name: "read_file", args: { path: "a.ts" } },
                 thoughtSignature: "skip_thought_signature_validator",
               },
-              { functionCall: { name: "read_file", args: { input: '{"path' } } },
+              { functionCall: { id: "c2", name: "read_file", args: { input: '{"path' } } },
             ],
           },
           {
             role: "user",
             parts: [
-              { functionResponse: { name: "read_file", response: { output: "content" } } },
-              { functionResponse: { name: "read_file", response: { output: "no JSON" } } },
+              { functionResponse: { id: "c1", name: "read_file", response: { output: "content" } } },
+              { functionResponse: { id: "c2", name: "read_file", response: { output: "no JSON" } } },
               { text: "thanks" },
             ],
           },

@@ -12,6 +12,9 @@ const UNREADABLE = /^MALFORMED_/;
 
 /** Reads the stream of Google's API: objects one by one, or in one list. */
 export function readGemini(answer: AnswerSink): (frame: Json) => void {
+  /** A call whose arguments come in pieces, until a frame says that no more follow. */
+  let open: PartialCall | null = null;
+
   return (given) => {
     for (const frame of Array.isArray(given) ? given : [given]) take(frame);
   };
@@ -29,6 +32,7 @@ export function readGemini(answer: AnswerSink): (frame: Json) => void {
     const candidate = fieldAt(frame, "candidates", 0);
     for (const part of listAt(candidate, "content", "parts")) takePart(part);
     const reason = textAt(candidate, "finishReason");
+    if (reason !== "") closeCall();
     if (UNREADABLE.test(reason))
       answer.problem({ message: textAt(candidate, "finishMessage") || reason, unreadable: true });
     else if (reason !== "") answer.finish(FINISH[reason] ?? "filtered");
@@ -39,15 +43,57 @@ export function readGemini(answer: AnswerSink): (frame: Json) => void {
   function takePart(part: Json): void {
     const call = fieldAt(part, "functionCall");
     if (call !== undefined) {
-      const id = answer.call({
-        id: textAt(call, "id"),
-        name: textAt(call, "name"),
-        arguments: fieldAt(call, "args") ?? {},
-      });
-      const signature = textAt(part, "thoughtSignature");
-      if (signature !== "") answer.thought({ callId: id, signature });
+      const name = textAt(call, "name");
+      if (name !== "") {
+        closeCall();
+        const signature = textAt(part, "thoughtSignature");
+        open = { id: textAt(call, "id"), name, signature, args: fieldAt(call, "args") ?? {} };
+      }
+      // A piece of a call that never began has no name to be called by.
+      if (open !== null) for (const piece of listAt(call, "partialArgs")) addPiece(open, piece);
+      if (fieldAt(call, "willContinue") !== true) closeCall();
     } else if (fieldAt(part, "thought") === true) answer.reasoning(textAt(part, "text"));
     else answer.text(textAt(part, "text"));
+  }
+
+  function closeCall(): void {
+    if (open === null) return;
+    const { id: given, name, signature, args } = open;
+    open = null;
+    const id = answer.call({ id: given, name, arguments: args });
+    if (signature !== "") answer.thought({ callId: id, signature });
+  }
+}
+
+interface PartialCall {
+  readonly id: string;
+  readonly name: string;
+  readonly signature: string;
+  readonly args: Json;
+}
+
+const MOST_ITEMS = 10_000;
+
+/** Puts `{ jsonPath: "$.items[0].name", stringValue: "…" }` in its place; the pieces of one text follow each other. */
+function addPiece({ args }: PartialCall, piece: Json): void {
+  const path = [...textAt(piece, "jsonPath").matchAll(/\[(\d+)\]|\['([^']*)'\]|([^.[\]$]+)/g)].map(
+    ([, index, quoted, plain]) => (index === undefined ? (quoted ?? plain ?? "") : Number(index)),
+  );
+  const value = ["stringValue", "numberValue", "boolValue"]
+    .map((kind) => fieldAt(piece, kind))
+    .find((one) => one !== undefined);
+  let at = args as Record<string | number, Json>;
+  for (const [n, key] of path.entries()) {
+    if (typeof at !== "object" || at === null || (typeof key === "number" && key > MOST_ITEMS)) return;
+    const here = Object.hasOwn(at, key) ? at[key] : undefined;
+    const isLast = n === path.length - 1;
+    const next = isLast
+      ? typeof here === "string" && typeof value === "string"
+        ? here + value
+        : (value ?? null)
+      : (here ?? (typeof path[n + 1] === "number" ? [] : {}));
+    Object.defineProperty(at, key, { value: next, writable: true, enumerable: true, configurable: true });
+    at = next as Record<string | number, Json>;
   }
 }
 
@@ -143,7 +189,11 @@ function partsOf(message: ModelMessage, settings: ModelSettings): object[] {
       ];
     }
     case "tool":
-      return [{ functionResponse: { name: message.name, response: { output: message.text } } }];
+      return [
+        {
+          functionResponse: { id: message.callId, name: message.name, response: { output: message.text } },
+        },
+      ];
     case "assistant": {
       const kept = thoughtsOf(message, settings);
       const signatures = new Map(kept.map((one) => [textAt(one, "callId"), textAt(one, "signature")]));
@@ -152,7 +202,11 @@ function partsOf(message: ModelMessage, settings: ModelSettings): object[] {
         ...(message.toolCalls ?? []).map(({ id, name, arguments: args }, place) => {
           const signature = signatures.get(id) ?? (place === 0 ? NO_SIGNATURE : undefined);
           return {
-            functionCall: { name, args: typeof args === "object" && args !== null ? args : { input: args } },
+            functionCall: {
+              id,
+              name,
+              args: typeof args === "object" && args !== null ? args : { input: args },
+            },
             ...(signature !== undefined && { thoughtSignature: signature }),
           };
         }),
