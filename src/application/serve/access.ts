@@ -79,6 +79,16 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps): SignI
   const secretText = () => Buffer.from(random(32)).toString("base64url");
   const later = (ms: number) => new Date(now().getTime() + ms).toISOString();
 
+  /** When each token was last marked, or that was tried. */
+  const marked = new Map<string, number>();
+  /** Beside the request: a store that takes no writes is read all the same, and the use is marked by a later one. */
+  const noteUse = (id: string, last: number): void => {
+    const at = now();
+    if (at.getTime() - Math.max(last, marked.get(id) ?? Number.NEGATIVE_INFINITY) <= TOUCH_MS) return;
+    marked.set(id, at.getTime());
+    access.touchToken(id, at.toISOString()).catch(() => {});
+  };
+
   /** People of services whom an operator gave this name. */
   const namedSo = async (userId: string): Promise<WhoSpeaks[]> =>
     (await access.people())
@@ -133,8 +143,7 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps): SignI
       const token = await access.token(sha256(secret));
       if (token === null) return null;
       const { id, userId, role, scopes, lastUsedAt } = token;
-      if (lastUsedAt === null || now().getTime() - Date.parse(lastUsedAt) > TOUCH_MS)
-        await access.touchToken(id, now().toISOString());
+      noteUse(id, lastUsedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(lastUsedAt));
       return { channel: "web", userId, role, scopes, also: await namedSo(userId) };
     },
   };

@@ -72,6 +72,34 @@ describe("signing in", () => {
     expect(await signIn.session(secret)).toBeNull();
   });
 
+  test("a token reads on while the store takes no writes, and its use is marked when it does again", async () => {
+    const { access, timers } = await openStores();
+    const tried: string[] = [];
+    const signIn = createSignIn({
+      access: {
+        ...access,
+        touchToken: async (id, at) => {
+          tried.push(at);
+          if (tried.length === 1) await new Promise(() => {});
+          if (tried.length === 2) throw new Error("locked");
+          await access.touchToken(id, at);
+        },
+      },
+      random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+      now: timers.now,
+      sha256: (text) => hashHex("sha256", text),
+    });
+    const made = { name: "ci", userId: "bob", role: "user", scopes: ["read"] } as const;
+    const { secret } = await signIn.createToken(made);
+    for (let minute = 0; minute < 3; minute++) {
+      for (let times = 0; times < 2; times++)
+        expect(await signIn.token(secret)).toMatchObject({ userId: "bob" });
+      await timers.advance(61_000);
+    }
+    expect(tried).toHaveLength(3);
+    expect((await access.tokens())[0]?.lastUsedAt).toBe(tried[2] ?? "");
+  });
+
   test("nothing that opens anything is kept as it is", async () => {
     const { signIn, access } = await open();
     const { secret, token } = await signIn.createToken({
