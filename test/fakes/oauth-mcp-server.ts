@@ -12,6 +12,8 @@ export interface OauthMcpOptions {
   /** Clients must be known beforehand: `picoclaw-by-hand` with the secret `swordfish-swordfish`. */
   readonly withoutRegistration?: boolean;
   readonly tokenSeconds?: number;
+  /** No code is taken for a token. */
+  readonly refusesCodes?: boolean;
   /** The authorization server's description of itself, instead of a right one. */
   readonly metadata?: (base: string) => Response | Promise<Response>;
 }
@@ -89,6 +91,7 @@ export function startOauthMcp(options: OauthMcpOptions = {}): OauthMcpServer {
         return Response.redirect(back.href, 302);
       }
       case "/token":
+        if (options.refusesCodes === true) return json({ error: "invalid_grant" }, 400);
         return token(form ?? new URLSearchParams());
       default:
         return serveMcp(request, url);

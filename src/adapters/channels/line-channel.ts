@@ -526,7 +526,16 @@ function readContent(
 
 function eventsIn(bytes: Buffer): readonly webhook.Event[] | null {
   const { events } = (parseEvent(bytes.toString("utf8")) ?? {}) as { events?: unknown };
-  return Array.isArray(events) ? events.filter(isEvent) : null;
+  return Array.isArray(events) && !events.some(hasControlCharacters) ? events.filter(isEvent) : null;
+}
+
+/** No id of LINE's has them, and no database takes all of them: such a request is not LINE's. */
+function hasControlCharacters(event: unknown): boolean {
+  const { webhookEventId, replyToken, source } = readObject(event);
+  const { userId, groupId, roomId } = readObject(source);
+  return [webhookEventId, replyToken, userId, groupId, roomId].some(
+    (id) => typeof id === "string" && /[\x00-\x1f\x7f]/.test(id),
+  );
 }
 
 /** One event of another shape than LINE describes must not keep the others of its request from being taken. */

@@ -1,7 +1,7 @@
 import type { Role } from "../../application/ports/serve.ts";
 import { createPairingCodes } from "../../application/serve/access.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
-import { fail, type Subcommand } from "./command.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -46,7 +46,9 @@ async function pair(program: CliProgram, args: readonly string[]): Promise<numbe
         return bad("unknown-person", words.personUnknown(given ?? ""));
       const text =
         verb === "add" ? words.personAdded(`${channel}:${userId}`, role) : words.personRemoved(given ?? "");
-      program.out(json ? `${JSON.stringify({ success: true, channel, user: userId })}\n` : `${text}\n`);
+      program.out(
+        json ? `${JSON.stringify({ success: true, channel, user: userId })}\n` : `${printable(text)}\n`,
+      );
       return EXIT.done;
     }
     const pairing = createPairingCodes({
@@ -61,7 +63,7 @@ async function pair(program: CliProgram, args: readonly string[]): Promise<numbe
     program.out(
       json
         ? `${JSON.stringify({ success: true, channel: person.channel, user: person.userId, role })}\n`
-        : `${words.personAdded(who, role)}\n`,
+        : `${printable(words.personAdded(who, role))}\n`,
     );
     return EXIT.done;
   } finally {
@@ -82,9 +84,9 @@ async function list(
   }
   const words = opened.words();
   for (const { channel, userId, name, role } of people)
-    program.out(`${channel}:${userId}  ${role}${name === "" ? "" : `  ${name}`}\n`);
+    program.out(printable(`${channel}:${userId}  ${role}${name === "" ? "" : `  ${name}`}\n`));
   for (const { code, channel, userId } of waiting)
-    program.out(`${code}  ${channel}:${userId}  ${words.pairWaiting}\n`);
+    program.out(printable(`${code}  ${channel}:${userId}  ${words.pairWaiting}\n`));
   if (people.length + waiting.length === 0) program.out(`${words.nobodyPaired}\n`);
   return EXIT.done;
 }

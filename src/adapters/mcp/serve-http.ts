@@ -110,6 +110,8 @@ export function createEventStore(): EventStore {
 }
 
 export interface Session {
+  /** Who began it; no one else goes on with it. */
+  readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly connections: Connections;
   /** Calls whose answer is still on its way. */
@@ -119,8 +121,8 @@ export interface Session {
 }
 
 export interface Sessions {
-  /** A known session, or one that is about to begin; null for an unknown id, "full" where all that there may be are at work. */
-  find(sessionId: string | undefined): Promise<Session | "full" | null>;
+  /** A known session of theirs, or one that is about to begin; null for an unknown id, "full" where all that there may be are at work. */
+  find(sessionId: string | undefined, owner: string): Promise<Session | "full" | null>;
   close(): Promise<void>;
 }
 
@@ -134,7 +136,7 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
   /** In the order of their last use. */
   const sessions = new Map<string, Session>();
 
-  async function begin(): Promise<Session> {
+  async function begin(owner: string): Promise<Session> {
     const connections = createConnections();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -146,7 +148,7 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
         if (sessions.size > MOST_SESSIONS) await idle?.transport.close();
       },
     });
-    const session: Session = { transport, connections, calls: new Set(), openIds: new Set() };
+    const session: Session = { owner, transport, connections, calls: new Set(), openIds: new Set() };
     const send = transport.send.bind(transport);
     transport.send = async (message, options) => {
       if (!("method" in message) && message.id !== undefined) session.openIds.delete(message.id);
@@ -161,14 +163,14 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
   }
 
   return {
-    async find(sessionId) {
+    async find(sessionId, owner) {
       if (sessionId === undefined) {
         const isFull =
           sessions.size >= MOST_SESSIONS && [...sessions.values()].every((one) => one.calls.size > 0);
-        return isFull ? "full" : begin();
+        return isFull ? "full" : begin(owner);
       }
       const session = sessions.get(sessionId);
-      if (session === undefined) return null;
+      if (session === undefined || session.owner !== owner) return null;
       sessions.delete(sessionId);
       sessions.set(sessionId, session);
       return session;
@@ -177,6 +179,13 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
       await Promise.all([...sessions.values()].map(({ transport }) => transport.close()));
     },
   };
+}
+
+/** The token itself is not kept. */
+function ownerOf(request: Request): string {
+  return createHash("sha256")
+    .update(request.headers.get("authorization") ?? "")
+    .digest("hex");
 }
 
 export interface McpEndpoint {
@@ -194,7 +203,7 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
   async function answer(request: Request): Promise<Response> {
     const body = await readBody(request);
     if (body instanceof Response) return body;
-    const session = await sessions.find(request.headers.get("mcp-session-id") ?? undefined);
+    const session = await sessions.find(request.headers.get("mcp-session-id") ?? undefined, ownerOf(request));
     if (session === "full")
       return refusalResponse(
         503,

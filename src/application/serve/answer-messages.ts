@@ -148,8 +148,11 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
       return { reply: { ...toFailedReply(parts.messages().interrupted(jobs, undo)), actions } };
     }
     if (message.attempts <= MOST_ATTEMPTS) return null;
-    const deaths = message.attempts - 1;
-    return { reply: toFailedReply(parts.messages().gaveUp(deaths)), dead: `ended ${deaths} times over it` };
+    // More tries than that were ended while they said so.
+    return {
+      reply: toFailedReply(parts.messages().gaveUp(MOST_ATTEMPTS)),
+      dead: `ended ${MOST_ATTEMPTS} times over it`,
+    };
   }
 
   async function handle(message: StoredMessage, claim: Work, lost: AbortSignal): Promise<Reply> {

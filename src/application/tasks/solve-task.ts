@@ -183,7 +183,7 @@ async function carryOut(
     const error = await runPhases(parts, open, {
       report,
       interrupt,
-      giveUp: claimed.work.attempt > MOST_ATTEMPTS ? claimed.work.attempt - 1 : null,
+      giveUp: claimed.work.attempt > MOST_ATTEMPTS ? MOST_ATTEMPTS : null,
       say: options.say,
     });
     if (isLost(error)) interrupt("lost");

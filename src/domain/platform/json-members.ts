@@ -66,5 +66,9 @@ const MOST_OF_AN_ID = 255;
 
 /** Whether a value can name something of a service: a person, a chat, an event. */
 export function isServiceId(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= MOST_OF_AN_ID;
+  return (
+    typeof value === "string" &&
+    /^[^\x00-\x1f\x7f]+$/.test(value.slice(0, MOST_OF_AN_ID + 1)) &&
+    value.length <= MOST_OF_AN_ID
+  );
 }

@@ -5,7 +5,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import {
@@ -229,6 +229,7 @@ export async function loginToMcpServer(
     if ("unread" in answer) return { kind: "bad-paste", detail: `${back.redirect}?` };
     if ("error" in answer) return { kind: "denied", detail: answer.error };
     await auth(provider, { ...about, authorizationCode: answer.code });
+    await back.tell(true);
     return { kind: "done" };
   } catch (error) {
     if (request.signal.aborted) return { kind: "stopped" };
@@ -319,6 +320,8 @@ type Redirected = { readonly code: string } | { readonly error: string };
 interface RedirectListener {
   readonly redirect: string;
   answer(state: string): Promise<Redirected>;
+  /** Tells the browser that came back how the login ended, which is known only after the code was exchanged. */
+  tell(isDone: boolean): Promise<void>;
   close(): void;
 }
 
@@ -330,18 +333,25 @@ async function listenForRedirect(
 ): Promise<RedirectListener> {
   const waiting = Promise.withResolvers<Redirected>();
   let expected: string | null = null;
+  let held: ServerResponse | null = null;
+  const show = (response: ServerResponse, status: 200 | 400, isDone: boolean): Promise<void> => {
+    response.writeHead(status, {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": "default-src 'none'",
+      connection: "close",
+    });
+    const text = `<!doctype html><meta charset="utf-8"><title>PicoClaw</title><p>${isDone ? page.done : page.failed}</p>`;
+    return new Promise((resolve) => {
+      response.once("close", resolve);
+      response.end(text, () => resolve());
+    });
+  };
   const http = createServer((request, response) => {
     const { pathname, search } = new URL(request.url ?? "/", "http://127.0.0.1");
     const read = expected === null ? null : readRedirect(search, expected);
     const isOurs = request.method === "GET" && pathname === "/callback" && read !== null;
-    const isDone = isOurs && "code" in read;
-    response.writeHead(isOurs ? 200 : 400, {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": "default-src 'none'",
-    });
-    response.end(
-      `<!doctype html><meta charset="utf-8"><title>PicoClaw</title><p>${isDone ? page.done : page.failed}</p>`,
-    );
+    if (!isOurs || held !== null || !("code" in read)) void show(response, isOurs ? 200 : 400, false);
+    else held = response;
     if (isOurs) waiting.resolve(read);
   });
   const wanted = oauth?.callback_port ?? (last === undefined ? 0 : Number(new URL(last).port));
@@ -352,9 +362,14 @@ async function listenForRedirect(
       expected = state;
       return waiting.promise;
     },
+    async tell(isDone) {
+      if (held !== null && !held.headersSent) await show(held, 200, isDone);
+    },
     close() {
       http.close();
-      http.closeAllConnections();
+      // A browser that waits for an end that did not come is told so.
+      const told = held === null || held.headersSent ? Promise.resolve() : show(held, 200, false);
+      void told.then(() => http.closeAllConnections());
     },
   };
 }

@@ -91,3 +91,29 @@ test("over HTTP, a second call under the id of one that has no answer yet is ref
   expect(invoked).toEqual(["first", "third"]);
   await endpoint.close();
 });
+
+test("a session belongs to the token that began it", async () => {
+  const endpoint = createMcpEndpoint(HOST as unknown as McpHost);
+  const ask = (token: string, method: string, session?: string) =>
+    endpoint.handle(
+      new Request("http://127.0.0.1/mcp", {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...(session !== undefined && { "mcp-session-id": session }),
+        },
+        ...(method === "POST" && {
+          body: JSON.stringify(
+            session === undefined ? INITIALIZE : { jsonrpc: "2.0", id: 2, method: "ping" },
+          ),
+        }),
+      }),
+    );
+  const session = (await ask("one", "POST")).headers.get("mcp-session-id") ?? "";
+  for (const method of ["POST", "GET", "DELETE"])
+    expect((await ask("two", method, session)).status).toBe(404);
+  expect((await ask("one", "POST", session)).status).toBe(200);
+  await endpoint.close();
+});

@@ -232,6 +232,25 @@ test("the redirect page takes the answer of this login alone", async () => {
   ]);
 });
 
+test("the browser is told of a login only after its code was taken", async () => {
+  const shown = async (server: OauthMcpServer) => {
+    const told = Promise.withResolvers<string>();
+    const outcome = await loginToMcpServer(settings(server.url), logins, {
+      page,
+      signal: new AbortController().signal,
+      announce: async (address) => {
+        const back = await server.browse(address, { stay: true });
+        void fetch(back).then(async (response) => told.resolve(await response.text()));
+        return null;
+      },
+    });
+    return [outcome.kind, /<p>(.*)<\/p>/.exec(await told.promise)?.[1]];
+  };
+  expect(await shown(start({ refusesCodes: true }))).toEqual(["failed", "out"]);
+  expect(keptFiles()).toEqual([]);
+  expect(await shown(start())).toEqual(["done", "in"]);
+});
+
 test("whoever refuses, stops or cannot be registered is told so, and nothing is kept", async () => {
   const server = start();
   const refused = await loginToMcpServer(settings(server.url), logins, {

@@ -170,6 +170,18 @@ describe("LINE", () => {
     expect((await send(event())).status).toBe(500);
   });
 
+  test("an id that no database takes is a bad request, whichever it is", async () => {
+    const one = event() as unknown as { source: object };
+    for (const bad of [
+      { ...one, webhookEventId: "a\u0000b" },
+      { ...one, replyToken: "\u0000" },
+      { ...one, source: { ...one.source, userId: "U\u00001" } },
+      { ...one, source: { type: "group", userId: "U1", groupId: "C\u0000" } },
+    ])
+      expect((await send(bad as never)).status).toBe(400);
+    expect(received).toEqual([]);
+  });
+
   test("a body that is signed but no JSON is a bad request; events of other kinds are passed over", async () => {
     expect((await post("{")).status).toBe(400);
     expect(
