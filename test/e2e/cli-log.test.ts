@@ -25,12 +25,14 @@ describe("the log", () => {
       [30, "worker.patch_parse", "worker.patch_parse"],
       [30, "worker.execution_summary", "worker.execution_summary"],
       [30, "worker.patch_execution_start", "worker.execution_started"],
+      [40, "worker.auto_commit_failed", "worker.auto_commit"],
       [30, "worker.command_executed", "worker.command_executed"],
       [50, "worker.command_failed", "worker.command_failed"],
       [30, "worker.auto_commit_success", "worker.auto_commit"],
       [50, "worker.patch_execution_complete", "worker.execution_failed"],
     ]);
-    const [, summary, start, executed, failed, , complete] = lines();
+    const [, summary, start, nothing, executed, failed, , complete] = lines();
+    expect(nothing).toMatchObject({ moment: "before", error: "nothing to commit" });
     expect(summary).toMatchObject({
       component: "worker",
       total_commands: 2,

@@ -55,7 +55,7 @@ describe("undo and redo", () => {
     const ran = cli.run(["undo", first]);
     expect([ran.code, ran.out]).toEqual([3, ""]);
     expect(ran.err).toBe(
-      `Refused\nNothing was undone, because these were changed after ${first}:\n  a (changed since by ${second}; undo that first: picoclaw undo ${second})\nTo overwrite them: picoclaw undo ${first} --force\n`,
+      `Refused\nNothing was undone, because these were changed after ${first}:\n  a (changed since by ${second}; undo that first: picoclaw undo ${second})\nTo undo #2 and #1 together: picoclaw undo 2 1\nTo overwrite them: picoclaw undo ${first} --force\n`,
     );
     expect(cli.tree()).toEqual({ a: "2" });
     expect(cli.run(["undo", first, "--force"]).code).toBe(0);

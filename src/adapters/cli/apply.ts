@@ -187,8 +187,8 @@ function readPatch(program: CliProgram, { messages }: Opened, name = "-"): Patch
   }
   try {
     const patch = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    if (patch.trim() !== "") return { ok: true, patch };
-    return { ok: false, text: fromInput ? messages.noInput : messages.emptyPatch(name) };
+    // An empty patch is no command, and success.
+    return { ok: true, patch: patch.trim() === "" ? "" : patch };
   } catch {
     return { ok: false, text: messages.fileTrouble("not-text", name) };
   }

@@ -5,7 +5,8 @@ import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.ts";
@@ -31,6 +32,7 @@ import type { JobEvent } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ToolCall } from "../ports/models.ts";
+import { LOG } from "../ports/platform.ts";
 import {
   type Answer,
   answerPieces,
@@ -534,7 +536,17 @@ async function answerForEnd(
       return { ...createAnswer(parts, said, false), ...about };
     }
     case "unusable":
-      return { ...createAnswer(parts, [say("proposalUnusable", mask(end.why))], false), ...about };
+      logUnparsed(parts, turn, end.unparsed);
+      return {
+        ...createAnswer(
+          parts,
+          end.unparsed === undefined
+            ? [say("proposalUnusable", mask(end.why))]
+            : [say("patchUnreadable", mask(end.unparsed.message), end.unparsed.line ?? null)],
+          false,
+        ),
+        ...about,
+      };
     case "aborted":
     case "passed-over":
       return { ...createAnswer(parts, [say("aborted")], false), ...about };
@@ -588,14 +600,18 @@ function reportCoderEvent(
         }),
       );
       return;
-    case "sent-back":
+    case "sent-back": {
+      const brief = mask(event.brief);
+      const wordBrief = (chat: ChatMessages) => (event.unparsed === undefined ? brief : chat.unreadableBrief);
+      logUnparsed(parts, turn, event.unparsed);
       turn.emit(
-        createNotice(parts, (chat) => chat.sentBack(event.attempt, event.of, mask(event.brief)), {
+        createNotice(parts, (chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
           kind: "retry",
-          detail: mask(event.brief),
+          detail: brief,
         }),
       );
       return;
+    }
     case "doing": {
       const { attempt, doing } = event;
       const { inputTokens, outputTokens, costUsd } = turn.models.used();
@@ -641,4 +657,14 @@ function reportCoderEvent(
       });
     }
   }
+}
+
+/** A patch that cannot be read is an error of the log, whoever wrote it. */
+function logUnparsed(
+  { logger, workspace }: ChatDeps,
+  { groupId }: ChatTurn,
+  unparsed: ParseFailure | undefined,
+): void {
+  if (unparsed === undefined) return;
+  logger.error("worker", ...LOG.executionError, { job_id: groupId, error: workspace.mask(unparsed.message) });
 }

@@ -2,6 +2,7 @@ import type { Proposal } from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
 import { findHookRefusal } from "../../domain/jobs/note.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
+import type { ParseFailure } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import { firstFailureLine } from "./coder-reports.ts";
@@ -14,7 +15,7 @@ export type CoderEnd =
   /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
   | { readonly kind: "unanswered"; readonly text: Worded; readonly claimed?: string }
   /** No proposal could be carried out; `why` is for the user. */
-  | { readonly kind: "unusable"; readonly why: string }
+  | { readonly kind: "unusable"; readonly why: string; readonly unparsed?: ParseFailure }
   | { readonly kind: "refused"; readonly result: JobResult }
   | { readonly kind: "aborted" }
   /** Another coder's draft was taken. */

@@ -9,7 +9,7 @@ import {
 } from "../../domain/coder/proposal.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
-import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParsedPatch, ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import type { Advise } from "../platform/advise.ts";
@@ -112,7 +112,14 @@ export type CoderEvent =
     }
   | { readonly type: "doing"; readonly attempt: number; readonly doing: "asking" | "running" | "checking" }
   /** It goes back: what is wrong, in few words. */
-  | { readonly type: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
+  | {
+      readonly type: "sent-back";
+      readonly attempt: number;
+      readonly of: number;
+      readonly brief: string;
+      /** The answer held no readable patch. */
+      readonly unparsed?: ParseFailure;
+    }
   /** Others changed the same lines of these files meanwhile; `jobs` are theirs, where jobs did it. */
   | { readonly type: "contested"; readonly paths: readonly string[]; readonly jobs: readonly string[] }
   /** Nothing is red, but the message names this code too: the coder is asked about it, once. */
@@ -509,7 +516,8 @@ async function returnUnreadPatch({ loop, state, read }: ReadAnswer): Promise<Cod
   if (read.parsed.ok) return null;
   const { message, line } = read.parsed.failure;
   const where = line === undefined ? message : `${message} (line ${line} of the patch)`;
-  return sendBack(loop, state, { report: `The patch could not be parsed: ${where}`, commands: [] });
+  const report = `The patch could not be parsed: ${where}`;
+  return sendBack(loop, state, { report, commands: [], unparsed: read.parsed.failure });
 }
 
 async function endUnsettledAnswer({ loop, state, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
@@ -737,6 +745,8 @@ interface SentBack {
   readonly also?: string;
   /** Whose files it should see again. */
   readonly commands: readonly PatchCommand[];
+  /** The patch could not be read. */
+  readonly unparsed?: ParseFailure;
   /** Where these are edits alone, the lines that they meant are enough to see. */
   readonly failed?: readonly CommandResult[];
   /** The commands were carried out over files that nobody else changed: what they wrote is known. */
@@ -752,7 +762,7 @@ const GO_ON =
 async function sendBack(
   loop: CoderLoop,
   state: LoopState,
-  { head, report, also = "", commands, failed = [], ran = false }: SentBack,
+  { head, report, also = "", commands, failed = [], ran = false, unparsed }: SentBack,
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
@@ -771,7 +781,13 @@ async function sendBack(
   if (state.attempts >= limits.attempts)
     return { end: await endGivenUp(loop, state, { why: "attempts", limit: limits.attempts }, "", report) };
   const brief = mask(state.red?.brief || report.split("\n")[0] || "");
-  tell({ type: "sent-back", attempt: state.attempts, of: limits.attempts, brief });
+  tell({
+    type: "sent-back",
+    attempt: state.attempts,
+    of: limits.attempts,
+    brief,
+    ...(unparsed !== undefined && { unparsed }),
+  });
   const files =
     loop.advise(
       "lines shown again",

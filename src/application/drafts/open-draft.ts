@@ -10,7 +10,15 @@ import {
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { asksHooks, beginJob, parseCommands, settingRefusal, stagedAs } from "../jobs/execute-patch.ts";
+import {
+  asksHooks,
+  beginJob,
+  logParsedPatch,
+  logPatchStart,
+  parseCommands,
+  settingRefusal,
+  stagedAs,
+} from "../jobs/execute-patch.ts";
 import { newJobId, repairNotes, type WorkspaceDeps } from "../jobs/execution.ts";
 import { JobRun, maskCommand } from "../jobs/job-run.ts";
 import type { JobEvent } from "../ports/jobs.ts";
@@ -26,6 +34,7 @@ import type {
 } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import { type Layers, type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
+import { LOG } from "../ports/platform.ts";
 
 /** Makes edits of one view in another that shows the same workspace. */
 export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
@@ -148,14 +157,27 @@ class OpenDraft implements Draft {
             commands: "head" in work ? [toHeadCommand(work.head)] : work.commands,
             warnings: [],
           } as const);
-    if (!parsed.ok) return refusePatch(this.#parts.root, parsed.failure);
+    if (!parsed.ok) {
+      const error = parsed.failure.message;
+      this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.id, error });
+      return refusePatch(this.#parts.root, parsed.failure);
+    }
     const { commands, warnings } = parsed;
+    const logged = { jobId: this.id, format: "format" in parsed ? parsed.format : undefined, commands };
+    if (head === undefined) logParsedPatch(this.#parts, logged);
     const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
     if (refusal !== null) return refuseJob(this.#parts.root, refusal);
     const job = this.#open;
     if (head !== undefined && this.#layers.headPort === undefined)
       return refuseJob(this.#parts.root, { code: "confinement", message: head.title });
     const patch = "patch" in work ? work.patch : undefined;
+    if (head === undefined)
+      logPatchStart(this.#parts, {
+        ...logged,
+        sessionKey: this.#request.sessionKey ?? this.#request.source,
+        patch: patch ?? JSON.stringify(commands),
+        kind: job.transaction.kind,
+      });
     this.#earlier = this.#counted().filter(({ success }) => success);
     this.#last = { commands, results: [] };
     this.#warnings.push(...warnings);

@@ -50,6 +50,7 @@ export async function commitMoment(parts: WorkspaceDeps, request: CommitMoment):
       notes.push({ code: "filter-unknown", paths: commit.unfiltered });
     if (commit.commit !== null)
       logger.info("worker", ...LOG.autoCommitSuccess, { job_id, moment, commit: commit.commit });
+    else logger.warn("worker", ...LOG.autoCommitFailed, { job_id, moment, error: "nothing to commit" });
   } else logger.warn("worker", ...LOG.autoCommitFailed, { job_id, moment, error: commit.error });
   process.transaction.takeChanges({ processRan: true });
   return commit;

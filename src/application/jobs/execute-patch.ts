@@ -79,33 +79,18 @@ export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest
   const { commands, warnings } = parsed;
   const jobId = newJobId(parts.now(), parts.random);
   const counts = executionSummary(commands);
-  logger.info("worker", ...LOG.patchParse, {
-    job_id: jobId,
-    format: parsed.format,
-    commands: commands.length,
-  });
-  if (parts.config.show_execution_summary) {
-    const { totalCommands, fileEdits, shellCommands, gitOperations } = counts;
-    logger.info("worker", ...LOG.executionSummary, {
-      job_id: jobId,
-      total_commands: totalCommands,
-      file_edits: fileEdits,
-      shell_commands: shellCommands,
-      git_operations: gitOperations,
-    });
-  }
+  logParsedPatch(parts, { jobId, format: parsed.format, commands });
   if (request.dryRun) return dryRun(parts, request, jobId, commands, warnings);
 
   const runsProcesses =
     counts.shellCommands + counts.gitOperations > 0 || request.autoCommit || asksHooks(parts, request);
   const kind = runsProcesses ? parts.staging.kind : "direct";
-  logger.info("worker", ...LOG.executionStart, {
-    job_id: jobId,
-    session_key: request.sessionKey ?? request.source,
+  logPatchStart(parts, {
+    jobId,
+    sessionKey: request.sessionKey ?? request.source,
     patch: request.patch,
-    patch_commands: commands.length,
+    commands,
     kind,
-    reason: runsProcesses ? parts.staging.reason : "file-edits-only",
   });
   const setting = runsProcesses ? settingRefusal(parts, request) : null;
   const begun: BeginResult | { ok: false; refusal: SettingRefusal } =
@@ -125,6 +110,44 @@ export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest
   const run = new JobRun(stagedAs(parts, begun), request, jobId, begun.transaction);
   run.note(repairNotes(begun.repaired));
   return run.run(commands, warnings);
+}
+
+interface LoggedPatch {
+  readonly jobId: string;
+  /** Absent for commands that no text was read for. */
+  readonly format?: string | undefined;
+  readonly commands: readonly PatchCommand[];
+}
+
+/** The lines of the log that every patch begins with, whoever proposed it: how it was read, and what it holds. */
+export function logParsedPatch(
+  { logger, config }: Pick<WorkspaceDeps, "logger" | "config">,
+  { jobId, format, commands }: LoggedPatch,
+): void {
+  logger.info("worker", ...LOG.patchParse, { job_id: jobId, format, commands: commands.length });
+  if (!config.show_execution_summary) return;
+  const { totalCommands, fileEdits, shellCommands, gitOperations } = executionSummary(commands);
+  logger.info("worker", ...LOG.executionSummary, {
+    job_id: jobId,
+    total_commands: totalCommands,
+    file_edits: fileEdits,
+    shell_commands: shellCommands,
+    git_operations: gitOperations,
+  });
+}
+
+export function logPatchStart(
+  { logger, staging }: Pick<WorkspaceDeps, "logger" | "staging">,
+  about: LoggedPatch & { readonly sessionKey: string; readonly patch: string; readonly kind: string },
+): void {
+  logger.info("worker", ...LOG.executionStart, {
+    job_id: about.jobId,
+    session_key: about.sessionKey,
+    patch: about.patch,
+    patch_commands: about.commands.length,
+    kind: about.kind,
+    reason: about.kind === "direct" ? "file-edits-only" : staging.reason,
+  });
 }
 
 /** Commands of which each is written down. */

@@ -234,7 +234,6 @@ const SAMPLES: Samples = {
   notTogether: (say) => [say(["--live", "--all"])],
   unknownCommand: (say) => [say("aply", "apply"), say("zzz", null)],
   unknownFlag: (say) => [say("--jsn", "--json"), say("--z", null)],
-  emptyPatch: (say) => [say("p.md")],
   optionsBehind: (say) => [say("--force")],
   missingValue: (say) => [say("--config")],
   needlessValue: (say) => [say("--json")],

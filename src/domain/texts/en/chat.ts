@@ -195,6 +195,9 @@ export const chatTexts = {
   // A coder's job
   /** A job, or a group of several. */
   riskNote: (risk: string) => `Risk: ${risk}`,
+  patchUnreadable: (detail: string, line: number | null) =>
+    `The patch is not in a valid format. Write it as JSON, Markdown, a unified diff, V4A or SEARCH/REPLACE.\n${line === null ? "Detail" : `Detail (line ${line})`}: ${detail}\nNothing was changed.`,
+  unreadableBrief: "the patch is not in a valid format",
   proposalUnusable: (detail: string) =>
     `The proposal could not be carried out; nothing was changed.\n${detail}`,
   sentBack: (attempt: number, of: number, brief: string) => `Try ${attempt} of ${of}: ${brief}. Fixing…`,

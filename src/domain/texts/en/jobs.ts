@@ -444,7 +444,6 @@ export const configurationTexts = {
   allCommands: "All commands: picoclaw --help",
   /** The last lines of every complaint about a command line. */
   usageLines: (usage: string, name: string) => `Usage: picoclaw ${usage}\nMore: picoclaw ${name} --help`,
-  emptyPatch: (name: string) => `The patch is empty: ${name}`,
   optionsBehind: (flag: string) => `Options come after the command: picoclaw COMMAND ${flag}`,
   standardInput: "standard input",
   noInput: "There is no patch. Name a file, or pass it on standard input.",

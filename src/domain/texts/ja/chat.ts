@@ -160,6 +160,9 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
 
 export const chatTexts: typeof englishChatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
+  patchUnreadable: (_, line) =>
+    `patch のフォーマットが不正だよ。JSON または Markdown で書いてね。${line === null ? "" : `\n問題のある行: ${line}`}\n何も変更していません。`,
+  unreadableBrief: "patch のフォーマットが不正です",
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief}。修正しています…`,
   joins: "コーダーが作業中です。次の試行で取り入れます。",

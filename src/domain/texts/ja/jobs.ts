@@ -388,7 +388,6 @@ export const configurationTexts: typeof englishConfigurationTexts = {
     `${flag} に指定できるのは ${choices.join(", ")} のいずれかです（指定された値: ${value}）。`,
   allCommands: "コマンドの一覧: picoclaw --help",
   usageLines: (usage, name) => `使い方: picoclaw ${usage}\n詳細: picoclaw ${name} --help`,
-  emptyPatch: (name) => `パッチが空です: ${name}`,
   optionsBehind: (flag) => `オプションはコマンドの後ろに書いてください: picoclaw COMMAND ${flag}`,
   standardInput: "標準入力",
   noInput: "パッチがありません。ファイルを指定するか、標準入力で渡してください。",
