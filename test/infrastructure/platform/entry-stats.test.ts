@@ -80,7 +80,7 @@ test("nothing is undefined, and other failures have their code", () => {
     }
   };
   expect(codeOf(at("missing"))).toBe("nothing");
-  expect(codeOf(at("file/below"))).toBe("ENOTDIR");
+  expect(codeOf(at("file/below"))).toBe("nothing");
   expect(codeOf(at("n".repeat(300)))).toBe("ENAMETOOLONG");
   expect(codeOf(`/${"long/".repeat(2_000)}`)).toBe("ENAMETOOLONG");
   expect(() => lstatEntry(`${at("file")}\0`)).toThrow();
