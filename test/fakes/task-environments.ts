@@ -8,6 +8,7 @@ import {
   changeScript,
   diffCommand,
   treeScript,
+  unbornRepositories,
 } from "../../src/domain/containers/clone-scripts.ts";
 import { NO_USAGE } from "../../src/domain/models/model-facts.ts";
 import { createProtection } from "../../src/domain/policy/protection.ts";
@@ -182,7 +183,8 @@ async function folderEnvironment(
       );
       if (exitCode !== 0) return stderr;
       const tree = stdout.trim();
-      return { patch: spawnSync("sh", ["-c", diffCommand(base, tree)], { cwd: folder }).stdout, tree };
+      const { stdout: patch } = spawnSync("sh", ["-c", diffCommand(base, tree)], { cwd: folder });
+      return { patch, tree, unborn: unbornRepositories(stderr) };
     },
     async bringIn(patch) {
       workspace.touch();

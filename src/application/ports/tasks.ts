@@ -150,6 +150,8 @@ export interface SolveTask {
   readonly patch: string;
   /** The tree of the base with that change, as the container named it; tasks of an older version have none. */
   readonly tree?: string;
+  /** Folders that are no part of it: repositories of their own without a commit. */
+  readonly unborn?: readonly string[];
   /** Comments that were taken into account. */
   readonly seen: readonly string[];
   /** The coder's answers to review comments, by their ids. */
@@ -286,6 +288,8 @@ interface Difference {
   readonly patch: Uint8Array;
   /** The tree of the base with the patch, as the environment names it. */
   readonly tree: string;
+  /** Folders that are no part of it: repositories of their own without a commit. */
+  readonly unborn: readonly string[];
 }
 
 export interface PrintOptions {

@@ -4,6 +4,7 @@ import {
   diffCommand,
   OWN_PROGRAMS,
   treeScript,
+  unbornRepositories,
 } from "../../domain/containers/clone-scripts.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
@@ -187,7 +188,7 @@ async function openEnvironment(
         limitBytes: DIFFERENCE_BYTES,
         signal: until,
       });
-      return typeof patch === "string" ? patch : { patch, tree };
+      return typeof patch === "string" ? patch : { patch, tree, unborn: unbornRepositories(after.stderr) };
     },
     async bringIn(patch, until) {
       const result = await parts.sandboxes.exec(info.container_id, {

@@ -270,7 +270,7 @@ export async function publishChange(parts: SolveDeps, work: SolveWork): Promise<
   const published = await pushBranch(parts, work, patch);
   await work.update({
     pushed: published.commit,
-    notes: [...new Set([...work.task.notes, ...changeNotes(parts, published)])],
+    notes: [...new Set([...work.task.notes, ...changeNotes(parts, published, work.task)])],
   });
   if (pull === undefined) await openOrUpdate(parts, work);
   else {
@@ -362,7 +362,11 @@ function stopOf({ mask }: SolveDeps, published: Exclude<Published, PushedBranch>
   }
 }
 
-function changeNotes({ messages }: SolveDeps, { base, leftOut: left }: PushedBranch): string[] {
+function changeNotes(
+  { messages }: SolveDeps,
+  { base, leftOut: left }: PushedBranch,
+  { unborn = [] }: SolveTask,
+): string[] {
   const named = (why: LeftOutPath["why"]) => left.flatMap((each) => (each.why === why ? [each.path] : []));
   const ci = named("ci");
   const folders = [...new Set(named("tool").map(toolPlace))];
@@ -370,6 +374,7 @@ function changeNotes({ messages }: SolveDeps, { base, leftOut: left }: PushedBra
     ...(base === "same" ? [] : [base === "moved" ? messages.baseMoved : messages.baseConflicts]),
     ...(ci.length === 0 ? [] : [messages.ciLeftOut(ci.map((path) => `\`${inline(path)}\``))]),
     ...(folders.length === 0 ? [] : [messages.toolsLeftOut(folders.map((path) => `\`${inline(path)}\``))]),
+    ...(unborn.length === 0 ? [] : [messages.unbornLeftOut(unborn.map((path) => `\`${inline(path)}\``))]),
   ];
 }
 

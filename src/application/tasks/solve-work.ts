@@ -215,10 +215,10 @@ export async function keepChange(work: SolveWork, { exact = false } = {}): Promi
   if (environment === null) return null;
   const difference = await environment.difference(AbortSignal.timeout(KEEP_MS), { exact });
   if (typeof difference === "string") return difference;
-  const { tree } = difference;
+  const { tree, unborn } = difference;
   const patch = Buffer.from(difference.patch).toString("base64");
   if (patch === work.task.patch && tree === work.task.tree) return null;
-  await work.update({ patch, tree });
+  await work.update({ patch, tree, unborn });
   await work.note({ kind: "kept", bytes: difference.patch.length });
   return null;
 }

@@ -64,6 +64,15 @@ const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX
 const TOOL_FOLDER_NAMES = CLEAR_TOOL_FOLDERS.join(" ");
 const TOOL_FOLDER_PATTERN = CLEAR_TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
 
+/** What git says of a repository in the project that has no commit: there is nothing that could be committed for it. */
+const UNBORN = "does not have a commit checked out";
+
+/** The folders that are no part of a change for that reason, from what a script printed as errors. */
+export function unbornRepositories(stderr: string): string[] {
+  const found = [...stderr.matchAll(new RegExp(`^error: '(.*?)/?' ${UNBORN}$`, "gm"))];
+  return [...new Set(found.map(([, path = ""]) => path))];
+}
+
 // A project that tracks nothing in such a folder needs neither their names nor an update of what they hide.
 const addAll = `tracked=
 if git ls-files | grep -qE '(^|[/"])(${TOOL_FOLDER_PATTERN})/'; then
@@ -73,7 +82,12 @@ set -- .
 for name in ${TOOL_FOLDER_NAMES}; do
   case "$tracked" in *" $name "*) ;; *) set -- "$@" ":(exclude,glob)**/$name/**" ;; esac
 done
-{ [ -z "$tracked" ] || git add --update; } && git add --all -- "$@" && git write-tree; }`;
+said=
+add_rest() {
+  said=$(LC_ALL=C git add --all --ignore-errors -- "$@" 2>&1) && return
+  printf '%s\\n' "$said" | grep -q "${UNBORN}$" && ! printf '%s\\n' "$said" | grep -qv "${UNBORN}$"
+}
+{ [ -z "$tracked" ] || git add --update; } && { add_rest "$@" || { printf '%s\\n' "$said" >&2; false; }; } && printf '%s\\n' "$said" >&2 && git write-tree; }`;
 
 // With its time, by which git knows what may have changed in the same second.
 const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null

@@ -177,6 +177,8 @@ export const solveTexts = {
   ciLeftOut: (paths: readonly string[]) =>
     `Left out, because CI would run it: ${nameFew(paths, more)}. To allow it, set \`tasks.allow_ci_files: true\`.`,
   toolsLeftOut: (paths: readonly string[]) => `Left out, because tools generated it: ${nameFew(paths, more)}`,
+  unbornLeftOut: (paths: readonly string[]) =>
+    `Left out, because it is a git repository of its own without a commit: ${nameFew(paths, more)}. Remove its \`.git\` to make its files part of the change.`,
   installWarning: (text: string) => `Dependencies: ${text}`,
   // Ends, each one helpful sentence
   failure: (kind: string, detail: string) => (FAILURES[kind] ?? ((text: string) => text))(detail),

@@ -164,6 +164,8 @@ export const solveTexts: typeof englishSolveTexts = {
   ciLeftOut: (paths) =>
     `CI が実行するファイルのため、この変更に含めていません: ${nameFew(paths, more)}。許可するには \`tasks.allow_ci_files: true\` を設定してください。`,
   toolsLeftOut: (paths) => `ツールが生成したため、含めていません: ${nameFew(paths, more)}`,
+  unbornLeftOut: (paths) =>
+    `コミットのない独立した git リポジトリのため、含めていません: ${nameFew(paths, more)}。含めるには、その \`.git\` を削除してください。`,
   installWarning: (text) => `依存関係: ${text}`,
   failure: (kind, detail) => (FAILURES[kind] ?? ((text: string) => text))(detail),
   patchInstead:
