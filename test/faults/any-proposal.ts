@@ -282,7 +282,7 @@ function toDiff(before: Kept, after: Kept): string {
   return diff;
 }
 
-export function lay(root: string, kept: Kept): void {
+function lay(root: string, kept: Kept): void {
   for (const [path, { text, runs }] of kept) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), Buffer.from(text, "latin1"));
