@@ -347,38 +347,28 @@ export function toResult(
   return { run, end, contestants: results, pairs, differing, notCounted };
 }
 
-/** The order of contestants that a result supports: the cheapest that is good enough first, then the best. Null: too few cases. */
+/**
+ * The order of contestants that a result supports: the cheapest that is shown to be good enough beside each of the others,
+ * then those by what they solved. Null: too few cases to show it of any.
+ */
 export function chooseOrder(
   { contestants, pairs }: CompareResult,
   isGoodEnough: (pair: PairedComparison) => boolean,
 ): readonly ContestantResult[] | null {
-  const share = ({ solved, plays }: ContestantResult) => solved / Math.max(1, plays);
-  const [best, ...rest] = contestants.filter(({ plays }) => plays > 0).sort((x, y) => share(y) - share(x));
-  if (best === undefined) return null;
-  const isEnough = (one: ContestantResult) => {
-    const pair = pairs.find(
-      ({ one: first, other }) =>
-        (first === one.name && other === best.name) || (first === best.name && other === one.name),
-    );
-    if (pair === undefined) return false;
-    const { low, high } = pair.interval;
-    return isGoodEnough(pair.one === one.name ? pair : { ...pair, interval: { low: -high, high: -low } });
-  };
+  const played = contestants.filter(({ plays }) => plays > 0);
+  const isEnough = (one: ContestantResult) =>
+    played.every((other) => {
+      if (other === one) return true;
+      const there = pairs.find((pair) => pair.one === one.name && pair.other === other.name);
+      const back = pairs.find((pair) => pair.one === other.name && pair.other === one.name);
+      if (there !== undefined) return isGoodEnough(there);
+      if (back === undefined) return false;
+      const { low, high } = back.interval;
+      return isGoodEnough({ ...back, interval: { low: -high, high: -low } });
+    });
   const perPlay = ({ usd, plays }: ContestantResult) => (usd ?? Number.POSITIVE_INFINITY) / plays;
-  const cheaper = rest
-    .filter((one) => perPlay(one) < perPlay(best) && isEnough(one))
-    .sort((x, y) => perPlay(x) - perPlay(y));
-  if (cheaper.length > 0) return [...cheaper, best];
-  // Without a cheaper one, the best leads only where the measurement tells it from all others.
-  return rest.length > 0 &&
-    rest.every((one) =>
-      pairs.some(
-        (pair) =>
-          [pair.one, pair.other].includes(one.name) &&
-          [pair.one, pair.other].includes(best.name) &&
-          pair.p < 0.05,
-      ),
-    )
-    ? [best, ...rest]
-    : null;
+  const share = ({ solved, plays }: ContestantResult) => solved / plays;
+  const first = [...played].sort((x, y) => perPlay(x) - perPlay(y)).find(isEnough);
+  if (first === undefined || played.length < 2) return null;
+  return [first, ...played.filter((one) => one !== first).sort((x, y) => share(y) - share(x))];
 }
