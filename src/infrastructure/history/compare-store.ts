@@ -33,7 +33,8 @@ export function createCompareStore(folder: string, root: string, git: AskGit): C
       }),
     addPlay(run, play) {
       make(runFolder(run));
-      appendFileSync(playsFile(run), `${JSON.stringify(play)}\n`, { mode: 0o600 });
+      // A line that a crash cut short ends here.
+      appendFileSync(playsFile(run), `\n${JSON.stringify(play)}\n`, { mode: 0o600 });
     },
     readPlays(run) {
       if (!existsSync(playsFile(run))) return [];
