@@ -23,9 +23,12 @@ export async function showFile(
   const isKnown = workspace.archive.read(jobId) !== null || findPlace(stack, jobId) >= 0;
   if (!isKnown) return stop("unknown-job", messages.unknownJob(name, "terminal"));
   const place = stack.jobs.findLastIndex((job) => job.jobId === jobId || job.groupId === jobId);
-  const [own] = place < 0 ? [...workspace.archive.walkDifferences(jobId, path)] : [];
+  // A later change by hand is no part of what the job left.
+  const own =
+    place < 0 ? [...workspace.archive.walkDifferences(jobId, path)][0] : stack.difference(place, path);
   if (place < 0 && own === undefined) return stop("not-applied", texts.notStanding(jobId));
-  const bytes = place < 0 ? own?.after : readState(stack.openBefore(place + 1), path);
+  const later = () => (place < 0 ? undefined : readState(stack.openBefore(place + 1), path));
+  const bytes = own?.after !== undefined ? own.after : later();
   if (bytes === undefined) return stop("gone", texts.stateGone(path));
   if (bytes === null) return stop("no-file", texts.notInState(path, jobId));
   const text = new TextDecoder().decode(bytes);

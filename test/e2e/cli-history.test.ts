@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { requirePart } from "../require.ts";
+import { createCli } from "./cli-kit.ts";
+
+describe("the history of a workspace on the command line", () => {
+  const cli = createCli();
+  const file = join(cli.workspace, "a.txt");
+  const jobs: string[] = [];
+  const apply = (content: string, target = "a.txt", action = "update") => {
+    const ran = cli.run(["apply", "-", "--json"], {
+      input: JSON.stringify([{ type: "file_edit", action, target, content }]),
+    });
+    jobs.push(JSON.parse(ran.out).job_id);
+  };
+
+  beforeAll(() => {
+    writeFileSync(file, "one\ntwo\n");
+    apply("one\nTWO\n");
+    writeFileSync(file, "one, by hand\nTWO\n");
+    apply("one, by hand\nTWO\nbroken\n");
+    apply("more\n", "b.txt", "create");
+  });
+  afterAll(() => cli.remove());
+
+  test("diff shows the last job, a named one, and what changed between two, with changes by hand named", () => {
+    expect(cli.run(["diff"]).out).toBe("--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1,1 @@\n+more\n");
+    expect(cli.run(["diff", "#1"]).out).toContain("-two\n+TWO\n");
+    const between = cli.run(["diff", `${jobs[0]}..`]);
+    expect(between.out).toContain("+broken\n");
+    expect(between.out).toContain("+++ b/b.txt");
+    expect(cli.run(["diff", `..${jobs[1]}`, "a.txt"]).out).not.toContain("b.txt");
+    expect(cli.run(["diff", "..", "--json"]).out).toContain('"hand_edits":["a.txt"]');
+  });
+
+  test("show JOB:FILE is the file after that job", () => {
+    expect(cli.run(["show", `${jobs[1]}:a.txt`]).out).toBe("one, by hand\nTWO\nbroken\n");
+    expect(cli.run(["show", "#1:a.txt"]).out).toBe("one\nTWO\n");
+    expect(cli.run(["show", `${jobs[1]}:b.txt`]).err).toContain("There was no file b.txt after");
+  });
+
+  test("why tells the job, a change by hand, and what is gone; a chat answers the same", () => {
+    expect(cli.run(["why", "a.txt:2"]).out).toContain(`Written by ${jobs[0]}`);
+    expect(cli.run(["why", "a.txt:1"]).out).toContain(`after ${jobs[0]} and before ${jobs[1]}`);
+    expect(cli.run(["why", "--removed", "two"]).out).toContain(`a.txt:2 was removed by ${jobs[0]}`);
+    expect(JSON.parse(cli.run(["why", "a.txt:3", "--json"]).out)).toMatchObject({
+      origin: { kind: "job", job: { jobId: jobs[1] } },
+    });
+    expect(cli.run(["chat", "/why a.txt:2"]).out).toContain(`Written by ${jobs[0]}`);
+    expect(cli.run(["chat", "/why two"]).out).toContain(`a.txt:2 was removed by ${jobs[0]}`);
+  });
+
+  test.each([
+    [["why"], "Name a line", 2],
+    [["why", "a.txt"], "Name a line", 2],
+    [["why", "a.txt:99"], "a.txt has 3 lines", 2],
+    [["why", "none.txt:1"], "There is no file none.txt", 2],
+    [["diff", "job_1_none"], "job_1_none", 2],
+    [["diff", "job_1_none..job_2_none"], "Not a range of jobs", 2],
+    [["show", "job_1_none:a.txt"], "job_1_none", 2],
+    [["bisect"], "Give the command that fails", 2],
+    [["bisect", "--at-once", "0", "--", "true"], "Give the command that fails", 2],
+  ] as const)("%p is bad usage, and says what helps", (args, words, code) => {
+    const ran = cli.run([...args]);
+    expect([ran.err.includes(words), ran.code]).toEqual([true, code]);
+  });
+
+  test.if(requirePart("bwrap"))("bisect ends with the job and its undo, and changes nothing", () => {
+    const before = readFileSync(file, "utf8");
+    const ran = cli.run(["bisect", "--", "! grep -q broken a.txt"]);
+    expect(ran.out).toContain(`The command fails since ${jobs[1]}`);
+    expect(ran.out).toContain(`picoclaw undo ${jobs[1]}`);
+    expect(readFileSync(file, "utf8")).toBe(before);
+    expect(JSON.parse(cli.run(["jobs", "--json"]).out).jobs).toHaveLength(3);
+  });
+});
