@@ -1,11 +1,5 @@
 import { importsOf } from "../../domain/checks/affected-tests.ts";
-import {
-  definitionsOf,
-  showFile,
-  showParts,
-  splitBudget,
-  termsIn,
-} from "../../domain/coder/file-excerpts.ts";
+import { definitionsOf, showFile, splitBudget, termsIn } from "../../domain/coder/file-excerpts.ts";
 import {
   type FileKind,
   fileKind,
@@ -17,12 +11,10 @@ import {
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
 import { literalTerms, requestTerms, type Term } from "../../domain/coder/request-terms.ts";
-import type { LineRange } from "../../domain/patch/compare-lines.ts";
-import type { Advise } from "../platform/advise.ts";
+import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
-import { showExtendedFiles, stemOf } from "./extended-files.ts";
+import { showChangelog, showNearestTests, stemOf } from "./extended-files.ts";
 import type { RecentFile } from "./job-history.ts";
-import { relatedCode } from "./related-code.ts";
 
 /** Characters of each kind of context. */
 export interface ContextBudget {
@@ -37,7 +29,7 @@ export interface ContextBudget {
 }
 
 const CONTEXT = {
-  cloud: { rules: 32_768, map: 3_000, files: 60_000, guessed: 30_000, whole: 24_000 },
+  cloud: { rules: 32_768, map: 3_000, files: 60_000, guessed: 60_000, whole: 24_000 },
   local: { rules: 6_000, map: 1_500, files: 16_000, guessed: 14_000, whole: 14_000 },
   small: { rules: 1_500, map: 800, files: 8_000, guessed: 3_000, whole: 3_000 },
 } as const satisfies Readonly<Record<string, ContextBudget>>;
@@ -121,29 +113,71 @@ function record(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
-interface GuessRequest {
-  readonly request: string;
-  readonly terms: readonly Term[];
-  readonly paths: readonly string[];
-  /** Shown already, because the message names them. */
-  readonly called: readonly ShownText[];
-  /** Shown already, because the conversation changed them. */
-  readonly changed: readonly ShownText[];
-  readonly budget: number;
-}
-
 interface ShownText {
   readonly path: string;
   readonly text: string;
 }
 
+/** What the steps of one context read and add to. */
+interface Gathering {
+  readonly project: ProjectFiles;
+  readonly request: string;
+  readonly terms: readonly Term[];
+  readonly paths: readonly string[];
+  readonly named: readonly NamedFile[];
+  readonly recent: readonly RecentFile[];
+  readonly budget: ContextBudget;
+  readonly textOf: (path: string) => string | null;
+  /** Files as elements, by path, in the order in which they are shown. */
+  readonly shown: Map<string, string>;
+  /** The project is shown whole: the steps after that have nothing to add. */
+  isWhole: boolean;
+  /** Texts that are shown because the message names them or their tests, and because the conversation changed them. */
+  called: readonly NamedText[];
+  changed: readonly NamedText[];
+  /** Texts that stand before the files. */
+  rules: readonly string[];
+  facts: string;
+  map: string;
+  readonly onRules: ContextRequest["onRules"];
+}
+
+interface NamedText extends ShownText {
+  readonly lines: readonly number[];
+}
+
+/** One of the parties that may show something within the budget of a context. To drop it is to delete its line. */
+export interface ContextStep {
+  readonly name: string;
+  readonly take: (gathering: Gathering) => void;
+}
+
+const OVERVIEW_STEPS: readonly ContextStep[] = [
+  { name: "rules of the project", take: takeRules },
+  { name: "facts of the project", take: takeFacts },
+  { name: "map of the project", take: takeMap },
+];
+
+/** The order matters: each step sees what those before it show. */
+export const CONTEXT_STEPS: readonly ContextStep[] = [
+  { name: "the whole of a small project", take: takeWholeProject },
+  { name: "files that the conversation changed", take: takeRecentFiles },
+  { name: "files that the message names", take: takeNamedFiles },
+  { name: "sources of named tests", take: takeTestedSources },
+  { name: "files that the words lead to", take: takeByWords },
+  { name: "nearest tests", take: takeNearestTests },
+  { name: "the open section of a changelog", take: takeChangelog },
+  ...OVERVIEW_STEPS,
+];
+
 /** The search for words ends then, whatever is left: some 50,000 files on an idle machine. */
 const SEARCH_MS = 250;
 /** Files whose text is looked at again, line by line. */
 const REFINED = 24;
+const LIKELY_CHARS = [44_000, 12_000, 3_000];
 const MOST = {
-  likely: { files: 3, chars: 17_000 },
-  source: { files: 3, chars: 3_500 },
+  likely: { files: LIKELY_CHARS.length, chars: 0 },
+  source: { files: 3, chars: 1_800 },
   test: { files: 0, chars: 0 },
   docs: { files: 1, chars: 2_500 },
   settings: { files: 1, chars: 1_500 },
@@ -164,58 +198,33 @@ const BESIDE_CHANGED = 10_000;
 /** A message that goes on with what was just done speaks of it without its name. */
 const REFERS = /\b(?:it|its|them|they)\b|それ|これ|その|さっき|先ほど/i;
 
-/** Characters of code one step away from what the request is about. */
-const RELATED = 3_000;
-/** Files that nobody named, and whose calls are followed. */
-const MOST_FOLLOWED = 2;
+/** Characters for files that nothing but words leads to. */
+function guessBudget(gathering: Gathering): number {
+  const { called, request, budget } = gathering;
+  const guessed = budget.guessed - besides(gathering);
+  if (isNamed(called)) return Math.min(guessed, LOOKED_UP);
+  if (!goesOn(gathering)) return guessed;
+  return Math.min(guessed, REFERS.test(request) ? LOOKED_UP : BESIDE_CHANGED);
+}
 
-/** Files that the words of a request lead to, best first, by path: whole where they are short, else excerpts. */
-function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRequest): Map<string, string> {
-  const { called, changed } = guess;
-  const texts = new Map<string, string | null>();
-  const textOf = (path: string): string | null => {
-    const text = texts.get(path) ?? project.read(path, LONGEST_FILE)?.text ?? null;
-    texts.set(path, text);
-    return text;
-  };
-  const terms = termsLeft(guess);
-  const budget = isNamed(called)
-    ? Math.min(guess.budget, LOOKED_UP)
-    : goesOn(guess)
-      ? Math.min(guess.budget, REFERS.test(guess.request) ? LOOKED_UP : BESIDE_CHANGED)
-      : guess.budget;
-  const files = guess.paths.map((path) => ({ path, kind: fileKind(path) }));
-  const picked =
-    terms.length === 0 ? [] : pick(rankByTerms(project, guess, { files, terms, textOf }), budget);
-  const known = new Set([...called, ...changed].map(({ path }) => path));
-  const related = relatedCode(project, {
-    terms: guess.terms,
-    shown: [
-      ...called,
-      ...changed,
-      ...picked
-        .filter(({ likely }) => likely)
-        .slice(0, MOST_FOLLOWED)
-        .map(({ path }) => ({ path, text: textOf(path) ?? "" })),
-    ],
-    sources: files.filter(({ kind }) => kind === "source").map(({ path }) => path),
-    textOf,
-    budget: Math.min(RELATED, budget / 4),
-  });
-  const shown = showBest(picked, { terms, textOf, budget, also: (path) => related.get(path) ?? [] });
-  for (const [path, parts] of related)
-    if (!shown.has(path) && !known.has(path)) shown.set(path, showParts(path, textOf(path) ?? "", parts));
-  return shown;
+/** Files that the words of a request lead to, best first: whole where they are short, else excerpts. */
+function takeByWords(gathering: Gathering): void {
+  const terms = termsLeft(gathering);
+  if (gathering.isWhole || terms.length === 0) return;
+  const budget = guessBudget(gathering);
+  const picked = pick(rankByTerms(gathering, terms), budget);
+  for (const [path, element] of showBest(picked, { terms, textOf: gathering.textOf, budget }))
+    gathering.shown.set(path, element);
 }
 
 /** Sources that hold a name or a message of the request are looked at, however little else they share with it. */
 const MOST_HOLDERS = 24;
 
 function rankByTerms(
-  project: Pick<ProjectFiles, "find">,
-  { request, called, changed }: GuessRequest,
-  { files, terms, textOf }: Pick<Showing, "terms" | "textOf"> & { readonly files: readonly ListedFile[] },
+  { project, request, paths, called, changed, textOf }: Gathering,
+  terms: readonly Term[],
 ): RankedFile[] {
+  const files = paths.map((path) => ({ path, kind: fileKind(path) }));
   const known = new Set([...called, ...changed].map(({ path }) => path));
   const { hits, searched } = project.find(
     byPlausibility(files, terms).filter((path) => !known.has(path)),
@@ -240,12 +249,12 @@ function isNamed(called: readonly ShownText[]): boolean {
 }
 
 /** The message goes on with what the conversation changed: those files hold every name that it speaks of. */
-function goesOn({ terms, changed }: GuessRequest): boolean {
+function goesOn({ terms, changed }: Gathering): boolean {
   const held = new Set(changed.flatMap(({ text }) => termsIn(text, terms)));
   return changed.length > 0 && terms.every(({ kind }, at) => kind === "word" || held.has(at));
 }
 
-function termsLeft({ terms, called, changed }: GuessRequest): readonly Term[] {
+function termsLeft({ terms, called, changed }: Gathering): readonly Term[] {
   if (!isNamed(called)) return terms;
   const held = new Set([...called, ...changed].flatMap(({ text }) => termsIn(text, terms)));
   return terms.filter(({ kind }, at) => kind === "identifier" && !held.has(at));
@@ -284,12 +293,10 @@ interface Showing {
   readonly terms: readonly Term[];
   readonly textOf: (path: string) => string | null;
   readonly budget: number;
-  /** Lines of a file that are shown in any case. */
-  readonly also: (path: string) => readonly LineRange[];
 }
 
 /** The budget is split over what is worth showing: who is short leaves the rest to the long ones. */
-function showBest(files: readonly Picked[], { terms, textOf, budget, also }: Showing): Map<string, string> {
+function showBest(files: readonly Picked[], { terms, textOf, budget }: Showing): Map<string, string> {
   const picked = files.flatMap(({ path, kind, limit }) => {
     const text = textOf(path);
     return text === null ? [] : [{ path, kind, text, wish: Math.min(limit, text.length) }];
@@ -303,7 +310,7 @@ function showBest(files: readonly Picked[], { terms, textOf, budget, also }: Sho
       const share = shares[at] ?? 0;
       // A few lines more are cheaper than a request for them.
       const limit = text.length <= share * NEARLY ? text.length : share;
-      return [path, showFile(path, text, { terms, limit, ends: kind === "test", also: also(path) })];
+      return [path, showFile(path, text, { terms, limit, ends: kind === "test" })];
     }),
   );
 }
@@ -311,8 +318,6 @@ function showBest(files: readonly Picked[], { terms, textOf, budget, also }: Sho
 interface Picked extends RankedFile {
   /** Characters at most. */
   readonly limit: number;
-  /** Whether it is likely to change. */
-  readonly likely: boolean;
 }
 
 /** Sources that define what the request names or quotes, beside those that are shown for their score. */
@@ -341,7 +346,7 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
   for (const file of ranked) {
     if (file.kind === "source" && file.telling === false && untold-- <= 0) continue;
     if (file.defines === true && file.score < best * LIKELY && defining++ < MOST_DEFINING) {
-      picked.push({ ...file, limit: Math.min(DEFINING, budget / 3), likely: true });
+      picked.push({ ...file, limit: Math.min(DEFINING, budget / 3) });
       continue;
     }
     if (file.score < best * (file.kind === "test" ? WORTH_AS_TEST : WORTH_SHOWING)) continue;
@@ -349,7 +354,8 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
     // Of a small budget, what is likely to change has its share first.
     const share = group === "likely" ? 1 : Math.min(1, budget / FULL_BUDGET);
     if (counts[group]++ >= Math.round(MOST[group].files * Math.max(share, 0.5))) continue;
-    picked.push({ ...file, limit: Math.floor(MOST[group].chars * share), likely: group === "likely" });
+    const chars = group === "likely" ? (LIKELY_CHARS[counts.likely - 1] ?? 0) : MOST[group].chars;
+    picked.push({ ...file, limit: Math.floor(chars * share) });
   }
   return picked;
 }
@@ -532,6 +538,8 @@ export interface ContextRequest {
   readonly budget: ContextBudget;
   /** Default: without a log. */
   readonly advise?: Advise;
+  /** Default: all of them, in their order. */
+  readonly steps?: readonly ContextStep[];
   /** Told which rules are shown, and which of them did not fit. */
   readonly onRules?: (paths: readonly string[], cut: readonly CutRules[]) => void;
 }
@@ -543,30 +551,36 @@ const MOST_WHOLE = 200;
 
 /**
  * The context that a coder sees before the request, lasting parts first: the project's rules and facts, a
- * map, then files. The files that the message names are shown as far as the budget allows. If none is named,
- * a small project is shown whole, and of a larger one the files that the words of the request lead to. Tests alone
- * bring the sources that they test. Cut and omitted parts are stated.
+ * map, then files. Cut and omitted parts are stated.
  */
-export function coderContext(
-  project: ProjectFiles,
-  { request, recent = [], budget, onRules }: ContextRequest,
-): string {
+export function coderContext(project: ProjectFiles, context: ContextRequest): string {
+  const { request, recent = [], budget, onRules, advise = createAdvise(), steps = CONTEXT_STEPS } = context;
   const paths = project.list(MOST_LISTED);
-  const { whole, shown } = filesFor(project, paths, { request, recent, budget });
-  const { rules, cut } = readProjectRules(project, [...shown.keys()], budget.rules);
-  onRules?.(
-    rules.map(({ path }) => path),
-    cut,
-  );
-  for (const { path } of rules) shown.delete(path);
-  const map = whole
-    ? ""
-    : repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map });
+  const gathering: Gathering = {
+    project,
+    request,
+    terms: requestTerms(request),
+    paths,
+    named: namedFiles(request, paths),
+    recent,
+    budget,
+    textOf: rememberTexts(project),
+    shown: new Map(),
+    isWhole: false,
+    called: [],
+    changed: [],
+    rules: [],
+    facts: "",
+    map: "",
+    onRules,
+  };
+  for (const { name, take } of steps) advise(name, undefined, () => take(gathering));
+  const { rules, facts, map, isWhole, shown } = gathering;
   return [
-    ...rules.map(wordRules),
-    ...labelled("Project: ", wordProjectFacts(project)),
+    ...rules,
+    ...labelled("Project: ", facts),
     ...labelled("Files of the workspace:\n", map),
-    ...(whole ? ["All files of the workspace:"] : []),
+    ...(isWhole ? ["All files of the workspace:"] : []),
     ...shown.values(),
   ].join("\n\n");
 }
@@ -576,27 +590,49 @@ export function coderContext(
  * question, so that a provider can keep it.
  */
 export function projectOverview(project: ProjectFiles, budget: Pick<ContextBudget, "rules" | "map">): string {
-  const paths = project.list(MOST_LISTED);
-  const { rules } = readProjectRules(project, [], budget.rules);
-  const map = repositoryMap(project, paths, { request: "", shown: new Set(), limit: budget.map });
-  return [
-    ...rules.map(wordRules),
-    ...labelled("Project: ", wordProjectFacts(project)),
-    ...labelled("Files of the workspace:\n", map),
-  ].join("\n\n");
+  const only = { files: 0, guessed: 0, whole: 0, ...budget };
+  return coderContext(project, { request: "", budget: only, steps: OVERVIEW_STEPS });
 }
 
-function filesFor(
-  project: Pick<ProjectFiles, "read" | "find">,
-  paths: readonly string[],
-  { request, recent = [], budget }: ContextRequest,
-): { readonly whole: boolean; readonly shown: Map<string, string> } {
-  const named = namedFiles(request, paths);
-  const whole = namesCode(named) ? null : wholeProject(project, paths, budget.whole);
-  return {
-    whole: whole !== null,
-    shown: whole ?? chosenFiles(project, { request, recent, budget }, paths, named),
+/** Each file is read once for all steps. */
+function rememberTexts(project: Pick<ProjectFiles, "read">): (path: string) => string | null {
+  const texts = new Map<string, string | null>();
+  return (path) => {
+    const known = texts.get(path);
+    if (known !== undefined) return known;
+    const text = project.read(path, LONGEST_FILE)?.text ?? null;
+    texts.set(path, text);
+    return text;
   };
+}
+
+function takeRules(gathering: Gathering): void {
+  const { project, shown, budget, onRules } = gathering;
+  const { rules, cut } = readProjectRules(project, [...shown.keys()], budget.rules);
+  onRules?.(
+    rules.map(({ path }) => path),
+    cut,
+  );
+  for (const { path } of rules) shown.delete(path);
+  gathering.rules = rules.map(wordRules);
+}
+
+function takeFacts(gathering: Gathering): void {
+  const { project } = gathering;
+  gathering.facts = projectFacts({
+    read: (name) => project.read(name, 50_000)?.text ?? null,
+    has: project.has,
+  });
+}
+
+function takeMap(gathering: Gathering): void {
+  const { project, paths, request, shown, budget, isWhole } = gathering;
+  if (isWhole) return;
+  gathering.map = repositoryMap(project, paths, {
+    request,
+    shown: new Set(shown.keys()),
+    limit: budget.map,
+  });
 }
 
 /** A request that names nothing but tests wants other files changed. */
@@ -608,96 +644,101 @@ function labelled(label: string, text: string): string[] {
   return text === "" ? [] : [`${label}${text}`];
 }
 
-function wordProjectFacts(project: ProjectFiles): string {
-  return projectFacts({ read: (name) => project.read(name, 50_000)?.text ?? null, has: project.has });
-}
-
-/** Every file by its element; null where they do not fit. */
-function wholeProject(
-  project: Pick<ProjectFiles, "read">,
-  paths: readonly string[],
-  limit: number,
-): Map<string, string> | null {
+/** Every file by its element, where they fit and the message names no code. */
+function takeWholeProject(gathering: Gathering): void {
+  const { project, paths, named, budget } = gathering;
+  if (namesCode(named)) return;
   const wanted: string[] = [];
   for (const path of paths) {
     if (fileKind(path) !== "generated") wanted.push(path);
-    if (wanted.length > MOST_WHOLE) return null;
+    if (wanted.length > MOST_WHOLE) return;
   }
-  if (wanted.length === 0) return null;
   const shown = new Map<string, string>();
-  let left = limit;
+  let left = budget.whole;
   for (const path of wanted) {
     const file = project.read(path, left);
     if (file === null) continue;
     left -= file.text.length + path.length + AROUND_FILE;
-    if (file.cut || left < 0) return null;
+    if (file.cut || left < 0) return;
     shown.set(path, showFile(path, file.text, { terms: [], limit: Number.MAX_SAFE_INTEGER }));
   }
-  return shown;
+  if (wanted.length === 0) return;
+  for (const [path, element] of shown) gathering.shown.set(path, element);
+  gathering.isWhole = true;
 }
 
 /** Characters of recent files that nobody named: around what changed, more is rarely asked for. */
 const RECENT = 16_000;
 
-/** Recent files, named ones and guesses have a budget each. */
-function chosenFiles(
-  project: Pick<ProjectFiles, "read" | "find">,
-  { request, recent = [], budget }: ContextRequest,
-  paths: readonly string[],
-  named: readonly NamedFile[],
-): Map<string, string> {
-  const terms = requestTerms(request);
-  const read = ({ path, lines }: NamedFile) => {
-    const file = project.read(path, LONGEST_FILE);
-    return file === null ? [] : [{ path, lines, text: file.text }];
-  };
-  const changed = recent.filter(({ path }) => !named.some((one) => one.path === path)).flatMap(read);
-  const called = named
-    .map(({ path, lines }) => {
-      const known = recent.find((one) => one.path === path)?.lines ?? [];
-      return { path, lines: [...lines, ...known] };
-    })
-    .flatMap(read);
-  const shown = new Map([
-    ...showShared(changed, { terms, budget: Math.min(RECENT, budget.files / 2), fill: false }),
-    ...showShared(
-      called.filter((file) => !isLongData(file, request)),
-      { terms, budget: budget.files, fill: true },
-    ),
-    ...called
-      .filter((file) => isLongData(file, request))
-      .map((file): [string, string] => [file.path, showData(file, request, terms, budget)]),
-  ]);
-  const tested = namesCode(named) ? [] : called.flatMap((test) => testedSources(paths, test));
-  const sources = [...new Set(tested)]
+function readNamed({ textOf }: Gathering, { path, lines }: NamedFile): NamedText[] {
+  const text = textOf(path);
+  return text === null ? [] : [{ path, lines, text }];
+}
+
+function takeRecentFiles(gathering: Gathering): void {
+  const { recent, named, terms, budget, shown } = gathering;
+  if (gathering.isWhole) return;
+  gathering.changed = recent
+    .filter(({ path }) => !named.some((one) => one.path === path))
+    .flatMap((one) => readNamed(gathering, one));
+  const limits = { terms, budget: Math.min(RECENT, budget.files / 2), fill: false };
+  for (const [path, element] of showShared(gathering.changed, limits)) shown.set(path, element);
+}
+
+function takeNamedFiles(gathering: Gathering): void {
+  const { recent, named, request, terms, budget, shown } = gathering;
+  if (gathering.isWhole) return;
+  const called = named.flatMap(({ path, lines }) => {
+    const known = recent.find((one) => one.path === path)?.lines ?? [];
+    return readNamed(gathering, { path, lines: [...lines, ...known] });
+  });
+  gathering.called = called;
+  const code = called.filter((file) => !isLongData(file, request));
+  for (const [path, element] of showShared(code, { terms, budget: budget.files, fill: true }))
+    shown.set(path, element);
+  for (const file of called)
+    if (isLongData(file, request)) shown.set(file.path, showData(file, request, terms, budget));
+}
+
+/** A request that names tests alone is about what they test. */
+function takeTestedSources(gathering: Gathering): void {
+  const { named, called, paths, terms, budget, shown } = gathering;
+  if (gathering.isWhole || namesCode(named)) return;
+  const sources = [...new Set(called.flatMap((test) => testedSources(paths, test)))]
     .filter((path) => !shown.has(path))
     .slice(0, MOST_TESTED)
-    .flatMap((path) => read({ path, lines: [] }));
+    .flatMap((path) => readNamed(gathering, { path, lines: [] }));
   for (const [path, element] of showShared(sources, { terms, budget: budget.guessed / 2, fill: true }))
     shown.set(path, element);
-  const besides = Math.min(BESIDE, budget.guessed / 4);
-  const guessed = guessFiles(project, {
-    request,
+  gathering.called = [...called, ...sources];
+}
+
+/** Characters of what stands beside the files that a change is about. */
+function besides({ budget }: Gathering): number {
+  return Math.min(BESIDE, budget.guessed / 4);
+}
+
+function takeNearestTests(gathering: Gathering): void {
+  const { project, terms, paths, named, called, changed, shown, textOf } = gathering;
+  if (gathering.isWhole) return;
+  if (named.some(({ path }) => fileKind(path) === "test")) return;
+  const code = [...called.map(({ path }) => path), ...shown.keys(), ...changed.map(({ path }) => path)];
+  const tests = showNearestTests(project, {
     terms,
     paths,
-    called: [...called, ...sources],
-    changed,
-    budget: budget.guessed - besides,
-  });
-  for (const [path, element] of guessed) shown.set(path, element);
-  const isTestNamed = called.some(({ path }) => fileKind(path) === "test");
-  const code = [...called.map(({ path }) => path), ...guessed.keys(), ...changed.map(({ path }) => path)];
-  const extended = showExtendedFiles(project, {
-    request,
-    terms,
-    paths,
-    sources: isTestNamed ? [] : code.filter((path) => fileKind(path) === "source" && SOURCE.test(path)),
+    sources: [...new Set(code)].filter((path) => fileKind(path) === "source" && SOURCE.test(path)),
     shown: new Set(shown.keys()),
-    textOf: (path) => project.read(path, LONGEST_FILE)?.text ?? null,
-    budget: besides,
+    textOf,
+    budget: besides(gathering),
   });
-  for (const [path, element] of extended) shown.set(path, element);
-  return shown;
+  for (const [path, element] of tests) shown.set(path, element);
+}
+
+function takeChangelog(gathering: Gathering): void {
+  const { request, paths, shown, textOf, isWhole } = gathering;
+  if (isWhole) return;
+  const changelog = showChangelog({ request, paths, shown, textOf, budget: besides(gathering) });
+  if (changelog !== null) shown.set(changelog.path, changelog.element);
 }
 
 /** Characters of a test or a changelog that stands beside what is shown. */
@@ -769,6 +810,13 @@ function showShared(
   );
   return files.map(({ path, lines, text }, at) => [
     path,
-    showFile(path, text, { terms, limit: shares[at] ?? 0, focus: lines, fill }),
+    // A test that is added needs the imports of the others.
+    showFile(path, text, {
+      terms,
+      limit: shares[at] ?? 0,
+      focus: lines,
+      fill,
+      ends: fileKind(path) === "test",
+    }),
   ]);
 }

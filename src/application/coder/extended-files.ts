@@ -4,9 +4,8 @@ import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
 import { stem, type Term } from "../../domain/coder/request-terms.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 
-/** The files that a change is likely to extend, and where they are looked for. */
-export interface ExtendedRequest {
-  readonly request: string;
+/** Where the tests of a change are looked for. */
+export interface NearestRequest {
   readonly terms: readonly Term[];
   readonly paths: readonly string[];
   /** The code that the request is about, the likeliest first. */
@@ -25,24 +24,20 @@ const CHANGELOG_CHARS = 900;
 const ASKED_CHANGELOG_CHARS = 3_500;
 
 /**
- * The files that a change extends without being about them, as elements by their paths: the tests nearest to the code, by name,
- * by what they import and by the request's names, and the head of a changelog. A coder that does not see them asks for them, and
- * that is a request more.
+ * The tests nearest to the code, by name, by what they import and by the request's names, as elements by their paths. A coder that
+ * does not see them asks for them, and that is a request more.
  */
-export function showExtendedFiles(
+export function showNearestTests(
   project: Pick<ProjectFiles, "find">,
-  request: ExtendedRequest,
+  request: NearestRequest,
 ): Map<string, string> {
   const { terms, textOf, budget } = request;
   const shown = new Map<string, string>();
   const limits = [Math.min(NEAREST, budget), Math.min(SECOND, budget / 2)];
   for (const [at, path] of nearestTests(project, request).entries()) {
     const text = textOf(path);
-    const limit = limits[at] ?? 0;
-    if (text !== null) shown.set(path, showFile(path, text, { terms, ends: true, limit }));
+    if (text !== null) shown.set(path, showFile(path, text, { terms, ends: true, limit: limits[at] ?? 0 }));
   }
-  const changelog = findChangelog(request);
-  if (changelog !== null) shown.set(changelog.path, showHead(changelog));
   return shown;
 }
 
@@ -53,32 +48,33 @@ const OPEN_SECTION =
   /^(?:#+|=+|\*+|v?\d)?.{0,30}(?:\bunreleased\b|\bunpublished\b|\b(?:in progress|not yet released|tbd|wip)\b|未リリース|^#+\s*\[?(?:main|master|head|next)\b)/imu;
 const CHANGELOG_HEAD = 1_500;
 
-interface ChangelogHead {
-  readonly path: string;
-  readonly text: string;
-  readonly limit: number;
+export interface ChangelogRequest extends Pick<NearestRequest, "paths" | "textOf" | "budget"> {
+  readonly request: string;
+  readonly shown: { has(path: string): boolean };
 }
 
-/** The changelog that somebody asks for, or that has an open section; one that is written at releases is left alone. */
-function findChangelog({ request, paths, shown, textOf, budget }: ExtendedRequest): ChangelogHead | null {
+/** The head of the changelog that the request asks for, or that has an open section; one that is written at releases is left alone. */
+export function showChangelog({
+  request,
+  paths,
+  shown,
+  textOf,
+  budget,
+}: ChangelogRequest): { readonly path: string; readonly element: string } | null {
   const path = paths.find((one) => CHANGELOG.test(one));
   if (path === undefined || shown.has(path)) return null;
   const isAsked = ASKS_CHANGELOG.test(request);
   const text = textOf(path);
   if (text === null || (!isAsked && !OPEN_SECTION.test(text.slice(0, CHANGELOG_HEAD)))) return null;
   const limit = Math.min(isAsked ? ASKED_CHANGELOG_CHARS : CHANGELOG_CHARS, budget);
-  return { path, text, limit };
-}
-
-/** A line is added to a changelog at its head, as the others there are written. */
-function showHead({ path, text, limit }: ChangelogHead): string {
   const lines = text.split("\n");
   let [to, left] = [0, limit];
   while (to < Math.min(lines.length, 40) && left > (lines[to] as string).length) {
     left -= (lines[to] as string).length + 1;
     to++;
   }
-  return showFile(path, text, { terms: [], also: [{ from: 1, to: Math.max(1, to) }], limit });
+  const also = [{ from: 1, to: Math.max(1, to) }];
+  return { path, element: showFile(path, text, { terms: [], also, limit }) };
 }
 
 /** The search in tests ends then: there are fewer of them than of all files. */
@@ -108,7 +104,7 @@ const WORTH = {
 /** Names that say nothing of what a file is about. */
 const NAMELESS = /^(?:__init__|index|main|mod|lib|setup|conftest)$/;
 
-function nearestTests(project: Pick<ProjectFiles, "find">, request: ExtendedRequest): string[] {
+function nearestTests(project: Pick<ProjectFiles, "find">, request: NearestRequest): string[] {
   const { terms, paths, shown } = request;
   // Most paths hold neither word, which is seen sooner than their kind.
   const tests = paths

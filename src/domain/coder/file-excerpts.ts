@@ -369,13 +369,6 @@ export function showLines(path: string, text: string, asked: LineRange, limit: n
   return to < wanted ? `${element}\n(cut; the next is ${path}:${to + 1}-${wanted})` : element;
 }
 
-/** Parts of a file and nothing else of it. */
-export function showParts(path: string, text: string, parts: readonly LineRange[]): string {
-  const lines = linesOf(text);
-  const limit = Number.MAX_SAFE_INTEGER;
-  return showRanges(path, lines, chooseExcerpts(path, lines, { terms: [], limit, also: parts }));
-}
-
 function showRanges(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
   const parts: string[] = [];
   let next = 1;
@@ -392,7 +385,7 @@ function showRanges(path: string, lines: readonly string[], ranges: readonly Lin
 }
 
 /** Without the empty one after the last newline. */
-export function linesOf(text: string): string[] {
+function linesOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines;

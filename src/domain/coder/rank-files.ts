@@ -10,7 +10,7 @@ export const SOURCE =
 const GENERATED =
   /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|go\.sum|poetry\.lock|uv\.lock|Gemfile\.lock|composer\.lock)$|\.(?:min\.[cm]?js|min\.css|bundle\.js|map|snap|svg|csv|tsv|ndjson|lock|tsbuildinfo)$|(?:^|\/)(?:dist|build|out|coverage|vendor|third_party|generated)\//i;
 const FIXTURE =
-  /(?:^|\/)(?:fixtures?|__fixtures__|testdata|test-data|snapshots?|__snapshots__|golden|cassettes|recordings)\//i;
+  /(?:^|\/)(?:fixtures?|__fixtures__|testdata|test-data|snapshots?|__snapshots__|golden|cassettes|recordings|_?examples?|benchmarks?)\//i;
 const TEST =
   /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing)\/|(?:^|[./_-])(?:test|spec|tests)\.[a-z]+$|_test\.(?:go|py|rb|exs|dart)$|(?:^|\/)test_[^/]*\.py$|(?:Test|Tests|Spec)\.(?:java|kt|cs|scala|swift|php)$/;
 const HISTORY = /(?:^|\/)(?:change-?log|changes|history|news|releases?|licen[cs]e|copying|authors)[^/]*$/i;
@@ -48,9 +48,9 @@ export interface RankedFile {
 
 const KIND_FACTOR: Readonly<Record<FileKind, number>> = {
   source: 1,
-  settings: 0.4,
+  settings: 0.15,
   test: 0.4,
-  docs: 0.3,
+  docs: 0.12,
   history: 0.03,
   fixture: 0.08,
   generated: 0,

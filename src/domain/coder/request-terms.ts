@@ -183,6 +183,8 @@ export function requestTerms(request: string): Term[] {
     add("identifier", spellingsOf(name), WEIGHTS.identifier);
     for (const part of partsOf(name)) add("word", [stem(part)], WEIGHTS.part);
   }
+  for (const [name] of text.matchAll(/(?<![\w-])[A-Za-z]{3,}(?:-[A-Za-z]{3,})+(?![\w-])/g))
+    if (name.length <= LONGEST_WORD) add("identifier", spellingsOfJoined(name), WEIGHTS.code);
   for (const name of codeIn(text))
     if (!isIdentifier(name)) {
       if (!COMMON.has(name.toLowerCase())) add("identifier", [name], WEIGHTS.code);
@@ -294,6 +296,21 @@ function spellingsOf(name: string): string[] {
   const parts = partsOf(name);
   // Of `to_text` one part is left, and that is another word.
   return parts.length < 2 ? [name] : [...new Set([name, parts.join("-"), parts.join("_")])];
+}
+
+/** `accept-ranges` may be a header, a variable `accept_ranges` or a property `acceptRanges`. */
+function spellingsOfJoined(name: string): string[] {
+  const parts = name.toLowerCase().split("-");
+  const capital = (part: string) => part.charAt(0).toUpperCase() + part.slice(1);
+  const [first = "", ...rest] = parts;
+  const all = [
+    name,
+    parts.join("-"),
+    parts.join("_"),
+    parts.map(capital).join("-"),
+    first + rest.map(capital).join(""),
+  ];
+  return [...new Set(all)];
 }
 
 function partsOf(name: string): string[] {

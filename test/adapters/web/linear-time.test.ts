@@ -8,7 +8,7 @@ import { markdown } from "../../../src/adapters/web/markdown.ts";
 import { visible } from "../../../src/adapters/web/markup.ts";
 import type { PageContext } from "../../../src/adapters/web/page-context.ts";
 import { readImageList } from "../../../src/adapters/web/request-bodies.ts";
-import { showExtendedFiles } from "../../../src/application/coder/extended-files.ts";
+import { showChangelog } from "../../../src/application/coder/extended-files.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
 import type { JournalLine } from "../../../src/application/ports/jobs.ts";
 import {
@@ -191,18 +191,13 @@ const LATER_CASES: readonly Case[] = [
     20_000,
     (n) => `# Changes\n\n## Unreleased\n${"* A line of it.\n".repeat(n)}`,
     (text: string) =>
-      showExtendedFiles(
-        { find: () => ({ hits: [], searched: 0 }) },
-        {
-          request: "write it into the changelog",
-          terms: [],
-          paths: ["CHANGELOG.md"],
-          sources: [],
-          shown: new Set(),
-          textOf: () => text,
-          budget: 20_000,
-        },
-      ),
+      showChangelog({
+        request: "write it into the changelog",
+        paths: ["CHANGELOG.md"],
+        shown: new Set(),
+        textOf: () => text,
+        budget: 20_000,
+      }),
   ],
   ["a service's event", 40_000, (n) => `[${"1,".repeat(n)}1]`, parseEvent],
   ["a service's event of one text", 200_000, (n) => JSON.stringify({ text: '\\"'.repeat(n) }), parseEvent],

@@ -266,25 +266,10 @@ describe("what the first request shows of a larger project", () => {
     expect(shownPaths(text).filter((path) => path?.includes("part-"))).toEqual([]);
   });
 
-  test("what the lines of the request call, and a caller of what it names, each whole", () => {
-    const files = {
-      ...filler,
-      "lib/stringify.ts": `import { maybeMap } from "./utils";\nexport function joinValues(values, encodeValuesOnly) {\n  if (encodeValuesOnly) values = utils.maybeMap(values, String);\n  return values;\n}\n`,
-      "lib/utils.ts": `${pad}\nexport function maybeMap(value, apply) {\n  return value.map(apply);\n}\n${pad}\n`,
-      "lib/page.ts": `${pad}\nexport function showPage(page) {\n  return joinValues(page, true);\n}\n${pad}\n`,
-    };
-    const request = "joinValues forgets null with encodeValuesOnly";
-    const text = coderContext(project(files), { request, budget: { ...BUDGET, guessed: 6_000 } });
-    expect(text).toContain("export function maybeMap(value, apply) {\n  return value.map(apply);\n}");
-    expect(text).toContain("export function showPage(page) {\n  return joinValues(page, true);\n}");
-  });
-
-  test("a name that several files define is not followed, and a line that hands a name on defines nothing", () => {
+  test("the file that defines a name stands first, and a line that hands a name on defines nothing", () => {
     const files = {
       ...filler,
       "lib/main.ts": "export function loadTotals(rows) {\n  return pickRow(rows);\n}\n",
-      "lib/one.ts": `${pad}\nexport function pickRow(a) {\n  return a[1];\n}\n`,
-      "lib/two.ts": `${pad}\nexport function pickRow(a) {\n  return a[2];\n}\n`,
       "lib/esm.ts": `${pad}\nexport const loadTotals = main.loadTotals;\n`,
     };
     const text = coderContext(project(files), {
@@ -292,8 +277,6 @@ describe("what the first request shows of a larger project", () => {
       budget: { ...BUDGET, guessed: 6_000 },
     });
     expect(shownPaths(text)[0]).toBe("lib/main.ts");
-    expect(text).not.toContain("return a[1]");
-    expect(text).not.toContain("return a[2]");
   });
 
   test("a message that speaks of what was just written shows that, and little of what its common words match", () => {
