@@ -19,7 +19,7 @@ type Kind = "throw" | "reject" | "inside" | "none";
 
 const faulty = (kind: Kind, at: number | "", place = "") => ({
   ...NO_LOCAL_SERVERS,
-  BUN_OPTIONS: `--preload=${join(import.meta.dir, "inject-fault.ts")}`,
+  BUN_OPTIONS: `--preload=${join(import.meta.dir, "fault-child.ts")}`,
   FAULT_KIND: kind,
   FAULT_AT: String(at),
   FAULT_IN: place,
@@ -178,7 +178,7 @@ describe("a server", () => {
     expect(ran.code).toBe(0);
     expect(findTrace(ran)).toBeNull();
     expect(said.err).toContain("uncaught: TypeError");
-    expect(readFileSync(join(cli.home, "logs/picoclaw.log"), "utf8")).toContain("inject-fault.ts");
+    expect(readFileSync(join(cli.home, "logs/picoclaw.log"), "utf8")).toContain("fault-child.ts");
   });
 });
 

@@ -253,11 +253,13 @@ export async function startExecutor(
     })();
     return stopping;
   };
+  const startTimer = setTimeout(() => child.kill("SIGKILL"), LONGEST_START_MS);
   // Not a blocking read: a sandbox that was killed half made may never close its end.
   const stands = await Promise.race([
     ready.promise.then((headPort) => ({ headPort })),
     exited.then(() => null),
   ]);
+  clearTimeout(startTimer);
   stage.close();
   if (stands === null) {
     killStrays(plan.job);
@@ -288,6 +290,8 @@ export async function startExecutor(
 }
 
 const COMPLAINT_CHARACTERS = 4000;
+/** A sandbox takes some 20 ms, and seconds on a machine that is short of everything. */
+const LONGEST_START_MS = 30_000;
 
 /**
  * Where nothing is confined, the folder to set up in must exist on the host. Once the sandbox stands nobody needs it,
