@@ -9,7 +9,7 @@ import { type ConsolePages, respond } from "../web.ts";
 
 const SHOWN_RUNS = 12;
 const SHOWN_CASES = 20;
-const [WIDTH, ROW, LEFT] = [640, 34, 8];
+const [WIDTH, ROW, LEFT] = [360, 36, 8];
 
 function comparePage(context: PageContext, results: readonly CompareResult[]): Markup {
   const texts = historyMessagesFor(context.t.locale);
@@ -69,7 +69,7 @@ function sharesPlot(title: string, contestants: readonly ContestantResult[]): Ma
 ${contestants.map((one, n) => {
   const y = n * ROW + 26;
   const label = `${one.name}: ${percent(shareOf(one))} (${percent(one.interval.low)} – ${percent(one.interval.high)})`;
-  return html`<g><title>${visible(label)}</title><text x="${LEFT}" y="${y - 10}" font-size="12" fill="currentColor">${visible(label)}</text><line x1="${at(one.interval.low)}" x2="${at(one.interval.high)}" y1="${y}" y2="${y}" class="axis"/><rect x="${at(shareOf(one))}" y="${y - 5}" width="4" height="10" rx="2" class="cloud"/></g>`;
+  return html`<g><title>${visible(label)}</title><text x="${LEFT}" y="${y - 10}" font-size="12" fill="currentColor">${visible(label)}</text><line x1="${at(one.interval.low)}" x2="${at(one.interval.high)}" y1="${y}" y2="${y}" stroke="currentColor" stroke-opacity="0.4" stroke-width="2"/><rect x="${at(shareOf(one))}" y="${y - 5}" width="4" height="10" rx="2" class="cloud"/></g>`;
 })}</svg><div class="ends"><span>0 %</span><span>50 %</span><span>100 %</span></div></figure>`;
 }
 
@@ -89,8 +89,8 @@ ${contestants.map(({ name }) => {
     const one = run.contestants.find((other) => other.name === name);
     return one === undefined || one.plays === 0 ? [] : [place(n, shareOf(one))];
   });
-  return html`<g><title>${visible(name)}</title><polyline points="${points.join(" ")}" fill="none" stroke="currentColor" stroke-width="2"/></g>`;
-})}</svg><div class="ends"><span>${runs[0]?.run}</span><span>${contestants.map(({ name }) => visible(name)).join(" · ")}</span><span>${runs.at(-1)?.run}</span></div></figure>`;
+  return html`<g><title>${visible(name)}</title><polyline points="${points.join(" ")}" fill="none" stroke="currentColor" stroke-width="2"/><text x="${LEFT}" y="${Number(points[0]?.split(",")[1] ?? 0) - 4}" font-size="11" fill="currentColor">${visible(name)}</text></g>`;
+})}</svg><div class="ends"><span>${runs[0]?.run}</span><span>${runs.at(-1)?.run}</span></div></figure>`;
 }
 
 /** The comparisons of coders on the workspace's own cases. Requests and differences are the operators'. */
