@@ -57,7 +57,7 @@ test("apply-a-patch-safely.ts", () => {
 test("give-my-agent-tools.ts", () => {
   const { said, left } = run("give-my-agent-tools.ts");
   expect(said.split("\n")).toEqual([
-    "9 tools",
+    "10 tools",
     "write_file: success",
     "text_editor: success",
     "read_file: OUTSIDE_WORKSPACE",
