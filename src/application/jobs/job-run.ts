@@ -146,6 +146,8 @@ function maskValues(values: Readonly<Record<string, string>>, mask: (text: strin
   );
 }
 
+/** Characters of a command from which reading, doing and telling it are steps between which others have their turn. */
+const LONG_COMMAND = 50_000;
 const LONGEST_BREATH_MS = 50;
 
 /**
@@ -164,15 +166,19 @@ async function runCommands(
   let breathed = parts.clock();
   for (const [index, command] of commands.entries()) {
     // A signal of the system is heard between two turns of the event loop, and edits alone make none.
-    if (parts.clock() - breathed > LONGEST_BREATH_MS) {
+    const breathe = async () => {
+      if (parts.clock() - breathed <= LONGEST_BREATH_MS && command.content.length < LONG_COMMAND) return;
       await new Promise((resolve) => setImmediate(resolve));
       breathed = parts.clock();
-    }
+    };
+    await breathe();
     if (parts.signal.aborted) break;
     const shown = maskCommand(command, parts.mask);
     parts.emit({ type: "command_started", index, command: shown });
+    await breathe();
     const started = parts.clock();
     const { outcome, changes } = await runOne(parts, command, edits);
+    await breathe();
     const result: CommandResult = {
       command: shown,
       success: outcome.ok,

@@ -153,6 +153,7 @@ export function gitPlace(
   if (toEnd) return fits(file.count - oldCount) ? file.count - oldCount : -1;
   const wanted = Math.min(Math.max(expected, 0), file.count);
   if (fits(wanted)) return wanted;
+  if (lacksLine(target, hunk.lines)) return -1;
   let before = -1;
   let after = -1;
   for (const line of findExact(target, hunk.lines, old)) {
@@ -387,13 +388,19 @@ const NOT_FOUND: HunkSearch = { found: "none" };
 export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgress): HunkSearch {
   const rungs = changesIndentOnly(hunk.lines) ? RUNGS.slice(0, 2) : RUNGS;
   for (const lines of hunkReadings(hunk.lines)) {
+    if (lacksLine(target, lines)) continue;
     const sought = searchReading(target, { ...hunk, lines }, rungs, progress);
     if (sought.found !== "none") return sought;
   }
-  if (rungs !== RUNGS) return NOT_FOUND;
+  if (rungs !== RUNGS || lacksLine(target, hunk.lines)) return NOT_FOUND;
   const drifted = findDrifted(target, hunk.lines).filter((place) => target.free(place.line, place.lines));
   if (drifted.length > 1) return { found: "many", lines: drifted.map((place) => place.line) };
   return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NOT_FOUND;
+}
+
+/** A line that goes and stands nowhere, however it is compared: no rung finds the hunk. */
+function lacksLine(target: MatchTarget, lines: readonly HunkLine[]): boolean {
+  return lines.some(({ tag, text }) => tag === "-" && target.index.lacks("indent", lineKey("indent", text)));
 }
 
 const RUNGS = ["whitespace", "look-alike", "indent"] as const satisfies readonly KeyRung[];

@@ -240,6 +240,12 @@ export class LineIndex {
     return places.get(key) ?? [];
   }
 
+  /** Whether it is known, without a search, that no line has this key. */
+  lacks(rung: KeyRung, key: string): boolean {
+    const places = this.placesOf.get(rung);
+    return places !== undefined && !places.has(key);
+  }
+
   /** Every line at which the pattern of keys may stand, by the rarest of its lines; of them only `among`, where it is given. */
   starts(rung: KeyRung, pattern: readonly string[], among?: readonly number[]): number[] {
     const found = this.scan(rung, pattern, among) ?? this.lookUp(rung, pattern, among);
