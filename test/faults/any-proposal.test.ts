@@ -425,7 +425,7 @@ describe("any proposal lands exactly and is undone", () => {
           row.chain((one) => proposalOf(one).map((made) => ({ one, made }))),
           ({ one, made }) => expectExact(one, made, toKept(filesOf(one.project))),
         ),
-        { numRuns: cases(10), timeout: 120_000 },
+        { numRuns: cases(10), timeout: 120_000, endOnFailure: true },
       );
     },
     7_200_000,
