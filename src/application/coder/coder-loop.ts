@@ -776,10 +776,14 @@ async function sendBack(
   const whole = edited
     .filter((path) => state.mismatched.get(path) === 2)
     .map((path) => ({ path, lines: [] }));
-  if (isSame && whole.length === 0)
-    return { end: await endGivenUp(loop, state, { why: "same" }, "", report) };
-  if (state.attempts >= limits.attempts)
-    return { end: await endGivenUp(loop, state, { why: "attempts", limit: limits.attempts }, "", report) };
+  const isStuck = isSame && whole.length === 0;
+  if (isStuck || state.attempts >= limits.attempts) {
+    const stopped = isStuck
+      ? ({ why: "same" } as const)
+      : ({ why: "attempts", limit: limits.attempts } as const);
+    const end = await endGivenUp(loop, state, stopped, "", report);
+    return { end: end.kind === "unusable" && unparsed !== undefined ? { ...end, unparsed } : end };
+  }
   const brief = mask(state.red?.brief || report.split("\n")[0] || "");
   tell({
     type: "sent-back",
