@@ -43,6 +43,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   demo: async () => (await import("./demo.ts")).commandWith(dispatch),
 };
 
+/** Names that users of other tools type. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { log: "jobs" };
+
 function allCommands(): Promise<readonly Subcommand[]> {
   return Promise.all(Object.values(COMMANDS).map((load) => load()));
 }
@@ -65,7 +68,8 @@ export async function dispatch(
   }
   if (name.startsWith("-"))
     return (await import("./flags.ts")).flagsFirst(program, [name, ...args], dispatch);
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const known = OTHER_NAMES[name] ?? name;
+  const load = Object.hasOwn(COMMANDS, known) ? COMMANDS[known] : undefined;
   // A sentence is no name of a command, but a message.
   if (load === undefined && args.length === 0 && /\s|[^\x00-\x7f]/.test(name.trim()))
     return guarded(program, args, async () => (await import("./chat.ts")).chatFrom(program, name));

@@ -2,7 +2,13 @@ import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import { jobActions, jobNamedInButton } from "../../domain/jobs/job-status.ts";
 import { type Change, oneLine, type RanJob } from "../../domain/jobs/result.ts";
-import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/models/worker-output.ts";
+import {
+  isWorkerOutput,
+  readWorkerOutput,
+  WORKER_CONTRACT,
+  WORKER_FORM_AGAIN,
+  type WorkerOutput,
+} from "../../domain/models/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { storedFacts } from "../jobs/job-facts.ts";
 import { type ResultJson, toResultJson, withoutOutput } from "../jobs/job-report.ts";
@@ -184,6 +190,7 @@ export async function workWithTools(
     calls: [],
     exchange: [],
     size: "full",
+    prose: null,
     asked: undefined,
     answered: undefined,
   };
@@ -207,7 +214,9 @@ export async function workWithTools(
     const end = await workRound(parts, turn, { ...request, recalled }, state);
     switch (end.kind) {
       case "answered":
-        output = readWorkerOutput(end.answer.text);
+        output = readWorkerOutput(
+          isWorkerOutput(end.answer.text) ? end.answer.text : (state.prose ?? end.answer.text),
+        );
         if (end.answer.finish === "length") return ended(say("answerCut"));
         break;
       case "stuck":
@@ -233,6 +242,8 @@ interface ToolWorkState {
   readonly calls: MadeCall[];
   readonly exchange: ModelMessage[];
   size: RequestSize;
+  /** Words that came without the object: its form was asked for once. */
+  prose: string | null;
   asked: Model | undefined;
   answered: Model | undefined;
 }
@@ -264,6 +275,11 @@ function workRound(
       if (made.server !== undefined) logCall(parts, turn, call, calls);
       if (made.web !== undefined) logRead(parts, turn, call, made);
       return made;
+    },
+    next: ({ text, finish }) => {
+      if (state.prose !== null || finish === "length" || isWorkerOutput(text)) return null;
+      state.prose = text;
+      return WORKER_FORM_AGAIN;
     },
     limits: { steps: CALLS_IN_A_ROUND, lastAnswers: true },
     signal: turn.signal,
