@@ -197,7 +197,20 @@ export function listTitle(request: Pick<ExecuteRequest, "request" | "plan" | "pa
   const asked = cutTitle(firstLine(request.request ?? ""));
   if (asked !== "") return asked;
   const isPlanned = request.plan !== undefined && request.plan.trim() !== "";
-  return (isPlanned ? "" : firstEdit(request.patch)) || planTitle(request);
+  return (isPlanned ? "" : firstEdit(request.patch) || diffTitle(request.patch)) || planTitle(request);
+}
+
+/** How the lines of a diff, and of V4A, name a file that they change. */
+const DIFF_FILE = /^(?:\+\+\+ (?:b\/)?|--- (?:a\/)?|\*\*\* (?:Add|Update|Delete) File: )([^\t\n]+)/gm;
+const NAMED_FILES = 3;
+
+/** The files of a diff, whose own first line is marks: `a.ts, b.ts, …`. */
+function diffTitle(patch: string): string {
+  if (!/^(?:diff --git |--- |\+\+\+ |Index: |\*\*\* Begin Patch)/.test(patch.trimStart())) return "";
+  const paths = [...patch.slice(0, 100_000).matchAll(DIFF_FILE)].map(([, path = ""]) => path.trim());
+  const files = [...new Set(paths)].filter((path) => path !== "/dev/null");
+  const more = files.length > NAMED_FILES ? [`… (${files.length})`] : [];
+  return cutTitle([...files.slice(0, NAMED_FILES), ...more].join(", "));
 }
 
 /** `update src/a.ts` of a patch in JSON, whose own first line is brackets and quotes. */

@@ -250,7 +250,12 @@ test("a coder in the cloud is told which files Shiro has just changed, and nothi
 });
 
 test("words without the object are asked for again once, and are the answer where they stay words", async () => {
-  const object = JSON.stringify({ result: "all is well", needs_next_loop: false, confidence: 0.9, risk: "low" });
+  const object = JSON.stringify({
+    result: "all is well",
+    needs_next_loop: false,
+    confidence: 0.9,
+    risk: "low",
+  });
   at = await openConversation((_, turn) => (turn === 0 ? "All is well." : object));
   expect((await at.send("/analyze the log")).text).toBe("all is well");
   expect(at.of("worker")).toHaveLength(2);

@@ -25,7 +25,9 @@ describe("what a list calls a job", () => {
       { patch: JSON.stringify([{ type: "shell_command", action: "run", target: "npm test\nls" }]) },
       "run npm test",
     ],
-    ["is the first line of any other patch", { patch: "--- a/x\n+++ b/x" }, "--- a/x"],
+    ["is the files of a diff", { patch: "--- a/x\n+++ b/x\n--- /dev/null\n+++ b/y z.ts\n" }, "x, y z.ts"],
+    ["is the files of V4A", { patch: "*** Begin Patch\n*** Update File: src/a.ts\n@@\n" }, "src/a.ts"],
+    ["is the first line of any other patch", { patch: "```txt:a.txt\nhello\n```" }, "hello"],
   ];
   for (const [name, given, title] of cases) test(name, () => expect(listTitle(given)).toBe(title));
 });
