@@ -164,7 +164,7 @@ withChecks("a red test that the change is connected with and that stays red neve
   });
   const before = cli.tree();
   const ran = cli.chat("/code3 make the failing test pass");
-  expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 still red\n");
+  expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 passed, 1 still red\n");
   expect(ran.out).toContain("Red before and still red: adds");
   expect(ran.out).not.toContain("Still red:");
   expect(ran.out).not.toContain("Transaction:");
@@ -184,7 +184,7 @@ withChecks("a proposal that changes nothing does not fix what it declares", () =
   const nothing = "```bash\ntrue\n```";
   project([proposal("A\nFixes: adds", nothing), proposal("B", nothing)], { red: true });
   const ran = cli.chat("/code3 make the failing test pass");
-  expect(ran.out.split("\n")[0]).toContain("npm test 1 still red");
+  expect(ran.out.split("\n")[0]).toContain("npm test 1 passed, 1 still red");
   expect(ran.out).toContain("Red before and still red: adds");
   expect(ran.out).not.toContain("staged");
   expect(ran.code).toBe(1);

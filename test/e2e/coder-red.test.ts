@@ -44,7 +44,7 @@ describe("a wrong change over the red test of that very function", () => {
     for (const request of ["add() is wrong, make the tests pass", "add() gives wrong sums, fix it"]) {
       cli.rewrite(says(proposal("A", wrong), proposal("B", "")));
       const ran = cli.chat(`/code3 ${request}`);
-      expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 still red\n");
+      expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 passed, 1 still red\n");
       expect(ran.code).toBe(1);
       expect(cli.tree()).toEqual(before);
     }
@@ -92,7 +92,7 @@ describe("a new test that fails", () => {
       },
     );
     const ran = cli.chat("/code3 write a test for subtraction");
-    expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 new and failing\n");
+    expect(ran.out).toStartWith("Preview, nothing applied: npm test 2 passed, 1 new and failing\n");
     expect(ran.out).toContain("New and failing: subtracts");
     expect(ran.code).toBe(1);
   });
@@ -141,7 +141,7 @@ withChecks(
       expect(cli.tree()).toEqual(before);
       return `${first(ran.out)} ${ran.code}`;
     });
-    expect([...new Set(wrongs)]).toEqual(["Preview, nothing applied: npm test 1 still red 1"]);
+    expect([...new Set(wrongs)]).toEqual(["Preview, nothing applied: npm test 1 passed, 1 still red 1"]);
     const rights = REQUESTS.slice(0, 4).map((request) => {
       cli.rewrite(says(proposal("A", right)));
       const ran = cli.chat(`/code3 ${request}`);

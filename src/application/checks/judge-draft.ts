@@ -177,7 +177,9 @@ export async function judgeDraft(
     if (judged === null) return null;
     const changed = changes.map(({ path }) => path);
     const { declarations } = parts;
-    return { ...judged, ...settleRedTests({ ...judged, declarations, changed, texts: affected.texts }) };
+    const { texts } = affected;
+    const diff = toChangedTexts(draft);
+    return { ...judged, ...settleRedTests({ ...judged, declarations, changed, texts, diff }) };
   };
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
   const early = isFirst ? await judgeFirst({ first: true }) : null;
@@ -378,6 +380,7 @@ async function settleRed(judging: Judging): Promise<null> {
     results,
     judgement,
     texts: affected.texts,
+    diff: toChangedTexts(judging.draft),
   });
   judging.judgement = settled.judgement;
   judging.found = { ...judging.found, ...settled.found };
@@ -585,10 +588,15 @@ function testRunLinesOf(draft: Pick<Draft, "diff">): TestRunLine[] {
   return findTestRunLines(toTexts(draft));
 }
 
-function toTexts(draft: Pick<Draft, "diff">) {
+function toChangedTexts(draft: Pick<Draft, "diff">) {
   const text = (bytes: Uint8Array | null | undefined) =>
-    bytes == null ? "" : new TextDecoder().decode(bytes);
+    bytes == null ? null : new TextDecoder().decode(bytes);
   return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
+}
+
+function toTexts(draft: Pick<Draft, "diff">) {
+  const texts = toChangedTexts(draft);
+  return texts.map(({ path, before, after }) => ({ path, before: before ?? "", after: after ?? "" }));
 }
 
 /** Files of the draft that decide how checks run, where what decides in them changed. */

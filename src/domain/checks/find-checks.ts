@@ -48,12 +48,15 @@ export function findChecks(files: ProjectFiles, configured: string | null): read
             line: test.command,
             ...test,
             ...(runner !== null && runner !== test.line && { runner }),
-            ...(script !== null && { script }),
+            ...(script !== null && BY_MANAGER.test(test.command) && { script }),
           },
         ]),
     ...(lint === null ? [] : [{ kind: "lint" as const, line: lint.command, ...lint }]),
   ];
 }
+
+/** A command that names a script and says nothing of what it runs. */
+const BY_MANAGER = /^(?:npm|pnpm|yarn|bun) /;
 
 /** The first runner that knows how. */
 function findBy(question: "findTest" | "findLint", files: ProjectFiles): FoundCommand | null {

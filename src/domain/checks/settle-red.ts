@@ -1,3 +1,4 @@
+import { type ChangedText, importsOf } from "./affected-tests.ts";
 import { type Connection, findCheckConnection, findConnection, findTestFile, isTied } from "./connected.ts";
 import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
 import type { ProjectCheck } from "./find-checks.ts";
@@ -16,6 +17,8 @@ export interface RedTests {
   readonly judgement: Judgement;
   /** The code files of the project with the change. */
   readonly texts: ReadonlyMap<string, string>;
+  /** What the draft changes; absent where nothing of it is needed. */
+  readonly diff?: readonly ChangedText[];
 }
 
 /**
@@ -47,14 +50,21 @@ export function settleRedTests(red: RedTests): SettledRed {
     return [test, bareTestName(test), ...(file === null ? [] : [file]), ...(pair ? [pair.now.command] : [])];
   };
   const { redBefore = [], silenced = [], rewritten = [], newFailing, weakened } = judgement;
-  const told = [...redBefore, ...silenced, ...rewritten, ...newFailing, ...weakened];
+  const gone = judgement.worse.filter((test) =>
+    red.results.every(({ results }) => !results?.tests.has(test)),
+  );
+  const told = [...redBefore, ...silenced, ...rewritten, ...newFailing, ...weakened, ...gone];
+  const withCode = removedWithCode([...weakened, ...gone], red);
+  const isGreen = red.results.every(({ state }) => state === "green");
   const targets = new Map<string, readonly string[]>([
     ...told.map((test) => [test, namesOf(test)] as const),
     ...unread.map(({ now, check }) => [now.command, [now.command, check.line]] as const),
   ]);
   const declared = resolveDeclarations(red.declarations, targets);
+  for (const test of withCode) declared.set(test, { kind: "removes", reason: "" });
   return settleRed({
-    judgement,
+    judgement: withoutRenamed(withoutGone(judgement, { gone, declared, isGreen }), red),
+    gone,
     declared: (test) => declared.get(test),
     unread: unread.map(({ now }) => now.command),
     connection(test) {
@@ -66,8 +76,68 @@ export function settleRedTests(red: RedTests): SettledRed {
   });
 }
 
+/** A test file that is deleted with everything of the project that it imports takes its tests with it. */
+function removedWithCode(tests: readonly string[], { diff = [], texts }: RedTests): string[] {
+  const deleted = diff.filter(({ after }) => after === null);
+  const paths = [...texts.keys(), ...deleted.map(({ path }) => path)];
+  const files = deleted.filter(({ path, before }) => {
+    const imported = importsOf(paths, path, before ?? "").filter((one) => one !== path);
+    return imported.length > 0 && imported.every((one) => deleted.some((other) => other.path === one));
+  });
+  const before = new Map(files.map(({ path, before: text }) => [path, text ?? ""]));
+  return tests.filter((test) => findTestFile(test, undefined, before) !== null);
+}
+
+/** Tests that went on purpose are not worse; the rest of the judgement stays. */
+function withoutGone(
+  judgement: Judgement,
+  about: {
+    readonly gone: readonly string[];
+    readonly declared: ReadonlyMap<string, Declared>;
+    readonly isGreen: boolean;
+  },
+): Judgement {
+  const removed = about.gone.filter((test) => about.declared.get(test)?.kind === "removes");
+  const worse = judgement.worse.filter((test) => !removed.includes(test));
+  if (removed.length === 0 || worse.length > 0 || !about.isGreen) return judgement;
+  if ((judgement.counts?.passed ?? 0) === 0) return judgement;
+  return { ...judgement, worse, verdict: judgement.mended.length > 0 ? "better" : "same" };
+}
+
+/** Lines that demand something, in the words of the languages' test tools. */
+const ASSERTS = /\b(?:assert\w*|expect|should|require\.\w+|t\.(?:is|deepEqual|Error|Fatal)\w*)\b/;
+
+/** Tests of a file that has as many new ones, and demands no less than before, have other names now. */
+function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): Judgement {
+  const { weakened, newPassing = [], moved = [] } = judgement;
+  const renamed: string[] = [];
+  const known: string[] = [];
+  for (const { path, before, after } of diff) {
+    if (before === null || after === null || weakened.length === 0) continue;
+    const demands = (text: string) => text.split("\n").filter((line) => ASSERTS.test(line)).length;
+    const isOf = (text: string) => (test: string) =>
+      findTestFile(test, { places: [path] }, new Map([[path, text]])) === path;
+    const left = weakened.filter(isOf(before));
+    const come = newPassing.filter(isOf(texts.get(path) ?? after));
+    if (left.length === 0 || come.length < left.length || demands(after) < demands(before)) continue;
+    renamed.push(...left);
+    known.push(...come.slice(0, left.length));
+  }
+  if (renamed.length === 0) return judgement;
+  const rest = weakened.filter((test) => !renamed.includes(test));
+  return {
+    ...judgement,
+    weakened: rest,
+    weakensTests: rest.length > 0,
+    moved: [...moved, ...renamed],
+    newPassing: newPassing.filter((test) => !known.includes(test)),
+  };
+}
+
 interface SettleInput {
   readonly judgement: Judgement;
+  /** Tests that passed before and are not there any more. */
+  readonly gone: readonly string[];
   /** What the coder declares of a test, or of the command of a check. */
   readonly declared: (test: string) => Declared | undefined;
   /** How a test that was red before, or such a check, belongs to the change; null where it does not. */
@@ -83,11 +153,15 @@ export interface SettledRed {
 
 type Duty = "still-red" | "not-mine" | "removed" | "red-before";
 
-function settleRed({ judgement, declared, connection, unread }: SettleInput): SettledRed {
+function settleRed({ judgement, declared, connection, unread, gone }: SettleInput): SettledRed {
   const silenced = judgement.silenced ?? [];
+  // Green only by another version of what decides how the checks run.
+  const isForced = judgement.verdict === "still-red";
   const red = [...(judgement.redBefore ?? []), ...silenced, ...unread];
   const duties = Map.groupBy(red, (test) =>
-    dutyOf(declared(test), connection(test), silenced.includes(test)),
+    isForced && !silenced.includes(test)
+      ? "still-red"
+      : dutyOf(declared(test), connection(test), silenced.includes(test)),
   );
   const of = (duty: Duty) => duties.get(duty) ?? [];
   const said = (kind: Declared["kind"]) => (test: string) => {
@@ -117,7 +191,7 @@ function settleRed({ judgement, declared, connection, unread }: SettleInput): Se
   const notMine = reasoned(of("not-mine"));
   const unnamed = of("still-red").filter((test) => declared(test)?.kind !== "fixes");
   const meantToFail = reasoned(judgement.newFailing.filter(isMeant));
-  const removed = [...of("removed"), ...judgement.weakened.filter(isRemoved)];
+  const removed = [...of("removed"), ...[...judgement.weakened, ...gone].filter(isRemoved)];
   const isRed = of("still-red").length > 0;
   return {
     judgement: { ...settled, verdict: settledVerdict(settled, { isRed, isBefore: notMine.length > 0 }) },

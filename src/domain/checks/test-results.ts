@@ -5,7 +5,12 @@ export interface TestCounts {
   readonly passed: number;
   /** With those that could not be set up. */
   readonly failed: number;
+  /** With those that failed, or passed, against what they are marked with. */
   readonly skipped: number;
+  /** Of the skipped: those that failed as they are marked to; absent where there are none. */
+  readonly xfailed?: number;
+  /** Of the skipped: those that passed although they are marked to fail; absent where there are none. */
+  readonly xpassed?: number;
   /** Of the failed: those that could not be set up; absent where there are none. */
   readonly unable?: number;
 }

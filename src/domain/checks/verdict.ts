@@ -505,7 +505,7 @@ export interface ChecksFacts extends Judgement {
   readonly notMine?: readonly ReasonedTest[];
   /** New and failing, as the coder says that they are meant to. */
   readonly meantToFail?: readonly ReasonedTest[];
-  /** Gone or skipped, as the coder says. */
+  /** Gone or skipped: the coder says so, or the code that they test is gone with them. */
   readonly removed?: readonly string[];
   /** As people type them. */
   readonly commands: readonly string[];

@@ -137,12 +137,15 @@ function listed(title: string, list: readonly string[] = []): string[] {
 
 const tests = (count: number) => (count === 1 ? "1 test" : `${count} tests`);
 
-function counts({ passed, failed, skipped, unable = 0 }: TestCounts): string {
+function counts({ passed, failed, skipped, unable = 0, xfailed = 0, xpassed = 0 }: TestCounts): string {
+  const left = skipped - xfailed - xpassed;
   return [
     `${passed} passed`,
     ...(failed > unable ? [`${failed - unable} failed`] : []),
     ...(unable > 0 ? [`${unable} cannot run`] : []),
-    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(left > 0 ? [`${left} skipped`] : []),
+    ...(xfailed > 0 ? [`${xfailed} failed as expected`] : []),
+    ...(xpassed > 0 ? [`${xpassed} passed against expectation`] : []),
   ].join(", ");
 }
 
@@ -188,6 +191,11 @@ function stillAsBefore({ redBefore = [], notMine = [] }: ChecksFacts): string {
   const reasons = [...new Set(notMine.map(({ reason }) => reason))];
   const said = reasons.length === 0 ? "" : ` (the coder: ${names(reasons)})`;
   return `, ${count === 1 ? "1 was red before and still is" : `${count} were red before and still are`}${said}`;
+}
+
+/** `458 passed, ` before what is red. */
+function figures({ counts: all }: ChecksFacts): string {
+  return all === null ? "" : `${all.passed} passed, `;
 }
 
 /** `, 1 new test fails, as meant (the coder: shows the bug)`. */
@@ -317,9 +325,9 @@ export const checksTexts = {
       case "red-before":
         return `${by} ${facts.counts === null ? "" : `${facts.counts.passed} passed`}${stillAsBefore(facts).slice(facts.counts === null ? 2 : 0)}, nothing is worse${meant(facts)}${beside(facts)}`;
       case "still-red":
-        return `${by} ${stillRed(facts)}${beside(facts)}`;
+        return `${by} ${figures(facts)}${stillRed(facts)}${beside(facts)}`;
       case "new-failing":
-        return `${by} ${facts.newFailing.length} new and failing${beside(facts)}`;
+        return `${by} ${figures(facts)}${facts.newFailing.length} new and failing${beside(facts)}`;
       case "doubtful":
         return (facts.testRunLines ?? []).length === 0
           ? `${by} DOUBTFUL: ${rewritten(facts)}`
@@ -375,7 +383,7 @@ export const checksTexts = {
       facts.expectsElse,
     ),
     ...(facts.moved !== undefined && facts.moved.length > 0 ? [`${tests(facts.moved.length)} moved`] : []),
-    ...listed("Removed, as the coder says", facts.removed),
+    ...listed("Removed, as the coder says or with the code that they test", facts.removed),
     ...listed("Cannot be set up, now as before", facts.unable),
     ...listed("Left out because they do not end here, with or without the change", facts.hung),
     ...(facts.weakensTests

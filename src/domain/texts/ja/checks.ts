@@ -119,12 +119,15 @@ function listed(title: string, list: readonly string[] = []): string[] {
   return list.length === 0 ? [] : [`${title}: ${names(list)}`];
 }
 
-function counts({ passed, failed, skipped, unable = 0 }: TestCounts): string {
+function counts({ passed, failed, skipped, unable = 0, xfailed = 0, xpassed = 0 }: TestCounts): string {
+  const left = skipped - xfailed - xpassed;
   return [
     `${passed} 件成功`,
     ...(failed > unable ? [`${failed - unable} 件失敗`] : []),
     ...(unable > 0 ? [`${unable} 件実行不可`] : []),
-    ...(skipped > 0 ? [`${skipped} 件スキップ`] : []),
+    ...(left > 0 ? [`${left} 件スキップ`] : []),
+    ...(xfailed > 0 ? [`${xfailed} 件は想定どおり失敗`] : []),
+    ...(xpassed > 0 ? [`${xpassed} 件は想定に反して成功`] : []),
   ].join("、");
 }
 
@@ -158,6 +161,10 @@ function stillAsBefore({ redBefore = [], notMine = [] }: ChecksFacts): string {
   if (count === 0) return "";
   const reasons = [...new Set(notMine.map(({ reason }) => reason))];
   return `、${count} 件は変更前から失敗しており今も失敗${reasons.length === 0 ? "" : `（コーダー: ${names(reasons)}）`}`;
+}
+
+function figures({ counts: all }: ChecksFacts): string {
+  return all === null ? "" : `${all.passed} 件成功、`;
 }
 
 function meant({ meantToFail = [] }: ChecksFacts): string {
@@ -263,9 +270,9 @@ export const checksTexts: typeof englishChecksTexts = {
       case "red-before":
         return `${by} ${facts.counts === null ? "" : `${facts.counts.passed} 件成功`}${stillAsBefore(facts).slice(facts.counts === null ? 1 : 0)}、悪化なし${meant(facts)}${beside(facts)}`;
       case "still-red":
-        return `${by} ${stillRed(facts)}${beside(facts)}`;
+        return `${by} ${figures(facts)}${stillRed(facts)}${beside(facts)}`;
       case "new-failing":
-        return `${by} 新しいテスト ${facts.newFailing.length} 件が失敗${beside(facts)}`;
+        return `${by} ${figures(facts)}新しいテスト ${facts.newFailing.length} 件が失敗${beside(facts)}`;
       case "doubtful":
         return (facts.testRunLines ?? []).length === 0
           ? `${by} 要確認: 期待する内容が変わったテスト ${facts.rewritten?.length ?? 0} 件: ${names(facts.rewritten ?? [])}`
@@ -310,7 +317,7 @@ export const checksTexts: typeof englishChecksTexts = {
     ...(facts.moved !== undefined && facts.moved.length > 0
       ? [`移動したテスト ${facts.moved.length} 件`]
       : []),
-    ...listed("削除したテスト（コーダーの申告どおり）", facts.removed),
+    ...listed("削除したテスト（コーダーの申告、または対象コードの削除による）", facts.removed),
     ...listed("変更前も今も準備できないテスト", facts.unable),
     ...listed("変更の有無にかかわらず終わらないため除外したテスト", facts.hung),
     ...(facts.weakensTests
