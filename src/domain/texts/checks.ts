@@ -1,11 +1,299 @@
-import * as en from "./en/checks.ts";
-import * as ja from "./ja/checks.ts";
+import { type CheckWords, type Finding, toFindings } from "../checks/findings.ts";
+import { countFailing, type TestCounts } from "../checks/test-results.ts";
+import {
+  type ChecksFacts,
+  failingTests,
+  helpfulInstall,
+  type KnownCheck,
+  leadingCommands,
+  newlyRedCase,
+} from "../checks/verdict.ts";
+import { checkWords as en } from "./en/checks.ts";
+import { checkWords as ja } from "./ja/checks.ts";
 import type { Locale } from "./locale.ts";
 
-/** English is the type: another language that lacks a text does not compile. */
-const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+interface ProgressFacts {
+  readonly command: string;
+  readonly done: number;
+  readonly of: number | null;
+  readonly seconds: number;
+  readonly latest: string;
+}
+
+interface ChecksState {
+  readonly checks: readonly KnownCheck[];
+  /** Why none judges; null where one does. */
+  readonly none: ChecksFacts | null;
+}
+
+type Code = keyof CheckWords["said"];
+type Holes = Readonly<Record<string, string | number>>;
+
+const NAMES_SHOWN = 5;
+const RED_SHOWN = 10;
+
+/** Words the facts about checks by the table of one language. What is said and in which order is the same in every language. */
+function createChecksMessages({ why, whyProposed, whyLower, state, beside: besides, said }: CheckWords) {
+  const say = (code: Code, holes: Holes = {}): string => {
+    const template = said[code];
+    const text = typeof template === "string" ? template : template[holes.n === 1 ? 0 : 1];
+    return text.replace(/\{(\w+)\}/g, (_, hole: string) => String(holes[hole] ?? ""));
+  };
+  const count = (code: Code, n: number, holes: Holes = {}) => (n > 0 ? [say(code, { n, ...holes })] : []);
+  const join = (parts: readonly string[]) => parts.join(say("separator"));
+  const names = (list: readonly string[], shown = NAMES_SHOWN) =>
+    list.length > shown
+      ? say("more", { list: join(list.slice(0, shown)), rest: list.length - shown })
+      : join(list);
+  const reasons = (list: readonly { readonly reason: string }[]) =>
+    names([...new Set(list.map(({ reason }) => reason))]);
+
+  const counts = ({ passed, failed, skipped, unable = 0, xfailed = 0, xpassed = 0 }: TestCounts): string =>
+    join([
+      say("passed", { n: passed }),
+      ...count("failed", failed - unable),
+      ...count("unable-count", unable),
+      ...count("skipped", skipped - xfailed - xpassed),
+      ...count("xfailed", xfailed),
+      ...count("xpassed", xpassed),
+    ]);
+
+  function whyNot(facts: ChecksFacts): string {
+    const { notChecked: reason, absent = [], unnoticed = [], install } = facts;
+    const commands = join(facts.commands);
+    if (reason === null) return "";
+    if (reason === "blind") return say("blind", { commands, names: names(unnoticed) });
+    if (reason === "dependencies-missing" && install !== undefined)
+      return say("installs", { why: why[reason], install });
+    if (reason !== "cannot-run") return why[reason];
+    const help = helpfulInstall(facts);
+    const helps = help === null ? say("name-others") : say("may-help", { install: help });
+    if (absent.length === 0) return say("cannot-run-any", { commands: commands || say("the-checks"), helps });
+    return say("absent", { absent: join(absent), commands, helps });
+  }
+
+  const unended = ({ commands, seconds }: NonNullable<ChecksFacts["unended"]>) =>
+    say("unended", { commands: join(commands), seconds });
+
+  /** `1 of 2 still red`: of the tests that the change answers for. */
+  function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" | "mended">): string {
+    if (red.length === 0) return say("still-red-any");
+    const all = red.length + mended.length;
+    return say(mended.length === 0 ? "still-red-all" : "still-red-of", { red: red.length, all });
+  }
+
+  /** `npm run lint is red, was green before`: which of several checks; else what shows that they are worse. */
+  const newlyRed = (facts: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">) =>
+    say(
+      ({ "no-test": "no-test", fewer: "fewer", all: "newly-red", some: "newly-red-some" } as const)[
+        newlyRedCase(facts)
+      ],
+      { commands: join(facts.newlyRed ?? []) },
+    );
+
+  function wordWorse(facts: ChecksFacts): string {
+    const { unended: endless, worse } = facts;
+    if (endless === undefined)
+      return worse.length > 0 ? say("worse-count", { n: worse.length }) : newlyRed(facts);
+    return endless.commands.length < facts.commands.length
+      ? unended(endless)
+      : say("unended-short", { seconds: endless.seconds });
+  }
+
+  /** `; the whole suite (5 min) was not run`. */
+  function notWhole({ affectedOnly: part }: ChecksFacts): string {
+    if (part === undefined) return "";
+    const { wholeSeconds: seconds, isAtLeast } = part;
+    const time =
+      seconds < 120 ? say("seconds", { seconds }) : say("minutes", { minutes: Math.round(seconds / 60) });
+    return say("not-whole", { time: isAtLeast ? say("at-least", { time }) : time });
+  }
+
+  /** `, ruff check . green`: the checks beside the one that the line is about. */
+  const besideOf = ({ beside: others = [] }: ChecksFacts) =>
+    others.map(
+      ({ command, state: ended, counts: own }) =>
+        `${say("separator")}${command} ${own === undefined ? besides[ended] : counts(own)}`,
+    );
+
+  /** `2 were red before and still are (the coder: build output missing)`. */
+  function asBefore({ redBefore = [], notMine = [] }: ChecksFacts): string[] {
+    const [text] = count("as-before", redBefore.length + notMine.length);
+    if (text === undefined || notMine.length === 0) return text === undefined ? [] : [text];
+    return [say("as-before-said", { text, reasons: reasons(notMine) })];
+  }
+
+  const meant = ({ meantToFail = [] }: ChecksFacts) =>
+    count("meant", meantToFail.length, { reasons: reasons(meantToFail) });
+
+  /** `458 passed (3 new)`, or the colour where nothing is counted. */
+  function passedOf(facts: ChecksFacts): string {
+    const { counts: all, affectedOnly, newPassing = [], mended, expectsElse = [], rewritten = [] } = facts;
+    const code = affectedOnly === undefined ? "passed" : "affected-passed";
+    const text = all === null ? say("green") : say(code, { n: all.passed });
+    const more = join([
+      ...count("new-count", newPassing.length),
+      ...count("fixed-count", mended.length),
+      ...count("else-count", expectsElse.length + rewritten.length),
+    ]);
+    return more === "" ? text : say("in-brackets", { text, more });
+  }
+
+  /** What a reply's first line says of a verdict; null where that line says it in other words. */
+  function headlineParts(facts: ChecksFacts): readonly string[] | null {
+    const { counts: all, rewritten = [], testRunLines = [] } = facts;
+    const figures = all === null ? [] : [say("passed", { n: all.passed })];
+    switch (facts.verdict) {
+      case "same":
+      case "better":
+        return [
+          passedOf(facts),
+          ...count("unable-here", all?.unable ?? 0),
+          ...asBefore(facts),
+          ...meant(facts),
+        ];
+      case "red-before":
+        return [...figures, ...asBefore(facts), say("nothing-worse"), ...meant(facts)];
+      case "still-red":
+        return [...figures, stillRed(facts)];
+      case "new-failing":
+        return [...figures, say("new-failing-count", { n: facts.newFailing.length })];
+      case "doubtful":
+        return testRunLines.length > 0
+          ? [say("doubtful-lines")]
+          : [say("doubtful-rewritten", { n: rewritten.length, names: names(rewritten) })];
+      case "worse":
+      case "unknown":
+      case "not-checked":
+        return null;
+    }
+  }
+
+  function lineParts(facts: ChecksFacts): readonly string[] {
+    const said = {
+      same: () => [],
+      better: () => (facts.mended.length > 0 ? [] : [say("green-again")]),
+      worse: () => [wordWorse(facts)],
+      "new-failing": () => [say("new-failing-count", { n: facts.newFailing.length })],
+      "red-before": () => [say("red-before-line")],
+      "still-red": () => [stillRed(facts)],
+      doubtful: () => [],
+      unknown: () => [say("red")],
+      "not-checked": () => [],
+    }[facts.verdict]();
+    const counted = facts.counts === null ? [] : [counts(facts.counts)];
+    const fixed = counted.map((text) =>
+      facts.mended.length > 0 ? say("fixed", { counts: text, n: facts.mended.length }) : text,
+    );
+    const green = facts.counts === null && facts.verdict === "same" ? [say("green")] : [];
+    const part = facts.affectedOnly;
+    const affected = part === undefined ? [] : [say("affected-only", { files: part.files, of: part.of })];
+    const rungs = (facts.rungs ?? []).map(({ insteadOf, why: reason }) =>
+      say("rung", { insteadOf, why: whyLower[reason] }),
+    );
+    return [...fixed, ...green, ...said, ...affected, ...rungs];
+  }
+
+  function wordFinding(finding: Finding): string {
+    switch (finding.code) {
+      case "proposed":
+        return say(finding.code, { commands: join(finding.commands) });
+      case "proposed-unable": {
+        const reason = whyProposed[finding.why] ?? why[finding.why];
+        return say(finding.code, { command: finding.command, why: reason });
+      }
+      case "weakened-all":
+      case "flaky-check":
+        return say(finding.code);
+      case "new-pass-too":
+      case "new-endless":
+      case "new-cannot-run":
+      case "new-fail":
+      case "new-mixed":
+      case "new-mixed-guard": {
+        const shares = [
+          ...count(finding.isEndless ? "new-endless-share" : "new-failing-share", finding.failing),
+          ...count("new-unable-share", finding.cannotRun),
+          ...count("new-passing-share", finding.passing),
+        ];
+        return say(finding.code, { n: finding.count, shares: join(shares) });
+      }
+      default:
+        return say(finding.code, { n: finding.names.length, names: names(finding.names) });
+    }
+  }
+
+  /** `npm test (as it stands: 458 passed, 2 failed: a, b; 12 s)`. */
+  function knownCheck({ command, result, seconds }: KnownCheck): string {
+    if (result === null) return command;
+    const found = result.results === null ? state[result.state] : counts(result.results.counts);
+    const red = failingTests(result);
+    const failing = red.length === 0 ? "" : `: ${names(red, RED_SHOWN)}`;
+    const parts = [
+      say("known-state", { found: `${found}${failing}` }),
+      ...(seconds === undefined ? [] : [say("seconds", { seconds })]),
+      ...(result.rung === undefined
+        ? []
+        : [say("rung", { insteadOf: result.rung.insteadOf, why: whyLower[result.rung.why] })]),
+    ];
+    return say("known", { command, parts: parts.join("; ") });
+  }
+
+  return {
+    counts,
+    /** `npm test: 426 passed (3 fixed)`. */
+    line: (facts: ChecksFacts): string =>
+      facts.notChecked !== null
+        ? say("not-checked", { why: whyNot(facts) })
+        : `${join(leadingCommands(facts))}: ${join(lineParts(facts))}${notWhole(facts)}${besideOf(facts).join("")}`,
+    /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
+    headline(facts: ChecksFacts): string {
+      if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
+      if (facts.notChecked !== null) return say("not-checked-headline", { why: whyNot(facts) });
+      const parts = headlineParts(facts);
+      if (parts === null) return "";
+      const commands = join(leadingCommands(facts));
+      const by = facts.proposed === undefined ? commands : say("own-check", { commands });
+      return `${by} ${join(parts)}${notWhole(facts)}${besideOf(facts).join("")}`;
+    },
+    /** `3 of 426 tests fail`, for those who watch. */
+    brief(facts: ChecksFacts): string {
+      const { counts: all, verdict, unended: endless, stillRed: red = [], worse } = facts;
+      const failing = all === null ? 0 : countFailing(all);
+      if (endless !== undefined) return unended(endless);
+      if (verdict === "still-red" && red.length > 0)
+        return say("brief-names", { text: stillRed(facts), names: names(red) });
+      if (failing > 0) return say("brief-failing", { failing, all: (all?.passed ?? 0) + failing });
+      if (verdict === "still-red") return say("brief-still-red");
+      if (verdict !== "worse") return "";
+      if (facts.newlyRed !== undefined) return newlyRed(facts);
+      return worse.length > 0
+        ? say("brief-names", { text: say("worse-count", { n: worse.length }), names: names(worse) })
+        : `${join(facts.commands)}: ${newlyRed(facts)}`;
+    },
+    /** `npm test: 120 of 458 tests, 12 s, parses a header`. */
+    progress: ({ command, done, of, seconds, latest }: ProgressFacts): string => {
+      const isKnown = of !== null && done <= of;
+      const counted = isKnown ? say("progress-of", { done, n: of }) : say("progress-tests", { n: done });
+      const parts = [...(done === 0 ? [] : [counted]), say("seconds", { seconds }), latest];
+      return `${command}: ${join(parts.filter((part) => part !== ""))}`;
+    },
+    /** The state of the checks before a change, in one line. */
+    state: ({ checks, none }: ChecksState): string =>
+      none === null ? checks.map(knownCheck).join("; ") : say("not-checked-state", { why: whyNot(none) }),
+    /** Below a first line that says the rest: which commands judged in the place of others. */
+    beside: (facts: ChecksFacts): string[] =>
+      (facts.rungs ?? []).map(({ command, insteadOf, why: reason }) =>
+        say(reason === "home" ? "rung-home" : "rung-instead", { command, insteadOf, why: whyLower[reason] }),
+      ),
+    /** Information for the user beyond that line; each is a separate line. */
+    remarks: (facts: ChecksFacts): string[] => toFindings(facts).map(wordFinding),
+  };
+}
+
+const MESSAGES = { en: createChecksMessages(en), ja: createChecksMessages(ja) };
 
 /** Texts about the checks over a draft. */
-export type ChecksMessages = typeof en.checksTexts;
+export type ChecksMessages = ReturnType<typeof createChecksMessages>;
 
-export const checksMessagesFor = (locale: Locale): ChecksMessages => TEXTS[locale].checksTexts;
+export const checksMessagesFor = (locale: Locale): ChecksMessages => MESSAGES[locale];

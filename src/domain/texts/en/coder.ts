@@ -1,5 +1,7 @@
 import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../../coder/candidates.ts";
-import { checksTexts as checks } from "./checks.ts";
+import { checksMessagesFor } from "../checks.ts";
+
+const checks = checksMessagesFor("en");
 
 interface CoderProgress {
   readonly attempt: number;

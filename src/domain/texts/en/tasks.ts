@@ -3,9 +3,11 @@ import type { Verdict } from "../../checks/verdict.ts";
 import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
+import { checksMessagesFor } from "../checks.ts";
 import { formatBytes, listPaths, nameFew, tokenVariables } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
-import { checksTexts as checks } from "./checks.ts";
+
+const checks = checksMessagesFor("en");
 
 /** How a check over a task's change ended. `isRed`: it speaks against the change, whatever its exit code. */
 interface CheckEnd {

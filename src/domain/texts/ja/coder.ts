@@ -1,10 +1,12 @@
 import type { ChosenBy, CoderCandidateFacts } from "../../coder/candidates.ts";
+import { checksMessagesFor } from "../checks.ts";
 import type {
   coderAgent as englishAgent,
   coderProgress as englishCoderProgress,
   heads as englishHeads,
 } from "../en/coder.ts";
-import { checksTexts as checks } from "./checks.ts";
+
+const checks = checksMessagesFor("ja");
 
 export const coderProgress: typeof englishCoderProgress = ({
   attempt,

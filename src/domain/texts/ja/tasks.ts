@@ -1,9 +1,11 @@
 import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText } from "../../tasks/task-steps.ts";
+import { checksMessagesFor } from "../checks.ts";
 import type { solveTexts as englishSolveTexts, tasksTexts as englishTasksTexts } from "../en/tasks.ts";
 import { formatBytes, listPaths, nameFew, tokenVariables } from "../format-text.ts";
-import { checksTexts as checks } from "./checks.ts";
+
+const checks = checksMessagesFor("ja");
 
 const more = (rest: number) => `… ほか ${rest} 件`;
 

@@ -1,0 +1,175 @@
+import type { NewTests } from "./test-results.ts";
+import type { ChecksFacts, WhyNotChecked } from "./verdict.ts";
+
+/** Findings that name tests, files or lines, in the order in which a person reads them. */
+const NAMED = {
+  worse: (facts) => facts.worse,
+  "new-failing": (facts) => facts.newFailing,
+  "still-red": (facts) => facts.stillRed,
+  "red-before": (facts) => facts.redBefore,
+  rewritten: (facts) => facts.rewritten,
+  "expects-else": (facts) => facts.expectsElse,
+  moved: (facts) => facts.moved,
+  removed: (facts) => facts.removed,
+  unable: (facts) => facts.unable,
+  hung: (facts) => facts.hung,
+  weakened: (facts) => facts.weakened,
+  "only-with": (facts) => facts.onlyWith,
+  installed: (facts) => facts.installed,
+  "test-run-lines": (facts) => facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),
+} satisfies Record<string, (facts: ChecksFacts) => readonly string[] | undefined>;
+const NAMED_LAST = {
+  unnoticed: ({ notChecked, unnoticed }) => (notChecked === "blind" ? [] : unnoticed),
+  flaky: ({ flaky }) => flaky,
+} satisfies Record<string, (facts: ChecksFacts) => readonly string[] | undefined>;
+
+export type NamedCode = keyof typeof NAMED | keyof typeof NAMED_LAST;
+
+/** What new tests show of a change: how all of them end over the old code, or that they end in several ways. */
+export type NewTestsCode =
+  | "new-pass-too"
+  | "new-endless"
+  | "new-cannot-run"
+  | "new-fail"
+  | "new-mixed"
+  | "new-mixed-guard";
+
+/** One thing that a person is told of the checks beside the verdict and its figures. */
+export type Finding =
+  | { readonly code: NamedCode; readonly names: readonly string[] }
+  | { readonly code: "proposed"; readonly commands: readonly string[] }
+  | { readonly code: "proposed-unable"; readonly command: string; readonly why: WhyNotChecked }
+  | { readonly code: "weakened-all" | "flaky-check" }
+  | ({ readonly code: NewTestsCode } & Required<Pick<NewTests, "count">> & NewTestsShares);
+
+interface NewTestsShares {
+  readonly failing: number;
+  readonly cannotRun: number;
+  readonly passing: number;
+  readonly isEndless: boolean;
+}
+
+/** The findings of one judgement, in the order in which they are told. */
+export function toFindings(facts: ChecksFacts): Finding[] {
+  const { proposed, commands, weakensTests, weakened, newTests, isFlaky, flaky } = facts;
+  return [
+    ...(proposed === undefined
+      ? []
+      : proposed.why === null
+        ? [{ code: "proposed", commands } as const]
+        : [{ code: "proposed-unable", command: proposed.command, why: proposed.why } as const]),
+    ...listNamed(NAMED, facts),
+    ...(weakensTests && weakened.length === 0 ? [{ code: "weakened-all" } as const] : []),
+    ...(newTests === undefined ? [] : [toNewTestsFinding(newTests)]),
+    ...listNamed(NAMED_LAST, facts),
+    ...(isFlaky && flaky === undefined ? [{ code: "flaky-check" } as const] : []),
+  ];
+}
+
+function listNamed<Code extends NamedCode>(
+  table: Readonly<Record<Code, (facts: ChecksFacts) => readonly string[] | undefined>>,
+  facts: ChecksFacts,
+): Finding[] {
+  return (Object.keys(table) as Code[]).flatMap((code) => {
+    const names = table[code](facts) ?? [];
+    return names.length === 0 ? [] : [{ code, names }];
+  });
+}
+
+function toNewTestsFinding({ count, passWithout, cannotRun = 0, isEndless: endless }: NewTests): Finding {
+  const isEndless = endless === true;
+  const shares = {
+    count,
+    failing: count - passWithout - cannotRun,
+    cannotRun,
+    passing: passWithout,
+    isEndless,
+  };
+  if (passWithout === count) return { code: "new-pass-too", ...shares };
+  if (passWithout === 0 && isEndless) return { code: "new-endless", ...shares };
+  if (cannotRun === count) return { code: "new-cannot-run", ...shares };
+  if (passWithout + cannotRun === 0) return { code: "new-fail", ...shares };
+  return { code: passWithout === 0 ? "new-mixed" : "new-mixed-guard", ...shares };
+}
+
+/** A sentence with `{holes}`; two where one thing and several are worded differently, by the hole `{n}`. */
+export type Template = string | readonly [one: string, several: string];
+
+/** Further sentences and parts of sentences about checks. */
+type PartCode =
+  | "separator"
+  | "more"
+  | "not-checked"
+  | "not-checked-headline"
+  | "not-checked-state"
+  | "blind"
+  | "installs"
+  | "may-help"
+  | "name-others"
+  | "the-checks"
+  | "cannot-run-any"
+  | "absent"
+  | "rung"
+  | "rung-instead"
+  | "rung-home"
+  | "known"
+  | "known-state"
+  | "seconds"
+  | "minutes"
+  | "at-least"
+  | "passed"
+  | "failed"
+  | "unable-count"
+  | "skipped"
+  | "xfailed"
+  | "xpassed"
+  | "unended"
+  | "unended-short"
+  | "still-red-any"
+  | "still-red-all"
+  | "still-red-of"
+  | "no-test"
+  | "fewer"
+  | "newly-red"
+  | "newly-red-some"
+  | "green"
+  | "green-again"
+  | "red"
+  | "worse-count"
+  | "new-failing-count"
+  | "red-before-line"
+  | "fixed"
+  | "affected-only"
+  | "affected-passed"
+  | "not-whole"
+  | "own-check"
+  | "new-count"
+  | "fixed-count"
+  | "else-count"
+  | "in-brackets"
+  | "unable-here"
+  | "as-before"
+  | "as-before-said"
+  | "nothing-worse"
+  | "meant"
+  | "doubtful-rewritten"
+  | "doubtful-lines"
+  | "brief-failing"
+  | "brief-names"
+  | "brief-still-red"
+  | "progress-of"
+  | "progress-tests"
+  | "new-failing-share"
+  | "new-endless-share"
+  | "new-unable-share"
+  | "new-passing-share";
+
+/** All words about checks in one language: a table, and nothing that decides. */
+export interface CheckWords {
+  readonly why: Readonly<Record<WhyNotChecked, string>>;
+  readonly whyProposed: Partial<Readonly<Record<WhyNotChecked, string>>>;
+  readonly whyLower: Readonly<Record<"cannot-run" | "timed-out" | "unread" | "home", string>>;
+  readonly state: Readonly<Record<"green" | "red" | "timed-out" | "cannot-run", string>>;
+  readonly beside: Readonly<Record<"green" | "red" | "timed-out" | "cannot-run" | "not-run", string>>;
+  readonly said: Readonly<Record<Finding["code"] | PartCode, Template>>;
+}
