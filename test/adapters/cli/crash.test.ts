@@ -4,14 +4,14 @@ import type { CliProgram } from "../../../src/adapters/cli/program.ts";
 import { JobBroken } from "../../../src/application/jobs/execution.ts";
 import { StoreAway } from "../../../src/domain/store/store-trouble.ts";
 
-async function crash(error: Error): Promise<string> {
+async function crash(error: Error, exitCode = 1): Promise<string> {
   const said: string[] = [];
   const program = {
     env: { LANG: "C.UTF-8" },
     err: (text: string) => void said.push(text),
     logFault: async () => "/home/u/.picoclaw/logs/picoclaw.log",
   };
-  expect(await reportCrash(program as unknown as CliProgram, error, false)).toBe(1);
+  expect(await reportCrash(program as unknown as CliProgram, error, false)).toBe(exitCode);
   return said.join("");
 }
 
@@ -55,3 +55,9 @@ test.each([
     expect(said).not.toContain(".picoclaw");
   },
 );
+
+test("a folder for temporary files that does not exist is named", async () => {
+  const path = "/nonexistent/tmp/picoclaw-demo-AAAAAA";
+  const missing = Object.assign(new Error("ENOENT"), { code: "ENOENT", syscall: "mkdtemp", path });
+  expect(await crash(missing, 3)).toContain(path);
+});
