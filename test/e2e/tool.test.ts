@@ -101,6 +101,7 @@ describe("picoclaw tools", () => {
       "tree",
       "search",
       "git_status_summary",
+      "explain_line",
       "undo_job",
     ]);
   });
