@@ -70,8 +70,11 @@ const NOTHING_LEFT = proposal("Nothing is left to do; I leave `twice` alone.", "
 const REQUEST = "/code3 `add` in src/add.mjs is wrong, and `twice` with it";
 
 /** Red once, so that files go back as well; then it is right, and the question about `twice` is answered. */
-const coder: Parameters<typeof openConversation>[0] = (_, at) =>
-  at === 0 ? WRONG : at === 1 ? FIX : NOTHING_LEFT;
+const coder: Parameters<typeof openConversation>[0] = (asked, at) => {
+  // Without an adviser it has not seen a file that it replaces, and is asked to look first.
+  const isAgain = asked.messages.at(-1)?.text.includes("Send the whole proposal again") === true;
+  return at === 0 ? WRONG : at === 1 || isAgain ? FIX : NOTHING_LEFT;
+};
 
 type Surface = (advise: Advise) => Promise<{ readonly landed: string; readonly said: string }>;
 
