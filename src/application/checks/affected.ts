@@ -194,7 +194,8 @@ export async function judgeAffected(
   if (!first && (compared === null || !isRedVerdict(compared))) return compared;
   const red = compared?.judgement ?? { worse: now.results.flatMap(failingTests), newFailing: [] };
   const names = [...red.worse, ...red.newFailing];
-  const files = names.length === 0 ? null : filesOfTests(names, affected.texts);
+  const ran = new Map(affected.files.map((path) => [path, affected.texts.get(path) ?? ""]));
+  const files = names.length === 0 ? null : filesOfTests(names, ran);
   const again =
     files === null ? null : await runFiles(parts, affected, { test, files, more: { again: true } });
   if (again === null) return compared ?? compareWithOldCode(parts, now);

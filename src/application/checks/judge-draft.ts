@@ -1,3 +1,4 @@
+import { onlyAddsTests } from "../../domain/checks/affected-tests.ts";
 import {
   changesImportsOnly,
   decidesChecks,
@@ -331,6 +332,7 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
   const isOfChecks = (path: string) => isTestPath(path) || (silenced && definesChecks(path));
   const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
   const texts = toTexts(draft).filter(({ path }) => isTestPath(path));
+  if (claimsGreen(judging.judgement.verdict) && !silenced && onlyAddsTests(texts)) return null;
   const alone = silenced
     ? null
     : await runOldFiles({ checks, results, baseline: baseline.results, check }, affected, {

@@ -194,6 +194,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   const record = recallChecks(memory, checks);
   const runs = createRunMemory({
     fingerprint: () => memory.fingerprint(),
+    now: parts.now,
     usualMs: record === null || record.wasEnded ? 0 : record.durationMs,
     hung: record?.hung ?? [],
   });

@@ -15,6 +15,7 @@ export interface RunMemory {
 
 interface RunMemoryDeps {
   readonly fingerprint: () => string;
+  readonly now: () => number;
   /** How long all checks took the last time; 0 where nobody knows. */
   readonly usualMs: number;
   readonly hung: readonly string[];
@@ -68,9 +69,17 @@ export function createRunMemory(deps: RunMemoryDeps): RunMemory {
   ): Promise<Checked> {
     const left = hung.size === 0 ? about.line : withoutFiles(about.line, [...hung]);
     if (left === null) return { ok: false, why: "unavailable", message: "its tests do not end here" };
-    const checked = await draft.check({ ...request, commands: [left] });
+    let printedAt = deps.now();
+    const onOutput = (text: string) => {
+      printedAt = deps.now();
+      request.onOutput?.(text);
+    };
+    const checked = await draft.check({ ...request, commands: [left], onOutput });
     const run = checked.ok ? checked.runs[0] : undefined;
-    const file = about.isBefore && run?.outcome === "timed-out" ? hangingFile(run.whole) : null;
+    // A suite that is only slow goes on printing.
+    const isSilent = (deps.now() - printedAt) * 2 > request.timeoutSeconds * 1000;
+    const hangs = about.isBefore && isSilent && run?.outcome === "timed-out";
+    const file = hangs ? hangingFile(run.whole) : null;
     if (file === null || hung.has(file)) return checked;
     hung.add(file);
     return runLine(draft, request, about);

@@ -36,6 +36,36 @@ export function isTestFile(path: string, text: string): boolean {
   return isCodePath(path) && isTestPath(path) && !FIXTURES.test(path) && HOLDS_TESTS.test(text);
 }
 
+/** Where a test begins, with its name. */
+const BEGINS_TEST =
+  /^\s*(?:(?:async )?def (test\w*)|(?:test|it|describe|suite)(?:\.\w+)?\s*\(\s*["'`](.+?)["'`]|func ((?:Test|Fuzz|Example)\w*))/;
+
+/**
+ * Whether these test files only gained tests: every old line is there in its order, and each block of new lines begins with a test of a
+ * name that was not there. What they demanded before, they demand still.
+ */
+export function onlyAddsTests(
+  differences: readonly { readonly before: string; readonly after: string }[],
+): boolean {
+  return differences.every(({ before, after }) => {
+    const old = before.split("\n");
+    let at = 0;
+    let isInside = false;
+    for (const line of after.split("\n")) {
+      if (line === old[at]) {
+        at++;
+        isInside = false;
+      } else if (line.trim() !== "" && !isInside) {
+        const [, ...names] = BEGINS_TEST.exec(line) ?? [];
+        const name = names.find((one) => one !== undefined);
+        if (name === undefined || before.includes(name)) return false;
+        isInside = true;
+      }
+    }
+    return at >= old.length - 1;
+  });
+}
+
 /** Of the ranked tests, so many are affected; it holds the touched test of 94 in 100 fixes. */
 const SHARE = 0.2;
 const AT_LEAST = 3;

@@ -81,7 +81,7 @@ describe.if(python)("runs of pytest", () => {
     ]);
   });
 
-  test("a feature with a test costs two more runs, of its test file alone", async () => {
+  test("a feature with a new test costs one more run, of its test file over the old code", async () => {
     await openPython([proposal("Shout", `${upper}\n${shoutTest}`)]);
     const reply = await at.send("/code3 add shout to src/mod_a.py, with a test");
     expect(reply.text).toContain("8 passed (1 new)");
@@ -89,6 +89,20 @@ describe.if(python)("runs of pytest", () => {
       { over: "baseline", altered: false, files: [] },
       { over: "draft", altered: false, files: [] },
       { over: "draft", altered: true, files: ["test_a"] },
+    ]);
+  });
+
+  test("a changed test is run in its old version too, its file alone", async () => {
+    const stronger = replace(
+      "tests/test_a.py",
+      '    assert give() == "a"',
+      '    assert give() == "a" != "b"',
+    );
+    await openPython([proposal("Stronger", `${upper}\n${stronger}`)]);
+    expect((await at.send("/code3 add shout to src/mod_a.py")).ok).toBe(true);
+    expect(listRuns()).toEqual([
+      { over: "baseline", altered: false, files: [] },
+      { over: "draft", altered: false, files: [] },
       { over: "draft", altered: true, files: ["test_a"] },
     ]);
   });

@@ -20,7 +20,8 @@ interface BuiltProject {
 }
 
 /** Not the one of rustup, which looks for its tool chains in the home. */
-const CARGO_PROGRAM = spawnSync("rustup", ["which", "cargo"], { encoding: "utf8" }).stdout?.trim() || "cargo";
+const CARGO_PROGRAM =
+  spawnSync("sh", ["-c", "rustup which cargo"], { encoding: "utf8" }).stdout?.trim() || "cargo";
 const CARGO = "[package]\nname = 'p'\nversion = '0.1.0'\nedition = '2021'\n";
 const RUST = "pub fn one() -> i32 { 1 }\n#[test]\nfn is_one() { assert_eq!(one(), 1); }\n";
 const CMAKE =

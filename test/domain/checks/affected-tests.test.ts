@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { findAffectedTests } from "../../../src/domain/checks/affected-tests.ts";
+import { findAffectedTests, onlyAddsTests } from "../../../src/domain/checks/affected-tests.ts";
 import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
 import { breakFile, noticesBreak } from "../../../src/domain/checks/test-proofs.ts";
 import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
@@ -160,4 +160,16 @@ describe("a file that is broken on purpose", () => {
     expect(noticesBreak(result(2), result(1))).toBe(true);
     expect(noticesBreak(result(2), result(2, "red"))).toBe(true);
   });
+});
+
+test("a file that only gained tests demands what it demanded", () => {
+  const before = "import pytest\n\n\ndef test_one():\n    assert one() == 1\n";
+  const adds = (after: string) => onlyAddsTests([{ before, after }]);
+  expect(adds(`${before}\n\ndef test_two():\n    assert two() == 2\n`)).toBe(true);
+  expect(adds(before.replace("def test_one", "def test_zero():\n    pass\n\n\ndef test_one"))).toBe(true);
+  expect(adds(before.replace("    assert", "    return\n    assert"))).toBe(false);
+  expect(adds(before.replace("import pytest", "import pytest\nfrom fake import *"))).toBe(false);
+  expect(adds(before.replace("== 1", "== 2"))).toBe(false);
+  expect(adds(`${before}\n\ndef test_one():\n    pass\n`)).toBe(false);
+  expect(adds("")).toBe(false);
 });
