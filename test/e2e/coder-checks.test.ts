@@ -329,7 +329,7 @@ withChecks("a script that a missing package manager runs is judged by its parts"
   project([proposal("Say what it is", renaming)], { script: "pnpm lint && node --test" });
   cli.write("node_modules/.bin/anything", "");
   const ran = cli.chat("/code3 comment src/one.mjs");
-  expect(ran.out).toStartWith("Applied: 1 file, node --test 1 passed, lint cannot run here\n");
+  expect(ran.out).toStartWith("Applied: 1 file, node --test 1 passed, pnpm lint cannot run here\n");
   expect(ran.code).toBe(0);
 });
 

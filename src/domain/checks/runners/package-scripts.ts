@@ -9,6 +9,8 @@ import { readJest, readMocha, readNodeSpec, readVitest } from "./javascript.ts";
 
 /** One simple call of a script, and the program that it needs. */
 interface ScriptCall {
+  /** As the script has it. */
+  readonly whole: string;
   readonly text: string;
   readonly program: string;
 }
@@ -40,7 +42,7 @@ function scriptChain(scripts: Scripts, name: string, seen: readonly string[] = [
     if (other !== undefined && scripts[other] !== undefined) return scriptChain(scripts, other, path);
     const bare = text.replace(MANAGED, "");
     const [program = ""] = bare.replace(VARIABLES, "").split(/\s/, 1);
-    return { calls: [{ text: bare, program }], scripts: [] };
+    return { calls: [{ whole: text, text: bare, program }], scripts: [] };
   });
   return {
     calls: chains.flatMap(({ calls }) => calls),
@@ -86,12 +88,12 @@ function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: Projec
     EVERYWHERE.includes(program) ||
     /^[^\w@]|\//.test(program) ||
     isOnPath?.(program) === true;
-  const read = calls.map(({ text, program }) => {
+  const read = calls.map(({ whole, text, program }) => {
     const bare = isThere(program) ? text : text.replace(COVERAGE, "");
     const [runner = ""] = bare.replace(VARIABLES, "").replace(COVERAGE, "").split(/\s/, 1);
     const canRun = isThere(program) || (bare !== text && isThere(runner));
     return {
-      text,
+      whole,
       bare,
       program,
       canRun,
@@ -101,7 +103,7 @@ function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: Projec
   return {
     calls: read.flatMap(({ bare, canRun }) => (canRun ? [bare] : [])),
     tests: read.flatMap(({ bare, isTest }) => (isTest ? [bare] : [])),
-    leftOut: read.flatMap(({ text, canRun }) => (canRun ? [] : [text])),
+    leftOut: read.flatMap(({ whole, canRun }) => (canRun ? [] : [whole])),
     missing: read.find(({ program }) => !isThere(program))?.program ?? null,
   };
 }
