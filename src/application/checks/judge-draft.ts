@@ -407,7 +407,13 @@ async function proveGreen(judging: Judging): Promise<null> {
   const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
   const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
   const { advise } = parts;
-  const proving = { checks, results, judgement, check, limit, noticed, advise };
+  // A script that the draft has replaced notices nothing; the proof is what decided before.
+  const deciding = decidingChanges(draft);
+  const provingCheck: RunDraftChecks =
+    deciding.length === 0
+      ? check
+      : (which, more = {}) => check(which, { ...more, asBefore: [...(more.asBefore ?? []), ...deciding] });
+  const proving = { checks, results, judgement, check: provingCheck, limit, noticed, advise };
   judging.proofs = await proveTests(proving, draft, affected);
   rememberNoticed(parts, judging.proofs.noticed);
   return null;

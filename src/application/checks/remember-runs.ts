@@ -144,6 +144,8 @@ function findSeenFiles(
   const seen = new Map<string, SeenFile>();
   if (over === "draft") {
     const old = new Set(asBefore);
+    // The git of a clone tells what changed there, and may be set up to hide it.
+    if (old.size === 0 && draft.changes().length === 0) return null;
     const contents = new Map(draft.diff().map(({ path, after }) => [path, after]));
     for (const { path } of draft.changes()) {
       if (old.has(path)) continue;

@@ -66,6 +66,7 @@ test("an object that lies about its content is found out on this machine: nothin
   };
   const { task } = await kit.solve([PLAN], { worker: "codex-cli", config });
   expect(task).toMatchObject({ state: "failed", failure: { kind: "push-failed" } });
-  expect(task.checks).toMatchObject([{ exitCode: 0 }]);
+  // The checks ran over what the object says, which is what would be published.
+  expect(task.checks).toMatchObject([{ exitCode: 1 }]);
   expect(git(kit.repository.folder ?? "", "branch", "--list", "picoclaw/*")).toBe("");
 });
