@@ -1,3 +1,4 @@
+import { failingOutput } from "../../domain/checks/read-results.ts";
 import {
   type AskedFile,
   definitionsOf,
@@ -448,7 +449,7 @@ async function answer(
       if (command === "") return wrong("run needs a command");
       const from = countOf(args.from);
       // A further page of what it printed is no further run.
-      const ran = (from > 1 ? printed.get(command) : undefined) ?? (await run(command));
+      const ran = (from > 0 ? printed.get(command) : undefined) ?? (await run(command));
       if (ran === null) return wrong("nothing can be run here");
       printed.set(command, ran);
       const { exitCode, output } = ran;
@@ -474,19 +475,27 @@ function withoutHoles(project: SearchedFiles, asked: string, limit: number): str
   return (project.read(path, LONGEST_FILE)?.text.length ?? 0) > limit ? `${path}:1-` : asked;
 }
 
-/** The output of a command, from a line on: whole lines as far as they fit, and where the next begin. */
+/**
+ * The output of a command from a line on: whole lines as far as they fit, and where the next begin. Without a line, and too long: the
+ * failures in it, or its head and tail.
+ */
 function showOutput(output: string, from: number, limit: number): string {
-  if (from <= 1) {
-    const cut = cutMiddle(output, limit);
-    return cut === output ? cut : `${cut}\n(cut; the same command with from: LINE shows more of this output)`;
-  }
+  if (from < 1 && output.length <= limit) return output;
   const lines = output.split("\n");
-  let to = Math.min(from, lines.length) - 1;
-  let left = limit;
-  while (to < lines.length && left >= (lines[to] as string).length + 1)
-    left -= (lines[to++] as string).length + 1;
-  const shown = lines.slice(from - 1, to).join("\n");
-  return `(lines ${from}-${to} of ${lines.length})\n${shown}`;
+  if (from < 1)
+    return `${failingOutput(output, limit)}\n(not all of ${lines.length} lines; the same command with from: LINE shows them from there, without a second run)`;
+  const begin = Math.min(from, lines.length);
+  // A page has at least one line, so that every page leads to the next.
+  const shown = [cutMiddle(lines[begin - 1] as string, limit)];
+  let left = limit - (shown[0] as string).length;
+  for (const line of lines.slice(begin)) {
+    left -= line.length + 1;
+    if (left < 0) break;
+    shown.push(line);
+  }
+  const to = begin + shown.length - 1;
+  const next = to < lines.length ? [`(from: ${to + 1} shows the next)`] : [];
+  return [`(lines ${begin}-${to} of ${lines.length})`, ...shown, ...next].join("\n");
 }
 
 function countOf(value: unknown): number {

@@ -153,40 +153,77 @@ export function createTestCounter(): TestCounter {
 
 /** The title of a test in TAP; alone it says nothing. */
 const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
+/** Where a suite or a test begins, before its result is known. */
+const OPENS = /^\s*(?:# Subtest: |▶ )/;
+/** How many tests a suite within another one has. */
+const INNER_PLAN = /^\s+1\.\.\d+$/;
 /** The details that node's TAP prints below every line, also of what passed. */
 const DETAILS = { opens: /^\s+---$/, closes: /^\s+\.\.\.$/ };
 
 /**
  * The output of a runner without the tests that did not fail, and each failure once: a coder who is to fix three of a thousand needs to see
- * those three. Head and tail stay where it is still too long.
+ * those three. One line counts what is left out. Where the rest is too long, it begins at the first failure, and head and tail of that stay.
  */
 export function failingOutput(output: string, limitChars: number): string {
   const kept: string[] = [];
   let left = 0;
+  let foldedAt = -1;
   let belowPassed = false;
   let inDetails = false;
-  const flush = () => {
-    if (left > 0) kept.push(`… ${left === 1 ? "1 line" : `${left} lines`} about tests that did not fail …`);
-    left = 0;
+  /** Titles whose tests have not failed so far. */
+  let open: string[] = [];
+  const fold = (count: number) => {
+    if (count > 0 && foldedAt === -1) foldedAt = kept.length;
+    left += count;
+  };
+  const foldTitles = (line: string) => {
+    const outer = open.filter((title) => indentOf(title) < indentOf(line));
+    fold(open.length - outer.length);
+    open = outer;
   };
   const lines = countSameFailures(output.replace(COLOURS, "").split("\n"));
   for (const [at, line] of lines.entries()) {
-    if (belowPassed && (inDetails || DETAILS.opens.test(line))) {
-      inDetails = !DETAILS.closes.test(line);
-      left++;
+    const isDetail: boolean = belowPassed && (inDetails || DETAILS.opens.test(line));
+    inDetails = isDetail && !DETAILS.closes.test(line);
+    if (isDetail || (belowPassed && line.trim() === "" && at < lines.length - 1)) {
+      fold(1);
       continue;
     }
-    belowPassed = isOfNoFailure(line);
-    inDetails = false;
-    if (belowPassed || (TITLE.test(line) && saysNothing(lines[at + 1]))) {
-      left++;
-      continue;
+    const isTitle = OPENS.test(line) || (TITLE.test(line) && saysNothing(lines[at + 1]));
+    belowPassed = isTitle || INNER_PLAN.test(line) || isOfNoFailure(line);
+    if (isTitle) {
+      foldTitles(line);
+      open.push(line);
+    } else if (belowPassed) {
+      foldTitles(line);
+      fold(1);
+    } else {
+      kept.push(...open, line);
+      open = [];
     }
-    flush();
-    kept.push(line);
   }
-  flush();
+  fold(open.length);
+  const text = kept.join("\n");
+  const failure = text.length > limitChars ? kept.findIndex(tellsOfFailure) : -1;
+  if (failure > 0)
+    return cutMiddle(
+      [
+        `… ${failure + left} lines before the first failure or about tests that did not fail …`,
+        ...kept.slice(failure),
+      ].join("\n"),
+      limitChars,
+    );
+  if (left > 0)
+    kept.splice(foldedAt, 0, `… ${left === 1 ? "1 line" : `${left} lines`} about tests that did not fail …`);
   return cutMiddle(kept.join("\n"), limitChars);
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
+}
+
+function tellsOfFailure(line: string): boolean {
+  return line.length <= LONGEST_LINE && [...FAILED, ACCOUNTS.begins].some((one) => one.test(line));
 }
 
 function saysNothing(next: string | undefined): boolean {

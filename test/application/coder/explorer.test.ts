@@ -121,3 +121,24 @@ test("a search shows lines around each match where they are asked for, and all m
   );
   expect(await search({ pattern: "absent" })).toContain("nothing found");
 });
+
+test("the pages of a command's output lead through all of it, also where one line is longer than a page", async () => {
+  const output = ["first", "x".repeat(9_000), ...Array.from({ length: 900 }, (_, at) => `line ${at}`)].join(
+    "\n",
+  );
+  const explorer = createExplorer({
+    project: () => memoryProject({}),
+    request: "",
+    limit: 2_000,
+    run: async () => ({ exitCode: 0, output }),
+    mask: (text) => text,
+  });
+  const seen: string[] = [];
+  for (let from = 1, pages = 0; from > 0 && pages < 20; pages++) {
+    const call = { id: "1", name: "run", arguments: { command: "print", from } };
+    const { text } = await explorer.call(call);
+    seen.push(...text.split("\n").filter((line) => /^(?:first|line \d+)$/.test(line)));
+    from = Number(/\(from: (\d+) shows the next\)$/.exec(text)?.[1] ?? 0);
+  }
+  expect(seen).toEqual(output.split("\n").filter((line) => line.length < 100));
+});

@@ -62,13 +62,12 @@ describe("what a runner printed, without the tests that passed", () => {
       "FAILED tests/test_termui.py::test_pager[a] - NameError...",
     ];
     expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual([
-      "… 1 line about tests that did not fail …",
+      "… 2 lines about tests that did not fail …",
       "..FFFF.. [100%]",
       "=== FAILURES ===",
       ...account("a", 14),
       "… the same failure 3 times more, also at tests/test_termui.py:30 …",
       "=== short test summary info ===",
-      "… 1 line about tests that did not fail …",
       "FAILED tests/test_termui.py::test_pager[a] - NameError...",
     ]);
   });
@@ -99,6 +98,51 @@ describe("what a runner printed, without the tests that passed", () => {
   test("a line that is too long for a runner is no word about a test", () => {
     const line = `${"a::b".repeat(2_000)} PASSED`;
     expect(failingOutput(line, WHOLE)).toBe(line);
+  });
+
+  const suites = (details: readonly string[]) =>
+    Array.from({ length: 300 }, (_, i) => {
+      const mark = i === 150 ? "not ok" : "ok";
+      const inner = ["  # Subtest: is right", `  ${mark} 1 - is right`, ...details, "  1..1"];
+      return [`# Subtest: suite ${i}`, ...inner, `${mark} ${i + 1} - suite ${i}`];
+    }).flat();
+
+  test("of hundreds of suites within suites one line counts what passed, and the failure stays whole below its titles", () => {
+    const details = ["    ---", "    duration_ms: 1", "    ..."];
+    const tap = suites(details);
+    expect(failingOutput(tap.join("\n"), 6000).split("\n")).toEqual([
+      "… 2393 lines about tests that did not fail …",
+      "# Subtest: suite 150",
+      "  # Subtest: is right",
+      "  not ok 1 - is right",
+      ...details,
+      "not ok 151 - suite 150",
+    ]);
+  });
+
+  test("node's spec reporter: a suite that passed leaves neither its title nor a line between", () => {
+    const suite = (name: string, mark: string) => [
+      `▶ ${name}`,
+      `  ${mark} is right (1ms)`,
+      `${mark} ${name} (2ms)`,
+      "",
+    ];
+    const output = [...suite("a", "✔"), ...suite("b", "✖"), ...suite("c", "✔"), "ℹ fail 1"];
+    expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual([
+      "… 8 lines about tests that did not fail …",
+      ...suite("b", "✖"),
+      "ℹ fail 1",
+    ]);
+  });
+
+  test("what is printed before the first failure gives way to it", () => {
+    const noise = Array.from({ length: 500 }, (_, i) => `listening on port ${i}`);
+    const failed = ["not ok 1 - is right", "  ---", "  error: 1 is not 2", "  ..."];
+    expect(failingOutput([...noise, "ok 1 - a", ...failed, "# fail 1"].join("\n"), 500).split("\n")).toEqual([
+      "… 501 lines before the first failure or about tests that did not fail …",
+      ...failed,
+      "# fail 1",
+    ]);
   });
 
   test("what is still too long keeps its head and its tail", () => {
