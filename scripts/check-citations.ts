@@ -1,9 +1,10 @@
 /**
  * A comment gives its reason or names a page under docs/; npm and pip know where packages come from. Fails on a citation
- * of a page that is not in this repository, and on the host of a package registry.
+ * of a page that is not in this repository, on a comment that names a file which does not exist, and on the host of a
+ * package registry.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 const PLACES = [
   "src",
@@ -34,12 +35,37 @@ const HOSTS: readonly RegExp[] = [
   ["pythonhosted", "org"],
 ].map((parts) => new RegExp(`\\b${parts.join("\\.")}\\b`));
 
+const COMMENTED = /^(?:src|test|scripts|bench)\/.*\.ts$/;
+const COMMENT = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/.*/g;
+/** A TypeScript file, with or without its folders, or a page of docs/. */
+const REFERENCE = /(?<![\w@./<>*${}-])(?:\.{1,2}\/)*((?:[\w-]+\/)*[\w.-]+\.ts|docs\/[\w./-]+\.md)(?![\w-])/g;
+/** `a.ts` and `src/b.ts` are files of an example. */
+const EXAMPLE = /^\w\.ts$/;
+
 /** Every offence as one line, `file:line: what it says`; none is none. */
 export function checkCitations(root: string, places: readonly string[]): readonly string[] {
-  return places.flatMap((place) =>
-    filesIn(root, place).flatMap((file) => {
-      const bytes = readFileSync(join(root, file));
-      return bytes.includes(0) ? [] : offencesIn(file, bytes.toString("utf8"));
+  const files = places.flatMap((place) => filesIn(root, place));
+  const endings = new Set(files.flatMap(endingsOf));
+  return files.flatMap((file) => {
+    const bytes = readFileSync(join(root, file));
+    if (bytes.includes(0)) return [];
+    const text = bytes.toString("utf8");
+    return [...offencesIn(file, text), ...(COMMENTED.test(file) ? deadIn(file, text, endings) : [])];
+  });
+}
+
+/** `src/a/b.ts`, `a/b.ts` and `b.ts`: what a comment may call a file. */
+function endingsOf(file: string): readonly string[] {
+  const parts = file.split("/");
+  return parts.map((_, at) => parts.slice(at).join("/"));
+}
+
+function deadIn(file: string, text: string, endings: ReadonlySet<string>): readonly string[] {
+  return [...text.matchAll(COMMENT)].flatMap((comment) =>
+    [...comment[0].matchAll(REFERENCE)].flatMap(({ 1: path = "", index }) => {
+      if (endings.has(path) || EXAMPLE.test(basename(path))) return [];
+      const line = text.slice(0, comment.index + index).split("\n").length;
+      return [`${file}:${line}: ${path}: no such file; name where it is now`];
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checkCitations } from "../../scripts/check-citations.ts";
@@ -35,4 +35,41 @@ test.each([
 
 test("a decision of this repository may be, and figures are no pages", () => {
   expect(check("[decision 003](decisions/003-x.md), 1,000 files, DESIGN\n")).toEqual([]);
+});
+
+/** Two files of a small project; the comment is in the second. */
+function checkComment(comment: string): readonly string[] {
+  mkdirSync(join(folder, "src/jobs"), { recursive: true });
+  mkdirSync(join(folder, "docs"), { recursive: true });
+  writeFileSync(join(folder, "docs/jobs.md"), "");
+  writeFileSync(join(folder, "src/jobs/run-job.ts"), "");
+  writeFileSync(join(folder, "src/other.ts"), `const one = 1;\n${comment}\nconst two = "src/gone.ts";\n`);
+  return checkCitations(folder, ["src", "docs"]);
+}
+
+/** In pieces, as above. */
+const GONE = ["go", "ne"].join("");
+const HERE = ["run-job", "ts"].join(".");
+
+test.each([
+  [`/** See \`${GONE}.ts\`. */`, `${GONE}.ts`],
+  [`// as src/jobs/${GONE}.ts does`, `src/jobs/${GONE}.ts`],
+  [`/* ../${GONE}/run-job.ts */`, `${GONE}/run-job.ts`],
+  [`// docs/${GONE}.md says why`, `docs/${GONE}.md`],
+  [`const four = 4; // \`${GONE}.ts\``, `${GONE}.ts`],
+])("a comment names no file that is gone: %s", (comment, path) => {
+  expect(checkComment(comment)).toEqual([`src/other.ts:2: ${path}: no such file; name where it is now`]);
+});
+
+test("the line is that of the reference, not that of the comment's first line", () => {
+  expect(checkComment(`/**\n * Why.\n * See ${GONE}.ts.\n */`)[0]).toStartWith("src/other.ts:4: ");
+});
+
+test.each([
+  [`/** See \`${HERE}\`, \`jobs/${HERE}\` and src/jobs/${HERE}. */`],
+  [`// docs/jobs.md, ../jobs/${HERE}`],
+  ["// `src/a.ts` is renamed to `b.ts`; AGENTS.md, *.test.ts, NAME/x.tsx"],
+  ["// https://example.org/docs/x.md"],
+])("a file that exists may be named in each way, and so may an example: %s", (comment) => {
+  expect(checkComment(comment)).toEqual([]);
 });

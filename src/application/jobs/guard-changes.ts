@@ -456,7 +456,7 @@ export interface GuardDeps {
 /**
  * Checks the changes of a process, and restores files that it may not change, so that the next command does
  * not build on them. Other running processes may undo this at once: the final validation of the sealed
- * changes decides (`last-judgement.ts`).
+ * changes decides (`final-validation.ts`).
  */
 export function guardChanges(
   { transaction, protection, sha1 }: GuardDeps,

@@ -397,7 +397,7 @@ function withoutEdit({ edit: _, ...command }: PatchCommand): Omit<PatchCommand, 
   return command;
 }
 
-/** Commands in a result are masked already; see `run-commands.ts`. */
+/** Commands in a result are masked already; see `job-run.ts`. */
 export function toResultJson(messages: Messages, facts: RanJob): ResultJson {
   const word = (notes: RanJob["notes"]) => notes.map((note) => wordNote(messages, note));
   const notes = word(facts.notes);

@@ -11,7 +11,7 @@ import type { RefusedDestination } from "../../domain/policy/network.ts";
 /**
  * The view: what a job sees and changes until commit. Paths are relative to the view's root, `/`-separated,
  * never empty components, never `..`. No operation follows a symlink in any component: a path whose parent is
- * a symlink or a file does not exist here. Following links (inside the root only) is `resolve-path.ts`.
+ * a symlink or a file does not exist here. Following links (inside the root only) is `edit-policy.ts`.
  *
  * Operations throw `ViewFault` for what a user or a model can act on; anything else is a bug.
  */

@@ -1,7 +1,7 @@
 /**
  * Edits that are found by matching, in one intermediate form for three formats.
  *
- * All text in here is *bytes as a latin1 string* (one char per byte, see `match/bytes.ts`), so that every
+ * All text in here is *bytes as a latin1 string* (one char per byte, see `patch-text.ts`), so that every
  * byte of a file that an edit does not touch survives, whatever its encoding. Paths are ordinary strings.
  */
 export type Edit =

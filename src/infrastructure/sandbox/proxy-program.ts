@@ -6,7 +6,7 @@
  * (or `src/wiring/proxy.ts`; without an argument the same JSON is read from PICOCLAW_PROXY). `listen` may be
  * `{"path":"/run/proxy.sock"}`. Entries are those of src/domain/policy/network.ts: `[]` allows nothing, `["*"]` every
  * public host; an exact `host:port` opens private addresses as well. Clients need HTTP_PROXY, HTTPS_PROXY and ALL_PROXY
- * in both cases and NODE_USE_ENV_PROXY=1: `proxyEnvironment` in src/infrastructure/engine/proxy-environment.ts.
+ * in both cases and NODE_USE_ENV_PROXY=1: `proxyEnvironment` in src/infrastructure/sandbox/job-limits.ts.
  *
  * With `"idle_hours": N` it ends by itself, with status 0, when nobody has used it for that long: whoever started it may
  * be gone for good.
