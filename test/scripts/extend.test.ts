@@ -1,4 +1,4 @@
-/** CONTRIBUTING says in which files and lines one more channel, forge, patch format, check runner, command, page or language consists. Tried on a copy of the sources. */
+/** CONTRIBUTING says in which files and lines one more channel, forge, patch format, check runner, model protocol, command, page or language consists. Tried on a copy of the sources. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,8 +58,10 @@ export const toy: ChannelEntry = {
     const { serveMessagesFor } = await import("./src/domain/texts/serve.ts");
     console.log(CHANNEL_NAMES.includes("toy"), channelTitle("toy"), JSON.stringify(openApi("0")).includes("toy"),
       serveMessagesFor("ja").pairUsage(CHANNEL_NAMES).includes("toy"));
+    const { runningMessagesFor } = await import("./src/domain/texts/jobs-running.ts");
+    console.log(["en", "ja"].map((locale) => runningMessagesFor(locale).source("chat:toy")).join(", "));
   `);
-  expect(names).toBe("true Toy true true");
+  expect(names).toBe("true Toy true true\nchat in Toy, Toy のチャット");
 });
 
 test("a patch format: its file and one line; it is read raw and in a fence, and named in the result", () => {
@@ -123,6 +125,32 @@ export const toy: CheckRunner = {
       (await import("./src/domain/checks/narrow-check.ts")).narrowLine(found.line, ["a.toy"], new Map())]));
   `);
   expect(JSON.parse(known)).toEqual(["toy test", true, true, true, true, 1, "toy test --names a.toy"]);
+});
+
+test("a model's protocol: its name is in one list, which the configuration and the settings of a model read", () => {
+  addLine("src/domain/config/provider-addresses.ts", "WIRE_TYPES = [", '"toy", ');
+  const type = run(`
+    const { configSchema } = await import("./src/config/schema/root.ts");
+    const parsed = configSchema.safeParse({ providers: { mine: { type: "toy", model: "m" } } });
+    console.log(parsed.success, parsed.data?.providers.mine.type);
+  `);
+  expect(type).toBe("true toy");
+});
+
+test("a command called version, help or log is refused by the compiler, which says who answers first", () => {
+  const dispatch = readFileSync(join(copy, "src/adapters/cli/dispatch.ts"), "utf8");
+  const taken = /interface TakenNames \{[^}]*\}/.exec(dispatch)?.[0];
+  const satisfies = /\} (satisfies [^;]*);/.exec(dispatch)?.[1];
+  const names = ["version", "help", "log", "toy"].map((name) => `${name}: async () => 1`).join(", ");
+  writeFileSync(join(copy, "taken.ts"), `${taken}\nexport const table = { ${names} } ${satisfies};\n`);
+  const compiled = Bun.spawnSync(
+    [process.execPath, "node_modules/.bin/tsc", "--ignoreConfig", "--noEmit", "--types", "", "taken.ts"],
+    { cwd: copy },
+  );
+  const said = compiled.stdout.toString();
+  for (const who of ["src/main.ts answers", "dispatch answers", "OTHER_NAMES has"])
+    expect(said).toContain(who);
+  expect(said.match(/error TS/g)).toHaveLength(3);
 });
 
 test("a command: its file, one line and its words; help, completion and the manual page have it", () => {

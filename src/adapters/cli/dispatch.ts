@@ -41,7 +41,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   update: async () => (await import("./update.ts")).command,
   uninstall: async () => (await import("./update.ts")).uninstallCommand,
   demo: async () => (await import("./demo.ts")).commandWith(dispatch),
-};
+} satisfies TakenNames & Readonly<Record<string, unknown>>;
+
+/** A command of such a name would never run; the compiler says who answers instead. */
+interface TakenNames {
+  readonly version?: "src/main.ts answers this name before it reads the table";
+  readonly help?: "dispatch answers this name before it reads the table";
+  readonly log?: "OTHER_NAMES has this name for jobs";
+}
 
 /** Names that users of other tools type. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { log: "jobs" };

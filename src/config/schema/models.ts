@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { WIRE_TYPES } from "../../domain/config/provider-addresses.ts";
 import { ROUTES } from "../../domain/config/route.ts";
 import { HEAD_NAMES } from "../../domain/config/worker-kind-names.ts";
 import {
@@ -13,7 +14,7 @@ import {
   texts,
 } from "./primitives.ts";
 
-const PROVIDER_TYPES = ["anthropic", "openai", "google", "openai-compatible", "ollama", "scripted"] as const;
+const PROVIDER_TYPES = [...WIRE_TYPES, "scripted"] as const;
 
 export const ollama = z
   .strictObject({

@@ -56,8 +56,8 @@ export interface CheckFailure {
 
 /** The test results of a tool, with its own summary as the witness. */
 export interface TestResults {
-  /** The formats that were found in the output. */
-  readonly formats: readonly TestFormat[];
+  /** The formats that were found in the output, by the names that their runners give them. */
+  readonly formats: readonly string[];
   /** `all`: every test that ran is in `tests`. `failed`: only those that failed, and what passed is only counted. */
   readonly listed: "all" | "failed";
   readonly tests: ReadonlyMap<string, TestOutcome>;
@@ -65,19 +65,6 @@ export interface TestResults {
   /** What the output says of tests that failed; absent where nothing did, or nothing is said. */
   readonly failures?: readonly TestFailure[];
 }
-
-export type TestFormat =
-  | "tap"
-  | "node-spec"
-  | "mocha"
-  | "jest"
-  | "vitest"
-  | "pytest"
-  | "unittest"
-  | "go"
-  | "go-json"
-  | "cargo"
-  | "junit";
 
 /** Collects tests in their order; the second of a name is another test. */
 export interface TestList {
@@ -119,7 +106,7 @@ export function countTests(tests: ReadonlyMap<string, TestOutcome>): TestCounts 
  * names from where the tool repeats its failures. Skipped tests are not compared: some tools name none of them.
  */
 export function confirmTestCounts(
-  format: TestFormat,
+  format: string,
   counts: TestCounts,
   tests: ReadonlyMap<string, TestOutcome>,
   failures: Iterable<string> = failedIn(tests),

@@ -1,3 +1,7 @@
+/** The protocols of model servers: the types of a provider that the configuration, the wires and their settings share. */
+export const WIRE_TYPES = ["anthropic", "openai", "google", "openai-compatible", "ollama"] as const;
+export type WireType = (typeof WIRE_TYPES)[number];
+
 /**
  * `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. Null for what cannot be
  * asked over HTTP, and for one with a name or a password in it.

@@ -7,6 +7,11 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
 }
 
+/** `slack` → `Slack`: a service by the name of its channel. */
+export function capitalize(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}
+
 /** The variables that a forge's token is read from: GITHUB_TOKEN too, unless the configuration names another one. */
 export function tokenVariables(variable: string, or: string): string {
   return variable === "GITHUB_PERSONAL_ACCESS_TOKEN" ? `GITHUB_TOKEN${or}${variable}` : variable;

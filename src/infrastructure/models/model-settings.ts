@@ -1,9 +1,10 @@
 import type { Effort, ModelRequest } from "../../application/ports/models.ts";
+import type { WireType } from "../../domain/config/provider-addresses.ts";
 import type { ModelMessages } from "../../domain/texts/models.ts";
 
 /** One model as the configuration describes it, its key resolved. */
 export interface ModelSettings {
-  readonly type: "anthropic" | "openai" | "google" | "openai-compatible" | "ollama";
+  readonly type: WireType;
   readonly provider: string;
   readonly model: string;
   readonly local: boolean;

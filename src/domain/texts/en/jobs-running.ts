@@ -1,9 +1,9 @@
+import { capitalize } from "../format-text.ts";
+
 const CHATS: Readonly<Record<string, string>> = {
   cli: "chat in the terminal",
   web: "chat in the console",
   line: "chat in LINE",
-  slack: "chat in Slack",
-  telegram: "chat in Telegram",
   acp: "chat in an editor",
   pr: "pull request",
 };
@@ -33,7 +33,7 @@ function wordSource(source: string): string {
   const [kind = "", name = ""] = source.split(":");
   switch (kind) {
     case "chat":
-      return CHATS[name] ?? `chat in ${name}`;
+      return CHATS[name] ?? `chat in ${capitalize(name)}`;
     case "tool":
       return `tool ${name}`;
     case "agent":

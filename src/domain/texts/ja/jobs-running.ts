@@ -1,11 +1,10 @@
 import type * as en from "../en/jobs-running.ts";
+import { capitalize } from "../format-text.ts";
 
 const CHATS: Readonly<Record<string, string>> = {
   cli: "ターミナルのチャット",
   web: "コンソールのチャット",
   line: "LINE のチャット",
-  slack: "Slack のチャット",
-  telegram: "Telegram のチャット",
   acp: "エディターのチャット",
   pr: "プルリクエスト",
 };
@@ -35,7 +34,7 @@ function wordSource(source: string): string {
   const [kind = "", name = ""] = source.split(":");
   switch (kind) {
     case "chat":
-      return CHATS[name] ?? `${name} のチャット`;
+      return CHATS[name] ?? `${capitalize(name)} のチャット`;
     case "tool":
       return `ツール ${name}`;
     case "agent":
