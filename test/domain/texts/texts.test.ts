@@ -388,7 +388,7 @@ test("the source of a job is said in words, in both languages", () => {
     "tool execute_command",
     "sub-agent",
     "issue",
-    "chat in new",
+    "chat in New",
   ]);
   expect(recorded.map(runningMessagesFor("ja").source)).toEqual([
     "コマンド",
@@ -397,7 +397,7 @@ test("the source of a job is said in words, in both languages", () => {
     "ツール execute_command",
     "サブエージェント",
     "Issue",
-    "new のチャット",
+    "New のチャット",
   ]);
 });
 
