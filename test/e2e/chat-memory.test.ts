@@ -82,7 +82,7 @@ test("a session is begun anew and gone back to; usage adds up", () => {
   cli.chat("/chat one");
   expect(cli.chat("/new").out).toMatch(/A new session begins: \d{8}-cli-default\.2/);
   cli.chat("/chat two");
-  expect(cli.chat("/resume").out).toMatch(/The session goes on: \d{8}-cli-default \(4 turns\)/);
+  expect(cli.chat("/resume").out).toMatch(/The session continues: \d{8}-cli-default \(4 turns\)/);
   // Two answers, and the note of the session that ended.
   expect(cli.chat("/usage").out).toContain("demo/demo: 3 calls");
 }, 300_000);

@@ -66,7 +66,8 @@ export function createCoderAgents(deps: CoderAgentsDeps): (asked: Delegation) =>
   const inTurn = createRunInTurn(most);
   let begun = 0;
   return async (asked) => {
-    if (asked.writes && deps.planOnly) return refused("only a plan is asked for: nobody may write");
+    if (asked.writes && deps.planOnly)
+      return refused("only a plan was requested, so a sub-agent may not write");
     if (asked.writes && deps.turn.dryRun) return refused("nothing is written in dry mode");
     if (begun >= most * ROUNDS)
       return refused(`${most * ROUNDS} sub-agents have worked: do the rest yourself`);

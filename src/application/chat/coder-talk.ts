@@ -30,7 +30,7 @@ export interface Skills {
 const PREFIX = "skill:";
 const MOST_OFFERED = 40;
 const OFFER =
-  "Skills, instructions that the user wrote. Where one fits the request, read it before you write, as you would a file of this path:";
+  "Skills are instructions that the user wrote. If one fits the request, read it before you write, like a file at this path:";
 
 export function createSkills(own: OwnCommands): Skills {
   return {
@@ -81,8 +81,10 @@ export interface CoderLooksDeps {
   readonly tell: (calls: readonly ToolCall[]) => void;
 }
 
-const NO_ROUND = "refused: no round is left for looking. Write the proposal now, with what you have seen.";
-const SAME_AGAIN = "(the same call gave the same before; write the proposal, or look at something else)";
+const NO_ROUND =
+  "refused: no rounds of lookups are left. Write the proposal now, based on what you have seen.";
+const SAME_AGAIN =
+  "(this call returned the same result before; write the proposal, or look at something else)";
 /** A file that is shown whole says nothing of its lines. */
 const WHOLE_FILE = /^<file path="([^"\n]+)">\n/;
 /** Rounds in which nothing new came, before looking ends. */

@@ -730,7 +730,7 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
   const back = [
     mask(wordStaleEdits(stale, limits.shownChars)),
     loop.coder.kind === "head"
-      ? "These files show what the others made of them by now. Make your change in them anew."
+      ? "These files now include the other changes. Make your change again in the current versions."
       : files === ""
         ? ""
         : `As they are now:\n${mask(files)}`,
@@ -754,10 +754,10 @@ interface SentBack {
 }
 
 const FIX_THE_REST =
-  "What succeeded stays in the draft. Answer with a proposal that mends the rest: only what is still to be changed, against the files as they are now.";
+  "What succeeded stays in the draft. Answer with a proposal that fixes the rest: only what still has to change, against the files as they are now.";
 
 const GO_ON =
-  "Everything else that you changed is still there. Go on in the same folder until this is mended, then say in a few sentences what you did.";
+  "Everything else that you changed is still there. Continue in the same folder until this is fixed, then describe in a few sentences what you did.";
 
 async function sendBack(
   loop: CoderLoop,

@@ -36,7 +36,7 @@ for (const [question, locale] of [
     const aside = await at.send(question);
     expect([aside.ok, aside.text]).toEqual([
       true,
-      `It is noon.\n\n${locale === "en" ? "The work goes on." : "作業は続いています。"}`,
+      `It is noon.\n\n${locale === "en" ? "The work continues." : "作業は続いています。"}`,
     ]);
     const told = at.asked.find(({ role }) => role === "chat");
     expect(told?.system).toContain("Request: /code3 write a.txt");

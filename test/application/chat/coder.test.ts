@@ -251,7 +251,7 @@ describe("a proposal that cannot run", () => {
   test("words that go on claiming work are no success, and the first line says so", async () => {
     at = await openConversation(() => CLAIM);
     const reply = await at.send("/code3 make the tests green");
-    const head = "Not done: whatever the coder's answer says, it contains no change.";
+    const head = "Not done: the coder's answer contains no change, even if it says otherwise.";
     expect(reply).toMatchObject({ ok: false, text: `${head}\n\n${CLAIM}\n\nNothing was changed.`, jobs: [] });
     expect(at.asked).toHaveLength(2);
   });
@@ -264,7 +264,7 @@ describe("a proposal that cannot run", () => {
   });
 
   const EMPTY = proposal(CLAIM, "");
-  const HEAD = "Not done: whatever the coder's answer says, it contains no change.";
+  const HEAD = "Not done: the coder's answer contains no change, even if it says otherwise.";
 
   test("an empty patch whose plan claims work goes back once, and a patch may follow", async () => {
     at = await openConversation((_, turn) => (turn === 0 ? EMPTY : proposal("p", "```txt:a.txt\nx\n```")));

@@ -90,7 +90,7 @@ test("whoever asks about something that does not end is told that its test needs
   ];
   expect([...hanging, ...others].filter(speaksOfHanging)).toEqual(hanging);
   const prompt = { agent: "Gin", family: "claude", protectedPatterns: [], browser: false, ...PLAIN } as const;
-  expect(coderPrompt({ ...prompt, mayHang: true })).toContain("may not end brings its own time limit");
+  expect(coderPrompt({ ...prompt, mayHang: true })).toContain("may hang sets its own time limit");
   expect(coderPrompt(prompt)).not.toContain("time limit");
 });
 

@@ -5,7 +5,7 @@ export const lineTexts = {
   cutHere: "… (shortened)",
   seeConsole: (url: string) => `Full text: ${url}`,
   quotaSpent: (quota: number) =>
-    `This month's ${quota} push messages are used up. The result comes as the reply to your next message.`,
+    `This month's ${quota} push messages are used up. The result will be sent as the reply to your next message.`,
 };
 
 export const slackTexts = {

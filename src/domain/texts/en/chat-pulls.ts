@@ -91,7 +91,7 @@ function forgeTrouble(forge: string, code: string, message: string): string {
 function pushTrouble(reason: string, forge: string, branch: string, message: string): string {
   switch (reason) {
     case "protected-branch":
-      return `${forge} protects the branch ${branch}: nobody may push to it.`;
+      return `${forge} protects the branch ${branch}: pushes to it are not allowed.`;
     case "unauthorized":
       return `${forge} refused the push: it accepts neither a token nor a key of yours.`;
     case "no-permission":

@@ -209,7 +209,7 @@ export const chatTexts = {
   contested: (paths: readonly string[], jobs: readonly string[]) =>
     `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it goes back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",
-  claimedWithoutChange: "Not done: whatever the coder's answer says, it contains no change.",
+  claimedWithoutChange: "Not done: the coder's answer contains no change, even if it says otherwise.",
   nothingChanged: "Nothing was changed.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
@@ -323,7 +323,7 @@ export const chatTexts = {
   cloudNone: "No cloud model writes code here. Add a key first: picoclaw login",
   cloudRefused: (why: string) => `The configuration was not changed. ${why}`,
   cloudOn: (provider: string) =>
-    `${provider} answers questions too. It receives them, and whatever is read to answer them. /cloud off ends that.`,
+    `${provider} answers questions too. It receives them and everything that is read to answer them. /cloud off stops this.`,
   cloudOff: "Questions stay on local models.",
   coderWorks:
     "Or let your coder's cloud model answer questions too: /cloud on (in a shell: picoclaw chat /cloud on). Changing files works already: /code …",
@@ -355,7 +355,7 @@ export const chatTexts = {
   stopped: "Stopped what was running.",
   nothingRuns: "Nothing is running.",
   asideUsage: "What do you want to know? /btw QUESTION",
-  workGoesOn: "The work goes on.",
+  workGoesOn: "The work continues.",
   waitedForNothing:
     "Nothing to undo: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now undoes the last of them.",
   noDiff: "There are no differences.",
@@ -488,7 +488,7 @@ export const chatTexts = {
   banner: (folder: string, chat: string | null, coder: string | null, name: string) =>
     [
       `PicoClaw in ${folder}${name === "" ? "" : ` · chat ${name}`}`,
-      `talk: ${chat ?? "nobody yet (picoclaw init)"} · code: ${coder ?? "nobody yet (picoclaw init)"}`,
+      `talk: ${chat ?? "not set up yet (picoclaw init)"} · code: ${coder ?? "not set up yet (picoclaw init)"}`,
     ] as readonly string[],
   badChatName: (name: string) =>
     `${name} is not a valid chat name: use letters, digits, - and _, at most 40.`,
@@ -654,8 +654,8 @@ export const memoryTexts = {
   },
   status: (facts: StatusFacts): readonly ContextLine[] => [
     { about: "Folder", words: facts.folder, message: "/jobs" },
-    { about: "Talks", words: facts.talks ?? "nobody yet (picoclaw init)", message: "/model mio" },
-    { about: "Codes", words: facts.codes ?? "nobody yet (picoclaw init)", message: "/model" },
+    { about: "Talks", words: facts.talks ?? "not set up yet (picoclaw init)", message: "/model mio" },
+    { about: "Codes", words: facts.codes ?? "not set up yet (picoclaw init)", message: "/model" },
     {
       about: "Proposals",
       words: facts.dry ? "are shown, not run (/dry on)" : "run at once",
@@ -705,7 +705,7 @@ export const memoryTexts = {
   offered: (pattern: string) =>
     `Decide like this from now on? /remember keeps the rule (pattern: ${pattern})`,
   notOffered:
-    "No rule can be made of this message (it is too short, or a rule of the configuration goes before).",
+    "No rule can be made of this message (it is too short, or a rule in the configuration takes precedence).",
   remembered: (pattern: string, route: string) =>
     `Remembered: ${pattern} → ${route} (/rules lists, /forget removes)`,
   nothingToRemember: "There is no rule to remember. Correct a decision with /route first.",
@@ -742,7 +742,7 @@ export const memoryTexts = {
   newSession: (sessionId: string) =>
     `A new session begins: ${sessionId} (/resume goes back to the one before)`,
   newFailed: "The summary could not be saved, so the session stays as it is.",
-  resumed: (sessionId: string, turns: number) => `The session goes on: ${sessionId} (${turns} turns)`,
+  resumed: (sessionId: string, turns: number) => `The session continues: ${sessionId} (${turns} turns)`,
   nothingToResume: "There is no session to go back to.",
 
   usageHeader: { today: "Today", chat: "This chat today", person: "Your chats today", days: "Last 7 days" },

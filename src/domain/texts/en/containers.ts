@@ -81,7 +81,7 @@ export const dockerTexts = {
       ? "Environments: run as an ordinary user, without capabilities or new privileges, under seccomp"
       : "Environments: run as an ordinary user, without capabilities or new privileges; this engine has no seccomp",
   socketMounted:
-    "Environments: the engine's socket is mounted; whatever runs in an environment has root access to this machine",
+    "Environments: the engine's socket is mounted; anything that runs in an environment has root access to this machine",
   remedy(what: "start-docker" | "join-group" | "set-host" | "kernel-limits" | "seccomp"): string {
     switch (what) {
       case "start-docker":

@@ -155,7 +155,7 @@ export const workTexts = {
   renameAcrossLayers:
     "In an overlay a folder cannot be renamed in one step. Use `mv OLD NEW` (with git: `mv OLD NEW && git add -A`), or set worker.transaction: copy.",
   notConfined:
-    "Commands are not confined here: they can read and change whatever you can. To see what helps: picoclaw doctor",
+    "Commands are not confined here: they can read and change everything that you can. To see what helps: picoclaw doctor",
   linkAcrossLayers:
     "In an overlay a local clone cannot share files by hard links. Use `git clone --no-hardlinks`, or set worker.transaction: copy.",
   foreignOwner:
@@ -285,7 +285,7 @@ export const workTexts = {
     before: (count: number) => `as before the job (${count}):`,
     after: (count: number) => `as the job left them (${count}):`,
     moved: (count: number) => `not in place; the original is kept elsewhere (${count}):`,
-    edited: (count: number) => `changed since by somebody else (${count}):`,
+    edited: (count: number) => `changed since then by someone else (${count}):`,
   },
   /** Instead of "nothing was applied", where that is not the whole truth. */
   keptAside: (jobId: string, { folder, paths: list, removed }: KeptAside): string =>
@@ -349,7 +349,7 @@ export const workTexts = {
     `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${path}`,
   storageForeignOutside: (folder: string, places: readonly string[]) =>
     `The folder with the jobs of this workspace belongs to another user, or other users can write to it: ${folder}\n` +
-    `It lies outside of PICOCLAW_HOME, where somebody else may have put something into it, so PicoClaw neither uses nor repairs it. Look through it: ls -laR '${folder}'\nIf all of it is yours, close it: chmod go-rwx ${places.map((place) => `'${place}'`).join(" ")}\n` +
+    `It is outside PICOCLAW_HOME, where other users may have added files, so PicoClaw neither uses nor repairs it. Look through it: ls -laR '${folder}'\nIf all of it is yours, close it: chmod go-rwx ${places.map((place) => `'${place}'`).join(" ")}\n` +
     "Do not delete it: it holds the undo data. With another PICOCLAW_HOME you begin without these jobs.",
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
   fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
@@ -392,7 +392,7 @@ const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: strin
   undo: ["Undo covers what commands do in the workspace.", "Undo does NOT cover what commands do."],
   confined: [
     "Commands are confined: they change nothing but the workspace, and of your home they see only what tools need (worker.home_allow).",
-    "Commands are NOT confined: they can read and change whatever you can.",
+    "Commands are NOT confined: they can read and change everything that you can.",
   ],
   "preview-offline": [
     "A preview has no network (unless --allow-net).",
@@ -514,7 +514,7 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   "folder-attributes": (names) =>
     `${names}: the folder keeps its attributes and access lists, which the job had changed`,
   power: (names) =>
-    `${names}: set-user-id, set-group-id or sticky bits were taken off; a job gives nobody more power`,
+    `${names}: set-user-id, set-group-id or sticky bits were removed; a job may not grant privileges`,
   "root-mode": () => "The workspace's own folder keeps its mode, which the job had changed.",
   times: (names) => `${names}: only the time was changed, and that does not land`,
 };

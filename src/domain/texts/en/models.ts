@@ -8,7 +8,7 @@ const said = ({ detail }: ModelFacts) => (detail === "" ? "" : `: ${detail}`);
 
 const WHY: Readonly<Record<RemoteReason, string>> = {
   "not-declared": "its provider is not declared `local: true`",
-  "cloud-host": "its address belongs to a cloud, whatever `local` says",
+  "cloud-host": "its address belongs to a cloud service, even though `local` is set",
   "public-host": "its Ollama is at a public address",
   "cloud-model": "this Ollama model is computed in Ollama's cloud",
 };

@@ -40,7 +40,7 @@ export const setupTexts = {
       readonly file: string;
       readonly models: number;
     }) =>
-      `${provider} accepts the key and offers ${models} ${models === 1 ? "model" : "models"}. It is kept in ${file}, readable by you alone. A variable that is set goes first.`,
+      `${provider} accepts the key and offers ${models} ${models === 1 ? "model" : "models"}. It is kept in ${file}, readable by you alone. An environment variable takes precedence over it.`,
     next: "Next: picoclaw init chooses the models; picoclaw chat starts.",
     forgotten: (provider: string, file: string) => `The key of ${provider} is no longer in ${file}.`,
   },
@@ -87,7 +87,7 @@ export const setupTexts = {
   localLater: "a local model only: questions stay off until there is one",
   /** Said wherever a cloud is among those offered for questions. */
   cloudMeans:
-    "A cloud model receives your questions and whatever is read to answer them, and costs money. A local model keeps them on this machine. Either way, code goes to the coder you choose next.",
+    "A cloud model receives your questions and everything that is read to answer them, and costs money. A local model keeps them on this machine. Either way, code goes to the coder you choose next.",
   inTheCloud: "cloud",
   more: (count: number) => `and ${count} more: type a name`,
   askModel: (best: string) => `Number or name (Enter: ${best}, - for none): `,
@@ -117,7 +117,7 @@ export const setupTexts = {
     choose: "Choose",
     nobody: "nobody",
     askCloud:
-      "May a cloud model answer questions? It receives them, and whatever is read to answer them. Either way, code goes to the coder you choose.",
+      "May a cloud model answer questions? It receives them and everything that is read to answer them. Either way, code goes to the coder you choose.",
     keep: "No, local models only",
     allow: "Yes, allow the cloud",
     tryAndSave: "Test and save",

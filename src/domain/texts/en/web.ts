@@ -63,7 +63,7 @@ export const consoleTexts = {
   loginContinue: "Continue",
   // Trouble.
   notFoundTitle: "Not found",
-  notFound: "There is nothing at this address, or it belongs to somebody else.",
+  notFound: "There is nothing at this address, or it belongs to someone else.",
   forbiddenTitle: "Not allowed",
   forbidden: "Only operators may do this.",
   stale:
@@ -441,7 +441,7 @@ export const manageTexts = {
   scheduleUnknown: (name: string) => `There is no schedule ${name}.`,
   notifyTitle: "Notifications",
   notifyIntro: "The chat that is notified when a task from GitHub or GitLab finishes or fails.",
-  notifyHint: "channel:chat, for example slack:C0123; empty: nobody",
+  notifyHint: "channel:chat, for example slack:C0123; empty: no notifications",
   trustTitle: "Trust",
   trustIntro:
     "A project's settings, commands and skills take effect only in trusted folders. Review them first; any change must be trusted again.",

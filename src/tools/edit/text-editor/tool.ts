@@ -126,7 +126,7 @@ function noMatch({ given, path }: ResolvedPath, text: string, oldText: string): 
     candidates.length > 0
       ? `; did you mean:\n${candidates.map(({ line, text: there }) => `${line}: ${there}`).join("\n")}`
       : plan.ok
-        ? "; it stands there with other white space: copy it exactly from a view"
+        ? "; the file has it with different white space: copy it exactly from a view"
         : "";
   return new ToolError("NO_MATCH", `old_str does not occur in ${given}${hint}`);
 }
