@@ -221,7 +221,8 @@ describe("a proposal that cannot run", () => {
     at = await openConversation(() => answer);
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
-    expect(reply.text).toStartWith("The proposal could not be carried out; nothing was changed.");
+    expect(reply.text).toStartWith("The patch is not in a valid format.");
+    expect(reply.text).toEndWith("\nNothing was changed.");
     expect(at.asked).toHaveLength(2);
     expect(at.archive.list()).toEqual([]);
   });
