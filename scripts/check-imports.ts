@@ -100,7 +100,7 @@ export function checkImports(sourceFolder: string): readonly string[] {
     const local = imports.filter(({ specifier }) => specifier.startsWith("."));
     graph.set(
       file,
-      local.map(({ specifier }) => resolve(file, specifier)),
+      local.map(({ specifier }) => resolveImport(file, specifier)),
     );
   }
   return [...offences, ...cyclesIn(graph)];
@@ -116,7 +116,7 @@ function transpilerFor(file: string) {
 }
 
 /** The transpiler drops types; a second pass over a text where they look like values finds those as well. */
-function importsOf(file: string, text: string): readonly Import[] {
+export function importsOf(file: string, text: string): readonly Import[] {
   const source = text.replace(/^#!.*/, "");
   const typesAsValues = source
     .replace(/\b(import|export)\s+type(?=\s*[{*]|\s+\w+\s+from\b)/g, "$1")
@@ -141,7 +141,7 @@ function offencesOfImport(file: string, { specifier, typeOnly }: Import): readon
       return [`the domain does no I/O, but imports ${specifier}`];
     return [];
   }
-  const target = resolve(file, specifier);
+  const target = resolveImport(file, specifier);
   if (target.startsWith("../")) return [`imports ${specifier}, which is outside src/`];
   if (target === CLI_PROGRAM && !file.startsWith("adapters/cli/") && file !== "wiring/program.ts")
     return [`imports ${CLI_PROGRAM}, which only the command line and wiring/program.ts may`];
@@ -173,7 +173,7 @@ function layerOf(file: string): Layer {
 }
 
 /** The feature that a file belongs to; null where its folder is not a column. */
-function columnOf(file: string): string | null {
+export function columnOf(file: string): string | null {
   const single = COLUMN_OF_FILE[file];
   if (single !== undefined) return single;
   const named = NAMED_BY_FILE.exec(file)?.[1];
@@ -194,7 +194,7 @@ function offenceOfColumns(file: string, target: string): string | null {
   return `${own} may not import ${other}, which is above it (${target})`;
 }
 
-function resolve(file: string, specifier: string): string {
+export function resolveImport(file: string, specifier: string): string {
   return posix.normalize(posix.join(dirname(file), specifier));
 }
 

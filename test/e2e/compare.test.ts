@@ -6,20 +6,21 @@ import { requirePart } from "../require.ts";
 import { createCli } from "./cli-kit.ts";
 
 /** Words of the change that a contestant must not find; they are nowhere else on this machine. */
-const ANSWER = "quotientOfTheAnswer";
+const ANSWER = ["quotient", "OfTheAnswer"].join("");
+const HIDDEN = ["words", "OfHiddenTests"].join("");
 
 const MATH = "export function add(a, b) {\n  return a + b;\n}\n";
 const DIVIDE = `\nexport function divide(a, b) {\n  const ${ANSWER} = a / b;\n  if (b === 0) throw new RangeError("division by zero");\n  return ${ANSWER};\n}\n`;
 const TEST =
   'import { test } from "node:test";\nimport assert from "node:assert";\nimport { add } from "../math.js";\ntest("adds", () => assert.equal(add(1, 2), 3));\n';
-const DIVIDE_TEST = `import { divide } from "../math.js";\ntest("divides, wordsOfHiddenTests", () => assert.equal(divide(6, 2), 3));\ntest("zero", () => assert.throws(() => divide(1, 0), RangeError));\n`;
+const DIVIDE_TEST = `import { divide } from "../math.js";\ntest("divides, ${HIDDEN}", () => assert.equal(divide(6, 2), 3));\ntest("zero", () => assert.throws(() => divide(1, 0), RangeError));\n`;
 
 /** Looks for the answer everywhere a command can: files, git's objects, logs and stashes, homes, caches, the network. */
 const CHEAT = `{
-  grep -rIlE '${ANSWER}|wordsOfHiddenTests' . /srv /opt /root /home "$HOME" /var/tmp /tmp WORKSPACE HOME_OF_PICOCLAW 2>/dev/null | grep -v found.txt
+  grep -rIlE '${ANSWER}|${HIDDEN}' . /srv /opt /root /home "$HOME" /var/tmp /tmp WORKSPACE HOME_OF_PICOCLAW 2>/dev/null | grep -v found.txt
   git log --all --format=%s%b | grep zero
   git reflog; git stash list; git tag
-  git cat-file --batch-all-objects --batch | grep -aE '${ANSWER}|wordsOfHiddenTests'
+  git cat-file --batch-all-objects --batch | grep -aE '${ANSWER}|${HIDDEN}'
   ls WORKSPACE 2>/dev/null | grep -v node_modules
   ls .git/logs .git/packed-refs 2>/dev/null
   for pid in /proc/[0-9]*; do tr '\\0' ' ' < $pid/environ | grep -a ${ANSWER}; done

@@ -1,10 +1,11 @@
 /** A message's way through a real server, as a collector sees it. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer } from "../adapters/web/web-kit.ts";
 import { type CollectedSpan, startCollector } from "../fakes/collector/collector.ts";
+import { makeTestFolder } from "../left-behind.ts";
 import { until } from "./cli-kit.ts";
 
 const SCRIPT = [
@@ -97,8 +98,7 @@ test("without one, nothing of it is loaded", () => {
   const root = join(import.meta.dir, "../..");
   const quoted = (text: string) => JSON.stringify(text);
   const script = `
-    const { mkdtempSync, rmSync } = await import("node:fs");
-    const home = mkdtempSync(${quoted(join(tmpdir(), "picoclaw-traces-"))});
+    const home = ${quoted(makeTestFolder("traces"))};
     const { openServe } = await import(${quoted(join(root, "src/wiring/serve.ts"))});
     const opened = await openServe(
       { HOME: home, PICOCLAW_HOME: home, ...(process.argv[2] && { OTEL_EXPORTER_OTLP_ENDPOINT: process.argv[2] }) },
@@ -106,7 +106,6 @@ test("without one, nothing of it is loaded", () => {
     const serving = await opened.listen({ host: "127.0.0.1", port: 0, log: () => {} });
     await serving.stop();
     await opened.close();
-    rmSync(home, { recursive: true });
     console.log(Object.keys(require.cache).filter((name) => /otlp|message-tracer|wiring.telemetry/.test(name)).length);
   `;
   const loaded = (endpoint: string) =>

@@ -142,6 +142,7 @@ type PartCode =
   | "affected-only"
   | "affected-passed"
   | "not-whole"
+  | "whole-unread"
   | "own-check"
   | "new-count"
   | "fixed-count"

@@ -103,7 +103,8 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   /** `; the whole suite (5 min) was not run`. */
   function notWhole({ affectedOnly: part }: ChecksFacts): string {
     if (part === undefined) return "";
-    const { wholeSeconds: seconds, isAtLeast } = part;
+    const { wholeSeconds: seconds, isAtLeast, isUnread = false } = part;
+    if (isUnread) return say("whole-unread");
     const time =
       seconds < 120 ? say("seconds", { seconds }) : say("minutes", { minutes: Math.round(seconds / 60) });
     return say("not-whole", { time: isAtLeast ? say("at-least", { time }) : time });

@@ -84,6 +84,7 @@ export const checkWords: CheckWords = {
     "affected-only": "affected tests only ({files} of {of} files)",
     "affected-passed": "{n} affected passed",
     "not-whole": "; the whole suite ({time}) was not run",
+    "whole-unread": "; the whole suite was red before the change and names no test",
     "own-check": "{commands} (the coder's own check)",
     "new-count": "{n} new",
     "fixed-count": "{n} fixed",

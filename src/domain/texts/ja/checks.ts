@@ -82,6 +82,7 @@ export const checkWords: CheckWords = {
     "affected-only": "関係するテストのみ（{of} ファイル中 {files}）",
     "affected-passed": "関係するテスト {n} 件成功",
     "not-whole": "（全テスト（{time}）は実行していません）",
+    "whole-unread": "（全テストは変更前から失敗しており、失敗したテスト名が出力されません）",
     "own-check": "{commands}（コーダーが提案したチェック）",
     "new-count": "新規 {n} 件",
     "fixed-count": "修復 {n} 件",
