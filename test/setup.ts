@@ -39,7 +39,11 @@ afterAll(async () => {
     left.push(`${at.file} (or a file before it in this process) left ${one}`);
   removeTree(testFolder);
   removeTree(ownHome);
-  if (left.length > 0) throw new Error(`left behind:\n${left.join("\n")}`);
+  // By day a folder that a process wrote once more after its removal is only named: it is removed, and holds nothing up.
+  const isFatal = (line: string) => nightly || !/ left (?:folder|file|socket) /.test(line);
+  for (const line of left.filter((one) => !isFatal(one))) console.log(`left behind: ${line}`);
+  const fatal = left.filter(isFatal);
+  if (fatal.length > 0) throw new Error(`left behind:\n${fatal.join("\n")}`);
 });
 
 // The limit of each test, for `npm test` and for a plain `bun test` alike. The runtime's default is 5 s, `bunfig.toml` has no key
