@@ -94,7 +94,7 @@ if (import.meta.main) {
     const written = columns.map((column): [string, Column] => [
       column,
       {
-        lines: house[column]?.lines ?? measured.lines.get(column) ?? 0,
+        lines: house[column]?.lines ?? Math.ceil((measured.lines.get(column) ?? 0) / 50) * 50,
         doors: measured.doors.get(column) ?? [],
       },
     ]);
