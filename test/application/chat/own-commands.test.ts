@@ -130,7 +130,7 @@ describe("in a chat", () => {
     expect((await at.send("/commit")).text).toStartWith("No commit:");
     await trust();
     await at.send("/commit");
-    expect(asked()).toContain("Commit in our own way.");
+    expect(JSON.stringify(at.asked.at(-1)?.messages)).toContain("Commit in our own way.");
   });
 
   test("one of the folder needs trust, and says so; it never stands before one of the home until then", async () => {
