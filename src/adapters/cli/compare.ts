@@ -80,7 +80,8 @@ async function compare(program: CliProgram, args: readonly string[]): Promise<nu
     return stop("no-cases", texts.noCases, EXIT.refused);
   tellResult(program, opened, texts, flags, result);
   if (flags.values.adopt === true) program.err(`${await adopt(opened, texts, result)}\n`);
-  return result.end === "finished" ? EXIT.done : EXIT.failed;
+  const isPlayed = result.contestants.some(({ plays }) => plays > 0);
+  return result.end === "finished" && isPlayed ? EXIT.done : EXIT.failed;
 }
 
 /** The first Ctrl-C ends it well: what was played is kept. */

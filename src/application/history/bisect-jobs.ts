@@ -82,6 +82,8 @@ export async function bisectJobs(
   };
   const ends = await run([good, bad]);
   if (ends !== null) return { kind: "cannot-run", message: ends };
+  if ([good, bad].some((at) => verdicts.get(at) === "skipped"))
+    return { kind: "cannot-run", message: `exit code ${SKIP}` };
   if (verdicts.get(bad) !== "fails") return { kind: "passes-now" };
   if (verdicts.get(good) !== "passes") return { kind: "fails-before", jobs: stack.jobs.length - oldest };
   for (;;) {

@@ -1,4 +1,12 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -16,11 +24,20 @@ export function keptKeysFile(home: string): string {
  */
 export function withKeptKeys(env: Env, home: string): { readonly env: Env; readonly refused: string | null } {
   const file = keptKeysFile(home);
-  const stat = lstatSync(file, { throwIfNoEntry: false });
+  const stat = lookAt(file);
   if (stat === undefined) return { env, refused: null };
   const isOwn = process.getuid === undefined || stat.uid === process.getuid();
   if (!stat.isFile() || !isOwn || (stat.mode & 0o077) !== 0) return { env, refused: file };
   return { env: { ...readKeys(file), ...withoutEmpty(env) }, refused: null };
+}
+
+/** A home that cannot be looked into keeps no keys; the command itself says what is wrong with it. */
+function lookAt(file: string): Stats | undefined {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 function withoutEmpty(env: Env): Env {
@@ -42,7 +59,7 @@ function readKeys(file: string): Record<string, string> {
 /** Keeps one key, or with null forgets it; all or nothing. */
 export function keepKey(home: string, name: string, value: string | null): void {
   const file = keptKeysFile(home);
-  const stat = lstatSync(file, { throwIfNoEntry: false });
+  const stat = lookAt(file);
   const { [name]: _, ...others } = stat?.isFile() === true ? readKeys(file) : {};
   const all = value === null ? others : { ...others, [name]: value };
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
