@@ -27,7 +27,7 @@ const CURRENT = ".test-file";
 const KEPT = "kept-";
 /** The kernel's clocks for births of files and processes are behind by so much; the next test file may have begun. */
 const CLOCK_MS = 50;
-const GRACE_MS = 15_000;
+const GRACE_MS = 3_000;
 
 interface FoundProcess {
   readonly pid: number;

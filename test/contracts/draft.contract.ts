@@ -31,13 +31,19 @@ export function describeDrafts(name: string, settings: Settings): void {
       const now = new Date(0);
       trustWorkspace({ home: bench.environment().PICOCLAW_HOME as string, workspace: bench.workspace, now });
     });
-    afterEach(() => bench.remove());
+    const opened: Draft[] = [];
+    // A draft that a test left open keeps its sandbox.
+    afterEach(async () => {
+      for (const draft of opened.splice(0)) await draft.discard("the test is over").catch(() => {});
+      bench.remove();
+    });
 
     async function open(more: Partial<DraftRequest> = {}): Promise<Draft> {
       const signal = new AbortController().signal;
-      const opened = await workspace.openDraft({ source: "test", checked: true, signal, ...more });
-      if (!opened.ok) throw new Error(JSON.stringify(opened.refusal));
-      return opened.draft;
+      const made = await workspace.openDraft({ source: "test", checked: true, signal, ...more });
+      if (!made.ok) throw new Error(JSON.stringify(made.refusal));
+      opened.push(made.draft);
+      return made.draft;
     }
     async function ran(draft: Draft, commands: Commands, attempt = 1) {
       const run = await draft.run({ attempt, work: { patch: JSON.stringify(commands) } });
