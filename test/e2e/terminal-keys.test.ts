@@ -143,7 +143,7 @@ describe("lists to choose from", () => {
     await shown.say("/resume");
     await shown.until("the first one”");
     shown.type("\r");
-    await shown.until("The session goes on");
+    await shown.until("The session continues");
   });
 
   test("esc esc lists the messages, and the chosen one is gone back to", async () => {

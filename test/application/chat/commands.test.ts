@@ -261,7 +261,7 @@ describe("what other channels read of a list", () => {
     await at.send("/new");
     const listed = await at.send("/resume list");
     expect(listed.text).toContain("“first words”");
-    expect((await at.send(listed.choices?.[0]?.message ?? "")).text).toStartWith("The session goes on");
+    expect((await at.send(listed.choices?.[0]?.message ?? "")).text).toStartWith("The session continues");
   });
 
   test("/cost: by model and by day, and closer by name", async () => {
