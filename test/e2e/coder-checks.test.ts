@@ -309,7 +309,9 @@ withChecks(
     const claim = "I have fixed the bug in src/add.mjs; all tests pass now. Applied!";
     project([claim, claim], { red: true });
     const ran = cli.chat("/code3 fix the failing test adds");
-    expect(ran.out).toStartWith("Not done: the coder's answer contains no change, even if it says otherwise.");
+    expect(ran.out).toStartWith(
+      "Not done: the coder's answer contains no change, even if it says otherwise.",
+    );
     expect(ran.out).toEndWith("Applied!\n\nNothing was changed.\n");
     expect(ran.code).toBe(3);
     expect(cli.git("status", "--porcelain")).toBe("");

@@ -4,7 +4,7 @@ import { type ChatCli, proposal, replace, type ScriptEntry } from "../applicatio
 import { createNodeProject, withChecks } from "./node-project.ts";
 
 let cli: ChatCli;
-afterEach(() => cli.remove());
+afterEach(() => (cli as ChatCli | undefined)?.remove());
 
 const says = (...answers: readonly string[]): ScriptEntry[] =>
   answers.map((text) => ({ when: { role: "coder3" }, times: 1, text }));

@@ -29,7 +29,8 @@ const CHEAT = `{
 } > found.txt 2>/dev/null; true`;
 
 describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () => {
-  const cli = createCli();
+  let cli: ReturnType<typeof createCli>;
+  let listener: Bun.TCPSocketListener<undefined>;
   const at = (path: string) => join(cli.workspace, path);
   const git = (...args: string[]) => {
     const ran = spawnSync("git", ["-c", "user.name=Uma", "-c", "user.email=u@x", ...args], {
@@ -45,9 +46,10 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
   };
   const answer = (script: string, when: string, shell: string) =>
     `  - when: { message: "${when}" }\n    usage: { input: 100, output: 10 }\n    text: |\n      ## Plan\n      ${script}\n      ## Patch\n      \`\`\`bash\n${shell.replace(/^/gm, "      ")}\n      \`\`\`\n`;
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
 
   beforeAll(() => {
+    cli = createCli();
+    listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
     git("init", "-q");
     mkdirSync(at("test"));
     mkdirSync(at("node_modules/dependency"), { recursive: true });

@@ -173,6 +173,11 @@ function carryOut(kept: Map<string, KeptFile>, step: Step): void {
 
 const utf8 = (text: string) => Buffer.from(text, "latin1").toString("utf8");
 const quoted = (path: string) => `'${path}'`;
+/** An edit takes the folders that it empties with it; a command has to say so. */
+const prune = (path: string) =>
+  path.includes("/")
+    ? ` && { rmdir -p ${quoted(path.slice(0, path.lastIndexOf("/")))} 2>/dev/null || true; }`
+    : "";
 
 /** A step as a line of shell. */
 export function toShell(step: Step): string {
@@ -184,9 +189,9 @@ export function toShell(step: Step): string {
     case "bytes":
       return `${parent(step.path)} && printf '\\000\\377\\001\\n\\000' > ${path}`;
     case "delete":
-      return `rm ${path}`;
+      return `rm ${path}${prune(step.path)}`;
     case "move":
-      return `${parent(step.to)} && mv -f ${path} ${quoted(step.to)}`;
+      return `${parent(step.to)} && mv -f ${path} ${quoted(step.to)}${prune(step.path)}`;
     case "mode":
       return `chmod ${step.runs ? "+x" : "-x"} ${path}`;
   }
