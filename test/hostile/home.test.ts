@@ -83,8 +83,8 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     const neighbour = join(target.folder, "neighbour");
     target.put(join(neighbour, "notes"), `${SECRET}\n`);
     expect(target.try(`rev < '${neighbour}/notes'; true`).said).not.toContain(backwards(SECRET));
-    // The tools of one's own account are shown, also where HOME leads elsewhere.
-    const own = [target.folder, accountHome()];
+    // The tools of one's own account are shown, also where HOME leads elsewhere, and the program itself.
+    const own = [target.folder, accountHome(), join(import.meta.dir, "../..")];
     const names = target.try("ls -A /home 2>/dev/null; true").said.trim().split("\n");
     const others = names.filter(
       (name) => name !== "" && !own.some((path) => `${path}/`.startsWith(`/home/${name}/`)),
