@@ -313,7 +313,7 @@ describe("what happens to terminals", () => {
     shown.type("half");
     await shown.until("› half");
     shown.type("\x1a");
-    await shown.until(/Stopped[^\n]*\nshell>/);
+    await shown.until(/Stopped[\s\S]*\nshell>/);
     shown.type("echo in the $((40+2)) shell\r");
     await shown.until("in the 42 shell");
     shown.type("fg\r");
