@@ -53,7 +53,7 @@ interface ConnectionEnd {
 /**
  * Slack's Socket Mode. A frame of another shape than Slack describes is acknowledged, if it says under which id, and left
  * alone. A connection that cannot be made, ends or falls silent is made again, after pauses that grow up to a minute
- * ([decision 063](../../../docs/decisions/063-slacks-socket-by-hand.md)).
+ * ([decision 011](../../../docs/decisions/011-wire-protocols-by-hand.md)).
  */
 export function createSlackSocket(parts: SlackSocketDeps): SlackSocket {
   const { timers, onTrouble } = parts;

@@ -10,7 +10,7 @@ import { workspaceId } from "../jobs/job-storage.ts";
  * that has all of its triples, so that nothing is missed; a file that seems to have them is read.
  *
  * Files are learned beside the wait for a model's answer, in short turns, and the index is written to PicoClaw's home
- * once that is worth it: `words/<workspace>.index`. See decision 060.
+ * once that is worth it: `words/<workspace>.index`. See decision 081.
  */
 export interface WordIndexDeps {
   readonly home: string;

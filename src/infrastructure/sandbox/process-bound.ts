@@ -27,7 +27,7 @@ import { findProgram } from "./staging.ts";
  * container, systemd's TasksMax, the user's own limit, the machine's); keep a part; lay the rest on the job. The kernel
  * counts an ordinary user's processes (RLIMIT_NPROC). Root's it does not, so those get a control group. Where neither
  * holds, the number that is left is watched, and the job ends before it is nought. See
- * docs/decisions/061-the-last-processes.md.
+ * docs/decisions/007-the-edges-of-a-job.md.
  */
 export interface ProcessBound {
   /** Processes and threads of the job. */

@@ -136,7 +136,7 @@ interface RunningContainer {
 const TEST_OUTPUT = 256 * 1024;
 const HOOK_FILES = 32 * 1024;
 
-/** A container named after its task, one exec per run, and every run a job (docs/decisions/016-a-run-is-a-delta-of-one-overlay.md). */
+/** A container named after its task, one exec per run, and every run a job (docs/decisions/043-a-run-is-judged-before-it-lands.md). */
 export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor {
   const { sandbox, kind, messages, mask } = parts;
   const name = `agent-runner-${parts.taskId}`;
