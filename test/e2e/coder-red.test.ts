@@ -155,3 +155,63 @@ withChecks(
 
 test("the list of requests is half Japanese", () =>
   expect(REQUESTS.filter((one) => /[\u3040-\u30ff\u4e00-\u9fff]/.test(one))).toHaveLength(10));
+
+describe("what the coder declares of red tests", () => {
+  const only = "test/add.test.mjs";
+  const adds = 'test("adds", () => assert.equal(add(1, 2), 3));';
+  const sub = `${ADD}\nexport const half = (a) => a / 2;`;
+  const addition = replace("src/add.mjs", ADD, sub);
+
+  withChecks("removed by the coder: the first line names the test, also where all others pass", () => {
+    project([proposal("Removes: adds", `${replace(only, adds, "")}\n${addition}`)]);
+    const ran = cli.chat("/code3 tidy the tests of add");
+    expect(ran.out.split("\n")[0]).toBe(
+      "Applied: 2 files, npm test 1 passed, 1 test removed by the coder: adds",
+    );
+    cli.chat("/undo");
+    cli.rewrite(says(proposal("Removes: greets", replace("test/greet.test.mjs", GREETS, ""))));
+    const green = cli.chat("/code3 drop the test of greet");
+    expect(green.out.split("\n")[0]).toContain("1 test removed by the coder: greets");
+  });
+
+  withChecks("not its own, with a reason that says nothing: the first line tells it", () => {
+    project([proposal("Not mine: adds: it was red before", addition)]);
+    const ran = cli.chat("/code3 add half");
+    expect(ran.out.split("\n")[0]).toBe(
+      "Applied: 1 file, npm test 1 passed, 1 was red before and still is (the coder: it was red before), nothing is worse",
+    );
+  });
+
+  withChecks("not its own is refused where the failure passes through the change or is another one", () => {
+    const throwing = replace("src/add.mjs", ADD, 'export const add = () => { throw new Error("no"); };');
+    const disowned = "Not mine: adds: it was red before";
+    for (const patch of [throwing, replace("src/add.mjs", ADD, "export const add = (a, b) => `${a}${b}`;")]) {
+      project([proposal(disowned, patch), proposal(disowned, ""), proposal(disowned, "")]);
+      const ran = cli.chat("/code3 rewrite add");
+      expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 passed, 1 still red\n");
+      expect(ran.code).toBe(1);
+      cli.remove();
+    }
+  });
+
+  withChecks(
+    "a red test of the same file holds an addition back once, with the line that lets it land",
+    () => {
+      project([]);
+      cli.rewrite([
+        ...says(proposal("Add half", addition)),
+        {
+          when: { role: "coder3", message: "/^Not mine: adds: REASON$/m" },
+          times: 1,
+          text: proposal("Not mine: adds: add() subtracts, which nobody asked me to change", ""),
+        },
+        ...says(proposal("The line was not in the report", "")),
+      ]);
+      const ran = cli.chat("/code3 add half to src/add.mjs");
+      expect(ran.out.split("\n")[0]).toBe(
+        "Applied: 1 file, npm test 1 passed, 1 was red before and still is (the coder: add() subtracts, which nobody asked me to change), nothing is worse",
+      );
+      expect(ran.code).toBe(0);
+    },
+  );
+});

@@ -109,10 +109,16 @@ function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
       : []),
     ...(unnamed.length > 0
       ? [
-          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. If one is not yours to fix, say so in the plan, in a line of its own: \`Not mine: NAME: reason\`; that is refused where the failure itself passes through your change or is another one now. A test that you took away on purpose: \`Removes: NAME\`.`,
+          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan, with your reason in the place of REASON; if nothing else has to change, the patch is empty:\n${wordDisowning(unnamed)}\nSuch a line is refused where the failure itself passes through your change or is another one now. A test that you took away on purpose: \`Removes: NAME\`.`,
         ]
       : []),
   ].join("\n");
+}
+
+/** The lines to copy; a file or a command stands for all of its tests. */
+function wordDisowning(names: readonly string[]): string {
+  const rest = names.length > NAMES ? ["Not mine: FILE: REASON (all tests of a file)"] : [];
+  return [...names.slice(0, NAMES).map((name) => `Not mine: ${name}: REASON`), ...rest].join("\n");
 }
 
 function wordNames(names: readonly string[]): string {

@@ -35,7 +35,8 @@ export function findConnection(test: string, input: ConnectedInput): Connection 
   if (before !== undefined && now !== undefined && before.message !== now.message) return "message";
   const file = findTestFile(test, now ?? before, input.texts);
   const others = code.filter((path) => path !== file);
-  if (others.some((path) => namesPath((now ?? before)?.places ?? [], path))) return "stack";
+  const places = [...(now?.places ?? []), ...(before?.places ?? [])];
+  if (others.some((path) => namesPath(places, path))) return "stack";
   return file === null ? null : findLink(file, code, input.texts);
 }
 

@@ -10,7 +10,7 @@ const NAMED = {
   rewritten: (facts) => facts.rewritten,
   "expects-else": (facts) => facts.expectsElse,
   moved: (facts) => facts.moved,
-  removed: (facts) => facts.removed,
+  "removed-with-code": (facts) => facts.removedWithCode,
   unable: (facts) => facts.unable,
   hung: (facts) => facts.hung,
   weakened: (facts) => facts.weakened,
@@ -153,6 +153,7 @@ type PartCode =
   | "as-before-said"
   | "nothing-worse"
   | "meant"
+  | "removed-by-coder"
   | "doubtful-rewritten"
   | "doubtful-lines"
   | "brief-failing"

@@ -65,6 +65,7 @@ export function settleRedTests(red: RedTests): SettledRed {
   return settleRed({
     judgement: withoutRenamed(withoutGone(judgement, { gone, declared, isGreen }), red),
     gone,
+    withCode,
     declared: (test) => declared.get(test),
     unread: unread.map(({ now }) => now.command),
     connection(test) {
@@ -138,6 +139,8 @@ interface SettleInput {
   readonly judgement: Judgement;
   /** Tests that passed before and are not there any more. */
   readonly gone: readonly string[];
+  /** Those whose code went with them. */
+  readonly withCode: readonly string[];
   /** What the coder declares of a test, or of the command of a check. */
   readonly declared: (test: string) => Declared | undefined;
   /** How a test that was red before, or such a check, belongs to the change; null where it does not. */
@@ -148,12 +151,12 @@ interface SettleInput {
 
 export interface SettledRed {
   readonly judgement: Judgement;
-  readonly found: Pick<ChecksFacts, "unnamed" | "notMine" | "meantToFail" | "removed">;
+  readonly found: Pick<ChecksFacts, "unnamed" | "notMine" | "meantToFail" | "removed" | "removedWithCode">;
 }
 
 type Duty = "still-red" | "not-mine" | "removed" | "red-before";
 
-function settleRed({ judgement, declared, connection, unread, gone }: SettleInput): SettledRed {
+function settleRed({ judgement, declared, connection, unread, gone, withCode }: SettleInput): SettledRed {
   const silenced = judgement.silenced ?? [];
   // Green only by another version of what decides how the checks run.
   const isForced = judgement.verdict === "still-red";
@@ -191,7 +194,9 @@ function settleRed({ judgement, declared, connection, unread, gone }: SettleInpu
   const notMine = reasoned(of("not-mine"));
   const unnamed = of("still-red").filter((test) => declared(test)?.kind !== "fixes");
   const meantToFail = reasoned(judgement.newFailing.filter(isMeant));
-  const removed = [...of("removed"), ...[...judgement.weakened, ...gone].filter(isRemoved)];
+  const removed = [...of("removed"), ...[...judgement.weakened, ...gone].filter(isRemoved)].filter(
+    (test) => !withCode.includes(test),
+  );
   const isRed = of("still-red").length > 0;
   return {
     judgement: { ...settled, verdict: settledVerdict(settled, { isRed, isBefore: notMine.length > 0 }) },
@@ -200,6 +205,7 @@ function settleRed({ judgement, declared, connection, unread, gone }: SettleInpu
       ...(notMine.length > 0 && { notMine }),
       ...(meantToFail.length > 0 && { meantToFail }),
       ...(removed.length > 0 && { removed }),
+      ...(withCode.length > 0 && { removedWithCode: withCode }),
     },
   };
 }

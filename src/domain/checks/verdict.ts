@@ -505,8 +505,10 @@ export interface ChecksFacts extends Judgement {
   readonly notMine?: readonly ReasonedTest[];
   /** New and failing, as the coder says that they are meant to. */
   readonly meantToFail?: readonly ReasonedTest[];
-  /** Gone or skipped: the coder says so, or the code that they test is gone with them. */
+  /** Gone or skipped, as the coder declares. */
   readonly removed?: readonly string[];
+  /** Gone with the code that they test. */
+  readonly removedWithCode?: readonly string[];
   /** As people type them. */
   readonly commands: readonly string[];
   /** The checks beside the one whose tests are counted, each with its own result; absent in facts of older versions. */

@@ -124,8 +124,11 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return [say("as-before-said", { text, reasons: reasons(notMine) })];
   }
 
-  const meant = ({ meantToFail = [] }: ChecksFacts) =>
-    count("meant", meantToFail.length, { reasons: reasons(meantToFail) });
+  /** What the coder declared: new tests that are meant to fail, tests that it took away. */
+  const declared = ({ meantToFail = [], removed = [] }: ChecksFacts) => [
+    ...count("meant", meantToFail.length, { reasons: reasons(meantToFail) }),
+    ...count("removed-by-coder", removed.length, { names: names(removed) }),
+  ];
 
   /** `458 passed (3 new)`, or the colour where nothing is counted. */
   function passedOf(facts: ChecksFacts): string {
@@ -151,18 +154,21 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
           passedOf(facts),
           ...count("unable-here", all?.unable ?? 0),
           ...asBefore(facts),
-          ...meant(facts),
+          ...declared(facts),
         ];
       case "red-before":
-        return [...figures, ...asBefore(facts), say("nothing-worse"), ...meant(facts)];
+        return [...figures, ...asBefore(facts), say("nothing-worse"), ...declared(facts)];
       case "still-red":
-        return [...figures, stillRed(facts)];
+        return [...figures, stillRed(facts), ...declared(facts)];
       case "new-failing":
-        return [...figures, say("new-failing-count", { n: facts.newFailing.length })];
+        return [...figures, say("new-failing-count", { n: facts.newFailing.length }), ...declared(facts)];
       case "doubtful":
-        return testRunLines.length > 0
-          ? [say("doubtful-lines")]
-          : [say("doubtful-rewritten", { n: rewritten.length, names: names(rewritten) })];
+        return [
+          testRunLines.length > 0
+            ? say("doubtful-lines")
+            : say("doubtful-rewritten", { n: rewritten.length, names: names(rewritten) }),
+          ...declared(facts),
+        ];
       case "worse":
       case "unknown":
       case "not-checked":
@@ -192,7 +198,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     const rungs = (facts.rungs ?? []).map(({ insteadOf, why: reason }) =>
       say("rung", { insteadOf, why: whyLower[reason] }),
     );
-    return [...fixed, ...green, ...said, ...affected, ...rungs];
+    return [...fixed, ...green, ...said, ...declared(facts), ...affected, ...rungs];
   }
 
   function wordFinding(finding: Finding): string {

@@ -41,7 +41,7 @@ const gone = (path: string, before: string) => ({ path, before, after: null });
 test("a test that is deleted with all the code it imports is removed with its code, not worse", () => {
   const diff = [gone("test/mul.test.js", MUL_TEST), gone("src/mul.js", "export const mul = 1;\n")];
   const { judgement, found } = settle([both, one, broken], { diff });
-  expect([judgement.verdict, judgement.worse, found.removed]).toEqual(["same", [], ["multiplies"]]);
+  expect([judgement.verdict, judgement.worse, found.removedWithCode]).toEqual(["same", [], ["multiplies"]]);
 });
 
 test("a test that is deleted while its code stays is worse, unless the coder declares it", () => {

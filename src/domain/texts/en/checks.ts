@@ -98,6 +98,7 @@ export const checkWords: CheckWords = {
       "1 new test fails, as meant (the coder: {reasons})",
       "{n} new tests fail, as meant (the coder: {reasons})",
     ],
+    "removed-by-coder": ["1 test removed by the coder: {names}", "{n} tests removed by the coder: {names}"],
     "doubtful-rewritten": [
       "DOUBTFUL: 1 test expects something else now: {names}",
       "DOUBTFUL: {n} tests expect something else now: {names}",
@@ -129,7 +130,7 @@ export const checkWords: CheckWords = {
       "{n} tests expect something else now: {names}",
     ],
     moved: ["1 test moved", "{n} tests moved"],
-    removed: "Removed, as the coder says or with the code that they test: {names}",
+    "removed-with-code": "Removed with the code that they test: {names}",
     unable: "Cannot be set up, now as before: {names}",
     hung: "Left out because they do not end here, with or without the change: {names}",
     weakened: [
