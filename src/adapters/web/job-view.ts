@@ -173,8 +173,8 @@ ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && htm
       };
     case "merged":
       return {
-        tone: "plain",
-        what: visible(wordNote(messages, { code: "merged", path: event.path, by: event.by })),
+        tone: event.lost === true ? "bad" : "plain",
+        what: visible(wordNote(messages, { ...event, code: "merged" })),
       };
     case "agent_started":
       return { tone: "command", what: visible(words.agentStarted(event.agent, event.task)) };

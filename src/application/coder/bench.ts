@@ -25,7 +25,7 @@ import {
 } from "../drafts/shown-files.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
-import type { CheckRun, Draft, DraftRequest } from "../ports/jobs-draft.ts";
+import type { CheckRun, Draft, DraftRequest, MergedNote } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -214,7 +214,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
 
   /** The coder knows the files that it has just edited, whether or not they are shown to it again. */
   function rememberOwn(results: readonly CommandResult[]): void {
-    const files = parts.shown.watch(filesNow());
+    const files = parts.shown.watch(filesNow(), isOwn);
     for (const { command, changes } of results)
       if (command.type === "file_edit") for (const { path } of changes) files.read(path, 0);
   }
@@ -260,13 +260,31 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     return { path, what, shown: text(base), yours: text(ours), other: whoChanged(path) };
   }
 
+  const isOwn = (path: string) => draft?.changes().some((change) => change.path === path) === true;
+
+  /** Files that others changed while the coder worked, and in which nothing of that change is left. */
+  async function findReplaced(opened: Draft): Promise<MergedNote[]> {
+    const changed = opened.diff().flatMap(({ path, before, after }) => {
+      const first = parts.shown.firstBytes(path);
+      const isKnown = first !== undefined && before !== undefined && after !== undefined;
+      return isKnown && !isSameFile(first, before) ? [{ path, first, before, after }] : [];
+    });
+    if (changed.length === 0) return [];
+    const { keepsOthersLines } = await import("../../domain/jobs/merge.ts");
+    return changed.flatMap(({ path, first: base, before: theirs, after: ours }) =>
+      keepsOthersLines({ base, ours, theirs })
+        ? []
+        : [{ path, by: whoChanged(path).job?.jobId ?? null, lost: true as const }],
+    );
+  }
+
   return {
     async begin({ always } = { always: false }) {
       if (checks?.hasOwn !== true && !always) return;
       const opened = await open();
       if (!("code" in opened)) checks?.begin(opened);
     },
-    files: () => parts.shown.watch(filesNow()),
+    files: () => parts.shown.watch(filesNow(), isOwn),
     settle(commands) {
       const own = new Set(draft?.changes().map(({ path }) => path));
       const { source } = filesNow();
@@ -346,9 +364,9 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       return checks === null ? null : checks.confirm(mustBeOpen(), attempt);
     },
     sendOut,
-    landInTurn(attempt, goesBack) {
+    async landInTurn(attempt, goesBack) {
       const open = mustBeOpen();
-      return landDraft({
+      const landed = await landDraft({
         draft: open,
         checks,
         attempt,
@@ -358,9 +376,16 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
           const own = new Set(open.changes().map(({ path }) => path));
           return goesBack ? parts.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
         },
+        replaced: () => findReplaced(open),
         sendOut: () => sendOut(attempt),
         files: workspace.files,
       });
+      // A head reads files itself: what it worked on is known only now.
+      if (landed.kind === "conflict")
+        for (const { path, shown: base } of landed.stale)
+          if (base !== undefined)
+            parts.shown.knowFirst(path, base === null ? null : new TextEncoder().encode(base));
+      return landed;
     },
     changes: () => draft?.changes() ?? [],
     differences: () => draft?.diff() ?? [],

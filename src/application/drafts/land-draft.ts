@@ -1,6 +1,6 @@
 import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
-import type { Draft, DraftConflict } from "../ports/jobs-draft.ts";
+import type { Draft, DraftConflict, MergedNote } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";
 
@@ -36,6 +36,8 @@ export interface LandDeps<Judged extends { readonly verdict: string }> {
   readonly whoChanged: (path: string) => OtherChange;
   /** Files that the coder was shown and others changed since; asked where nothing judges. */
   readonly outdated: () => readonly string[];
+  /** Changes of others that the coder saw and replaced. */
+  readonly replaced: () => Promise<readonly MergedNote[]>;
   /** Runs what reaches outward, once. */
   readonly sendOut: () => Promise<void>;
   /** The workspace. */
@@ -68,6 +70,7 @@ export async function landDraft<Judged extends { readonly verdict: string }>(
       const outdated = judged?.verdict === "green" ? [] : deps.outdated();
       if (outdated.length > 0) return { kind: "outdated", paths: outdated };
       await deps.sendOut();
+      draft.noteMerged(await deps.replaced());
       const remember = checks?.rememberLanded(draft, deps.files);
       const result = await draft.commitIf(
         async () => !draft.hasMoved() && (checks === null || (await checks.holds(draft))),

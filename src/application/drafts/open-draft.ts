@@ -29,6 +29,7 @@ import type {
   DraftAttempt,
   DraftRequest,
   DraftRun,
+  MergedNote,
   OpenedDraft,
   Rebased,
 } from "../ports/jobs-draft.ts";
@@ -337,6 +338,10 @@ class OpenDraft implements Draft {
       job.noteMerged(rebased.merged);
       return rebased;
     });
+  }
+
+  noteMerged(merged: readonly MergedNote[]): void {
+    this.#open.noteMerged(merged);
   }
 
   hasMoved(): boolean {

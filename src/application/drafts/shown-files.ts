@@ -9,8 +9,12 @@ import type { StoredJob } from "../ports/jobs.ts";
  * renames a file means the file as shown; if it has other bytes now, it contains another author's work.
  */
 export interface ShownFiles {
-  /** The same files; each that is read is remembered. */
-  watch(files: ProjectFiles): ProjectFiles;
+  /** The same files; each that is read is remembered. `isOwn`: the coder's own change is in it. */
+  watch(files: ProjectFiles, isOwn?: (path: string) => boolean): ProjectFiles;
+  /** Its bytes when the work began, as far as they are known: those that were shown first. */
+  firstBytes(path: string): Uint8Array | null | undefined;
+  /** Bytes of a file that was never shown before others changed it. */
+  knowFirst(path: string, bytes: Uint8Array | null): void;
   /** The bytes when it was last shown; null where nothing stood there, undefined where nobody looked. */
   bytes(path: string): Uint8Array | null | undefined;
   /** Files that a message really showed, whole or in part. */
@@ -21,15 +25,23 @@ export interface ShownFiles {
 
 export function createShownFiles(): ShownFiles {
   const shown = new Map<string, Uint8Array | null>();
+  const first = new Map<string, Uint8Array | null>();
+  const knowFirst = (path: string, bytes: Uint8Array | null) => {
+    if (!first.has(path)) first.set(path, bytes);
+  };
   const sent = new Set<string>();
   return {
-    watch: (files) => ({
+    firstBytes: (path) => first.get(path),
+    knowFirst,
+    watch: (files, isOwn = () => false) => ({
       ...files,
       read(path, limitChars) {
         const entry = lookOrNull(files.source, path);
         const read = files.read(path, limitChars);
-        if (read !== null && entry?.kind === "file") shown.set(path, entry.bytes);
-        else if (entry?.kind === "missing") shown.set(path, null);
+        const isRead = entry?.kind === "missing" || (read !== null && entry?.kind === "file");
+        if (!isRead) return read;
+        shown.set(path, bytesOf(entry));
+        if (!first.has(path) && !isOwn(path)) knowFirst(path, bytesOf(entry));
         return read;
       },
     }),

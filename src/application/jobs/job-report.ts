@@ -1,5 +1,5 @@
 import type { JobStatus, UndoState } from "../../domain/jobs/job-status.ts";
-import { findHookRefusal } from "../../domain/jobs/note.ts";
+import { findHookRefusal, type Note, type NoteFact } from "../../domain/jobs/note.ts";
 import {
   type Change,
   type CommandResult,
@@ -14,7 +14,7 @@ import {
   wholeCommand,
 } from "../../domain/jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
-import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { SKIPPED } from "./file-edit.ts";
@@ -187,15 +187,27 @@ export function wordChatJob(
     wordOutputs(messages, commands),
   ].filter((part) => part !== "");
   return paragraphs([
-    first,
+    [first, ...wordLost(messages, facts, at)].join("\n"),
     wordJobTrouble(messages, facts, "chat"),
     `${words.plan}\n${plan === "" ? "—" : plan}`,
     results.length === 0 ? "" : `${words.result}\n${results.join("\n")}`,
     changeLines(messages, facts.changes, facts.lineCounts),
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
-    wordAllNotes(messages, facts).join("\n"),
+    wordAllNotes(messages, { ...facts, notes: facts.notes.filter((note) => !isLostChange(note)) }).join("\n"),
     closing(messages, facts, at).join("\n"),
   ]);
+}
+
+function isLostChange(note: Note): note is Extract<NoteFact, { code: "merged" }> {
+  return typeof note !== "string" && note.code === "merged" && note.lost === true;
+}
+
+/** Another's work that the job replaced, with the undo, which brings it back. */
+function wordLost(messages: Messages, { notes, undo, jobId }: RanJob, at: Surface): string[] {
+  const paths = notes.flatMap((note) => (isLostChange(note) ? [shownPath(note.path)] : []));
+  if (paths.length === 0) return [];
+  const hint = undo === "available" ? ` ${reportMessages(messages.locale).undoHint[at](jobId)}` : "";
+  return [`${messages.replacedChange(paths)}${hint}`];
 }
 
 /** A sentence as a person says it, which begins with the status; `checks`: what the project's checks say, in few words. */

@@ -324,15 +324,20 @@ export class JobRun {
     this.#notes.push(...notes);
   }
 
-  /** Says of files that another's change was merged into them, in the result and in the journal. */
+  /** Says of files that another's change was merged into them, or is lost, in the result and in the journal. */
   noteMerged(merged: readonly MergedNote[]): void {
-    for (const { path, by } of merged) {
+    for (const one of merged) {
       const isNoted = this.#notes.some(
-        (note) => typeof note !== "string" && note.code === "merged" && note.path === path && note.by === by,
+        (note) =>
+          typeof note !== "string" &&
+          note.code === "merged" &&
+          note.path === one.path &&
+          note.by === one.by &&
+          note.lost === one.lost,
       );
       if (isNoted) continue;
-      this.#notes.push({ code: "merged", path, by });
-      this.emit({ type: "merged", path, by });
+      this.#notes.push({ code: "merged", ...one });
+      this.emit({ type: "merged", ...one });
     }
   }
 

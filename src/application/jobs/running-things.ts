@@ -227,7 +227,7 @@ function wordLatest({ event, command }: LatestEvent, words: RunningMessages): st
     case "doing":
       return [doing[event.doing], oneLine(event.detail)].filter((part) => part !== "").join(" ");
     case "merged":
-      return latest.merged(event.path, event.by);
+      return event.lost === true ? latest.replaced(event.path) : latest.merged(event.path, event.by);
     case "staged":
       return latest.staged;
     case "committed":

@@ -37,7 +37,9 @@ export function wordNote(messages: Messages, note: Note): string {
     case "auto-commit-failed":
       return messages.autoCommitFailed(note.error);
     case "merged":
-      return messages.mergedWith(shownPath(note.path), note.by);
+      return note.lost === true
+        ? messages.replacedChange([shownPath(note.path)])
+        : messages.mergedWith(shownPath(note.path), note.by);
     case "hook-refused":
       return messages.hookRefused(note);
     case "hook-failed":

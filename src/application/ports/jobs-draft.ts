@@ -83,6 +83,8 @@ export interface Draft {
    * what its commands wrote is written by them anew. A file in conflict is left as the draft has it.
    */
   rebase(): Promise<Rebased>;
+  /** Says in the job what became of others' changes of its files. */
+  noteMerged(merged: readonly MergedNote[]): void;
   /** Whether others changed files of the draft since it was last brought onto the workspace. */
   hasMoved(): boolean;
   /** Forgets what the draft did to these files: they show what the workspace has. */
@@ -104,6 +106,8 @@ export interface Draft {
 export interface MergedNote {
   readonly path: string;
   readonly by: string | null;
+  /** The coder saw that change and replaced it. */
+  readonly lost?: true;
 }
 
 export interface Rebased {

@@ -59,8 +59,8 @@ export type JobEvent =
       readonly commit: string | null;
       readonly error?: string;
     }
-  /** Another's change of the file was merged with the job's; by null where no job made it. */
-  | { readonly type: "merged"; readonly path: string; readonly by: string | null }
+  /** Another's change of the file was merged with the job's, or `lost`; by null where no job made it. */
+  | { readonly type: "merged"; readonly path: string; readonly by: string | null; readonly lost?: true }
   /** The coder's plan for an attempt: the reason that `why` shows for its lines. */
   | { readonly type: "planned"; readonly attempt: number; readonly plan: string }
   /** A draft's coder begins a step: its model is asked, its patch runs, or checks do. `detail` says which. */

@@ -145,8 +145,8 @@ export type NoteFact =
   | { readonly code: "staging"; readonly kind: TransactionKind; readonly reason: TransactionReason }
   | { readonly code: "not-covered"; readonly what: readonly NotCovered[] }
   | { readonly code: "auto-commit-failed"; readonly error: string }
-  /** `by`: the job whose change it was; null where it was made outside of PicoClaw. */
-  | { readonly code: "merged"; readonly path: string; readonly by: string | null }
+  /** `by`: the job whose change it was; null where it was made outside of PicoClaw. `lost`: the coder saw it and replaced it. */
+  | { readonly code: "merged"; readonly path: string; readonly by: string | null; readonly lost?: true }
   /** A hook that did not let the job land. */
   | (HookRun & { readonly code: "hook-refused" })
   /** A hook after the fact that failed; nothing depends on it. */

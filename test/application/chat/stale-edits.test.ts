@@ -1,5 +1,5 @@
 /** A file that a coder replaces, removes or renames whole is compared with the one that it was shown. */
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { proposal, replace } from "./chat-kit.ts";
@@ -233,4 +233,48 @@ test.each([
   at.write("a.txt", TEN);
   await at.send("/code3 change the first line of a.txt");
   expect(at.read("a.txt")).toBe(first);
+});
+
+describe("a save that the coder replaces after it was shown it", () => {
+  const saved = TEN.replace("line 0", "the user's");
+  const saves = () => {
+    at.write("a.txt", saved);
+    return proposal("Change the first line", block("a.txt", first));
+  };
+  const secondLine = (text: string) => text.split("\n")[1] ?? "";
+  const named =
+    /^a\.txt was changed while the coder worked; the coder saw that change and replaced it\. To undo it: \/undo (job_\w+)$/;
+
+  test("is named in the second line, with the undo that brings it back", async () => {
+    await open([saves, () => proposal("Mine", block("a.txt", first))]);
+    const reply = await at.send("/code3 change the first line of a.txt");
+    expect(reply.text).toStartWith("Applied: 1 file");
+    expect(at.read("a.txt")).toBe(first);
+    const [, jobId] = named.exec(secondLine(reply.text)) ?? [];
+    expect(jobId).toBe(at.archive.list()[0]?.jobId);
+    expect(reply.text.match(/saw that change/g)).toHaveLength(1);
+    await at.send("/undo");
+    expect(at.read("a.txt")).toBe(saved);
+  });
+
+  test("by a deletion or by an edit, and where the coder asked for the file itself", async () => {
+    const gone = json({ type: "file_edit", action: "delete", target: "a.txt" });
+    await open([saves, () => proposal("Away", gone)]);
+    expect(secondLine((await at.send("/code3 change the first line of a.txt")).text)).toMatch(named);
+    await at.close();
+    const asks = () => {
+      at.write("a.txt", saved);
+      return "## Files\n- a.txt";
+    };
+    await open([asks, () => proposal("Mine", replace("a.txt", "the user's", "first"))]);
+    const reply = await at.send("/code3 change the first line of a.txt");
+    expect([at.read("a.txt"), secondLine(reply.text)]).toEqual([first, expect.stringMatching(named)]);
+  });
+
+  test("is not spoken of where its lines are kept", async () => {
+    await open([saves, () => proposal("Both", replace("a.txt", "line 9", "last"))]);
+    const reply = await at.send("/code3 change the first line of a.txt");
+    expect(at.read("a.txt")).toBe(saved.replace("line 9", "last"));
+    expect(reply.text).not.toContain("saw that change");
+  });
 });

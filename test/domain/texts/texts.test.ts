@@ -209,6 +209,7 @@ const SAMPLES: Samples = {
   redoneByMerge: (say) => [say("job_1", "job_2")],
   undoByMergeTitle: (say) => [say("job_1", "t")],
   redoByMergeTitle: (say) => [say("job_1", "t")],
+  replacedChange: (say) => [say(["a.ts"]), say(["a.ts", "b.ts"])],
   mergedWith: (say) => [say("p", "job_1"), say("p", null)],
   hookRefused: (say) => [
     say({ command: "c", ended: 1, output: "e" }),

@@ -77,6 +77,7 @@ export const runningTexts = {
     autoCommit: (moment: "before" | "after", commit: string | null) =>
       commit === null ? `nothing to commit ${moment} the job` : `committed ${commit} ${moment} the job`,
     autoCommitFailed: (error: string) => `the commit failed: ${error}`,
+    replaced: (path: string) => `replaced a change that others made meanwhile: ${path}`,
     merged: (path: string, by: string | null) =>
       by === null ? `merged with a change from outside: ${path}` : `merged with ${by}: ${path}`,
     staged: "kept as a preview",

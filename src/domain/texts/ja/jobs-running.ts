@@ -80,6 +80,7 @@ export const runningTexts: typeof en.runningTexts = {
     autoCommit: (moment, commit) =>
       `ジョブの${moment === "before" ? "前" : "後"}: ${commit === null ? "コミットするものはありません" : `${commit} をコミットしました`}`,
     autoCommitFailed: (error) => `コミットに失敗しました: ${error}`,
+    replaced: (path) => `作業中の変更を置き換えました: ${path}`,
     merged: (path, by) => `${by ?? "外部の変更"} と統合しました: ${path}`,
     staged: "プレビューとして残しました",
     committed: "適用しました",

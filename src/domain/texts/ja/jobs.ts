@@ -269,6 +269,8 @@ export const workTexts: typeof englishWorkTexts = {
   gitMissing: "git が見つかりません。",
   notARepository: (path) => `Git リポジトリではありません: ${path}`,
   autoCommitAborted: (error) => `実行前の auto-commit に失敗したため、何も実行していません: ${error}`,
+  replacedChange: (paths) =>
+    `${paths.join("、")} は作業中に変更されました。コーダーはその変更を見たうえで置き換えました。`,
   mergedWith: (path, by) =>
     by === null
       ? `${path} は PicoClaw の外での変更とマージしました`
