@@ -218,7 +218,7 @@ describe("who is let in, and environments", () => {
 test("a list of jobs speaks Japanese in every column", () => {
   cli.apply([{ type: "file_edit", action: "create", target: "a", content: "1" }]);
   const { out } = cli.run(["jobs"], { env: { PICOCLAW_LOCALE: "ja" } });
-  expect(out).toContain("実行完了");
+  expect(out).toContain("適用済み");
   expect(out).toContain("可能");
   expect(out).not.toContain("available");
 });

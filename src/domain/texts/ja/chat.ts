@@ -20,7 +20,7 @@ const parts = (lines: readonly string[]) => lines.filter((line) => line !== "").
 const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
   jobs.length > 0 ? "取り消しました" : again.length > 0 ? "" : "変更なし",
   rewindJobs(jobs),
-  again.length > 0 ? "実行完了" : "",
+  again.length > 0 ? "適用済み" : "",
   rewindJobs(again),
 ];
 

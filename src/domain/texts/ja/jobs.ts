@@ -468,10 +468,12 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
 export const sealedOtherwise: typeof englishSealedOtherwise = ({ what, paths, count }) =>
   WORDS[what](namePaths(paths, count, (rest) => `ほか ${rest} 件`));
 
+const APPLIED = "適用済み";
+
 function status(is: JobStatus, failed: number): string {
   switch (is) {
     case "applied":
-      return "実行完了";
+      return APPLIED;
     case "partly":
       return `適用済み、${failed} 件のコマンドが失敗`;
     case "preview":
@@ -507,7 +509,8 @@ export const reportTexts: typeof englishReportTexts = {
   appliedWithout: (paths) =>
     `適用済み、${paths.length} 件の編集は未適用 (${namePaths(paths.slice(0, 3), paths.length, (rest) => `ほか ${rest} 件`)})`,
   sentence: ({ status: said, succeeded, total, files, checks }) => {
-    const first = `${said} (${succeeded}/${total} コマンド成功)`;
+    // The specification of the reply fixes this word.
+    const first = `${said === APPLIED ? "実行完了" : said} (${succeeded}/${total} コマンド成功)`;
     return checks === "" ? first : `${first}: ${files} ファイル、${checks}`;
   },
   skipped: (paths) => `保護されているため変更していません: ${paths.join(", ")}`,
