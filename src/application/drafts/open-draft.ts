@@ -34,45 +34,8 @@ import type {
   Rebased,
 } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import { type Layers, type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
+import { type Layers, type TakenEdit, takeInEdits, ViewFault } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
-
-/** Makes edits of one view in another that shows the same workspace. */
-export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
-  const byDepth = [...edits].sort((x, y) => x.path.length - y.path.length);
-  for (const { path, entry } of byDepth.toReversed()) {
-    const { kind } = view.look(path);
-    if (kind !== "missing" && kind !== entry.kind) view.remove(path);
-  }
-  for (const { path, entry, bytes } of byDepth) {
-    switch (entry.kind) {
-      case "directory":
-        view.makeDirectory(path);
-        break;
-      case "file":
-        view.write(path, bytes ?? new Uint8Array(), entry.mode);
-        break;
-      case "symlink":
-        if (view.look(path).kind !== "missing") view.remove(path);
-        view.makeSymlink(path, entry.target);
-        break;
-      case "missing":
-      case "other":
-        break;
-    }
-  }
-}
-
-/** The view at the paths of edits and at the folders above them. */
-function readEntries(view: View, edits: readonly TakenEdit[]): TakenEdit[] {
-  const paths = edits.flatMap(({ path }) =>
-    path.split("/").map((_, at, names) => names.slice(0, at + 1).join("/")),
-  );
-  return [...new Set(paths)].map((path) => {
-    const entry = view.look(path);
-    return { path, entry, bytes: entry.kind === "file" ? view.read(path) : null };
-  });
-}
 
 /** Opens a draft. Where nothing can be staged for it, it is refused here, before any model is asked. */
 export async function openDraft(parts: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
@@ -237,27 +200,24 @@ class OpenDraft implements Draft {
         if (asleep !== null) return asleep;
         const refused = this.#isFirst ? await this.#commitFirst(job) : null;
         if (refused !== null) return { code: "failed", message: this.id };
-        let before: readonly TakenEdit[] = [];
         try {
-          before = readEntries(transaction.view, edits);
-          applyEdits(transaction.view, edits);
+          takeInEdits(transaction.view, edits);
         } catch (error) {
           if (!(error instanceof ViewFault)) throw error;
           // The coder that asked is told that nothing was taken.
-          applyEdits(transaction.view, before);
           transaction.takeChanges({ processRan: false });
           return { code: "failed", message: error.message };
         } finally {
           await this.#layers.rest();
         }
-        const changes = transaction.takeChanges({ processRan: false });
-        for (const [index, edit] of edits.entries()) {
-          const result = this.#toTakenResult(edit, changes);
+        const changes = Map.groupBy(transaction.takeChanges({ processRan: false }), ({ path }) => path);
+        const results = edits.map((edit) => this.#toTakenResult(edit, changes.get(edit.path) ?? []));
+        this.#earlier = [...this.#earlier, ...results];
+        for (const [index, result] of results.entries()) {
           const { command, success, output, error, duration, notes } = result;
           job.emit({ type: "command_started", attempt, index, command });
           const ended = { success, output, error, duration, changes: result.changes, notes };
           job.emit({ type: "command_finished", attempt, index, ...ended });
-          this.#earlier = [...this.#earlier, result];
         }
         return null;
       });
@@ -273,7 +233,7 @@ class OpenDraft implements Draft {
       output: "",
       error: "",
       duration: 0,
-      changes: changes.filter((change) => change.path === path),
+      changes,
       notes: [],
     };
   }
@@ -496,7 +456,7 @@ class OpenDraft implements Draft {
       await this.#open.drop(message);
       return asleep ?? { code: "failed", message };
     }
-    applyEdits(transaction.view, taken.edits);
+    takeInEdits(transaction.view, taken.edits);
     transaction.takeChanges({ processRan: false });
     return null;
   }

@@ -23,6 +23,7 @@ import {
 } from "node:fs";
 import {
   type Entry,
+  type TakenEdit,
   toViewFault,
   type View,
   ViewFault,
@@ -333,6 +334,12 @@ export function watchView(view: View, touching: (path: string) => void): View {
       withParents(to);
       view.copy(from, to);
     },
+    ...(view.takeIn !== undefined && {
+      takeIn(edits: readonly TakenEdit[]) {
+        for (const { path } of edits) withParents(path);
+        view.takeIn?.(edits);
+      },
+    }),
   };
 }
 

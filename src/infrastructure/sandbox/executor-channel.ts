@@ -20,6 +20,8 @@ import {
   type ProcessResult,
   type ProcessRunner,
   type RunningProcess,
+  type TakenEdit,
+  takeInEdits,
   type View,
   ViewFault,
   type ViewFaultCode,
@@ -57,20 +59,26 @@ export function encodeFrame(head: Readonly<Record<string, unknown>>, body: Uint8
 
 /** Cuts a stream of bytes into frames. */
 export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint8Array) => void {
-  let held: Uint8Array = EMPTY;
+  let held: Uint8Array[] = [];
+  let [length, wanted] = [0, PREFIX_BYTES];
   return (bytes) => {
-    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
-    for (;;) {
-      if (held.length < PREFIX_BYTES) return;
-      const view = new DataView(held.buffer, held.byteOffset);
+    held.push(bytes);
+    length += bytes.length;
+    while (length >= wanted) {
+      const whole = held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held);
+      const view = new DataView(whole.buffer, whole.byteOffset);
       const [headLength, bodyLength] = [view.getUint32(0, true), view.getUint32(4, true)];
       const end = PREFIX_BYTES + headLength + bodyLength;
-      if (held.length < end) return;
+      held = [whole];
+      wanted = end;
+      if (length < end) return;
       const head = JSON.parse(
-        Buffer.from(held.subarray(PREFIX_BYTES, PREFIX_BYTES + headLength)).toString("utf8"),
+        Buffer.from(whole.subarray(PREFIX_BYTES, PREFIX_BYTES + headLength)).toString("utf8"),
       ) as Frame["head"];
-      const body = held.slice(PREFIX_BYTES + headLength, end);
-      held = held.subarray(end);
+      const body = whole.slice(PREFIX_BYTES + headLength, end);
+      held = end < whole.length ? [whole.subarray(end)] : [];
+      length -= end;
+      wanted = PREFIX_BYTES;
       onFrame({ head, body });
     }
   };
@@ -219,11 +227,28 @@ export function createRemoteView(call: Call): View {
     rename: (from, to) => void call({ op: "rename", path: from, to }),
     copy: (from, to) => void call({ op: "copy", path: from, to }),
     list: (path) => call({ op: "list", path }).head.names as string[],
+    takeIn(edits) {
+      const sent = edits.map(({ path, entry, bytes }) => ({ path, entry, length: bytes?.length ?? null }));
+      call({ op: "takeIn", edits: sent }, Buffer.concat(edits.flatMap(({ bytes }) => bytes ?? [])));
+    },
   };
 }
 
+/** The edits of a `takeIn` call, whose bytes follow one another in the body. */
+function readSentEdits({ head, body }: Frame): TakenEdit[] {
+  let at = 0;
+  return (head.edits as readonly (TakenEdit & { readonly length: number | null })[]).map(
+    ({ path, entry, length }) => {
+      const from = at;
+      at += length ?? 0;
+      return { path, entry, bytes: length === null ? null : body.subarray(from, at) };
+    },
+  );
+}
+
 /** The executor's side of `createRemoteView`. */
-export function answerViewCall(view: View, { head, body }: Frame): Uint8Array {
+export function answerViewCall(view: View, frame: Frame): Uint8Array {
+  const { head, body } = frame;
   const path = String(head.path);
   const to = String(head.to);
   try {
@@ -254,6 +279,9 @@ export function answerViewCall(view: View, { head, body }: Frame): Uint8Array {
         break;
       case "restore":
         restoreHere(head, body);
+        break;
+      case "takeIn":
+        takeInEdits(view, readSentEdits(frame));
         break;
       default:
         return encodeFrame({ bug: `unknown call: ${String(head.op)}` });
