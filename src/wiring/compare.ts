@@ -71,6 +71,7 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
     cases: () => ({
       root,
       archive,
+      files: workspace.files,
       store,
       log: createCommitLog(git),
       stack: openJobStack({ storage, workspace: root, archive }),

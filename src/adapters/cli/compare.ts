@@ -280,11 +280,11 @@ async function tellCases(
   }
   const { seen } = store.readCases();
   if (json) {
-    const listed = cases.map(({ id: name, title, request, producer, at, files }) => ({
+    const listed = cases.map(({ id: name, title, request, producers, at, files }) => ({
       id: name,
       title,
       request,
-      producer,
+      producers,
       at,
       files: files.map(({ path }) => path),
       seen: seen[name]?.ok === true,

@@ -141,6 +141,8 @@ const TRY_OUT_SECONDS = 120;
 export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   const { checks, request, workspace } = parts;
   let draft: Draft | null = null;
+  /** Steps before the draft was opened, such as who was asked. */
+  const early: JobEvent[] = [];
   const held: PatchCommand[] = [];
   let attempts = 0;
   let lending: Lending | null = null;
@@ -155,8 +157,10 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
 
   function open({ checked = checks?.hasOwn === true } = {}): Promise<Draft | JobRefusal> {
     opening ??= workspace.openDraft({ ...request, checked }).then((opened) => {
-      if (opened.ok) draft = opened.draft;
-      else opening = null;
+      if (opened.ok) {
+        draft = opened.draft;
+        for (const event of early.splice(0)) draft.journal(event);
+      } else opening = null;
       return opened.ok ? opened.draft : opened.refusal;
     });
     return opening;
@@ -355,7 +359,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     },
     hasReturned: () => hasReturned,
     heldCommands: () => held,
-    journal: (event) => draft?.journal(event),
+    journal: (event) => void (draft === null ? early.push(event) : draft.journal(event)),
     declare: (words) => checks?.declare(words) ?? false,
     async judge(attempt) {
       return checks === null ? null : checks.judge(mustBeOpen(), attempt);

@@ -194,7 +194,7 @@ async function playAll(
     .flatMap((found) =>
       contestants
         // A contestant's own work does not count for it or against it.
-        .filter(({ model }) => model === null || model !== found.producer)
+        .filter(({ name, model }) => !found.producers.includes(model ?? name))
         .flatMap((contestant) =>
           Array.from({ length: repeats }, (_, repeat): DuePlay => ({ contestant, found, repeat })),
         ),

@@ -3,20 +3,16 @@ import { isCodePath } from "../../domain/checks/affected-tests.ts";
 import {
   type CaseFile,
   findObstacle,
+  findPathObstacle,
   type HistoryCase,
+  isSourcePath,
   isTestFile,
+  NAME,
   type NotACase,
   readChangelogEntries,
 } from "../../domain/history/case.ts";
 import { decodeText } from "../../domain/jobs/file-bytes.ts";
-import type {
-  CaseMemory,
-  CaseState,
-  CommitLog,
-  CommitRecord,
-  CompareStore,
-  JobStack,
-} from "../ports/history.ts";
+import type { CaseMemory, CaseState, CommitLog, CompareStore, JobStack } from "../ports/history.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import { type TakenEdit, ViewFault, type WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import { readReason } from "./find-why.ts";
@@ -25,6 +21,7 @@ export interface CaseDeps {
   readonly root: string;
   readonly stack: JobStack;
   readonly archive: JobArchive;
+  readonly files: WorkspaceFiles;
   readonly log: CommitLog;
   readonly store: CompareStore;
 }
@@ -48,94 +45,166 @@ export interface CaseList {
   readonly others: readonly OtherChange[];
 }
 
-/** The cases of a workspace by its jobs and its commits; nothing is run. */
+/** A change of which only the names of its files were read. */
+interface FoundChange {
+  readonly id: string;
+  readonly title: string;
+  readonly at: string;
+  readonly paths: readonly string[];
+  /** Of a commit: the contents that `read` needs. */
+  readonly contents: readonly string[];
+  /** The state before it: a place of the stack, or a commit. */
+  readonly state: number | string;
+  readonly read: (texts: ReadonlyMap<string, string | null>) => ReadChange;
+}
+
+type ReadChange = Pick<FoundCase, "request" | "producers" | "files" | "openState">;
+
+/** The cases of a workspace by its jobs and its commits; nothing is run, and only what may be a case is read. */
 export async function findCases(
   deps: CaseDeps,
   { commits }: { readonly commits: number },
 ): Promise<CaseList> {
   const memory = deps.store.readCases();
-  const found = [...findJobCases(deps), ...(await findCommitCases(deps, commits))];
+  const found = [...findJobChanges(deps), ...(await findCommitChanges(deps, commits))]
+    .map((one) => ({ ...one, why: findEarlyReason(memory, one) }))
+    .sort((x, y) => (x.at < y.at ? 1 : -1));
+  const wanted = found.filter(({ why }) => why === null);
+  const texts = await deps.log.read([...new Set(wanted.flatMap(({ contents }) => contents))]);
+  const read = wanted.map(({ read: readChange, ...one }) => {
+    const change = { ...one, ...readChange(texts) };
+    const request = memory.requests[one.id] ?? change.request;
+    return { ...change, request, key: keyOf(change), obstacle: findObstacle({ ...change, request }) };
+  });
+  const known = await findKnownWords(deps, read);
+  const jobs = new Map(read.filter(({ id }) => id.startsWith("job:")).map((one) => [testsKey(one), one.id]));
   const cases: FoundCase[] = [];
-  const others: OtherChange[] = [];
-  const jobs = new Map(found.filter(({ id }) => id.startsWith("job:")).map((one) => [testsKey(one), one.id]));
-  for (const one of found.sort((x, y) => (x.at < y.at ? 1 : -1))) {
-    const request = memory.requests[one.id] ?? one.request;
-    const chosen = { ...one, request, key: keyOf(one) };
-    const job =
-      one.id.startsWith("commit:") && hiddenTests(one).size > 0 ? jobs.get(testsKey(one)) : undefined;
-    const why = job === undefined ? await findReason(memory, chosen) : ({ code: "same", id: job } as const);
-    if (why === null) cases.push(chosen);
+  const others: OtherChange[] = found.flatMap(({ id, title, why }) =>
+    why === null ? [] : [{ id, title, why }],
+  );
+  for (const { obstacle, paths: _, contents: __, state, why: ___, ...one } of read) {
+    const job = one.id.startsWith("commit:") ? jobs.get(testsKey(one)) : undefined;
+    const why =
+      job === undefined
+        ? findLateReason(memory, one, withoutKnown(obstacle, known.get(state)))
+        : ({ code: "same", id: job } as const);
+    if (why === null) cases.push(one);
     else others.push({ id: one.id, title: one.title, why });
   }
   return { cases, others };
 }
 
-const testsKey = (one: Pick<HistoryCase, "files">) => JSON.stringify([...hiddenTests(one)].sort());
+const testsKey = (one: Pick<HistoryCase, "files">) => [...hiddenTests(one)].flat().sort().join("\0");
 
-type UnkeyedCase = Omit<FoundCase, "key"> & {
-  /** Those of the words that the project had before the change. */
-  readonly findWords: (words: readonly string[]) => Promise<ReadonlySet<string>>;
-};
+/** What a person or the names of the files say already. */
+function findEarlyReason(memory: CaseMemory, { id, paths }: FoundChange): NotACase | null {
+  if (memory.dropped.includes(id)) return { code: "dropped" };
+  const obstacle = findPathObstacle(paths);
+  return obstacle?.code !== "no-tests" && memory.added.includes(id) ? null : obstacle;
+}
 
-async function findReason(
+function findLateReason(
   memory: CaseMemory,
-  one: UnkeyedCase & { readonly key: string },
-): Promise<NotACase | null> {
-  if (memory.dropped.includes(one.id)) return { code: "dropped" };
-  const isAdded = memory.added.includes(one.id);
-  const obstacle = findObstacle(one);
-  if (obstacle?.code === "unknown-names") {
-    // A name that the rest of the project has is known, too.
-    const words = await one.findWords(obstacle.names.filter((name) => !name.startsWith('"')));
-    const names = obstacle.names.filter((name) => !words.has(name));
-    if (names.length > 0 && !isAdded) return { code: "unknown-names", names };
-  } else if (obstacle !== null && !(isAdded && obstacle.code !== "no-tests")) return obstacle;
-  const seen = memory.seen[one.id];
-  return seen?.ok === false && seen.key === one.key ? seen.why : null;
+  { id, key }: Pick<FoundCase, "id" | "key">,
+  obstacle: NotACase | null,
+): NotACase | null {
+  if (obstacle !== null && (obstacle.code === "no-tests" || !memory.added.includes(id))) return obstacle;
+  const seen = memory.seen[id];
+  return seen?.ok === false && seen.key === key ? seen.why : null;
+}
+
+/** A name that the rest of the project had before the change is known, too. */
+function withoutKnown(obstacle: NotACase | null, known: ReadonlySet<string> = new Set()): NotACase | null {
+  if (obstacle?.code !== "unknown-names") return obstacle;
+  const names = obstacle.names.filter((name) => !known.has(name));
+  return names.length === 0 ? null : { code: "unknown-names", names };
+}
+
+/** Those of the missing names that the project had, by the state before a change. */
+async function findKnownWords(
+  { stack, log, files }: CaseDeps,
+  changes: readonly { readonly state: number | string; readonly obstacle: NotACase | null }[],
+): Promise<ReadonlyMap<number | string, ReadonlySet<string>>> {
+  const asked = changes.filter(({ obstacle }) => obstacle?.code === "unknown-names");
+  const words = new Set(
+    asked.flatMap(({ obstacle }) => (obstacle?.code === "unknown-names" ? obstacle.names : [])),
+  );
+  const states = asked.map(({ state }) => state);
+  const commits = [...new Set(states.filter((state) => typeof state === "string"))];
+  const places = new Set(states.filter((state) => typeof state === "number"));
+  return new Map<number | string, ReadonlySet<string>>([
+    ...(await log.findWords(commits, words)),
+    ...findWordsAtPlaces(stack, files, places, words),
+  ]);
+}
+
+/** Goes back from the present, job by job: only what a job changed is read again. */
+function findWordsAtPlaces(
+  stack: JobStack,
+  files: WorkspaceFiles,
+  places: ReadonlySet<number>,
+  words: ReadonlySet<string>,
+): Map<number, ReadonlySet<string>> {
+  const known = new Map<number, ReadonlySet<string>>();
+  if (places.size === 0) return known;
+  const byPath = new Map<string, ReadonlySet<string>>();
+  const counts = new Map<string, number>();
+  const put = (path: string, bytes: Uint8Array | null) => {
+    const text = bytes === null || !isCodePath(path) ? "" : new TextDecoder().decode(bytes);
+    const now = new Set((text.match(NAME) ?? []).filter((word) => words.has(word)));
+    for (const word of byPath.get(path) ?? []) counts.set(word, (counts.get(word) ?? 0) - 1);
+    for (const word of now) counts.set(word, (counts.get(word) ?? 0) + 1);
+    byPath.set(path, now);
+  };
+  let left = MOST_READ;
+  for (const path of walkPaths(files, "")) {
+    if (left === 0) break;
+    if (!isCodePath(path) || files.look(path).kind !== "file") continue;
+    left -= 1;
+    put(path, files.read(path));
+  }
+  const first = Math.min(...places);
+  for (let place = stack.jobs.length - 1; place >= first; place--) {
+    for (const { path, before } of stack.differences(place)) if (before !== undefined) put(path, before);
+    if (places.has(place))
+      known.set(place, new Set([...counts].flatMap(([word, count]) => (count > 0 ? [word] : []))));
+  }
+  return known;
 }
 
 function keyOf({ files, request }: Pick<HistoryCase, "files" | "request">): string {
   const hash = createHash("sha256");
-  for (const { path, before, after } of files) hash.update(JSON.stringify([path, before, after]));
+  for (const { path, before, after } of files)
+    for (const text of [path, before, after]) hash.update(`${text?.length} `).update(text ?? "");
   return hash.update(request).digest("hex").slice(0, 16);
 }
 
-async function findCommitCases({ log, root }: CaseDeps, limit: number): Promise<UnkeyedCase[]> {
-  const commits = (await log.list(limit)).filter(({ paths }) => paths.length <= MOST_PATHS);
-  const names = commits.flatMap(({ commit, parent, paths }) =>
-    paths.flatMap((path) => [`${parent}:${path}`, `${commit}:${path}`]),
-  );
-  const texts = await log.read(names);
-  return commits.map((one) => toCommitCase(one, texts, { root, log }));
-}
-
-/** Commits with more files are moves, or the first of a project. */
-const MOST_PATHS = 60;
-
-function toCommitCase(
-  { commit, parent, at, message, paths }: CommitRecord,
-  texts: ReadonlyMap<string, string | null>,
-  { root: repository, log }: Pick<CaseDeps, "root" | "log">,
-): UnkeyedCase {
-  const files = paths.map((path) => ({
-    path,
-    before: texts.get(`${parent}:${path}`) ?? null,
-    after: texts.get(`${commit}:${path}`) ?? null,
-  }));
-  const [title = "", ...body] = message.split("\n");
-  const entries = readChangelogEntries(files);
-  const request = [title, body.join("\n").trim(), entries].filter((part) => part !== "").join("\n\n");
-  const openState = async () => ({ repository, commit: parent });
-  return {
-    id: `commit:${commit.slice(0, 12)}`,
-    title,
-    request,
-    producer: null,
-    at,
-    files,
-    findWords: (words) => log.findWords(parent, words),
-    openState,
-  };
+async function findCommitChanges({ log, root: repository }: CaseDeps, limit: number): Promise<FoundChange[]> {
+  return (await log.list(limit)).map(({ commit, parent, at, message, changes }) => {
+    const [title = "", ...body] = message.split("\n");
+    return {
+      id: `commit:${commit.slice(0, 12)}`,
+      title,
+      at,
+      paths: changes.map(({ path }) => path),
+      contents: changes.flatMap(({ before, after }) => [before, after].filter((name) => name !== null)),
+      state: parent,
+      read(texts) {
+        const files = changes.map(({ path, before, after }) => ({
+          path,
+          before: texts.get(before ?? "") ?? null,
+          after: texts.get(after ?? "") ?? null,
+        }));
+        const parts = [title, body.join("\n").trim(), readChangelogEntries(files)];
+        return {
+          request: parts.filter((part) => part !== "").join("\n\n"),
+          producers: [],
+          files,
+          openState: async () => ({ repository, commit: parent }),
+        };
+      },
+    };
+  });
 }
 
 /** The jobs of one message that are part of the workspace, as places of the stack. */
@@ -144,7 +213,7 @@ interface Group {
   readonly record: StoredJob;
 }
 
-function findJobCases(deps: CaseDeps): UnkeyedCase[] {
+function findJobChanges(deps: CaseDeps): FoundChange[] {
   const { stack, archive } = deps;
   const byGroup = Map.groupBy(stack.jobs.keys(), (place) => stack.jobs[place]?.groupId ?? "");
   const groups: Group[] = [];
@@ -152,75 +221,114 @@ function findJobCases(deps: CaseDeps): UnkeyedCase[] {
     const record = archive.read(stack.jobs[places[0] ?? 0]?.jobId ?? "");
     if (record !== null) groups.push({ places, record });
   }
-  const cases = groups.flatMap((group) => {
-    const { request = "" } = group.record;
-    return request === ""
-      ? []
-      : [
-          toJobCase(deps, group, {
-            id: `job:${group.record.jobId}`,
-            request: withEarlier(groups, group.record),
-          }),
-        ];
-  });
-  return [...cases, ...findUnsolved(deps, groups)];
+  const own = groups
+    .filter(({ record }) => (record.request ?? "") !== "")
+    .map((group) =>
+      toJobChange(deps, [group], { id: `job:${group.record.jobId}`, asked: group.record, groups }),
+    );
+  return [...own, ...findUnsolved(deps, groups), ...findCorrected(deps, groups)];
 }
+
+const pathsOf = ({ stack }: CaseDeps, { places }: Group) =>
+  places.flatMap((place) => stack.jobs[place]?.paths ?? []);
 
 /** Requests whose job failed or was taken back, and that a later job with tests fulfilled. */
-function findUnsolved(deps: CaseDeps, groups: readonly Group[]): UnkeyedCase[] {
+function findUnsolved(deps: CaseDeps, groups: readonly Group[]): FoundChange[] {
   const standing = new Set(deps.stack.jobs.map(({ jobId }) => jobId));
-  return deps.archive.list().flatMap((failed) => {
-    const { request = "", changes, createdAt } = failed;
-    if (standing.has(failed.jobId) || request === "" || changes.length === 0) return [];
-    const paths = new Set(changes.map(({ path }) => path));
-    const later = groups.find(
-      ({ record, places }) =>
-        record.createdAt > createdAt &&
-        places.some((place) => deps.stack.jobs[place]?.paths.some((path) => paths.has(path))),
+  const withTests = groups.filter((group) => findPathObstacle(pathsOf(deps, group)) === null);
+  return deps.archive.list().flatMap((asked) => {
+    if (standing.has(asked.jobId) || (asked.request ?? "") === "" || asked.changes.length === 0) return [];
+    const paths = new Set(asked.changes.map(({ path }) => path));
+    const later = withTests.find(
+      (group) =>
+        group.record.createdAt > asked.createdAt && pathsOf(deps, group).some((path) => paths.has(path)),
     );
-    return later === undefined
-      ? []
-      : [
-          toJobCase(deps, later, {
-            id: `job:${failed.jobId}+${later.record.jobId}`,
-            request: withEarlier(groups, failed),
-          }),
-        ];
+    const id = `job:${asked.jobId}+${later?.record.jobId}`;
+    return later === undefined ? [] : [toJobChange(deps, [later], { id, asked, groups })];
   });
 }
 
-function toJobCase(
+/** Requests whose job landed without tests, and whose lines a later job replaced and brought tests for: both are the real change. */
+function findCorrected(deps: CaseDeps, groups: readonly Group[]): FoundChange[] {
+  const sourcesOf = (group: Group) => new Set(pathsOf(deps, group).filter(isSourcePath));
+  const hasTests = groups.map((group) => findPathObstacle(pathsOf(deps, group)) === null);
+  const testedAt = new Map<string, number[]>();
+  for (const [at, group] of groups.entries())
+    for (const path of hasTests[at] ? sourcesOf(group) : [])
+      testedAt.set(path, [...(testedAt.get(path) ?? []), at]);
+  return groups.flatMap((group, at) => {
+    const { record: asked } = group;
+    if ((asked.request ?? "") === "" || hasTests[at]) return [];
+    const next = [...sourcesOf(group)].flatMap((path) => testedAt.get(path)?.find((one) => one > at) ?? []);
+    const later = groups[Math.min(...next)];
+    if (later === undefined || !replacesLines(deps, group, later)) return [];
+    const id = `job:${asked.jobId}+${later.record.jobId}`;
+    return [toJobChange(deps, [group, later], { id, asked, groups })];
+  });
+}
+
+/** Whether the second took out a line that the first had written. */
+function replacesLines({ stack }: CaseDeps, first: Group, second: Group): boolean {
+  const written = new Map<string, ReadonlySet<string>>();
+  const linesOf = (bytes: Uint8Array | null | undefined) =>
+    new Set((toText(bytes) ?? "").split("\n").filter((line) => line.trim() !== ""));
+  for (const place of first.places)
+    for (const { path, before, after } of stack.differences(place))
+      if (isSourcePath(path)) written.set(path, linesOf(after).difference(linesOf(before)));
+  return second.places.some((place) =>
+    [...stack.differences(place)].some(({ path, before, after }) => {
+      const removed = linesOf(before).difference(linesOf(after));
+      return !removed.isDisjointFrom(written.get(path) ?? new Set());
+    }),
+  );
+}
+
+function toJobChange(
   deps: CaseDeps,
-  group: Group,
-  about: { readonly id: string; readonly request: string },
-): UnkeyedCase {
+  solving: readonly [Group, ...Group[]],
+  about: { readonly id: string; readonly asked: StoredJob; readonly groups: readonly Group[] },
+): FoundChange {
   const { stack } = deps;
-  const files = new Map<string, CaseFile>();
-  let isGone = false;
-  for (const place of group.places)
-    for (const { path, before, after } of stack.differences(place)) {
-      if (path.startsWith(".git/")) continue;
-      isGone ||= before === undefined || after === undefined;
-      const known = files.get(path);
-      files.set(path, {
-        path,
-        before: known === undefined ? toText(before) : known.before,
-        after: toText(after),
-      });
-    }
-  isGone ||= group.places.some((place) => stack.jobs[place]?.known === false);
-  const producer = /\(([^()]+)\)$/.exec(readReason(deps, group.record.jobId).by)?.[1] ?? null;
-  const openState = async () =>
-    isGone ? ({ code: "gone" } as const) : keepJobState(deps, group, [...files.values()]);
+  const { id, asked, groups } = about;
+  const places = solving.flatMap((group) => group.places);
+  const [{ record }] = solving;
   return {
-    ...about,
-    title: group.record.title,
-    producer,
-    at: group.record.createdAt,
-    files: [...files.values()],
-    findWords: async (words) => findWordsIn(stack.openBefore(group.places[0] ?? 0).files, words),
-    openState,
+    id,
+    title: record.title,
+    at: record.createdAt,
+    paths: [...new Set(solving.flatMap((group) => pathsOf(deps, group)))],
+    contents: [],
+    state: places[0] ?? 0,
+    read() {
+      const files = new Map<string, CaseFile>();
+      let isGone = places.some((place) => stack.jobs[place]?.known === false);
+      for (const place of places)
+        for (const { path, before, after } of stack.differences(place)) {
+          if (path.startsWith(".git/")) continue;
+          isGone ||= before === undefined || after === undefined;
+          const known = files.get(path);
+          files.set(path, {
+            path,
+            before: known === undefined ? toText(before) : known.before,
+            after: toText(after),
+          });
+        }
+      const change = [...files.values()];
+      const jobs = [asked, ...solving.map((group) => group.record)];
+      return {
+        request: withEarlier(groups, asked),
+        producers: [...new Set(jobs.flatMap(({ jobId }) => readProducer(deps, jobId)))],
+        files: change,
+        openState: async () => (isGone ? { code: "gone" } : keepJobState(deps, { places, record }, change)),
+      };
+    },
   };
+}
+
+/** `provider/model` behind the agent's name in the journal, or the agent alone. */
+function readProducer(deps: CaseDeps, jobId: string): string[] {
+  const { by } = readReason(deps, jobId);
+  return by === "" ? [] : [/\(([^()]+)\)$/.exec(by)?.[1] ?? by];
 }
 
 const toText = (bytes: Uint8Array | null | undefined) => (bytes == null ? null : decodeText(bytes));
@@ -273,30 +381,22 @@ async function keepJobState(
 const LEFT_OUT =
   /(?:^|\/)(?:\.git|node_modules|\.venv|venv|vendor|target|dist|build|out|coverage|__pycache__|\.\w+_cache|\.tox|\.nyc_output)(?:\/|$)/;
 
-function* walkProject(files: WorkspaceFiles, path: string): Generator<TakenEdit> {
+function* walkPaths(files: WorkspaceFiles, path: string): Generator<string> {
   if (LEFT_OUT.test(path)) return;
-  const entry = path === "" ? ({ kind: "directory", mode: 0o755 } as const) : files.look(path);
-  if (entry.kind === "directory")
-    for (const name of files.list(path)) yield* walkProject(files, path === "" ? name : `${path}/${name}`);
-  else if (entry.kind !== "other")
-    yield { path, entry, bytes: entry.kind === "file" ? files.read(path) : null };
+  const { kind } = path === "" ? ({ kind: "directory" } as const) : files.look(path);
+  if (kind !== "directory") yield path;
+  else for (const name of files.list(path)) yield* walkPaths(files, path === "" ? name : `${path}/${name}`);
 }
 
-/** Code files that are read for the words of one case. */
-const MOST_READ = 5_000;
-
-function findWordsIn(files: WorkspaceFiles, words: readonly string[]): ReadonlySet<string> {
-  const found = new Set<string>();
-  let read = 0;
-  for (const { path, bytes } of walkProject(files, "")) {
-    if (bytes === null || !isCodePath(path)) continue;
-    const text = new TextDecoder().decode(bytes);
-    for (const word of words) if (text.includes(word)) found.add(word);
-    read += 1;
-    if (found.size === words.length || read === MOST_READ) break;
+function* walkProject(files: WorkspaceFiles, from: string): Generator<TakenEdit> {
+  for (const path of walkPaths(files, from)) {
+    const entry = files.look(path);
+    if (entry.kind !== "other") yield { path, entry, bytes: entry.kind === "file" ? files.read(path) : null };
   }
-  return found;
 }
+
+/** Code files of the present that are read for the words of cases. */
+const MOST_READ = 20_000;
 
 /** The tests of a case, which a contestant never sees. */
 export function hiddenTests({ files }: Pick<HistoryCase, "files">): ReadonlyMap<string, string> {

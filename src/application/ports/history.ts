@@ -66,17 +66,27 @@ export interface CommitRecord {
   /** ISO. */
   readonly at: string;
   readonly message: string;
-  readonly paths: readonly string[];
+  readonly changes: readonly ContentChange[];
+}
+
+/** A changed file with the names of its contents, by which `CommitLog.read` finds them; null: no regular file. */
+export interface ContentChange {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
 }
 
 /** The repository of a workspace, read without its settings, hooks and filters. */
 export interface CommitLog {
   /** Newest first; merges and the first commit are left out. Empty where the workspace is not the top of a repository. */
   list(limit: number): Promise<readonly CommitRecord[]>;
-  /** Texts by `commit:path`; null is no such file, or no text. */
+  /** Texts by the name of their content, or by `commit:path`; null is no such file, or no text. */
   read(names: readonly string[]): Promise<ReadonlyMap<string, string | null>>;
-  /** Those of the words that occur in a commit's files. */
-  findWords(commit: string, words: readonly string[]): Promise<ReadonlySet<string>>;
+  /** By commit, those of the words that occur in its files. Reads each content once, however many commits have it. */
+  findWords(
+    commits: readonly string[],
+    words: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /** The last commit of the main line at that time which does not have these files yet, by path and text; null: none. */
   findBase(at: string, without: ReadonlyMap<string, string>): Promise<string | null>;
 }

@@ -17,8 +17,8 @@ export interface HistoryCase {
   readonly title: string;
   /** What a contestant is asked. */
   readonly request: string;
-  /** `provider/model` of the job that solved it; null for people. */
-  readonly producer: string | null;
+  /** `provider/model`, or the head, of the jobs that it was made from: the one that solved it, and the one that failed. */
+  readonly producers: readonly string[];
   readonly at: string;
   /** The real change, tests included. */
   readonly files: readonly CaseFile[];
@@ -53,12 +53,20 @@ export function isTestFile({ path, after }: CaseFile): boolean {
   return after !== null && isTestPath(path);
 }
 
+export const isSourcePath = (path: string) => !isTestPath(path) && !isDocumentation(path) && isCodePath(path);
+
+/** Whether a change can be a case by the names of its files; nothing is read for it. */
+export function findPathObstacle(paths: readonly string[]): NotACase | null {
+  if (!paths.some(isTestPath)) return { code: "no-tests" };
+  if (!paths.some(isSourcePath)) return { code: "no-sources" };
+  return paths.length > MOST_FILES ? { code: "too-large", files: paths.length } : null;
+}
+
 /** Whether a change can be a case by its files and its request alone; nothing is run for it. */
 export function findObstacle({ request, files }: Pick<HistoryCase, "request" | "files">): NotACase | null {
   if (!files.some(isTestFile)) return { code: "no-tests" };
-  const isSource = ({ path }: CaseFile) => !isTestPath(path) && !isDocumentation(path) && isCodePath(path);
-  if (!files.some(isSource)) return { code: "no-sources" };
-  if (files.length > MOST_FILES) return { code: "too-large", files: files.length };
+  const obstacle = findPathObstacle(files.map(({ path }) => path));
+  if (obstacle !== null) return obstacle;
   if (countWords(request) < FEWEST_WORDS) return { code: "no-request" };
   const names = findUntoldNames({ request, files });
   return names.length > 0 ? { code: "unknown-names", names } : null;
@@ -74,7 +82,7 @@ function countWords(text: string): number {
 }
 
 /** Names and messages of code. Numbers and words of one or two letters are no names. */
-const NAME = /[\p{L}_$][\p{L}\p{N}_$]{2,}/gu;
+export const NAME = /[\p{L}_$][\p{L}\p{N}_$]{2,}/gu;
 const TEXT = /(["'`])((?:(?!\1)[^\\\n])*)\1/g;
 
 /** Words of languages. */
@@ -89,8 +97,6 @@ const KEYWORDS: ReadonlySet<string> = new Set(
  * guess them. A name that the files of the change had before is known.
  */
 export function findUntoldNames({ request, files }: Pick<HistoryCase, "request" | "files">): string[] {
-  const known = new Set(files.flatMap(({ before }) => before?.match(NAME) ?? []));
-  const earlier = files.map(({ before }) => before ?? "").join("\n");
   const [needed, brought] = [true, false].map((wantsTests) =>
     files
       .filter((file) => isTestPath(file.path) === wantsTests && !isDocumentation(file.path))
@@ -98,21 +104,24 @@ export function findUntoldNames({ request, files }: Pick<HistoryCase, "request" 
       .join("\n"),
   ) as [string, string];
   const asked = new Set(request.match(NAME) ?? []);
-  const broughtNames = new Set(withoutComments(brought).match(NAME) ?? []);
   const names = new Set(withoutComments(needed).match(NAME) ?? []);
-  const untold = [...names].filter(
-    (name) => broughtNames.has(name) && !known.has(name) && !asked.has(name) && !KEYWORDS.has(name),
+  const untold = new Set(
+    (withoutComments(brought).match(NAME) ?? []).filter(
+      (name) => names.has(name) && !asked.has(name) && !KEYWORDS.has(name),
+    ),
   );
-  const messages = [...needed.matchAll(TEXT)]
-    .map(([, , text = ""]) => text)
-    .filter(
-      (text) =>
-        /\S\s+\S/.test(text) && brought.includes(text) && !earlier.includes(text) && !request.includes(text),
-    );
-  const quoted = new Set(messages.flatMap((text) => text.match(NAME) ?? []));
-  return [
-    ...new Set([...untold.filter((name) => !quoted.has(name)), ...messages.map((text) => `"${text}"`)]),
-  ];
+  const messages = new Set(
+    [...needed.matchAll(TEXT)]
+      .map(([, , text = ""]) => text)
+      .filter((text) => /\S\s+\S/.test(text) && brought.includes(text) && !request.includes(text)),
+  );
+  for (const { before } of files) {
+    if (before === null || untold.size + messages.size === 0) continue;
+    for (const name of before.match(NAME) ?? []) untold.delete(name);
+    for (const text of messages) if (before.includes(text)) messages.delete(text);
+  }
+  for (const text of messages) for (const name of text.match(NAME) ?? []) untold.delete(name);
+  return [...untold, ...[...messages].map((text) => `"${text}"`)];
 }
 
 function addedLines({ before, after }: CaseFile): string {

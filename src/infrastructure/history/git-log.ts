@@ -1,8 +1,15 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { BlamedLine, CaseState, CommitLog } from "../../application/ports/history.ts";
+import type {
+  BlamedLine,
+  CaseState,
+  CommitLog,
+  CommitRecord,
+  ContentChange,
+} from "../../application/ports/history.ts";
 import type { TakenEdit } from "../../application/ports/jobs-transaction.ts";
+import { NAME } from "../../domain/history/case.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import { gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
 
@@ -80,33 +87,13 @@ export function createCommitLog(git: AskGit): CommitLog {
       if (prefix.code !== 0 || prefix.bytes.toString().trim() !== "") return [];
       const format = "--format=%x1e%H%x1f%P%x1f%cI%x1f%B%x1f";
       const { bytes } = await git([
-        ...["-c", "core.quotePath=false", "log", "--no-merges", "--no-renames"],
-        ...[`--max-count=${limit}`, format, "--name-only", "HEAD"],
+        ...["log", "--no-merges", "--no-renames", `--max-count=${limit}`, format],
+        ...["--raw", "--no-abbrev", "-z", "HEAD"],
       ]);
-      return bytes
-        .toString()
-        .split("\x1e")
-        .flatMap((record) => {
-          const [commit = "", parent = "", at = "", message = "", names = ""] = record.split("\x1f");
-          const paths = names.split("\n").filter((path) => path !== "" && !path.startsWith('"'));
-          return parent === "" ? [] : [{ commit: commit.trim(), parent, at, message: message.trim(), paths }];
-        });
+      return bytes.toString().split("\x1e").flatMap(readCommit);
     },
     read,
-    async findWords(commit, words) {
-      if (words.length === 0) return new Set();
-      const { bytes } = await git([
-        "grep",
-        "-I",
-        "-h",
-        "-o",
-        "-w",
-        "-F",
-        ...words.flatMap((word) => ["-e", word]),
-        commit,
-      ]);
-      return new Set(bytes.toString().split("\n"));
-    },
+    findWords: (commits, words) => findWords(git, commits, words),
     async findBase(at, without) {
       const listed = await git(["rev-list", "--first-parent", "--max-count=50", `--before=${at}`, "HEAD"]);
       const commits =
@@ -129,29 +116,111 @@ export function createCommitLog(git: AskGit): CommitLog {
 /** Larger files are no sources. */
 const LARGEST_BYTES = 1024 ** 2;
 
+/** A commit as `git log --raw -z` tells it; the first of a repository has no parent and is none. */
+function readCommit(record: string): CommitRecord[] {
+  const [commit = "", parent = "", at = "", message = "", raw = ""] = record.split("\x1f");
+  if (parent === "") return [];
+  const words = raw.split("\0").map((word) => word.trimStart());
+  const changes: ContentChange[] = [];
+  for (let n = words.findIndex((word) => word.startsWith(":")); n >= 0 && n + 1 < words.length; n += 2) {
+    const [modeBefore = "", modeAfter = "", before = "", after = ""] = (words[n] ?? "").slice(1).split(" ");
+    const path = words[n + 1] ?? "";
+    if (path === "") break;
+    const isFile = (mode: string) => mode.startsWith("100");
+    changes.push({
+      path,
+      before: isFile(modeBefore) ? before : null,
+      after: isFile(modeAfter) ? after : null,
+    });
+  }
+  return [{ commit: commit.trim(), parent, at, message: message.trim(), changes }];
+}
+
+interface GitObject {
+  /** As it was asked for, and its own name; empty where there is no such object. */
+  readonly name: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly content: Buffer;
+}
+
+/** Objects that one process is asked for: their contents are in memory together. */
+const AT_ONCE = 1_000;
+
+async function* walkObjects(git: AskGit, names: readonly string[]): AsyncGenerator<GitObject> {
+  const plain = names.filter((name) => !name.includes("\n"));
+  for (let from = 0; from < plain.length; from += AT_ONCE) {
+    const asked = plain.slice(from, from + AT_ONCE);
+    const { bytes } = await git(["cat-file", "--batch"], { input: `${asked.join("\n")}\n` });
+    let at = 0;
+    for (const name of asked) {
+      const end = bytes.indexOf(10, at);
+      const header = /^([0-9a-f]+) (\w+) (\d+)$/.exec(bytes.toString("utf8", at, end));
+      const [, id = "", kind = "", size = "0"] = header ?? [];
+      const length = Number(size);
+      yield { name, id, kind, content: bytes.subarray(end + 1, end + 1 + length) };
+      at = end + 1 + (header === null ? 0 : length + 1);
+    }
+  }
+}
+
 async function readObjects(
   git: AskGit,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string | null>> {
   const texts = new Map<string, string | null>();
-  const plain = names.filter((name) => !name.includes("\n"));
-  if (plain.length === 0) return texts;
-  const { bytes } = await git(["cat-file", "--batch"], { input: `${plain.join("\n")}\n` });
-  let at = 0;
-  for (const name of plain) {
-    const end = bytes.indexOf(10, at);
-    const [, kind = "", size = "0"] = bytes.toString("utf8", at, end).split(" ").slice(-3);
-    at = end + 1;
-    if (end < 0 || kind !== "blob") {
-      texts.set(name, null);
-      if (end >= 0 && (kind === "tree" || kind === "commit")) at += Number(size) + 1;
-      continue;
-    }
-    const content = bytes.subarray(at, at + Number(size));
-    at += Number(size) + 1;
-    texts.set(name, content.length > LARGEST_BYTES || isBinaryContent(content) ? null : content.toString());
-  }
+  for await (const { name, kind, content } of walkObjects(git, names))
+    texts.set(name, kind === "blob" && isShortText(content) ? content.toString() : null);
   return texts;
+}
+
+const isShortText = (content: Buffer) => content.length <= LARGEST_BYTES && !isBinaryContent(content);
+
+/** Trees are walked level by level; a content or a folder that many commits share is read once. */
+async function findWords(
+  git: AskGit,
+  commits: readonly string[],
+  words: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const roots = new Map<string, string>();
+  const inside = new Map<string, readonly string[]>();
+  const found = new Map<string, ReadonlySet<string>>();
+  let names: readonly string[] = commits.map((commit) => `${commit}^{tree}`);
+  while (names.length > 0) {
+    const below = new Set<string>();
+    for await (const { name, id, kind, content } of walkObjects(git, names)) {
+      if (name.endsWith("^{tree}")) roots.set(name.slice(0, -"^{tree}".length), id);
+      if (kind === "blob") found.set(id, isShortText(content) ? pickWords(content, words) : new Set());
+      if (kind !== "tree" || inside.has(id)) continue;
+      const entries = readTree(content, id.length / 2);
+      inside.set(id, entries);
+      for (const entry of entries) below.add(entry);
+    }
+    names = [...below].filter((id) => !inside.has(id) && !found.has(id));
+  }
+  const collect = (id: string): ReadonlySet<string> => {
+    const known = found.get(id) ?? new Set((inside.get(id) ?? []).flatMap((entry) => [...collect(entry)]));
+    found.set(id, known);
+    return known;
+  };
+  return new Map(commits.map((commit) => [commit, collect(roots.get(commit) ?? "")]));
+}
+
+function pickWords(content: Buffer, words: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set((content.toString().match(NAME) ?? []).filter((word) => words.has(word)));
+}
+
+/** The names of the files and folders of a tree: each entry is its mode, its name, a zero and the name in bytes. */
+function readTree(content: Buffer, idBytes: number): string[] {
+  const ids: string[] = [];
+  for (let at = 0; at < content.length; ) {
+    const zero = content.indexOf(0, at);
+    const mode = content.toString("latin1", at, content.indexOf(32, at));
+    if (mode.startsWith("100") || mode === "40000")
+      ids.push(content.toString("hex", zero + 1, zero + 1 + idBytes));
+    at = zero + 1 + idBytes;
+  }
+  return ids;
 }
 
 /** Lets a fetch ask for a commit that no branch leads to any more. */

@@ -132,3 +132,81 @@ test("a job without its originals, and a history of one, are told", async () => 
   const [found] = (await find()).cases;
   expect(found === undefined ? "none" : await found.openState()).toEqual({ code: "gone" });
 });
+
+test("the request of a job that a later job corrected is a case over the files before both, judged by the later tests", async () => {
+  bench.write("price.js", PRICE);
+  bench.write("other.js", "export const other = 1;\n");
+  const { run, find } = await open();
+  const request = "The function total must round prices to cents";
+  const first = await run([update("price.js", PRICE.replace("return a", "return Math.floor(a)"))], request);
+  await run([update("other.js", "export const other = 2;\n")], "The other number must be two now");
+  const later = await run(
+    [update("price.js", ROUNDED), update("test/price.test.js", TEST, "create")],
+    "It cuts cents off, please look again",
+  );
+  const { cases, others } = await find();
+  const corrected = cases.find(({ id }) => id === `job:${first}+${later}`);
+  expect(corrected).toMatchObject({ request });
+  expect(others.some(({ id }) => id.includes("+"))).toBe(false);
+  if (corrected === undefined) throw new Error("no case");
+  expect(corrected.files.find(({ path }) => path === "price.js")).toEqual({
+    path: "price.js",
+    before: PRICE,
+    after: ROUNDED,
+  });
+  expect(await checkOut(corrected)).toMatchObject({ files: ["other.js", "price.js"], price: PRICE });
+});
+
+test("a later job that only adds beside the lines of an earlier one does not correct it", async () => {
+  bench.write("price.js", PRICE);
+  const { run, find } = await open();
+  const floored = PRICE.replace("return a", "return Math.floor(a)");
+  await run([update("price.js", floored)], "The function total must round prices to cents");
+  await run(
+    [update("price.js", `${floored}export const more = 1;\n`), update("test/price.test.js", TEST, "create")],
+    "The file needs a constant more of value 1",
+  );
+  const { cases, others } = await find();
+  expect([...cases, ...others].some(({ id }) => id.includes("+"))).toBe(false);
+});
+
+test("a name that another file of the project had is known, and one that came later is not", async () => {
+  const body = (name: string) => PRICE.replace("return a", `return ${name}(a)`);
+  const testOf = (name: string, by: string) => `${TEST}test("${by}", () => ${name});\n`;
+  bench.write("price.js", PRICE);
+  bench.write("lib/deep/names.js", "export const roundHalf = 1;\n");
+  bench.git("init", "-q");
+  const commit = (message: string) => {
+    bench.git("add", "-A");
+    bench.git("-c", "user.name=u", "-c", "user.email=u@x", "commit", "-qm", message);
+  };
+  commit("first");
+  bench.write("price.js", body("roundHalf"));
+  bench.write("test/price.test.js", testOf("roundHalf", "commit"));
+  commit("The total of a price must be rounded, by commit one");
+  bench.write("price.js", body("roundLate"));
+  bench.write("test/price.test.js", testOf("roundLate", "commit"));
+  commit("The total of a price must be rounded, by commit two");
+  bench.write("late.js", "export const roundLate = 1;\n");
+  commit("A name that came later");
+  const { run, find } = await open();
+  const pair = async (name: string) =>
+    run(
+      [update("price.js", body(name)), update("test/price.test.js", testOf(name, "job"))],
+      `The total must be rounded, by job ${name.length}`,
+    );
+  await pair("roundHalf");
+  await run([update("lib/deep/names.js", "export const roundHalf = 1, roundJob = 2;\n")], "One name more");
+  await pair("roundJob");
+  await pair("roundNever");
+  const { cases, others } = await find();
+  expect(cases.map(({ request }) => request.split(", by ")[1]).sort()).toEqual([
+    "commit one",
+    "job 8",
+    "job 9",
+  ]);
+  expect(others.flatMap(({ why }) => (why.code === "unknown-names" ? [why.names] : []))).toEqual([
+    ["roundNever"],
+    ["roundLate"],
+  ]);
+});

@@ -47,7 +47,7 @@ const caseOf = (id: string, producer: string | null = null): FoundCase => ({
   id,
   title: id,
   request: "",
-  producer,
+  producers: producer === null ? [] : [producer],
   at: "",
   files: [],
   key: id,
