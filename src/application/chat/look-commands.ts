@@ -136,7 +136,8 @@ function shownDiff(parts: ChatDeps, text: string): Answer {
 
 /** `/why FILE:LINE`, or a removed text: the job that wrote it, with the words of jobs that this chat may see. */
 export const whyLine: LookCommand = async (parts, turn, rest) => {
-  const asked = rest.trim();
+  // What an editor has not saved follows below.
+  const [asked = ""] = rest.trim().split("\n");
   const history = await parts.openHistory?.();
   const named = readFileLine(asked);
   const word = (tell: (texts: HistoryMessages) => string, ok: boolean) =>

@@ -187,10 +187,8 @@ function decodeLines(bytes: Uint8Array): string[] | null {
   return isBinaryContent(bytes) ? null : toLines(new TextDecoder().decode(bytes));
 }
 
-/** The file and the line of `src/a.ts:12`; null where the words name no line. */
+/** The file and the line of `src/a.ts:12`, or of an editor's `src/a.ts (L12:14)`; null where the words name no line. */
 export function readFileLine(word: string): { readonly path: string; readonly line: number } | null {
-  const colon = word.lastIndexOf(":");
-  const line = Number(word.slice(colon + 1));
-  if (colon < 1 || !Number.isInteger(line) || word.endsWith(":")) return null;
-  return { path: word.slice(0, colon), line };
+  const [, path = "", line, linked] = /^(.+?)(?::(\d+)| \(L(\d+)\D?\d*\))$/.exec(word) ?? [];
+  return path === "" ? null : { path, line: Number(line ?? linked) };
 }

@@ -313,3 +313,22 @@ test("text of a mentioned file that the editor has not saved comes along, and no
     "I see the disk.",
   ]);
 });
+
+test("why is offered, and answers for a line that the editor names or links", async () => {
+  editor = createEditor([coder("```txt:src/a.ts\none\ntwo\n```")]);
+  const { agent } = await editor.start();
+  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  const offered = await editor.until(() => editor.of("available_commands_update")[0]);
+  expect(offered.availableCommands.find(({ name }) => name === "why")).toMatchObject({
+    input: { hint: "[FILE:LINE|removed text]" },
+  });
+  await agent.request(session.prompt, { sessionId, prompt: says("/code3 write two lines into a.ts") });
+  await agent.request(session.prompt, { sessionId, prompt: says("/why src/a.ts:2") });
+  const uri = `file://${editor.workspace}/src/a.ts#L2`;
+  const link = [...says("/why "), { type: "resource_link" as const, name: "a.ts", uri }];
+  await agent.request(session.prompt, { sessionId, prompt: link });
+  const [, one, other] = editor.words().split("src/a.ts:2: two");
+  expect(one).toContain("write two lines into a.ts");
+  expect(one).toContain("By: Gin (");
+  expect(other).toContain("write two lines into a.ts");
+});

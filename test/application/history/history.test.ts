@@ -234,43 +234,74 @@ test.if(requirePart("bwrap"))(
   },
 );
 
-test("why finds the writer of every line, whatever jobs and people did after it", async () => {
+test("why finds the writer of every line, whatever jobs, renames, undo and people did after it", async () => {
+  /** How many lines of each sort were asked for. */
+  const asked = { job: 0, hand: 0, renamed: 0, afterUndo: 0 };
   const change = fc.record({
-    byHand: fc.boolean(),
+    kind: fc.constantFrom("job", "job", "job", "hand", "rename", "undo"),
     at: fc.nat(20),
     removed: fc.nat(3),
     added: fc.integer({ min: 0, max: 3 }),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(change, { minLength: 2, maxLength: 9 }), async (changes) => {
+    fc.asyncProperty(fc.array(change, { minLength: 3, maxLength: 10 }), async (changes) => {
       clear();
       /** Each line says who wrote it. */
-      let lines = Array.from({ length: 12 }, (_, n) => `first ${n}`);
-      save("a.txt", `${lines.join("\n")}\n`);
-      const { history, edit } = await open();
+      save("a0.txt", Array.from({ length: 12 }, (_, n) => `first ${n}\n`).join(""));
+      const { history, workspace, edit, run } = await open();
       const jobs = new Map<string, string>();
-      for (const [number, { byHand, at: place, removed, added }] of changes.entries()) {
+      const order: string[] = [];
+      let hasUndone = false;
+      const nameNow = () => Object.keys(readAll())[0] as string;
+      for (const [number, { kind, at: place, removed, added }] of changes.entries()) {
+        const path = nameNow();
+        if (kind === "undo") {
+          const name = order.at(-1);
+          if (name === undefined) continue;
+          const taken = await workspace.takeBack({ direction: "undo", name, force: false });
+          if (taken.status === "done") order.pop();
+          hasUndone ||= taken.status === "done";
+          continue;
+        }
+        if (kind === "rename") {
+          const content = `a${number + 1}.txt`;
+          order.push(await run([{ type: "file_edit", action: "rename", target: path, content }]));
+          continue;
+        }
+        const lines = readFileSync(at(path), "utf8").split("\n").slice(0, -1);
         const from = place % (lines.length + 1);
-        const mine = Array.from({ length: added }, (_, n) => `${byHand ? "hand" : "job"} ${number} ${n}`);
-        lines = [...lines.slice(0, from), ...mine, ...lines.slice(from + removed)];
-        const text = lines.map((line) => `${line}\n`).join("");
-        if (text === readFileSync(at("a.txt"), "utf8")) continue;
-        if (byHand) save("a.txt", text);
-        else jobs.set(`job ${number}`, await edit("a.txt", text));
+        const mine = Array.from({ length: added }, (_, n) => `${kind} ${number} ${n}`);
+        const next = [...lines.slice(0, from), ...mine, ...lines.slice(from + removed)];
+        const text = next.map((line) => `${line}\n`).join("");
+        if (text === readFileSync(at(path), "utf8") || next.length < 6) continue;
+        if (kind === "hand") save(path, text);
+        else {
+          order.push(await edit(path, text));
+          jobs.set(`job ${number}`, order.at(-1) ?? "");
+        }
       }
       const deps = history.why();
+      const path = nameNow();
+      const lines = readFileSync(at(path), "utf8").split("\n").slice(0, -1);
       for (const [n, text] of lines.entries()) {
-        const found = await findWhy(deps, "a.txt", n + 1);
+        const found = await findWhy(deps, path, n + 1);
         const origin = found.ok ? found.origin : null;
         const writer = text.split(" ").slice(0, 2).join(" ");
-        if (text.startsWith("job"))
+        asked.renamed += found.ok && found.renamedFrom.length > 0 ? 1 : 0;
+        asked.afterUndo += hasUndone ? 1 : 0;
+        if (text.startsWith("job")) {
+          asked.job += 1;
           expect([text, origin?.kind === "job" && origin.job.jobId]).toEqual([text, jobs.get(writer) ?? ""]);
-        // A change by hand before the first job is older than all of them.
-        else expect([text, ["by-hand", "older"].includes(origin?.kind ?? "")]).toEqual([text, true]);
+        } else {
+          asked.hand += text.startsWith("hand") ? 1 : 0;
+          // A change by hand before the first job is older than all of them.
+          expect([text, ["by-hand", "older"].includes(origin?.kind ?? "")]).toEqual([text, true]);
+        }
       }
     }),
-    { numRuns: 25 },
+    { numRuns: 40 },
   );
+  expect(Math.min(...Object.values(asked))).toBeGreaterThanOrEqual(10);
 }, 300_000);
 
 test("a line that is older than every job is git's, and one of a job without originals is said to be gone", async () => {
