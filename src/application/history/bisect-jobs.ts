@@ -50,6 +50,8 @@ interface Moment {
 
 /** As `git bisect run` has it: this state cannot be judged. */
 const SKIP = 125;
+/** The program cannot be started, or is not there (yet). */
+const NOT_RUN = [126, 127];
 
 /**
  * Finds the first job, or change by hand, after which a command fails. Each probe runs in a draft over the state, several at
@@ -68,7 +70,10 @@ export async function bisectJobs(
   let [good, bad] = [0, moments.length - 1];
   const probe = async (at: number): Promise<string | null> => {
     probes += 1;
-    const ran = await runProbe(workspace, stack, moments[at] as Moment, request);
+    const ran = await runProbe(workspace, stack, moments[at] as Moment, {
+      ...request,
+      isNow: at === moments.length - 1,
+    });
     if (typeof ran === "string" && ran !== "passes" && ran !== "fails" && ran !== "skipped") return ran;
     verdicts.set(at, ran as BisectProbe["verdict"]);
     const { by } = moments[at] as Moment;
@@ -82,18 +87,25 @@ export async function bisectJobs(
   };
   const ends = await run([good, bad]);
   if (ends !== null) return { kind: "cannot-run", message: ends };
-  if ([good, bad].some((at) => verdicts.get(at) === "skipped"))
-    return { kind: "cannot-run", message: `exit code ${SKIP}` };
+  if (verdicts.get(bad) === "skipped") return { kind: "cannot-run", message: `exit code ${SKIP}` };
   if (verdicts.get(bad) !== "fails") return { kind: "passes-now" };
-  if (verdicts.get(good) !== "passes") return { kind: "fails-before", jobs: stack.jobs.length - oldest };
-  for (;;) {
-    const open = range(good + 1, bad).filter((at) => !verdicts.has(at));
-    if (open.length === 0) break;
-    const chosen = spread(open, request.atOnce);
+  const judged = (verdict: BisectProbe["verdict"]) =>
+    [...verdicts].flatMap(([at, one]) => (one === verdict ? [at] : []));
+  // A project that began as an empty folder fails at first: a state that passed is sought from the present back.
+  const backwards = range(0, Math.ceil(Math.log2(bad))).map((n) => bad - 2 ** n);
+  while (judged("passes").length === 0) {
+    const chosen = backwards.splice(0, request.atOnce);
+    if (chosen.length === 0) return { kind: "fails-before", jobs: stack.jobs.length - oldest };
     const trouble = await run(chosen);
     if (trouble !== null) return { kind: "cannot-run", message: trouble };
-    bad = Math.min(bad, ...chosen.filter((at) => verdicts.get(at) === "fails"));
-    good = Math.max(good, ...chosen.filter((at) => verdicts.get(at) === "passes" && at < bad));
+  }
+  for (;;) {
+    good = Math.max(...judged("passes"));
+    bad = Math.min(...judged("fails").filter((at) => at > good));
+    const open = range(good + 1, bad).filter((at) => !verdicts.has(at));
+    if (open.length === 0) break;
+    const trouble = await run(spread(open, request.atOnce));
+    if (trouble !== null) return { kind: "cannot-run", message: trouble };
   }
   const { by } = moments[bad] as Moment;
   const skipped = range(good + 1, bad).flatMap((at) => {
@@ -127,7 +139,7 @@ async function runProbe(
   workspace: Pick<Workspace, "openDraft">,
   stack: JobStack,
   { place, other }: Moment,
-  { command, timeoutSeconds, signal }: BisectRequest,
+  { command, timeoutSeconds, signal, isNow }: BisectRequest & { readonly isNow: boolean },
 ): Promise<BisectProbe["verdict"] | string> {
   const opened = await openDraftBefore(workspace, stack, place, { source: "bisect", signal }, other);
   if (!opened.ok) return "refusal" in opened ? opened.refusal.message : opened.gone.join(", ");
@@ -135,8 +147,9 @@ async function runProbe(
     const ran = await opened.draft.check({ commands: [command], over: "draft", timeoutSeconds, signal });
     if (!ran.ok) return ran.message;
     const { exitCode = null, output = "" } = ran.runs[0] ?? {};
-    if (exitCode === 126 || exitCode === 127) return output.trim();
-    return exitCode === 0 ? "passes" : exitCode === SKIP ? "skipped" : "fails";
+    const isNotRun = NOT_RUN.includes(exitCode ?? 0);
+    if (isNotRun && isNow) return output.trim();
+    return exitCode === 0 ? "passes" : isNotRun || exitCode === SKIP ? "skipped" : "fails";
   } finally {
     await opened.close();
   }

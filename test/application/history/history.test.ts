@@ -339,42 +339,66 @@ test("a damaged index is rebuilt", async () => {
   expect(readFileSync(index, "utf8")).toContain(job);
 });
 
+/** The same history as commits of a repository of its own, and what `git bisect run` makes of it. */
+function createCommits() {
+  const folder = join(bench.workspace, "../commits");
+  mkdirSync(folder);
+  const git = (...args: string[]) =>
+    spawnSync("git", ["-c", "user.name=u", "-c", "user.email=u@x", ...args], {
+      cwd: folder,
+      encoding: "utf8",
+    }).stdout;
+  git("init", "-q");
+  return {
+    add(message: string) {
+      for (const [path, text] of Object.entries(readAll())) writeFileSync(join(folder, path), text);
+      git("add", "-A");
+      git("commit", "-q", "--allow-empty", "-m", message);
+    },
+    bisect(good: string, command: string) {
+      git("bisect", "start", "HEAD", git("log", "--format=%H", `--grep=^${good}$`).trim());
+      const said = git("bisect", "run", "sh", "-c", command);
+      return {
+        culprit: git("log", "-1", "--format=%s", "refs/bisect/bad").trim(),
+        steps: said.split("\n").filter((line) => line.startsWith("running")).length,
+      };
+    },
+  };
+}
+
 test.if(requirePart("bwrap"))(
-  "bisect finds each job, and each change by hand, that may have broken a command",
+  "bisect names the job, or the change by hand, that git bisect names, in as few steps, also where the folder was empty at first",
   async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 2, max: 9 }),
+        fc.boolean(),
         fc.boolean(),
         fc.integer({ min: 1, max: 3 }),
-        async (culprit, byHand, atOnce) => {
+        async (culprit, byHand, fromEmpty, atOnce) => {
           clear();
-          save("value.txt", "good\n");
+          if (!fromEmpty) save("value.txt", "good\n");
           const { workspace, history, edit } = await open();
+          const commits = createCommits();
           const ids: string[] = [];
+          let word = "good";
           for (let number = 0; number < 10; number++) {
-            const isIt = number === culprit && !byHand;
-            ids.push(
-              await edit(
-                "value.txt",
-                `${isIt ? "bad" : readFileSync(at("value.txt"), "utf8").trim()} \n${number}\n`
-                  .replace(/ \n/, "\n")
-                  .replace(/\n\d+\n(?=\d)/, "\n"),
-              ),
-            );
-            if (number === culprit && byHand) save("value.txt", `bad\n${number}\n`);
+            if (number === culprit && !byHand) word = "bad";
+            ids.push(await edit("value.txt", `${word}\n${number}\n`));
+            commits.add(`job ${number}`);
+            if (number !== culprit || !byHand) continue;
+            word = "bad";
+            save("value.txt", `bad\n${number}\n`);
+            commits.add(`hand ${number}`);
           }
           const before = readAll();
           const listed = workspace.archive.list().length;
-          let probes = 0;
           const end = await bisectJobs(workspace, history.stack(), {
-            command: "! grep -q bad value.txt",
+            command: "grep -q good value.txt",
             timeoutSeconds: 60,
             atOnce,
             signal,
-            onProbe: () => {
-              probes += 1;
-            },
+            onProbe: () => {},
           });
           expect(end).toMatchObject({
             kind: "found",
@@ -382,12 +406,16 @@ test.if(requirePart("bwrap"))(
               ? { kind: "by-hand", edits: [{ path: "value.txt", after: ids[culprit] }] }
               : { kind: "job", jobId: ids[culprit] },
           });
-          expect(probes).toBeLessThanOrEqual(2 + (atOnce === 1 ? 4 : 6));
+          const git = commits.bisect("job 0", "grep -q good value.txt");
+          expect(git.culprit).toBe(`${byHand ? "hand" : "job"} ${culprit}`);
+          // Both ends are run, where git is told of them; a passing state is sought first where the oldest fails.
+          const most = git.steps + 2 + (fromEmpty ? 3 : 0) + (atOnce - 1) * 2;
+          expect(end.kind === "found" && end.probes).toBeLessThanOrEqual(most);
           expect(readAll()).toEqual(before);
           expect(workspace.archive.list()).toHaveLength(listed);
         },
       ),
-      { numRuns: 4 },
+      { numRuns: 5 },
     );
   },
   300_000,
@@ -410,5 +438,8 @@ test.if(requirePart("bwrap"))(
     expect(await run("true")).toEqual({ kind: "passes-now" });
     expect(await run("false")).toEqual({ kind: "fails-before", jobs: 2 });
     expect(await run("no-such-program-here")).toMatchObject({ kind: "cannot-run" });
+    await edit("run.sh", "exit 0\n");
+    const broken = await edit("run.sh", "exit 1\n");
+    expect(await run("sh ./run.sh")).toMatchObject({ kind: "found", culprit: { jobId: broken } });
   },
 );
