@@ -8,7 +8,7 @@ import type {
   WebSession,
 } from "../../application/ports/serve.ts";
 import { migrate } from "../store/migrate.ts";
-import type { Database, ServeTables } from "../store/schema.ts";
+import type { Database } from "../store/schema.ts";
 
 /** Access rights in the store. A one-time entry is used by deleting it. */
 export async function createAccessStore(db: Kysely<Database>, now: () => Date): Promise<AccessStore> {
@@ -154,7 +154,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
   };
 }
 
-const toPerson = (row: ServeTables["people"]): Person => ({
+const toPerson = (row: Database["people"]): Person => ({
   channel: row.channel,
   userId: row.user_id,
   name: row.name,
@@ -162,7 +162,7 @@ const toPerson = (row: ServeTables["people"]): Person => ({
   addedAt: row.added_at,
 });
 
-const toPairing = (row: ServeTables["pairings"]) => ({
+const toPairing = (row: Database["pairings"]) => ({
   code: row.code,
   channel: row.channel,
   userId: row.user_id,
@@ -171,7 +171,7 @@ const toPairing = (row: ServeTables["pairings"]) => ({
   expiresAt: row.expires_at,
 });
 
-const toSession = (row: ServeTables["web_sessions"]): WebSession => ({
+const toSession = (row: Database["web_sessions"]): WebSession => ({
   hash: row.hash,
   userId: row.user_id,
   role: row.role as Role,
@@ -180,7 +180,7 @@ const toSession = (row: ServeTables["web_sessions"]): WebSession => ({
   expiresAt: row.expires_at,
 });
 
-const toToken = (row: ServeTables["api_tokens"]): ApiToken => ({
+const toToken = (row: Database["api_tokens"]): ApiToken => ({
   id: row.id,
   hash: row.hash,
   name: row.name,

@@ -1,10 +1,11 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 
 /**
- * The tables of the store, in words that SQLite and Postgres both take; `schema.ts` has the same as Kysely sees it. Times
- * are ISO 8601 texts, but milliseconds since 1970 where a column is a bigint and ends in `_at` or is `at`.
+ * The tables of the store, in words that SQLite and Postgres both take; `schema.ts` reads its types from them. A workspace
+ * is what `workspaceName` calls it, flags are 0 or 1. Times are ISO 8601 texts, but milliseconds since 1970 by the
+ * database's clock where a column is a bigint and ends in `_at` or is `at`.
  */
-const TABLES = [
+export const TABLES = [
   `create table jobs (
     job_id text primary key, group_id text not null, workspace text not null, source text not null,
     title text not null, created_at text not null, finished_at text not null, kind text not null,
@@ -55,6 +56,9 @@ const TABLES = [
   `create index usage_by_time on usage_entries (at)`,
   `create index usage_by_group on usage_entries (group_id)`,
 
+  // `position`: microseconds since 1970, never twice the same in one process. `work_id`: the work in the queue that answers
+  // the message, or sends the reply; null in a copy of a store, until a process serves the workspace. `body`: the rest of an
+  // `InboundMessage`, as JSON.
   `create table messages (
     id text primary key, workspace text not null, channel text not null, event_id text not null,
     chat_id text not null, user_id text not null, position bigint not null, received_at text not null,
@@ -98,6 +102,8 @@ const TABLES = [
     id text primary key, hash text not null unique, name text not null, user_id text not null,
     role text not null, scopes text not null, created_at text not null, last_used_at text)`,
 
+  // `work_id`: the task's work in the queue, while it waits, runs or was given up there. `needs`: the labels that a process
+  // must have to carry it out, separated by commas.
   `create table solve_tasks (
     id text primary key, item text not null, state text not null, created_at text not null, work_id text,
     needs text not null, ordered text, body text not null)`,
@@ -109,6 +115,9 @@ const TABLES = [
     body text not null, primary key (task_id, position))`,
   `create table forge_deliveries (id text primary key, seen_at text not null)`,
 
+  // Work that was claimed at least once and has not ended. `owner`: the process that has it; null when it was given back.
+  // `turn`: its place in the line of the chat that is its key: 1 has the turn, higher ones wait, 0 is not in the line.
+  // `stop` 1: its process is asked to end it.
   `create table work_claims (
     id text primary key, queue text not null, work_key text not null, owner_group text not null,
     ref text not null, light integer not null, attempts integer not null, fence integer not null,
@@ -126,22 +135,28 @@ const TABLES = [
     workspace text not null, name text not null, rule text not null, next_at bigint not null,
     primary key (workspace, name))`,
 
+  // One row a machine; `incarnation` is the boot and pid namespace that holds it now.
   `create table machines (
     id text primary key, name text not null, incarnation text not null, seen_at bigint not null)`,
+  // `labels` are separated by commas; `state` is `works`, `drains` or `left`.
   `create table machine_processes (
     owner text primary key, machine_id text not null, kind text not null, workspace text not null,
     root text not null, labels text not null, lanes integer not null, busy integer not null,
     version text not null, state text not null, started_at bigint not null, beat_at bigint not null)`,
+  // Chats that were told that their messages wait for a machine, until it is back.
   `create table told_away (
     workspace text not null, channel text not null, chat_id text not null, user_id text not null,
     primary key (workspace, channel, chat_id))`,
+  // The orders between machines about jobs; `state` is `waiting`, `taken`, `answered`, `cut-off` or `withdrawn`.
   `create table control_orders (
     id text primary key, workspace text not null, job_id text not null, verb text not null,
     channel text not null, user_id text not null, role text not null, force integer not null, path text,
     state text not null, deadline_at bigint not null)`,
+  // Pieces of answers, until they are collected.
   `create table order_answers (
     order_id text not null, position integer not null, body text not null,
     primary key (order_id, position))`,
+  // Jobs as their machines last reported them: `record` is a `StoredJob`, `events` are `JournalLine`s, as JSON.
   `create table fleet_jobs (
     job_id text primary key, workspace text not null, group_id text not null, created_at text not null,
     state_at text not null, alive integer not null, record text not null, events text not null,
@@ -150,13 +165,15 @@ const TABLES = [
   `create index fleet_jobs_by_group on fleet_jobs (group_id)`,
   `create index fleet_jobs_by_time on fleet_jobs (created_at)`,
   `create index fleet_jobs_by_change on fleet_jobs (changed_at)`,
-  // Images of messages, apart from their texts: few messages have one, and each is large.
+  // Images of messages, apart from their texts: few messages have one, and each is large. `group_id`: the message that it
+  // came with, null until that is answered. `data`: base64, empty where the pieces hold it.
   `create table images (
     workspace text not null, chat_key text not null, id text not null, name text not null, group_id text,
     at text not null, media_type text not null, data text not null,
     primary key (workspace, chat_key, id))`,
   `create index images_by_group on images (workspace, chat_key, group_id)`,
   `create index images_by_time on images (at)`,
+  // Schedules that were made in a chat.
   `create table chat_schedules (
     workspace text not null, number integer not null, channel text not null, chat_id text not null,
     user_id text not null, cron text not null, timezone text not null, message text not null,
@@ -164,17 +181,37 @@ const TABLES = [
   `create table schedule_runs (
     workspace text not null, name text not null, at bigint not null, message_id text,
     asked integer not null, primary key (workspace, name, at))`,
-];
+] as const;
 
-/** Waiting and claimed work; in Postgres pg-boss keeps it in tables of its own. */
-const SQLITE_TABLES = [
+/** Waiting and claimed work, `head` where it is the oldest of its key; in Postgres pg-boss keeps it in tables of its own. */
+export const SQLITE_TABLES = [
   `create table work (
     seq integer primary key autoincrement, id text not null unique, queue text not null,
     work_key text not null, owner_group text not null, ref text not null, light integer not null,
     claimed integer not null, fence integer not null, head integer not null)`,
   `create index work_heads on work (queue, head, claimed, light desc, seq)`,
   `create index work_by_key on work (queue, work_key, seq)`,
-];
+] as const;
+
+/** All entries of a model within a quarter of an hour; `slice` is when it began, `priced` counts calls of known price. */
+const USAGE_SUMS = `create table usage_sums (
+      slice text not null, provider text not null, model text not null, calls bigint not null,
+      input_tokens bigint not null, output_tokens bigint not null, cached_tokens bigint not null,
+      cost_usd double precision not null, priced bigint not null, primary key (slice, provider, model))`;
+
+const FORGE_EVENTS = `create table forge_events (
+        id text primary key, received_at text not null, body text not null, sighted text not null, work_id text)`;
+
+/**
+ * Of a file that came with a message: an image's, or of a text that the message names. Together in one row it would hold up
+ * every other writer while it is written. `data`: base64 of whole triples of bytes, so that the pieces follow each other as they are.
+ */
+const FILE_PIECES = `create table file_pieces (
+      workspace text not null, chat_key text not null, file_id text not null, position integer not null,
+      at text not null, data text not null, primary key (workspace, chat_key, file_id, position))`;
+
+/** Tables that later versions added. */
+export const ADDED_TABLES = [USAGE_SUMS, FORGE_EVENTS, FILE_PIECES] as const;
 
 /** Makes every table of an empty store. */
 export async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -190,10 +227,7 @@ const SLICE_OF_ENTRY = `substr(at, 1, 14) || case when substr(at, 15, 2) < '15' 
 export async function addUsageSums(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
   for (const statement of [
-    `create table usage_sums (
-      slice text not null, provider text not null, model text not null, calls bigint not null,
-      input_tokens bigint not null, output_tokens bigint not null, cached_tokens bigint not null,
-      cost_usd double precision not null, priced bigint not null, primary key (slice, provider, model))`,
+    USAGE_SUMS,
     `insert into usage_sums
       select ${SLICE_OF_ENTRY} as slice, provider, model, count(*), sum(input_tokens), sum(output_tokens),
         sum(cached_tokens), coalesce(sum(cost_usd), 0), count(cost_usd)
@@ -206,21 +240,14 @@ export async function addUsageSums(db: Kysely<unknown>): Promise<void> {
 
 /** Deliveries of forges that were acknowledged and not yet acted on. */
 export async function addForgeEvents(db: Kysely<unknown>): Promise<void> {
-  await sql
-    .raw(
-      `create table forge_events (
-        id text primary key, received_at text not null, body text not null, sighted text not null, work_id text)`,
-    )
-    .execute(db);
+  await sql.raw(FORGE_EVENTS).execute(db);
 }
 
 /** Images in rows that are each written in a moment. Those of before stay as they are. */
 export async function addFilePieces(db: Kysely<unknown>): Promise<void> {
   for (const statement of [
     `alter table images add column pieces integer`,
-    `create table file_pieces (
-      workspace text not null, chat_key text not null, file_id text not null, position integer not null,
-      at text not null, data text not null, primary key (workspace, chat_key, file_id, position))`,
+    FILE_PIECES,
     `create index file_pieces_by_time on file_pieces (at)`,
   ])
     await sql.raw(statement).execute(db);
