@@ -37,8 +37,7 @@ export function createRoutingStore({
       const row = await db
         .selectFrom("decisions")
         .selectAll()
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
+        .where(({ and }) => and({ workspace, chat_key: chatKey }))
         .orderBy("at", "desc")
         .orderBy("decision_id", "desc")
         .limit(1)
@@ -49,8 +48,7 @@ export function createRoutingStore({
       await db
         .updateTable("decisions")
         .set({ correction_route: route, correction_offered: offered })
-        .where("chat_key", "=", chatKey)
-        .where("decision_id", "=", decisionId)
+        .where(({ and }) => and({ chat_key: chatKey, decision_id: decisionId }))
         .execute();
     },
     async rules(chatKey) {
@@ -79,8 +77,7 @@ export function createRoutingStore({
     async removeRule(chatKey, pattern) {
       const removed = await db
         .deleteFrom("learned_rules")
-        .where("chat_key", "=", chatKey)
-        .where("pattern", "=", pattern)
+        .where(({ and }) => and({ chat_key: chatKey, pattern }))
         .returning("pattern")
         .execute();
       return removed.length > 0;

@@ -168,8 +168,7 @@ function createChatSettings({
       const row = await db
         .selectFrom("chat_settings")
         .select("settings")
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
+        .where(({ and }) => and({ workspace, chat_key: chatKey }))
         .executeTakeFirst();
       return readSettings(row?.settings);
     },
@@ -178,8 +177,7 @@ function createChatSettings({
         const row = await transaction
           .selectFrom("chat_settings")
           .select("settings")
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
+          .where(({ and }) => and({ workspace, chat_key: chatKey }))
           .executeTakeFirst();
         const settings = JSON.stringify({ ...readSettings(row?.settings), ...change });
         await transaction
@@ -212,9 +210,7 @@ function createDailyNotes({ db, workspace, held }: ChatRowsDeps): DailyNotes {
       const row = await db
         .selectFrom("daily_notes")
         .selectAll()
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("session_id", "=", sessionId)
+        .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
         .executeTakeFirst();
       return row === undefined ? null : readNote(row);
     },
@@ -222,8 +218,7 @@ function createDailyNotes({ db, workspace, held }: ChatRowsDeps): DailyNotes {
       const rows = await db
         .selectFrom("daily_notes")
         .selectAll()
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
+        .where(({ and }) => and({ workspace, chat_key: chatKey }))
         .orderBy("saved_at", "desc")
         .orderBy("session_id", "desc")
         .limit(limit)
@@ -233,9 +228,7 @@ function createDailyNotes({ db, workspace, held }: ChatRowsDeps): DailyNotes {
     async removeNote(chatKey, sessionId) {
       const { numDeletedRows } = await db
         .deleteFrom("daily_notes")
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("session_id", "=", sessionId)
+        .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },
@@ -257,9 +250,7 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
     db
       .selectFrom("turns")
       .selectAll()
-      .where("workspace", "=", workspace)
-      .where("chat_key", "=", chatKey)
-      .where("session_id", "=", sessionId);
+      .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }));
   return {
     async append(chatKey, sessionId, turns) {
       if (turns.length === 0) return;
@@ -267,9 +258,7 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
         const counted = await transaction
           .updateTable("sessions")
           .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", sessionId)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .returning("turn_count")
           .executeTakeFirstOrThrow();
         const first = counted.turn_count - turns.length + 1;
@@ -312,9 +301,7 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
         await transaction
           .updateTable("sessions")
           .set({ summary: storable(text), summary_up_to: upTo })
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", sessionId)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .where("summary_up_to", "<", upTo)
           .execute();
       }),
@@ -323,9 +310,7 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
         await transaction
           .updateTable("sessions")
           .set({ carried: "", summary: "" })
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", sessionId)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .execute();
       }),
     setAside: (chatKey, sessionId, after, name) =>
@@ -333,17 +318,13 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
         await transaction
           .updateTable("turns")
           .set({ session_id: name })
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", sessionId)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .where("position", ">", after)
           .execute();
         await transaction
           .updateTable("sessions")
           .set({ summary: "", summary_up_to: 0 })
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", sessionId)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .where("summary_up_to", ">", after)
           .execute();
       }),
@@ -352,9 +333,7 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
         await transaction
           .updateTable("turns")
           .set({ session_id: sessionId })
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", name)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: name }))
           .execute();
       }),
   };
@@ -424,9 +403,7 @@ function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRow
         const there = await transaction
           .selectFrom("sessions")
           .select("session_id")
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", next.chatKey)
-          .where("session_id", "=", next.id)
+          .where(({ and }) => and({ workspace, chat_key: next.chatKey, session_id: next.id }))
           .executeTakeFirst();
         if (there !== undefined) return "taken";
         if (!(await closeOpen(transaction, workspace, next.chatKey, from, now()))) return "moved";
@@ -443,9 +420,7 @@ function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRow
         const older = await transaction
           .selectFrom("sessions")
           .select("turn_count")
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", sessionId)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .where("closed_at", "is not", null)
           .executeTakeFirst();
         if (older === undefined || !(await closeOpen(transaction, workspace, chatKey, from, now())))
@@ -453,25 +428,19 @@ function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRow
         const moved = await transaction
           .updateTable("turns")
           .set(({ eb }) => ({ session_id: sessionId, position: eb("position", "+", older.turn_count) }))
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", from)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: from }))
           .returning("position")
           .execute();
         const last = moved.reduce((most, { position }) => Math.max(most, position), older.turn_count);
         await transaction
           .updateTable("sessions")
           .set({ turn_count: 0, summary: "", summary_up_to: 0 })
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", from)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: from }))
           .execute();
         await transaction
           .updateTable("sessions")
           .set({ closed_at: null, cut_at: cut.at, cut_clock: cut.clock, turn_count: last })
-          .where("workspace", "=", workspace)
-          .where("chat_key", "=", chatKey)
-          .where("session_id", "=", sessionId)
+          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .execute();
         return true;
       }),
@@ -479,9 +448,7 @@ function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRow
       await db
         .updateTable("sessions")
         .set({ cut_at: cut.at, cut_clock: cut.clock })
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chatKey)
-        .where("session_id", "=", sessionId)
+        .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
         .execute();
     },
   };
@@ -498,8 +465,7 @@ async function closeOpen(
   const row = await transaction
     .selectFrom("sessions")
     .selectAll()
-    .where("workspace", "=", workspace)
-    .where("chat_key", "=", chatKey)
+    .where(({ and }) => and({ workspace, chat_key: chatKey }))
     .where("closed_at", "is", null)
     .executeTakeFirst();
   if (row === undefined) return from === null;
@@ -507,9 +473,7 @@ async function closeOpen(
   const closed = await transaction
     .updateTable("sessions")
     .set({ closed_at: at.toISOString() })
-    .where("workspace", "=", workspace)
-    .where("chat_key", "=", chatKey)
-    .where("session_id", "=", row.session_id)
+    .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: row.session_id }))
     .where("closed_at", "is", null)
     .returning("session_id")
     .execute();
@@ -564,10 +528,7 @@ export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
         const last = await db
           .selectFrom("turns")
           .select("text")
-          .where("workspace", "=", place)
-          .where("chat_key", "=", chat_key)
-          .where("role", "=", "user")
-          .where("at", "=", last_at)
+          .where(({ and }) => and({ workspace: place, chat_key, role: "user", at: last_at }))
           .orderBy("position", "desc")
           .executeTakeFirst();
         chats.push({
@@ -589,8 +550,7 @@ export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
           rows += (
             await within
               .deleteFrom(table)
-              .where("workspace", "=", workspace)
-              .where("chat_key", "=", `${prefix}${name}`)
+              .where(({ and }) => and({ workspace, chat_key: `${prefix}${name}` }))
               .executeTakeFirst()
           ).numDeletedRows;
         return rows > 0n;

@@ -128,8 +128,7 @@ export function createFleetJobs(parts: FleetJobsDeps): FleetJobs {
     },
     async ofGroup(groupId, of) {
       const rows = await listed()
-        .where("group_id", "=", storable(groupId))
-        .where("workspace", "=", of)
+        .where(({ and }) => and({ group_id: storable(groupId), workspace: of }))
         .orderBy("created_at")
         .orderBy("job_id")
         .execute();
@@ -141,8 +140,7 @@ export function createFleetJobs(parts: FleetJobsDeps): FleetJobs {
         .innerJoin("job_owners", "job_owners.job_id", "fleet_jobs.job_id")
         .select(["fleet_jobs.job_id", "job_owners.message_id", "fleet_jobs.events", "fleet_jobs.tail"])
         .where("job_owners.message_id", "in", messageIds)
-        .where("fleet_jobs.workspace", "=", workspace)
-        .where("fleet_jobs.alive", "=", 1)
+        .where(({ and }) => and({ "fleet_jobs.workspace": workspace, "fleet_jobs.alive": 1 }))
         .orderBy("fleet_jobs.created_at")
         .execute();
       return rows.map(({ job_id, message_id, events, tail }) => ({

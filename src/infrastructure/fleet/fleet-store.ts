@@ -174,9 +174,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
         const { numUpdatedRows } = await within
           .updateTable("machines")
           .set({ name, incarnation, seen_at: clock() })
-          .where("id", "=", machineId)
-          .where("incarnation", "=", row.incarnation)
-          .where("seen_at", "=", row.seen_at)
+          .where(({ and }) => and({ id: machineId, incarnation: row.incarnation, seen_at: row.seen_at }))
           .executeTakeFirst();
         if (row.incarnation === incarnation) return { status: "entered" };
         if (numUpdatedRows === 0n) return { status: "taken", name: row.name, seenAt };
@@ -192,8 +190,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
       const { numUpdatedRows } = await db
         .updateTable("machines")
         .set({ seen_at: clock() })
-        .where("id", "=", machineId)
-        .where("incarnation", "=", incarnation)
+        .where(({ and }) => and({ id: machineId, incarnation }))
         .executeTakeFirst();
       if (numUpdatedRows === 0n) return "replaced";
       const labels = me.labels.filter((label) => !lacking.includes(label)).join(",");
@@ -221,8 +218,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
       await db
         .updateTable("machines")
         .set({ seen_at: LEFT })
-        .where("id", "=", machineId)
-        .where("incarnation", "=", incarnation)
+        .where(({ and }) => and({ id: machineId, incarnation }))
         .where(({ not, exists, selectFrom }) =>
           not(
             exists(
@@ -270,9 +266,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
     async forgetTold(chat, within) {
       const { numDeletedRows } = await (within as StoreTransaction)
         .deleteFrom("told_away")
-        .where("workspace", "=", chat.workspace)
-        .where("channel", "=", chat.channel)
-        .where("chat_id", "=", chat.chatId)
+        .where(({ and }) => and({ workspace: chat.workspace, channel: chat.channel, chat_id: chat.chatId }))
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },

@@ -60,8 +60,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
         within
           .updateTable("control_orders")
           .set({ state: "taken" })
-          .where("id", "=", work.ref)
-          .where("state", "=", "waiting")
+          .where(({ and }) => and({ id: work.ref, state: "waiting" }))
           .where("deadline_at", ">", clock())
           .returningAll()
           .executeTakeFirst(),
@@ -76,8 +75,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
           void (await within
             .updateTable("control_orders")
             .set({ state: "cut-off" })
-            .where("id", "=", work.ref)
-            .where("state", "=", "taken")
+            .where(({ and }) => and({ id: work.ref, state: "taken" }))
             .execute()),
       });
       return orders.take();
@@ -105,8 +103,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
           void (await within
             .updateTable("control_orders")
             .set({ state: "waiting" })
-            .where("id", "=", work.ref)
-            .where("state", "=", "taken")
+            .where(({ and }) => and({ id: work.ref, state: "taken" }))
             .execute()),
       }),
     async look(ids) {
@@ -140,8 +137,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
       const { numUpdatedRows } = await db
         .updateTable("control_orders")
         .set({ state: "withdrawn" })
-        .where("id", "=", id)
-        .where("state", "=", "waiting")
+        .where(({ and }) => and({ id, state: "waiting" }))
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
@@ -149,9 +145,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
       const found = await db
         .selectFrom("messages")
         .select("id")
-        .where("channel", "=", channel)
-        .where("user_id", "=", userId)
-        .where("state", "=", "working")
+        .where(({ and }) => and({ channel, user_id: userId, state: "working" }))
         .limit(1)
         .executeTakeFirst();
       return found !== undefined;

@@ -18,8 +18,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
       const row = await db
         .selectFrom("people")
         .selectAll()
-        .where("channel", "=", channel)
-        .where("user_id", "=", userId)
+        .where(({ and }) => and({ channel, user_id: userId }))
         .executeTakeFirst();
       return row === undefined ? null : toPerson(row);
     },
@@ -35,8 +34,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
     async removePerson(channel, userId) {
       const { numDeletedRows } = await db
         .deleteFrom("people")
-        .where("channel", "=", channel)
-        .where("user_id", "=", userId)
+        .where(({ and }) => and({ channel, user_id: userId }))
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },
@@ -44,8 +42,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
       await db.transaction().execute(async (place) => {
         await place
           .deleteFrom("pairings")
-          .where("channel", "=", channel)
-          .where("user_id", "=", userId)
+          .where(({ and }) => and({ channel, user_id: userId }))
           .execute();
         await place
           .insertInto("pairings")
@@ -57,8 +54,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
       const row = await db
         .selectFrom("pairings")
         .selectAll()
-        .where("channel", "=", channel)
-        .where("user_id", "=", userId)
+        .where(({ and }) => and({ channel, user_id: userId }))
         .where("expires_at", ">", at)
         .executeTakeFirst();
       return row === undefined ? null : toPairing(row);

@@ -89,8 +89,7 @@ export function createChatSchedules(parts: ChatSchedulesDeps): ChatSchedules {
       await db
         .updateTable("chat_schedules")
         .set({ enabled: Number(enabled) })
-        .where("workspace", "=", workspace)
-        .where("number", "=", number)
+        .where(({ and }) => and({ workspace, number }))
         .execute();
     },
     async remove(number) {
@@ -98,14 +97,12 @@ export function createChatSchedules(parts: ChatSchedulesDeps): ChatSchedules {
       await db.transaction().execute(async (within) => {
         await within
           .deleteFrom("chat_schedules")
-          .where("workspace", "=", workspace)
-          .where("number", "=", number)
+          .where(({ and }) => and({ workspace, number }))
           .execute();
         for (const table of ["schedules", "schedule_runs"] as const)
           await within
             .deleteFrom(table)
-            .where("workspace", "=", workspace)
-            .where("name", "=", name)
+            .where(({ and }) => and({ workspace, name }))
             .execute();
       });
     },
@@ -116,8 +113,7 @@ export function createChatSchedules(parts: ChatSchedulesDeps): ChatSchedules {
         .leftJoin("messages", "messages.id", "schedule_runs.message_id")
         .leftJoin("replies", "replies.message_id", "schedule_runs.message_id")
         .select(["schedule_runs.at", "schedule_runs.asked", "messages.state", "replies.content"])
-        .where("schedule_runs.workspace", "=", workspace)
-        .where("schedule_runs.name", "=", name)
+        .where(({ and }) => and({ "schedule_runs.workspace": workspace, "schedule_runs.name": name }))
         .orderBy("schedule_runs.at", "desc")
         .limit(limit)
         .execute();

@@ -110,8 +110,7 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
       .leftJoin("work_owners", "work_owners.owner", "work_claims.owner")
       .select(["id", "ref", "fence", "turn", "work_claims.owner as owner", "claimed_at", "beat_at"])
       .select(clock().as("now"))
-      .where("queue", "=", queue)
-      .where("work_key", "=", keyOf(chatKey))
+      .where(({ and }) => and({ queue, work_key: keyOf(chatKey) }))
       .where("turn", "<>", 0)
       .orderBy("turn")
       .orderBy("id")
@@ -125,8 +124,7 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
       await db
         .updateTable("work_claims")
         .set({ turn: 0 })
-        .where("id", "=", id)
-        .where("fence", "=", fence)
+        .where(({ and }) => and({ id, fence }))
         .execute();
   }
 
@@ -162,9 +160,7 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
         .updateTable("work_claims")
         // A process that takes a turn was heard of now.
         .set({ turn, claimed_at: clock() })
-        .where("id", "=", id)
-        .where("fence", "=", fence)
-        .where("owner", "=", process)
+        .where(({ and }) => and({ id, fence, owner: process }))
         .returning("turn")
         .executeTakeFirst();
       return row?.turn ?? null;
@@ -210,9 +206,7 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
       const row = await db
         .selectFrom("work_claims")
         .select("stop")
-        .where("id", "=", id)
-        .where("fence", "=", fence)
-        .where("turn", "=", HAS_TURN)
+        .where(({ and }) => and({ id, fence, turn: HAS_TURN }))
         .executeTakeFirst();
       return { held: row !== undefined, stop: row?.stop === 1 };
     },
@@ -229,8 +223,7 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
       const { numUpdatedRows } = await db
         .updateTable("work_claims")
         .set({ stop: 1 })
-        .where("id", "=", holder.id)
-        .where("turn", "=", HAS_TURN)
+        .where(({ and }) => and({ id: holder.id, turn: HAS_TURN }))
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },

@@ -207,16 +207,14 @@ function createReplyStore(parts: ReplyStoreDeps) {
       await db
         .updateTable("replies")
         .set(rest)
-        .where("key", "=", key)
-        .where("state", "=", "sending")
+        .where(({ and }) => and({ key, state: "sending" }))
         .execute();
     },
     async resendReply(key) {
       await db
         .updateTable("replies")
         .set((is) => ({ state: "sending", attempts: is("attempts", "+", 1) }))
-        .where("key", "=", key)
-        .where("state", "=", "waiting")
+        .where(({ and }) => and({ key, state: "waiting" }))
         .execute();
     },
   };
@@ -263,8 +261,7 @@ export async function createMessageStore(parts: MessageStoreDeps): Promise<Messa
     const known = await within
       .selectFrom("messages")
       .select("id")
-      .where("channel", "=", row.channel)
-      .where("event_id", "=", row.event_id)
+      .where(({ and }) => and({ channel: row.channel, event_id: row.event_id }))
       .executeTakeFirstOrThrow();
     return { added: false, id: known.id, work: null };
   }

@@ -153,9 +153,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       let query = db
         .selectFrom("messages")
         .selectAll()
-        .where("workspace", "=", workspace)
-        .where("channel", "=", channel)
-        .where("chat_id", "=", chatId)
+        .where(({ and }) => and({ workspace, channel, chat_id: chatId }))
         .orderBy("position", "desc")
         .limit(limit);
       if (before !== undefined)
@@ -233,8 +231,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       const row = await db
         .selectFrom("messages")
         .selectAll()
-        .where("workspace", "=", workspace)
-        .where("id", "=", id)
+        .where(({ and }) => and({ workspace, id }))
         .executeTakeFirst();
       return row === undefined ? null : fromMessageRow(row);
     },
@@ -254,9 +251,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       const rows = await db
         .selectFrom("job_owners")
         .select("job_id")
-        .where("workspace", "=", workspace)
-        .where("channel", "=", channel)
-        .where("user_id", "=", userId)
+        .where(({ and }) => and({ workspace, channel, user_id: userId }))
         .orderBy("at", "desc")
         .limit(limit)
         .execute();
@@ -311,9 +306,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
     let query = db
       .selectFrom("replies")
       .selectAll()
-      .where("workspace", "=", workspace)
-      .where("channel", "=", channel)
-      .where("chat_id", "=", chatId)
+      .where(({ and }) => and({ workspace, channel, chat_id: chatId }))
       .where("message_id", "is", null)
       .where("position", ">", first.position)
       .orderBy("position");

@@ -10,8 +10,7 @@ export async function createPushCounter(db: Kysely<Database>, now: () => Date): 
       const row = await db
         .selectFrom("pushes")
         .select("count")
-        .where("channel", "=", channel)
-        .where("month", "=", month)
+        .where(({ and }) => and({ channel, month }))
         .executeTakeFirst();
       return row?.count ?? 0;
     },

@@ -19,8 +19,7 @@ export function createRetentionStore(db: Kysely<Database>, now: () => Date): Ret
       const { numUpdatedRows } = await db
         .updateTable("schedules")
         .set({ next_at: sql<number>`${clock()} + ${sql.lit(everyMs)}` })
-        .where("workspace", "=", TURN.workspace)
-        .where("name", "=", TURN.name)
+        .where(({ and }) => and({ workspace: TURN.workspace, name: TURN.name }))
         .where("next_at", "<=", clock())
         .executeTakeFirst();
       return numUpdatedRows > 0n;
@@ -113,8 +112,7 @@ async function forgetSessions(within: StoreTransaction, before: Date, limit: num
     for (const table of ["turns", "daily_notes", "decisions", "sessions"] as const)
       await within
         .deleteFrom(table)
-        .where("workspace", "=", workspace)
-        .where("chat_key", "=", chat_key)
+        .where(({ and }) => and({ workspace, chat_key }))
         .where((is) =>
           is.or([
             is("session_id", "=", session_id),
@@ -236,8 +234,7 @@ export function forgetPerson(
       rows += (
         await within
           .deleteFrom(table)
-          .where("channel", "=", channel)
-          .where("user_id", "=", userId)
+          .where(({ and }) => and({ channel, user_id: userId }))
           .executeTakeFirst()
       ).numDeletedRows;
     if (channel === "web")

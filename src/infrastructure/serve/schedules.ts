@@ -87,8 +87,7 @@ export function createScheduleStore({ db, workspace, now, messages }: ScheduleSt
       const rows = await db
         .selectFrom("chat_schedules")
         .selectAll()
-        .where("workspace", "=", workspace)
-        .where("enabled", "=", 1)
+        .where(({ and }) => and({ workspace, enabled: 1 }))
         .orderBy("number")
         .execute();
       return rows.map((row) => ({
@@ -130,8 +129,7 @@ export async function noteScheduleRun(
   const oldest = await db
     .selectFrom("schedule_runs")
     .select("at")
-    .where("workspace", "=", workspace)
-    .where("name", "=", name)
+    .where(({ and }) => and({ workspace, name }))
     .orderBy("at", "desc")
     .offset(KEPT_RUNS)
     .limit(1)
@@ -139,8 +137,7 @@ export async function noteScheduleRun(
   if (oldest === undefined) return;
   await db
     .deleteFrom("schedule_runs")
-    .where("workspace", "=", workspace)
-    .where("name", "=", name)
+    .where(({ and }) => and({ workspace, name }))
     .where("at", "<=", oldest.at)
     .execute();
 }
@@ -164,10 +161,7 @@ async function moveSchedule(
   const { numUpdatedRows } = await within
     .updateTable("schedules")
     .set(values)
-    .where("workspace", "=", workspace)
-    .where("name", "=", name)
-    .where("rule", "=", was.rule)
-    .where("next_at", "=", was.at.getTime())
+    .where(({ and }) => and({ workspace, name, rule: was.rule, next_at: was.at.getTime() }))
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

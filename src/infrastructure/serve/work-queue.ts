@@ -49,9 +49,7 @@ export function createSqliteEngine(): WorkEngine {
     async complete(within, { id, fence }) {
       const [row] = await within
         .deleteFrom("work")
-        .where("id", "=", id)
-        .where("fence", "=", fence)
-        .where("claimed", "=", 1)
+        .where(({ and }) => and({ id, fence, claimed: 1 }))
         .returning(["queue", "work_key"])
         .execute();
       if (row === undefined) return false;
@@ -65,9 +63,7 @@ export function createSqliteEngine(): WorkEngine {
       const { numUpdatedRows } = await within
         .updateTable("work")
         .set({ claimed: 0 })
-        .where("id", "=", id)
-        .where("fence", "=", fence)
-        .where("claimed", "=", 1)
+        .where(({ and }) => and({ id, fence, claimed: 1 }))
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
@@ -526,8 +522,7 @@ export async function claimExists(
   const query = within
     .selectFrom("work_claims")
     .select("id")
-    .where("id", "=", id)
-    .where("fence", "=", fence)
+    .where(({ and }) => and({ id, fence }))
     .where("owner", "is not", null);
   return rowExists(within, query);
 }

@@ -93,8 +93,6 @@ async function turnIsHeld(within: StoreTransaction, { id, fence }: HeldTurn): Pr
   const query = within
     .selectFrom("work_claims")
     .select("id")
-    .where("id", "=", id)
-    .where("fence", "=", fence)
-    .where("turn", "=", 1);
+    .where(({ and }) => and({ id, fence, turn: 1 }));
   return rowExists(within, query);
 }

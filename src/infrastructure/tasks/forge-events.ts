@@ -32,8 +32,7 @@ export function createForgeEvents({ db, queue, newWorkId }: ForgeEventsDeps): Fo
     const row = await within
       .selectFrom("forge_events")
       .select(["body", "received_at"])
-      .where("id", "=", work.ref)
-      .where("work_id", "=", work.id)
+      .where(({ and }) => and({ id: work.ref, work_id: work.id }))
       .executeTakeFirst();
     if (row === undefined) return null;
     return { event: JSON.parse(row.body) as IntakeEvent, receivedAt: new Date(row.received_at), work };
@@ -86,8 +85,7 @@ export function createForgeEvents({ db, queue, newWorkId }: ForgeEventsDeps): Fo
         write: async (within) => {
           await within
             .deleteFrom("forge_events")
-            .where("id", "=", work.ref)
-            .where("work_id", "=", work.id)
+            .where(({ and }) => and({ id: work.ref, work_id: work.id }))
             .execute();
         },
       }),

@@ -216,8 +216,7 @@ async function forgetWork(within: StoreTransaction, { id, ref }: Work): Promise<
   await within
     .updateTable("solve_tasks")
     .set({ work_id: null })
-    .where("id", "=", ref)
-    .where("work_id", "=", id)
+    .where(({ and }) => and({ id: ref, work_id: id }))
     .execute();
 }
 
@@ -339,8 +338,7 @@ async function saveHeld(within: StoreTransaction, task: SolveTask, claim: Work):
   const { numUpdatedRows } = await within
     .updateTable("solve_tasks")
     .set(values)
-    .where("id", "=", id)
-    .where("work_id", "=", claim.id)
+    .where(({ and }) => and({ id, work_id: claim.id }))
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

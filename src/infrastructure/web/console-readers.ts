@@ -46,9 +46,7 @@ export function createSessionReader(db: Kysely<Database>, workspace: string): Se
             const first = await db
               .selectFrom("turns")
               .select("text")
-              .where("workspace", "=", workspace)
-              .where("chat_key", "=", `${TERMINAL}:${name}`)
-              .where("role", "=", "user")
+              .where(({ and }) => and({ workspace, chat_key: `${TERMINAL}:${name}`, role: "user" }))
               .orderBy("at")
               .orderBy("position")
               .limit(1)
