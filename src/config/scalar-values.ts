@@ -1,3 +1,4 @@
+import { succeeds } from "../domain/platform/error-text.ts";
 import type { SchemaNode } from "./keys.ts";
 
 const SIZE = /^(\d+(?:\.\d+)?)\s*(B|[KMGT]B|[KMGT]iB|[kmgtKMGT])?$/;
@@ -15,12 +16,7 @@ export function parseByteSize(text: string): number | undefined {
 }
 
 export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => new Intl.DateTimeFormat("en", { timeZone: name }));
 }
 
 const WORDS: Readonly<Record<string, boolean>> = {

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { COMMAND_FOLDERS, MCP_FILE } from "../domain/config/command-folders.ts";
+import { attemptOr } from "../domain/platform/error-text.ts";
 import { workspaceConfigFile } from "./environment.ts";
 
 /** A command or a skill that a workspace brings along. */
@@ -54,11 +55,7 @@ function pathsBelow(workspace: string, folders: readonly string[], depth = 0): s
 
 function namesIn(workspace: string, ...folders: readonly string[]): string[] {
   const all = folders.map((_, n) => join(workspace, ...folders.slice(0, n + 1)));
-  try {
-    return all.every(isFolder) ? readdirSync(join(workspace, ...folders)).sort() : [];
-  } catch {
-    return [];
-  }
+  return attemptOr([], () => (all.every(isFolder) ? readdirSync(join(workspace, ...folders)).sort() : []));
 }
 
 function isFolder(path: string): boolean {
@@ -234,11 +231,7 @@ function sha256(content: Uint8Array): string {
 }
 
 function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => realpathSync(path));
 }
 
 /** More than any settings have: a link may lead to a device that never ends, or to a pipe that nobody writes to. */

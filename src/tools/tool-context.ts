@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import { attemptOr } from "../domain/platform/error-text.ts";
 import { deniedResult, ToolError, type ToolFailure } from "./tool-result.ts";
 
 export type Verdict = "allow" | "deny";
@@ -319,9 +320,5 @@ export function locateOnHost(absolute: string): { readonly folder: string; reado
 
 /** Null for what is not there, a link into nowhere included. */
 function realPathOf(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => realpathSync(path));
 }

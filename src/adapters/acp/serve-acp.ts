@@ -11,6 +11,7 @@ import {
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import type { ImageFile } from "../../application/chat/message-images.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createFrameReader } from "../../domain/platform/json-lines.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { type AcpHost, type AcpSession, createAcpSessions, type EditorPrompt } from "./sessions.ts";
@@ -90,11 +91,7 @@ const UNSAVED_MS = 2_000;
 type ReadUnsaved = (path: string) => Promise<string | null>;
 
 function savedText(workspace: AcpSession["folder"]["workspace"], path: string): string | null {
-  try {
-    return Buffer.from(workspace.files.read(path)).toString("utf8");
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => Buffer.from(workspace.files.read(path)).toString("utf8"));
 }
 
 function imageName(uri: string | null | undefined, number: number): string {

@@ -22,6 +22,7 @@ import {
   type ServerResult,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { McpEnvelope, McpHost } from "./host.ts";
 import {
   getPrompt,
@@ -259,11 +260,7 @@ function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath
 }
 
 function folderOf(uri: string, host: Pick<McpHost, "realPath">): string | null {
-  try {
-    return host.realPath(fileURLToPath(uri));
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => host.realPath(fileURLToPath(uri)));
 }
 
 function contains(folder: string | null, path: string): boolean {

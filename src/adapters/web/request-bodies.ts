@@ -2,6 +2,7 @@ import { giveWay } from "../../application/platform/give-way.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
 import type { Attachment } from "../../application/ports/serve.ts";
 import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/models/image.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
 
 export interface SentForm {
@@ -109,11 +110,7 @@ export async function readAttachments(files: readonly File[]): Promise<ReadAttac
 
 function decodeAttachment(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 }
 
 export type ReadImageList =

@@ -1,6 +1,7 @@
 import type { WebSession } from "../../application/ports/serve.ts";
 import { SESSION_MS, type SignIn, type Viewer } from "../../application/serve/access.ts";
 import { isTimeZone } from "../../config/scalar-values.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isLocale, type Locale } from "../../domain/texts/locale.ts";
 import type { ServerAddress } from "./host.ts";
 import type { Theme } from "./page-context.ts";
@@ -148,11 +149,7 @@ export function isOurOrigin(request: Request): boolean {
   if (site !== null && site !== "same-origin" && site !== "none") return false;
   const origin = request.headers.get("origin");
   if (origin === null) return true;
-  try {
-    return new URL(origin).host === (request.headers.get("host") ?? "").toLowerCase();
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () => new URL(origin).host === (request.headers.get("host") ?? "").toLowerCase());
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   refuseJob,
 } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import { type Landing, landDraft } from "../drafts/land-draft.ts";
@@ -403,11 +404,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
 }
 
 function readOrNull(files: WorkspaceFiles, path: string): Uint8Array | null {
-  try {
-    return files.look(path).kind === "file" ? files.read(path) : null;
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => (files.look(path).kind === "file" ? files.read(path) : null));
 }
 
 /** The kernel's clock for files runs a few milliseconds behind. */

@@ -11,6 +11,7 @@ import {
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
 import { literalTerms, requestTerms, type Term } from "../../domain/coder/request-terms.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import { showChangelog, showNearestTests, stemOf } from "./extended-files.ts";
@@ -70,7 +71,7 @@ export function projectFacts(project: ProjectFacts): string {
 function npmFacts({ read, has }: ProjectFacts): string {
   const text = read("package.json");
   if (text === null) return "";
-  const { scripts, type, dependencies, devDependencies } = parsed(text);
+  const { scripts, type, dependencies, devDependencies } = record(attemptOr(null, () => JSON.parse(text)));
   const lines = Object.entries(record(scripts))
     .filter(([name, script]) => typeof script === "string" && !/^(?:pre|post)/.test(name))
     .slice(0, MOST_SCRIPTS)
@@ -99,14 +100,6 @@ function otherFacts({ read }: ProjectFacts): string[] {
     ...(read("go.mod") === null ? [] : ["go.mod (Go)"]),
     ...(targets.length === 0 ? [] : [`Makefile targets: ${[...new Set(targets)].slice(0, 12).join(", ")}`]),
   ];
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return record(JSON.parse(text));
-  } catch {
-    return {};
-  }
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 import type { CheckedFiles } from "../../domain/drafts/check-edits.ts";
 import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { FileEntry, PatchCommand } from "../../domain/patch/patch-command.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 
@@ -62,11 +63,7 @@ export function createShownFiles(): ShownFiles {
 
 function lookOrNull(files: CheckedFiles, path: string): FileEntry | null {
   if (!files.judges(path)) return null;
-  try {
-    return files.look(path);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => files.look(path));
 }
 
 function bytesOf(entry: FileEntry): Uint8Array | null {

@@ -1,3 +1,4 @@
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { Contestant } from "./case-room.ts";
 
 export interface ContestantDeps {
@@ -56,11 +57,7 @@ function readSettings(sets: readonly string[]): Settings | null {
 }
 
 function readValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return attemptOr(text, () => JSON.parse(text));
 }
 
 /** The second over the first, key by key. */

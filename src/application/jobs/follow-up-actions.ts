@@ -5,6 +5,7 @@ import {
   jobNamedInButton,
 } from "../../domain/jobs/job-status.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId } from "./execution.ts";
@@ -129,11 +130,7 @@ function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
 }
 
 function decodeUtf8(bytes: Uint8Array): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 
 export type TakeBackAllResult =

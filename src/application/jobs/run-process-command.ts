@@ -2,6 +2,7 @@ import type { Note, NoteFact } from "../../domain/jobs/note.ts";
 import { homeLeftOut } from "../../domain/jobs/note.ts";
 import type { Change, FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { ProcessResult, Transaction } from "../ports/jobs-transaction.ts";
 import { commitAnyway, type RunGit } from "./auto-commit.ts";
@@ -119,11 +120,7 @@ function splitTargetWords({ transaction }: RunProcessDeps, target: string): stri
 }
 
 function exists({ view }: RunProcessDeps["transaction"], path: string): boolean {
-  try {
-    return view.look(path).kind !== "missing";
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () => view.look(path).kind !== "missing");
 }
 
 /** Runs a shell line or a git operation in the view, then puts back what it may not touch. */

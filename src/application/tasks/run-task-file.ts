@@ -3,6 +3,7 @@ import type { TaskFile } from "../../config/task-file.ts";
 import { type WorkerKindName, workerOfHead } from "../../domain/config/worker-kind-names.ts";
 import { chooseEnvironment } from "../../domain/containers/environment-choice.ts";
 import { environmentImages } from "../../domain/containers/image-recipes.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { taskJson } from "../../domain/tasks/task-note.ts";
 import { isEnded, recordOf, type TaskFacts } from "../../domain/tasks/task-record.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
@@ -269,7 +270,7 @@ function toTaskFacts(
   { id, meta, image }: { readonly id: string; readonly meta: Model | null; readonly image: string },
 ): TaskFacts | { readonly unreadable: string } {
   const { path, text = "" } = task.prd;
-  const prd = path === undefined ? text : tryRead(() => readText(path));
+  const prd = path === undefined ? text : attemptOr(null, () => readText(path));
   if (prd === null) return { unreadable: path ?? "" };
   return {
     id,
@@ -286,14 +287,6 @@ function toTaskFacts(
     envNames: Object.keys(runner.worker.env),
     meta: meta === null ? null : `${meta.provider}/${meta.model}`,
   };
-}
-
-function tryRead(read: () => string | null): string | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
 }
 
 export interface TaskImageDeps {

@@ -1,3 +1,4 @@
+import { attemptOr } from "../platform/error-text.ts";
 /** The tools that download; each has a private cache. */
 export type Ecosystem =
   | "npm"
@@ -240,7 +241,7 @@ export function pinnedPackages(
 function npmPins(text: string, registry: string | null): readonly string[] {
   if (registry === null) return [];
   const indexHost = new URL(registry).host;
-  const lock = jsonOf(text);
+  const lock = attemptOr(null, () => JSON.parse(text));
   const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {};
   return Object.entries(packages).flatMap(([path, entry]) => {
     if (!isObject(entry) || entry.link === true || entry.inBundle === true) return [];
@@ -267,14 +268,6 @@ function pipPins(text: string): readonly string[] {
 
 function hostOf(address: string): string | null {
   return /^https?:/.test(address) && URL.canParse(address) ? new URL(address).host : null;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,3 +1,4 @@
+import { attemptOr } from "../platform/error-text.ts";
 export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): boolean {
   if (one === null || other === null) return one === other;
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
@@ -6,11 +7,7 @@ export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): bo
 /** The text of a file; null where it is not UTF-8 text. */
 export function decodeText(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 
 /** Written by package managers: two of them together are a third that none of them wrote. */

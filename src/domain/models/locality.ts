@@ -1,3 +1,4 @@
+import { attemptOr } from "../platform/error-text.ts";
 /**
  * Whether what a model is sent stays with the user. A misconfiguration must not send it to a cloud either.
  * A `scripted` model sends nothing. Ollama is judged by its address. Any other server is local only when its
@@ -83,11 +84,7 @@ function isCloudHost(host: string): boolean {
 
 /** At that point URL has converted every spelling of an IPv4 address to the dotted one. */
 function hostOf(url: string): string {
-  try {
-    return new URL(url).hostname.toLowerCase().replace(/\.$/, "");
-  } catch {
-    return "";
-  }
+  return attemptOr("", () => new URL(url).hostname.toLowerCase().replace(/\.$/, ""));
 }
 
 const PRIVATE_NAMES = /(^|\.)(localhost|local|lan|home|internal|intranet|home\.arpa)$/;

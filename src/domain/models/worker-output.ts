@@ -1,5 +1,6 @@
 import { type Route, readRoute } from "../config/route.ts";
 import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
+import { attemptOr } from "../platform/error-text.ts";
 
 /** Shiro's answer at the end of a round. */
 export interface WorkerOutput {
@@ -86,11 +87,7 @@ function* candidates(text: string): Generator<unknown> {
 function parse(text: string): unknown {
   const trimmed = text.trim();
   if (!trimmed.startsWith("{")) return undefined;
-  try {
-    return JSON.parse(trimmed);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => JSON.parse(trimmed));
 }
 
 function share(value: unknown, otherwise: number): number {

@@ -7,11 +7,7 @@ export function toErrorText(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   const { message } = error as { message?: unknown };
   if (typeof message === "string" && message !== "") return message;
-  try {
-    return JSON.stringify(error);
-  } catch {
-    return Object.prototype.toString.call(error);
-  }
+  return attemptOr(undefined, () => JSON.stringify(error)) ?? Object.prototype.toString.call(error);
 }
 
 /** The messages of these are written by the runtime, and quote the program's code. */
@@ -25,4 +21,21 @@ export function toFaultText(error: unknown): string {
   if (isPlain && ABOUT_CODE.has(name)) return name;
   const [line = ""] = toErrorText(error).trim().split("\n");
   return line.length > LONGEST_FAULT ? `${line.slice(0, LONGEST_FAULT)}…` : line;
+}
+
+/** What `act` returns; `fallback` if it throws. For questions to which every failure is the same answer. */
+export function attemptOr<T, F>(fallback: F, act: () => T): T | F {
+  try {
+    return act();
+  } catch {
+    return fallback;
+  }
+}
+
+/** Whether `act` ends without throwing. */
+export function succeeds(act: () => unknown): boolean {
+  return attemptOr(false, () => {
+    act();
+    return true;
+  });
 }

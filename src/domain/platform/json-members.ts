@@ -1,3 +1,5 @@
+import { attemptOr } from "./error-text.ts";
+
 const [QUOTE, BACKSLASH, COMMA, OPEN, OPEN_LIST] = [34, 92, 44, 123, 91];
 
 /**
@@ -38,11 +40,7 @@ const MOST_FIELDS = 1_000;
 /** A service's event, posted as JSON; undefined where the text is no JSON or has more values than any event. */
 export function parseEvent(json: string): unknown {
   if (hasMoreMembers(json, MOST_OF_AN_EVENT)) return undefined;
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => JSON.parse(json));
 }
 
 /** A service's event, posted as a form; null where the form has more fields than any event. */

@@ -1,3 +1,5 @@
+import { succeeds } from "../platform/error-text.ts";
+
 /** `.gitignore`, as git reads it: the rules of one file, for paths below its folder. */
 interface IgnoreRule {
   readonly negated: boolean;
@@ -66,20 +68,11 @@ export function globSource(glob: string): string | null {
       source += escapeRegExpChar(glob.charAt(at));
     } else source += escapeRegExpChar(char);
   }
-  return isRegExp(source) ? source : null;
+  return succeeds(() => new RegExp(source, "su")) ? source : null;
 }
 
 function escapeRegExpChar(char: string): string {
   return /[\\^$.*+?()[\]{}|/]/.test(char) ? `\\${char}` : char;
-}
-
-function isRegExp(source: string): boolean {
-  try {
-    new RegExp(source, "su");
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Names that no listing and no search enters: git's folder, notes of tasks, and a storage of jobs in the workspace. */

@@ -12,6 +12,7 @@ import { join, relative } from "node:path";
 import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
 import { COMMAND_FOLDERS, MCP_FILE } from "../../domain/config/command-folders.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readYaml } from "../platform/text-files.ts";
 import type { McpFile } from "./toolbox.ts";
 
@@ -121,11 +122,9 @@ function namesIn(root: string): string[] {
 }
 
 function entries(root: string, folder: string): string[] {
-  try {
-    return isFolder(root) && isFolder(join(root, folder)) ? readdirSync(join(root, folder)).sort() : [];
-  } catch {
-    return [];
-  }
+  return attemptOr([], () =>
+    isFolder(root) && isFolder(join(root, folder)) ? readdirSync(join(root, folder)).sort() : [],
+  );
 }
 
 /** Every folder on the way is one, not a link to one. */

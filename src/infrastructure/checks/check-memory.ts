@@ -5,6 +5,7 @@ import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
 import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
 import type { TestOutcome, TestResults } from "../../domain/checks/test-results.ts";
 import type { CheckResult } from "../../domain/checks/verdict.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isSeenAsWhole } from "../../domain/policy/tool-folders.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
@@ -44,11 +45,7 @@ function workspaceFingerprint(root: string, own: readonly string[], except: read
 }
 
 function modifiedTime(path: string): string {
-  try {
-    return String(lstatSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? "");
-  } catch {
-    return "";
-  }
+  return attemptOr("", () => String(lstatSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? ""));
 }
 
 const VERSION = 1;

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { ContainerLimits, ContainerMount, ContainerSpec } from "../../application/ports/containers.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import keeper from "./inside/keeper.pl" with { type: "text" };
 
 /** Everything that another process of this installation must know of a container. Labels cannot change later. */
@@ -36,11 +37,7 @@ export function toContainerSettings(spec: ContainerSpec): ContainerSettings {
 export function readContainerSettings(
   labels: Readonly<Record<string, string>>,
 ): ContainerSettings | undefined {
-  try {
-    return JSON.parse(labels[LABEL.settings] ?? "") as ContainerSettings;
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => JSON.parse(labels[LABEL.settings] ?? "") as ContainerSettings);
 }
 
 export interface ContainerBodyRequest {

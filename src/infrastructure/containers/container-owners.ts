@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { ContainerClaim } from "../../application/ports/containers.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { LABEL } from "./container-body.ts";
 
@@ -134,7 +135,7 @@ export function createOwners({
     }
   };
   const known = () =>
-    safeList(folder)
+    attemptOr([], () => readdirSync(folder))
       .filter((name) => name.endsWith(".lock"))
       .map((name) => name.slice(0, -".lock".length));
   return {
@@ -176,14 +177,6 @@ export function createOwners({
   };
 }
 
-function safeList(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 /** This PicoClaw's own name on an engine that others may use too. Made once; two at the same time agree on one. */
 export function readInstallationId(home: string, newId: () => string): string {
   const file = join(home, "installation-id");
@@ -204,9 +197,5 @@ export function readInstallationId(home: string, newId: () => string): string {
 }
 
 function readIdFile(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8").trim() || undefined;
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => readFileSync(file, "utf8").trim() || undefined);
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxFacts, SandboxFailure } from "../../application/ports/containers.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
   callEngine,
   type EngineAddress,
@@ -333,11 +334,7 @@ export function parseEngineAddress(host: string, certificates?: string): EngineA
 
 function readCertificates(folder: string): EngineTls {
   const read = (name: string) => {
-    try {
-      return readFileSync(join(folder, name), "utf8");
-    } catch {
-      return undefined;
-    }
+    return attemptOr(undefined, () => readFileSync(join(folder, name), "utf8"));
   };
   const [ca, cert, key] = [read("ca.pem"), read("cert.pem"), read("key.pem")];
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EnvironmentRecord, EnvironmentRecords } from "../../application/ports/containers.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 /** One folder a task under `environments/tasks/` of PicoClaw's home. */
 export function createEnvironmentRecords(home: string): EnvironmentRecords {
@@ -8,11 +9,7 @@ export function createEnvironmentRecords(home: string): EnvironmentRecords {
   const folder = (taskUuid: string) => join(root, taskUuid);
   const file = (taskUuid: string) => join(folder(taskUuid), "environment.json");
   const read = (taskUuid: string): EnvironmentRecord | null => {
-    try {
-      return JSON.parse(readFileSync(file(taskUuid), "utf8")) as EnvironmentRecord;
-    } catch {
-      return null;
-    }
+    return attemptOr(null, () => JSON.parse(readFileSync(file(taskUuid), "utf8")) as EnvironmentRecord);
   };
   return {
     read,
@@ -24,18 +21,10 @@ export function createEnvironmentRecords(home: string): EnvironmentRecords {
       renameSync(fresh, file(taskUuid));
     },
     remove: (taskUuid) => rmSync(folder(taskUuid), { recursive: true, force: true }),
-    list: () => namesInFolder(root).flatMap((name) => read(name) ?? []),
+    list: () => attemptOr([], () => readdirSync(root)).flatMap((name) => read(name) ?? []),
     folder(taskUuid) {
       mkdirSync(folder(taskUuid), { recursive: true, mode: 0o700 });
       return folder(taskUuid);
     },
   };
-}
-
-function namesInFolder(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

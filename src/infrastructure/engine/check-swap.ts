@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { hashAt, isIndexFile } from "../jobs/compare-entries.ts";
 import {
   type Anchors,
@@ -267,11 +268,7 @@ function createKnownParents(): KnownParents {
 }
 
 function isMissing(path: string): boolean {
-  try {
-    return lstatEntry(path) === undefined;
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () => lstatEntry(path) === undefined);
 }
 
 /** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { Identity, identifyAt, inParent } from "../jobs/entry-identity.ts";
 import { findGit, isInside } from "../jobs/git-roots.ts";
 import { makeParents, removeTree, walkFolder } from "../jobs/walk-folder.ts";
@@ -227,11 +228,7 @@ export function copyEntry(from: string, to: string): void {
 
 /** Null where a parent is missing or no folder. */
 function lstatInside(root: string, path: string) {
-  try {
-    return inParent(root, path, (folder, name) => lstatSync(`${folder}/${name}`));
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => inParent(root, path, (folder, name) => lstatSync(`${folder}/${name}`)));
 }
 
 /**

@@ -5,6 +5,7 @@ import type {
   JobState,
   MendedRecord,
 } from "../../application/ports/jobs-transaction.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { identify, identifyAt } from "../jobs/entry-identity.ts";
 import {
   type Intent,
@@ -97,11 +98,7 @@ function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): 
 }
 
 function identifyIn(root: string, path: string) {
-  try {
-    return identify(root, path);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => identify(root, path));
 }
 
 /**
@@ -204,19 +201,10 @@ function readLastNumber(file: string): number | null {
     if (!head.startsWith("{") || !tail.endsWith("\n") || (head + tail).includes("\0")) return null;
     const lines = tail.slice(0, -1).split("\n");
     const last = lines.at(-1) ?? "";
-    if (!isJson(last)) return null;
+    if (!succeeds(() => JSON.parse(last))) return null;
     return lines.length === 1 ? HEADER_ALONE : Number(/^(?:\{"n":|\[)(\d+),/.exec(last)?.[1]);
   } finally {
     closeSync(descriptor);
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

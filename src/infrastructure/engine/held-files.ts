@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { Identity, identify, isAbsence } from "../jobs/entry-identity.ts";
 import type { Plan } from "../jobs/job-folder.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
@@ -103,14 +104,14 @@ const SHARED_WRITABLE = /^\S+ .w.s \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(\/.*)$/gm
 
 /** The files that a process writes to in its memory; it may have closed their descriptors long ago. */
 function* sharedMappings(pid: string): Generator<{ readonly key: string; readonly path: string }> {
-  const maps = readOrNull(() => readFileSync(`/proc/${pid}/maps`, "utf8")) ?? "";
+  const maps = attemptOr(null, () => readFileSync(`/proc/${pid}/maps`, "utf8")) ?? "";
   for (const [, major = "", minor = "", ino = "", path = ""] of maps.matchAll(SHARED_WRITABLE)) {
     yield {
       key: fileKey({ dev: deviceNumber(Number.parseInt(major, 16), Number.parseInt(minor, 16)), ino }),
       path,
     };
     // Some file systems show another device there than they tell of the file itself.
-    const stats = readOrNull(() => statSync(path, { bigint: true, throwIfNoEntry: false })) ?? null;
+    const stats = attemptOr(null, () => statSync(path, { bigint: true, throwIfNoEntry: false })) ?? null;
     if (stats !== null && String(stats.ino) === ino) yield { key: fileKey(stats), path };
   }
 }
@@ -131,7 +132,7 @@ const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** True when the kernel says so of each; false when somebody does, or nothing is known. */
 function nobodyWrites(files: WatchedPaths["files"]): boolean {
   if (files.size > ASKED_ONE_BY_ONE) return false;
-  for (const [key, { at }] of files) if (!readOrNull(() => isWithoutWriters(at, key))) return false;
+  for (const [key, { at }] of files) if (!attemptOr(null, () => isWithoutWriters(at, key))) return false;
   return true;
 }
 
@@ -147,7 +148,7 @@ function isWithoutWriters(at: string, key: string): boolean {
 }
 
 function belowByPath(folders: readonly WatchedFolder[], link: string): string | undefined {
-  return belowPath(folders, readOrNull(() => readlinkSync(link)) ?? "");
+  return belowPath(folders, attemptOr(null, () => readlinkSync(link)) ?? "");
 }
 
 function belowPath(folders: readonly WatchedFolder[], target: string): string | undefined {
@@ -164,31 +165,22 @@ function belowByInode(folders: readonly WatchedFolder[], key: string): string | 
 }
 
 function writableFile(link: string): { readonly dev: bigint; readonly ino: bigint } | null {
-  const shown = readOrNull(() => lstatEntry(link));
+  const shown = attemptOr(null, () => lstatEntry(link));
   if (shown === undefined || shown === null || (shown.mode & WRITABLE) === 0) return null;
-  const stats = readOrNull(() => statSync(link, { bigint: true, throwIfNoEntry: false })) ?? null;
+  const stats = attemptOr(null, () => statSync(link, { bigint: true, throwIfNoEntry: false })) ?? null;
   return stats?.isFile() === true ? stats : null;
 }
 
 function namespaceOf(pid: string): string | null {
-  return readOrNull(() => readlinkSync(`/proc/${pid}/ns/mnt`));
+  return attemptOr(null, () => readlinkSync(`/proc/${pid}/ns/mnt`));
 }
 
 function descriptors(pid: string): string[] {
-  return readOrNull(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return attemptOr(null, () => readdirSync(`/proc/${pid}/fd`)) ?? [];
 }
 
 function commandName(pid: string): string {
-  return readOrNull(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "?";
-}
-
-/** Processes end and belong to others while one looks at them. */
-function readOrNull<T>(look: () => T): T | null {
-  try {
-    return look();
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "?";
 }
 
 /** Files that another process has open for writing, and git state that a running git has locked. */

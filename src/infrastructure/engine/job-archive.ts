@@ -9,6 +9,7 @@ import type {
 } from "../../application/ports/jobs.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readInto, readNoFollow } from "../jobs/compare-entries.ts";
 import { identifyAt, sameBody, shownBelow } from "../jobs/entry-identity.ts";
 import {
@@ -86,7 +87,7 @@ export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void
     if (waiting + size >= room.length) write();
     // A staged file is as long as its plan says; a file of the workspace may have grown since.
     const expected = side === "b" ? size : -1;
-    const count = readOrNull(() => readInto(opSlotPath(folder, op.n, side), room, waiting, expected));
+    const count = attemptOr(null, () => readInto(opSlotPath(folder, op.n, side), room, waiting, expected));
     if (count === null || waiting + count === room.length) continue;
     // As text: an object for each file of a large job takes as much as its plan.
     places += `${places === "" ? "" : ","}"${op.n}":[${length + waiting},${count}]`;
@@ -108,14 +109,6 @@ function readImage(folder: JobFolder, n: number, side: "a" | "b"): Uint8Array | 
     return readSync(descriptor, bytes, 0, length, offset) === length ? bytes : undefined;
   } finally {
     closeSync(descriptor);
-  }
-}
-
-function readOrNull<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch {
-    return null;
   }
 }
 
@@ -328,11 +321,7 @@ function withoutLeftPaths(
 
 /** A line that a crash cut short is left out. */
 function journalLine(line: string): JournalLine[] {
-  try {
-    return line === "" ? [] : [JSON.parse(line) as JournalLine];
-  } catch {
-    return [];
-  }
+  return attemptOr([], () => (line === "" ? [] : [JSON.parse(line) as JournalLine]));
 }
 
 interface ArchivedJobs {
@@ -396,7 +385,7 @@ function* walkDifferences(
 
 /** The files of a folder that a job deleted, as deleted ones. Links are not followed, and have no lines. */
 function* walkFolder(folder: string, path: string): Generator<FileDifference> {
-  const entries = readOrNull(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const entries = attemptOr(null, () => readdirSync(folder, { withFileTypes: true })) ?? [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const [at, name] = [join(folder, entry.name), `${path}/${entry.name}`];
     if (entry.isDirectory()) yield* walkFolder(at, name);
@@ -436,9 +425,5 @@ function createLaterJobs({ storage, workspace, list }: ArchivedJobs, jobId: stri
 }
 
 function bytesAt(path: string): Uint8Array | undefined {
-  try {
-    return readNoFollow(path);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => readNoFollow(path));
 }

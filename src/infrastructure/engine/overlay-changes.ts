@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { hashAt, mayBeIndex, readEntry, readNoFollow } from "../jobs/compare-entries.ts";
 import {
   Identity,
@@ -152,18 +153,10 @@ function seenFile(absolute: string, stats: EntryStats, keepsBytes: boolean): See
     return { identity, hash, bytes, names: stats.nlink, attributes };
   }
   const hash = hashAt(absolute, identity, false);
-  const bytes = keepsBytes ? readOrNothing(absolute) : undefined;
+  const bytes = keepsBytes ? attemptOr(undefined, () => readNoFollow(absolute)) : undefined;
   return sameUntouched(identifyAt(absolute), identity)
     ? { identity, hash, bytes }
     : { identity, hash: undefined };
-}
-
-function readOrNothing(absolute: string): Uint8Array | undefined {
-  try {
-    return readNoFollow(absolute);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { folderOfPath, type Identity, identifyAt, joinFolder } from "../jobs/entry-identity.ts";
 import { isInside } from "../jobs/git-roots.ts";
 import {
@@ -114,7 +115,11 @@ export function readFoldersAround(plan: Plan, turns: readonly SwapStep[]): Map<s
     if (around === "." || (last.root === op.root && last.around === around)) continue;
     last = { root: op.root, around };
     const path = join(rootOf(plan, op), around);
-    if (!folders.has(path)) folders.set(path, identifyOrNull(path));
+    if (!folders.has(path))
+      folders.set(
+        path,
+        attemptOr(null, () => identifyAt(path)),
+      );
   }
   return folders;
 }
@@ -152,14 +157,6 @@ export function readStandingFolders(
 export function withoutPlanned(standing: readonly WayFolder[], { folders = [] }: Plan): WayFolder[] {
   const planned = new Set(folders.map(({ root, path, ino }) => `${root}:${ino}:${path}`));
   return standing.filter(({ root, path, ino }) => !planned.has(`${root}:${ino}:${path}`));
-}
-
-function identifyOrNull(path: string): Identity | null {
-  try {
-    return identifyAt(path);
-  } catch {
-    return null;
-  }
 }
 
 /** Folders as a swap found them; one that is missing here was touched by others, or that is not known. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fleet.ts";
 import type { JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
 import { bareRecord } from "../engine/job-archive.ts";
 import { databaseClock } from "../store/liveness.ts";
@@ -228,11 +229,7 @@ function readLines(events: string): JournalLine[] {
 }
 
 function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => JSON.parse(text));
 }
 
 function toFleetJob(row: ListedJobRow, machine: JobMachine): FleetJob {

@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import type { Published, Publisher, PublishRequest } from "../../application/ports/forges.ts";
 import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { OwnerNames } from "../platform/process-table.ts";
 import {
   type ChangeIndex,
@@ -224,28 +225,12 @@ export function sweepPublishFolders(
   below: string,
   { isGone, now }: Pick<OwnerNames, "isGone"> & { readonly now: () => Date },
 ): void {
-  for (const name of listFolderNames(below)) {
+  for (const name of attemptOr([], () => readdirSync(below).filter((name) => name.startsWith(PREFIX)))) {
     const folder = join(below, name);
-    const owner = readFolderOwner(folder);
+    const owner = attemptOr(null, () => readFileSync(join(folder, OWNER), "utf8"));
     const old = () =>
       now().getTime() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) > YOUNG_MS;
     if (owner === null ? old() : isGone(owner)) rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function listFolderNames(below: string): string[] {
-  try {
-    return readdirSync(below).filter((name) => name.startsWith(PREFIX));
-  } catch {
-    return [];
-  }
-}
-
-function readFolderOwner(folder: string): string | null {
-  try {
-    return readFileSync(join(folder, OWNER), "utf8");
-  } catch {
-    return null;
   }
 }
 

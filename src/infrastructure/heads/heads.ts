@@ -28,6 +28,7 @@ import type {
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
 import type { HeadName, WorkerKindName } from "../../domain/config/worker-kind-names.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../jobs/git-roots.ts";
 import { removeTree } from "../jobs/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
@@ -144,7 +145,13 @@ interface FoundAgent {
 async function openHead(deps: HeadsDeps, request: HeadRequest): Promise<OpenedHead> {
   const agent = findAgent(deps, request.name);
   if ("code" in agent) return { ok: false, trouble: agent };
-  if (!deps.canConfine || isInside(deps.workspace, realOr(deps.home)))
+  if (
+    !deps.canConfine ||
+    isInside(
+      deps.workspace,
+      attemptOr(deps.home, () => realpathSync(deps.home)),
+    )
+  )
     return { ok: false, trouble: { code: "not-confined" } };
   sweepHomes(deps);
   const folder = homeFolder(deps, request.sessionKey, request.name);
@@ -516,18 +523,6 @@ function copiedFiles({ settings, home }: HeadsDeps, { kind }: FoundAgent): [stri
     const path = entry.replace(/^(?:~|\$HOME)\//, "");
     const at = resolve(home, path);
     if (!isInside(home, at) || at === home || basename(at) === "") return [];
-    try {
-      return [[at.slice(home.length + 1), readFileSync(at, "utf8")]];
-    } catch {
-      return [];
-    }
+    return attemptOr([], () => [[at.slice(home.length + 1), readFileSync(at, "utf8")]]);
   });
-}
-
-function realOr(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

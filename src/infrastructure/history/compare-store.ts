@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CaseMemory, CompareStore, PlayRecord } from "../../application/ports/history.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../jobs/folder-lock.ts";
 import { writeDurably } from "../jobs/job-folder.ts";
 import { type AskGit, commitState } from "./git-log.ts";
@@ -15,11 +16,10 @@ export function createCompareStore(folder: string, root: string, git: AskGit): C
   const make = (path: string) => mkdirSync(path, { recursive: true, mode: 0o700 });
   return {
     readCases() {
-      try {
-        return { ...NO_CASES, ...(JSON.parse(readFileSync(casesFile, "utf8")) as CaseMemory) };
-      } catch {
-        return NO_CASES;
-      }
+      return attemptOr(NO_CASES, () => ({
+        ...NO_CASES,
+        ...(JSON.parse(readFileSync(casesFile, "utf8")) as CaseMemory),
+      }));
     },
     keepCases(memory) {
       make(folder);
@@ -51,9 +51,5 @@ export function createCompareStore(folder: string, root: string, git: AskGit): C
 
 /** A line that a crash cut short is left out, and its play is played again. */
 function readPlay(line: string): PlayRecord[] {
-  try {
-    return line === "" ? [] : [JSON.parse(line) as PlayRecord];
-  } catch {
-    return [];
-  }
+  return attemptOr([], () => (line === "" ? [] : [JSON.parse(line) as PlayRecord]));
 }

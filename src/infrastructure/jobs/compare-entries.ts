@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, readSync } from "node:fs";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { listGitIndex } from "../../domain/policy/git-files.ts";
 import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { hashHex } from "../platform/hash.ts";
@@ -137,15 +138,13 @@ export function hashIfUntouched(
   then: Identity,
   isIndex: boolean,
 ): string | undefined {
-  try {
-    return inParent(root, path, (parent, name) => {
+  return attemptOr(undefined, () =>
+    inParent(root, path, (parent, name) => {
       const absolute = `${parent}/${name}`;
       const hash = hashAt(absolute, then, isIndex);
       return sameUntouched(identifyAt(absolute), then) ? hash : undefined;
-    });
-  } catch {
-    return undefined;
-  }
+    }),
+  );
 }
 
 function digest(content: Uint8Array | string): string {
@@ -172,8 +171,8 @@ export const LARGEST_JUDGED = 64 * 1024 ** 2;
  * parent that does not exist yet or is a file itself; also where the file is larger than a judge reads, or cannot be read.
  */
 export function bytesBelow(root: string, path: string): Uint8Array | null {
-  try {
-    return inParent(root, path, (folder, name) => {
+  return attemptOr(null, () =>
+    inParent(root, path, (folder, name) => {
       const fd = openSync(`${folder}/${name}`, READ);
       try {
         const stats = fstatSync(fd);
@@ -181,10 +180,8 @@ export function bytesBelow(root: string, path: string): Uint8Array | null {
       } finally {
         closeSync(fd);
       }
-    });
-  } catch {
-    return null;
-  }
+    }),
+  );
 }
 
 /** The identity of the entry at a path, if it is a file with these bytes. */

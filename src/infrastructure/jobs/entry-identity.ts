@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { relative } from "node:path";
 import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
   divideTime,
   type EntryStats,
@@ -122,11 +123,7 @@ interface HeldFolder {
 }
 
 function standsStill({ root, folder, fd }: HeldFolder): boolean {
-  try {
-    return inFolder(root, folder, (self) => isSameFile(statSync(self), fstatSync(fd)));
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () => inFolder(root, folder, (self) => isSameFile(statSync(self), fstatSync(fd))));
 }
 
 function isSameFile(a: Stats, b: Stats): boolean {

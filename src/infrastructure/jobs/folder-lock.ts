@@ -1,4 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { flock } from "../platform/libc.ts";
 
 /**
@@ -52,9 +53,9 @@ export function nameLockHolder(folder: string): string | null {
 
 /** Whether one of its open files is this folder, and locked. A path says nothing: it leads elsewhere in a container. */
 function holdsLock(pid: number, lock: Inode): boolean {
-  return isTrueIfReadable(() =>
+  return attemptOr(false, () =>
     readdirSync(`/proc/${pid}/fd`).some((fd) =>
-      isTrueIfReadable(() => {
+      attemptOr(false, () => {
         const { dev, ino } = statSync(`/proc/${pid}/fd/${fd}`, { bigint: true });
         return (
           String(dev) === lock.device &&
@@ -64,13 +65,4 @@ function holdsLock(pid: number, lock: Inode): boolean {
       }),
     ),
   );
-}
-
-/** False where it cannot be read. */
-function isTrueIfReadable(read: () => boolean): boolean {
-  try {
-    return read();
-  } catch {
-    return false;
-  }
 }

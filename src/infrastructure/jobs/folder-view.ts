@@ -29,6 +29,7 @@ import {
   ViewFault,
   type WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { inFolder, inParent, isAbsence, readEntryAt } from "./entry-identity.ts";
 
@@ -199,12 +200,7 @@ function hasSameContent(
 
 /** A file may be writable in a folder that is not. */
 function canReplace(absolute: string): boolean {
-  try {
-    accessSync(absolute.slice(0, absolute.lastIndexOf("/")), constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => accessSync(absolute.slice(0, absolute.lastIndexOf("/")), constants.W_OK));
 }
 
 function overwriteFile(absolute: string, bytes: Uint8Array, mode: number | undefined): void {
@@ -273,11 +269,9 @@ export function createWorkspaceFiles(root: string): WorkspaceFiles {
       }
     },
     changedAt(path) {
-      try {
-        return inParent(root, path, (folder, name) => lstatSync(`${folder}/${name}`).ctimeMs);
-      } catch {
-        return null;
-      }
+      return attemptOr(null, () =>
+        inParent(root, path, (folder, name) => lstatSync(`${folder}/${name}`).ctimeMs),
+      );
     },
   };
 }

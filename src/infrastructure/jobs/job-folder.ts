@@ -22,6 +22,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
 import { Identity, isAbsence, O_PATH, shownBelow, type WrittenIdentity } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
@@ -142,13 +143,11 @@ export function readOrder(
 }
 
 export function listJobIds(storage: string): string[] {
-  try {
-    return readdirSync(join(storage, "jobs"))
+  return attemptOr([], () =>
+    readdirSync(join(storage, "jobs"))
       .filter((name) => name.startsWith("job_"))
-      .sort();
-  } catch {
-    return [];
-  }
+      .sort(),
+  );
 }
 
 export function opSlotPath({ path, slots }: JobFolder, n: number, side: "a" | "b"): string {
@@ -737,11 +736,7 @@ export function readRepairMarks(folder: JobFolder): RepairMark[] {
 
 /** A line that a crash cut short is left out. */
 function markOf(line: string): RepairMark | null {
-  try {
-    return line === "" ? null : (JSON.parse(line) as RepairMark);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => (line === "" ? null : (JSON.parse(line) as RepairMark)));
 }
 
 function marksPath({ path }: JobFolder): string {

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { hashHex } from "../platform/hash.ts";
 import { hasLiveJobs } from "./running-jobs.ts";
 
@@ -188,11 +189,7 @@ function readKnownFolder(path: string): KnownFolder | null {
 }
 
 function readNote(entry: string): KnownFolder | null {
-  try {
-    return JSON.parse(readFileSync(notePath(entry), "utf8")) as KnownFolder;
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => JSON.parse(readFileSync(notePath(entry), "utf8")) as KnownFolder);
 }
 
 function notePath(entry: string): string {

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { createCheckSlots } from "../../application/jobs/check-slots.ts";
 import type { WorkspaceDeps } from "../../application/jobs/execution.ts";
 import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { hashHex } from "../platform/hash.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { isAlive, processBirth, processLife } from "../platform/process-table.ts";
@@ -64,13 +65,11 @@ function isDead(path: string): boolean {
 }
 
 function names(folder: string): string[] {
-  try {
-    return readdirSync(folder)
+  return attemptOr([], () =>
+    readdirSync(folder)
       .filter((name) => name.startsWith("job_"))
-      .sort();
-  } catch {
-    return [];
-  }
+      .sort(),
+  );
 }
 
 /** Whether the process of a job is still at work on it, wherever that is. */
@@ -92,11 +91,9 @@ export function hasLiveJobs(storage: string): boolean {
 function isWorkingOnJob(storage: string, pid: number, jobId: string): boolean {
   if (process.platform !== "linux") return isAlive(pid);
   const file = join(storage, "running", jobId);
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === file);
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () =>
+    readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === file),
+  );
 }
 
 /** Long enough that a check which has just begun to compute shows. */

@@ -11,6 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { type EntryStats, lstatEntry, lstatIn, toEntryStats } from "../platform/entry-stats.ts";
 import { inParent, O_PATH } from "./entry-identity.ts";
 
@@ -158,11 +159,9 @@ const WORTH_OPENING = 8;
 /** Null where its names have to be reached by their paths. */
 function openNear(folder: string, isRoot: boolean): number | null {
   if (process.platform !== "linux") return null;
-  try {
-    return openSync(folder, constants.O_DIRECTORY | O_PATH | (isRoot ? 0 : constants.O_NOFOLLOW));
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () =>
+    openSync(folder, constants.O_DIRECTORY | O_PATH | (isRoot ? 0 : constants.O_NOFOLLOW)),
+  );
 }
 
 /** Root passes every door; others open their own. */

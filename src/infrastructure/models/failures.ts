@@ -1,5 +1,6 @@
 import type { ModelFailure, ModelRequest } from "../../application/ports/models.ts";
 import type { ModelFacts } from "../../domain/models/model-facts.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { ServerProblem } from "./answer.ts";
@@ -179,11 +180,7 @@ function retryAfter(headers: Headers, body: Json): number | undefined {
 }
 
 function parseErrorBody(body: string): Json {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => JSON.parse(body));
 }
 
 export function hasImages({ messages }: Pick<ModelRequest, "messages">): boolean {
@@ -208,9 +205,5 @@ export function failureText(
 }
 
 export function addressOf(url: string): string {
-  try {
-    return new URL(url).host || url;
-  } catch {
-    return url;
-  }
+  return attemptOr(url, () => new URL(url).host || url);
 }

@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/models.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { type AnswerInProgress, createAnswer, thinkerOf } from "./answer.ts";
 import { type Failures, hasImages, LONGEST_WAIT_MS } from "./failures.ts";
 import { type ModelDeps, type ModelLimits, type ModelSettings, requestOptions } from "./model-settings.ts";
@@ -444,11 +445,7 @@ const DONE = Symbol("done");
 
 function parseFrame(frame: string): { readonly value: unknown } | typeof DONE | undefined {
   if (frame === "[DONE]") return DONE;
-  try {
-    return { value: JSON.parse(frame) };
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => ({ value: JSON.parse(frame) }));
 }
 
 function timeoutOutcome({ failures, limits }: TryDeps, which: Exclude<ExpiredTimer, "over">): TryOutcome {

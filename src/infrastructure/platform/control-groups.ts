@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 /** The folder of the control group of this process that a controller counts in; `top`: the uppermost that can be seen. */
 export interface ControlGroup {
@@ -48,11 +49,7 @@ function unescapeField(field: string): string {
 
 /** "" where it cannot be read. */
 function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
+  return attemptOr("", () => readFileSync(path, "utf8"));
 }
 
 function readNumber(path: string): number | null {

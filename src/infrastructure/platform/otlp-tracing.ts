@@ -1,4 +1,5 @@
 import type { SpanFacts, SpanKind, SpanStart, Timers, Tracing } from "../../application/ports/platform.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readTraceparent, type TraceContext, writeTraceparent } from "../../domain/platform/traceparent.ts";
 
 /** A span that has ended. */
@@ -226,9 +227,5 @@ function parseHeaderList(text: string): Record<string, string> {
 }
 
 function decodeHeaderValue(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
+  return attemptOr(value, () => decodeURIComponent(value));
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 export async function readProcessTable(): Promise<readonly ProcessEntry[]> {
   if (process.platform === "linux") return [...readLinuxProcesses()];
@@ -19,11 +20,7 @@ export function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): void
 
 /** Whether the calling thread may signal this process at all. */
 export function maySignal(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () => process.kill(pid, 0));
 }
 
 /** One process at one moment. `pid` and `startedAt` together never name two processes. */
@@ -147,11 +144,7 @@ function readStat(pid: number) {
 
 /** Undefined when the process is gone, or another user's. */
 function readProc(pid: number, file: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => readFileSync(`/proc/${pid}/${file}`, "utf8"));
 }
 
 /** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */

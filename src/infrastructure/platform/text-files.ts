@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 /** Null: there is no file. */
 export function readTextFile(file: string): string | null {
@@ -90,20 +91,12 @@ export function replaceFile(file: string, text: string | null): void {
 
 /** A YAML text by the runtime's own reader, which is loaded already; undefined where it is not YAML. */
 export function readYaml(text: string): unknown {
-  try {
-    return Bun.YAML.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => Bun.YAML.parse(text));
 }
 
 /** The path without symlinks; null for what is not there. */
 export function realPathOf(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => realpathSync(path));
 }
 
 /** The lines that a person typed in the terminal's chat, kept between runs. */

@@ -11,6 +11,7 @@ import type {
   ProcessStopped,
   WorkspaceProcesses,
 } from "../../application/ports/sandbox-processes.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../jobs/folder-lock.ts";
 import { removeTree } from "../jobs/walk-folder.ts";
 import { findInstallation } from "../platform/installation.ts";
@@ -360,11 +361,7 @@ function keeperLife(folder: string, record: ProcessRecord): Life {
 /** Before the keeper has written itself into the record, its starter knows it. */
 function findKeeper(folder: string, { keeper }: ProcessRecord): BornProcess | null {
   if (keeper !== null) return keeper;
-  try {
-    return JSON.parse(readFileSync(join(folder, KEEPER), "utf8")) as BornProcess;
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => JSON.parse(readFileSync(join(folder, KEEPER), "utf8")) as BornProcess);
 }
 
 /**
@@ -411,11 +408,7 @@ async function endKeeper(folder: string, record: ProcessRecord): Promise<boolean
 /** Never a process that took over the keeper's number. */
 function signalKeeper({ pid, birth }: BornProcess, signal: NodeJS.Signals): boolean {
   if (processLife(pid, birth) !== "lives") return false;
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () => process.kill(pid, signal));
 }
 
 /** The keeper is this program in a session of its own, so that neither a terminal nor the end of this one ends it. */

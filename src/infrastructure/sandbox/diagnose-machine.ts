@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import type { DoctorCheck } from "../../application/ports/jobs-workspace.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 
 /** Whether jobs can change the workspace at all. */
@@ -80,15 +81,13 @@ function versionOf(
   env: Readonly<Record<string, string | undefined>>,
   args: readonly string[] = ["--version"],
 ): string | null {
-  try {
-    return (
+  return attemptOr(
+    null,
+    () =>
       execFileSync(program, args, {
         encoding: "utf8",
         env: { PATH: env.PATH ?? "" },
         stdio: ["ignore", "pipe", "ignore"],
-      }).split("\n")[0] ?? ""
-    );
-  } catch {
-    return null;
-  }
+      }).split("\n")[0] ?? "",
+  );
 }

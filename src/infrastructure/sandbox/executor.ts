@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, writeSync } from "node:fs";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createFolderView } from "../jobs/folder-view.ts";
 import {
   closeOnExec,
@@ -114,11 +115,10 @@ function hasEndedWell(child: number): boolean {
 
 /** Whether this is the only process of its namespace; one that has ended, and that nobody has buried, counts too. */
 function isAlone(): boolean {
-  try {
-    return process.pid === 1 && readdirSync("/proc").every((name) => name === "1" || !/^\d+$/.test(name));
-  } catch {
-    return false;
-  }
+  return attemptOr(
+    false,
+    () => process.pid === 1 && readdirSync("/proc").every((name) => name === "1" || !/^\d+$/.test(name)),
+  );
 }
 
 function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {

@@ -1,6 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, normalize, relative } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
 import { createHomeRules, ruleInHome } from "../../domain/policy/home-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
@@ -32,19 +33,11 @@ export function peoplesHomes(accounts = readAccounts()): string[] {
 }
 
 function readAccounts(): string {
-  try {
-    return readFileSync("/etc/passwd", "utf8");
-  } catch {
-    return "";
-  }
+  return attemptOr("", () => readFileSync("/etc/passwd", "utf8"));
 }
 
 export function realOrNull(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => realpathSync(path));
 }
 
 /** The homes that are this folder or lie in it: the user's, and those of others. */
@@ -124,11 +117,7 @@ function findLinked(home: string, root: string): string[] {
 }
 
 function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  return attemptOr([], () => readdirSync(folder, { withFileTypes: true }));
 }
 
 export interface HiddenRequest {

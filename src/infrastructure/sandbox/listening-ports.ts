@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { JOB_VARIABLE } from "../../application/ports/jobs-transaction.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { ProcessEntry } from "../platform/process-table.ts";
 import { isOfJob } from "./process-runner.ts";
 
@@ -54,7 +55,7 @@ export function findListeningPorts(
   const listeners = readListeners(network);
   if (listeners.size === 0) return [];
   for (const { pid } of processes) {
-    for (const descriptor of namesOf(`/proc/${pid}/fd`)) {
+    for (const descriptor of attemptOr([], () => readdirSync(`/proc/${pid}/fd`))) {
       const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${descriptor}`) ?? "")?.[1];
       const port = inode === undefined ? undefined : listeners.get(inode);
       if (port !== undefined) ports.add(port);
@@ -113,25 +114,9 @@ function answersAt(host: string, port: number): Promise<boolean> {
 }
 
 function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
+  return attemptOr("", () => readFileSync(file, "utf8"));
 }
 
 function readLink(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null;
-  }
-}
-
-function namesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  return attemptOr(null, () => readlinkSync(path));
 }

@@ -4,6 +4,7 @@ import { release } from "node:os";
 import { join, resolve } from "node:path";
 import { LimitReached } from "../../application/jobs/execution.ts";
 import type { ProcessRequest, ProcessRunner } from "../../application/ports/jobs-transaction.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import {
   type BoundedGroup,
   type ControlGroup,
@@ -133,11 +134,7 @@ const ownUser = () => process.getuid?.() ?? 0;
 /** Whether the kernel takes no notice of RLIMIT_NPROC: the machine's own root, whatever its capabilities. */
 function isExemptFromLimits(): boolean {
   if (process.getuid?.() !== 0) return false;
-  try {
-    return /^\s*0\s+0\s/.test(readFileSync("/proc/self/uid_map", "utf8"));
-  } catch {
-    return true;
-  }
+  return attemptOr(true, () => /^\s*0\s+0\s/.test(readFileSync("/proc/self/uid_map", "utf8")));
 }
 
 interface RoomOfUser {
@@ -168,14 +165,12 @@ function countsByNamespace(): boolean {
 
 /** In a container without a user namespace the kernel counts processes of the same number that nobody sees there. */
 function seesAllOfUser(): boolean {
-  try {
-    return (
+  return attemptOr(
+    false,
+    () =>
       readlinkSync("/proc/self/ns/pid") === FIRST_PID_NAMESPACE ||
-      (countsByNamespace() && readlinkSync("/proc/self/ns/user") !== FIRST_USER_NAMESPACE)
-    );
-  } catch {
-    return false;
-  }
+      (countsByNamespace() && readlinkSync("/proc/self/ns/user") !== FIRST_USER_NAMESPACE),
+  );
 }
 
 /** Numbers that the kernel gives to no other namespace. */

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { ProcessConfinement, ProcessEnd } from "../../application/ports/sandbox-processes.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
@@ -84,14 +85,12 @@ export function writeProcessRecord(folder: string, record: ProcessRecord): void 
 
 /** Folders of processes, by name. */
 export function listProcessFolders(folder: string): string[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
+  return attemptOr([], () =>
+    readdirSync(folder, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => join(folder, name))
-      .sort();
-  } catch {
-    return [];
-  }
+      .sort(),
+  );
 }
 
 /** Tells the keepers of a workspace that its files changed by a job. Costs one look where there are none. */
@@ -107,11 +106,7 @@ export function noteLanding(home: string, root: string, now: Date): void {
 
 /** The last landing that was noted; empty where there was none. */
 export function readLanding(folder: string): string {
-  try {
-    return readFileSync(join(folder, LANDED), "utf8");
-  } catch {
-    return "";
-  }
+  return attemptOr("", () => readFileSync(join(folder, LANDED), "utf8"));
 }
 
 /** Device and inode; null where no folder stands. */

@@ -9,6 +9,7 @@ import {
   type StartFailure,
   type StartFailureReason,
 } from "../../application/ports/jobs-transaction.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { countOutOfMemory } from "../platform/control-groups.ts";
 import {
   openPipe,
@@ -436,11 +437,7 @@ function describeStartFailure(
 }
 
 function folderFailure(cwd: string): StartFailureReason | undefined {
-  try {
-    return statSync(cwd).isDirectory() ? undefined : "cwd-missing";
-  } catch {
-    return "cwd-missing";
-  }
+  return attemptOr("cwd-missing", () => (statSync(cwd).isDirectory() ? undefined : "cwd-missing"));
 }
 
 function errorCode(cause: unknown): string {

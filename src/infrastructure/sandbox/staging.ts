@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writ
 import { release } from "node:os";
 import { join } from "node:path";
 import type { TransactionReason } from "../../domain/jobs/note.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside, rootsFor } from "../jobs/git-roots.ts";
 import { mountPoints } from "../jobs/job-storage.ts";
 
@@ -79,11 +80,10 @@ const OVERLAY_WORKS_FILE = "overlay-works";
 
 /** Whether a sandbox with an overlay was seen to start here, on a machine as it is now. */
 export function recallSuccess(memory: string, bubblewrap: string): boolean {
-  try {
-    return readFileSync(join(memory, OVERLAY_WORKS_FILE), "utf8") === machineOf(bubblewrap);
-  } catch {
-    return false;
-  }
+  return attemptOr(
+    false,
+    () => readFileSync(join(memory, OVERLAY_WORKS_FILE), "utf8") === machineOf(bubblewrap),
+  );
 }
 
 export function rememberSuccess(memory: string, bubblewrap: string): void {
@@ -133,9 +133,7 @@ export function findProgram(name: string, path: string): string | null {
 /** Root of the machine itself, not of a user namespace: only that one may set the attributes of a trusted overlay. */
 export function isRealRoot(): boolean {
   if (process.getuid?.() !== 0) return false;
-  try {
-    return /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () =>
+    /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8")),
+  );
 }

@@ -7,6 +7,7 @@ import type {
   RefusedHost,
   View,
 } from "../../application/ports/jobs-transaction.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../jobs/git-roots.ts";
 import { removeTree, walkFolder } from "../jobs/walk-folder.ts";
 import { keyringFilter } from "../platform/call-filter.ts";
@@ -87,11 +88,7 @@ export function createDiskLook(plan: WatchedDisk): () => LimitReached | null {
     }
     free = now;
     looks = 0;
-    try {
-      return findLimitReached(plan);
-    } catch {
-      return null;
-    }
+    return attemptOr(null, () => findLimitReached(plan));
   };
 }
 

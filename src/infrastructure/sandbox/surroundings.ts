@@ -1,6 +1,7 @@
 import { accessSync, constants, type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { isInside, rootsFor } from "../jobs/git-roots.ts";
 import { foreignStorages, mountPoints, mountsAreShared, type Storage } from "../jobs/job-storage.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
@@ -37,26 +38,14 @@ export function findSocketsBelow(folder: string): string[] {
 
 /** As the programs that listen on them wrote them; one that begins with `@` has no path. */
 function listSocketNames(): string[] {
-  const names = readTable()
+  const names = attemptOr("", () => readFileSync("/proc/net/unix", "utf8"))
     .split("\n")
     .flatMap((line) => /^(?:\S+ +){7}(.+)$/.exec(line)?.[1] ?? []);
   return [...new Set(names)];
 }
 
 function isSocket(path: string): boolean {
-  try {
-    return lstatSync(path).isSocket();
-  } catch {
-    return false;
-  }
-}
-
-function readTable(): string {
-  try {
-    return readFileSync("/proc/net/unix", "utf8");
-  } catch {
-    return "";
-  }
+  return attemptOr(false, () => lstatSync(path).isSocket());
 }
 
 /** Where a package manager of everybody lives among the homes. */
@@ -97,12 +86,7 @@ function findMachineHomes({
 
 /** A folder that the user cannot enter needs no hiding. */
 function isOpen(folder: string): boolean {
-  try {
-    accessSync(folder, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => accessSync(folder, constants.X_OK));
 }
 
 /** Where a system keeps what only root may read, and how deep to look for it. */
@@ -134,11 +118,7 @@ function closedBelow(folder: string, depth: number): { path: string; isFolder: b
 }
 
 function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  return attemptOr([], () => readdirSync(folder, { withFileTypes: true }));
 }
 
 export interface Surroundings

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createOwnerNames, isAlive, readLinuxStartTime } from "../platform/process-table.ts";
 import { isStoreFileGone, type NotedStoreFile, noteStoreFile } from "../store/store-files.ts";
 
@@ -86,11 +87,7 @@ function addressFolder(home: string): string {
 }
 
 function namesIn(home: string): string[] {
-  try {
-    return readdirSync(addressFolder(home)).filter((name) => name.endsWith(".json"));
-  } catch {
-    return [];
-  }
+  return attemptOr([], () => readdirSync(addressFolder(home)).filter((name) => name.endsWith(".json")));
 }
 
 function readAddress(file: string): KeptAddress | null {

@@ -5,6 +5,7 @@ import {
   runSchedules,
   type ScheduleDeps,
 } from "../../application/serve/timed-rounds.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { databaseClock } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
@@ -44,11 +45,7 @@ export async function startSchedules(
 /** The first time of a rule after another; null when it is no rule, or has none. */
 export async function nextTimeOf(cron: string, timezone: string, after: Date): Promise<Date | null> {
   const { Cron } = await import("croner");
-  try {
-    return new Cron(cron, { timezone, paused: true }).nextRun(after);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => new Cron(cron, { timezone, paused: true }).nextRun(after));
 }
 
 export interface ScheduleStoreDeps {

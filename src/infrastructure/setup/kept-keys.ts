@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -33,11 +34,7 @@ export function withKeptKeys(env: Env, home: string): { readonly env: Env; reado
 
 /** A home that cannot be looked into keeps no keys; the command itself says what is wrong with it. */
 function lookAt(file: string): Stats | undefined {
-  try {
-    return lstatSync(file, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => lstatSync(file, { throwIfNoEntry: false }));
 }
 
 function withoutEmpty(env: Env): Env {

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 
 /** A file of the store as it stood when a process opened it. */
 export interface NotedStoreFile {
@@ -132,9 +133,5 @@ function u16(bytes: Buffer, at: number): number {
 }
 
 function openOrNull(path: string): number | null {
-  try {
-    return openSync(path, "r");
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => openSync(path, "r"));
 }

@@ -14,6 +14,7 @@ import {
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createMasker } from "../../domain/policy/mask.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
@@ -330,16 +331,8 @@ function isRefreshed(before: LoginJson, after: LoginJson): boolean {
 function personIn(token: unknown): string | null {
   const middle = typeof token === "string" ? /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token)?.[1] : undefined;
   if (middle === undefined) return null;
-  const claims = parseLogin(atobOrEmpty(middle));
+  const claims = parseLogin(attemptOr("", () => atob(middle.replaceAll("-", "+").replaceAll("_", "/"))));
   return isObject(claims) && typeof claims.sub === "string" ? claims.sub : null;
-}
-
-function atobOrEmpty(text: string): string {
-  try {
-    return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  } catch {
-    return "";
-  }
 }
 
 type LoginJson = Readonly<Record<string, unknown>>;
@@ -349,11 +342,7 @@ function isObject(value: unknown): value is LoginJson {
 }
 
 function parseLogin(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attemptOr(undefined, () => JSON.parse(text));
 }
 
 export interface BringBackDeps {
@@ -386,11 +375,7 @@ export async function bringBackLogins(parts: BringBackDeps): Promise<readonly st
 }
 
 function readLoginText(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => readFileSync(path, "utf8"));
 }
 
 /** At once, with the mode it had, behind a link if it is one. */

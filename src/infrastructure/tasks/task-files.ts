@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { TaskFiles, TaskReader, TaskSummary } from "../../application/ports/tasks.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isEnded, recordOf, type TaskEvent, type TaskRecord } from "../../domain/tasks/task-record.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import { tryFlock } from "../platform/libc.ts";
@@ -103,11 +104,7 @@ export function deadViews(storage: string): readonly string[] {
 /** The last line may have been cut by a crash. */
 function readEvent(line: string): TaskEvent[] {
   if (line === "") return [];
-  try {
-    return [JSON.parse(line) as TaskEvent];
-  } catch {
-    return [];
-  }
+  return attemptOr([], () => [JSON.parse(line) as TaskEvent]);
 }
 
 function replaceTaskFile(path: string, text: string): void {
@@ -164,11 +161,9 @@ function isHeld(path: string): boolean {
 
 /** Null for what no version of ours can read. */
 function readRecord(storage: string, id: string): TaskRecord | null {
-  try {
-    return recordOf(createTaskFiles({ storage, workspace: storage, id, mask: (text) => text }).events());
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () =>
+    recordOf(createTaskFiles({ storage, workspace: storage, id, mask: (text) => text }).events()),
+  );
 }
 
 /** Tasks of every kind in one list. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { ToolCall } from "../create-secure-tool.ts";
 import type { ResolvedPath } from "../resolved-path.ts";
 import { type JobCommand, runJob, toEditOutcome } from "../run-job.ts";
@@ -32,11 +33,7 @@ function replacementCommands(
 }
 
 function utf8(bytes: Uint8Array): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 
 function isExecutable(mode: number): boolean {

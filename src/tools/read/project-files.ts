@@ -13,6 +13,7 @@ import type { FoundWords, ProjectFiles, SoughtWord, WordIndex } from "../../appl
 import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
 import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
 
@@ -180,11 +181,7 @@ export function createFarProjectFiles(
 ): ProjectFiles {
   const hidden = (path: string) => protection.protects(path) !== null || protection.forbids(path) !== null;
   const kindOf = (path: string) => {
-    try {
-      return files.look(path).kind;
-    } catch {
-      return "missing";
-    }
+    return attemptOr("missing", () => files.look(path).kind);
   };
   const isShown = (path: string) =>
     path !== "" &&
@@ -192,11 +189,7 @@ export function createFarProjectFiles(
     path.split("/").every((part) => part !== "" && part !== "..") &&
     !hidden(path);
   const beginning = (path: string, bytes: number): Uint8Array | null => {
-    try {
-      return files.look(path).kind === "file" ? files.readPart(path, 0, bytes) : null;
-    } catch {
-      return null;
-    }
+    return attemptOr(null, () => (files.look(path).kind === "file" ? files.readPart(path, 0, bytes) : null));
   };
   return {
     planOptions,
@@ -274,11 +267,9 @@ function listSources<Entry extends { readonly name: string }>(
 }
 
 function hostEntries(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
-    return [];
-  }
+  return attemptOr([], () =>
+    readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1)),
+  );
 }
 
 /** Whether any part of the way there is a symbolic link, as far as the way exists; only the executor resolves those. */

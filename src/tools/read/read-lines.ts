@@ -1,5 +1,6 @@
 import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
+import { succeeds } from "../../domain/platform/error-text.ts";
 import { type ResolvedPath, requireFile } from "../resolved-path.ts";
 import { ToolError } from "../tool-result.ts";
 
@@ -34,12 +35,7 @@ export function detectEncoding(start: Uint8Array, whole: boolean): KnownEncoding
 }
 
 function fitsEncoding(encoding: KnownEncoding, bytes: Uint8Array, whole: boolean): boolean {
-  try {
-    new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: !whole });
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: !whole }));
 }
 
 /** The text without its byte order mark. Fails where the caller named an encoding that does not fit. */

@@ -1,6 +1,7 @@
 import type { WorkerProgress } from "../../../application/ports/heads.ts";
 import type { WorkerKindName } from "../../../domain/config/worker-kind-names.ts";
 import type { TaskUsage } from "../../../domain/models/model-facts.ts";
+import { attemptOr } from "../../../domain/platform/error-text.ts";
 
 /** One worker CLI: how it is called without a person at hand, and how its event stream is read. A new one is one file. */
 export interface WorkerKind {
@@ -168,9 +169,5 @@ export function readJsonLines({ on, end }: EventReader): StreamReader {
 
 function parse(line: string): StreamEvent | null {
   if (!line.trimStart().startsWith("{")) return null;
-  try {
-    return JSON.parse(line) as StreamEvent;
-  } catch {
-    return null;
-  }
+  return attemptOr(null, () => JSON.parse(line) as StreamEvent);
 }

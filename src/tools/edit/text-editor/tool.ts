@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
 import { fromBytesText, isAscii, readableText, toBytesText } from "../../../domain/patch/patch-text.ts";
 import { planEdit } from "../../../domain/patch/plan-edit.ts";
+import { succeeds } from "../../../domain/platform/error-text.ts";
 import { createSecureTool, type ToolCall, type ToolRunResult } from "../../create-secure-tool.ts";
 import { maskShownText, readLines } from "../../read/read-lines.ts";
 import { walkTree } from "../../read/tree/tool.ts";
@@ -23,7 +24,7 @@ function numberLines(text: string, firstLine: number): string {
  */
 function editableText(place: ResolvedPath, before: Uint8Array | null, pieces: readonly string[]): string {
   if (before === null) throw new ToolError("NOT_FOUND", `no such file: ${place.given}`);
-  if (!isUtf8(before)) {
+  if (!succeeds(() => new TextDecoder("utf-8", { fatal: true }).decode(before))) {
     if (before.includes(0)) throw new ToolError("BINARY_FILE", `binary file: ${place.given}`);
     if (!pieces.every(isAscii))
       throw new ToolError(
@@ -32,15 +33,6 @@ function editableText(place: ResolvedPath, before: Uint8Array | null, pieces: re
       );
   }
   return toBytesText(before);
-}
-
-function isUtf8(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Whether the file's lines end in CRLF; callers write LF. */
