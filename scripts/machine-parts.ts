@@ -2,7 +2,8 @@
  * Which test files touch a part that machines differ in (a start of bubblewrap, Docker or zsh, a control group, Landlock, a user
  * namespace), recorded by `npm test` with PICOCLAW_TEST_RECORD=1 and kept in `test/machine-parts.json`. A test that
  * gives the same result everywhere need not run everywhere: beside a full run, another machine runs the files that touch a
- * part in which it differs, and a tenth of the rest, another tenth each day.
+ * part in which it differs. Files that touch no more than every job does, or that are only skipped there, take turns, a quarter of
+ * them each day; so do all others, a tenth each day.
  */
 import { basename } from "node:path";
 
@@ -27,7 +28,14 @@ export function readRecord(text: string): PartsRecord {
 
 /** An older record selects nothing: every file runs. */
 const OLDEST_DAYS = 45;
+const DAY_MS = 86_400_000;
+/** In so many days each of the others has had its turn. */
+const QUARTER = 4;
 const TENTH = 10;
+/** What the sandbox of any job touches: a file that touches no more is one of many that run a job. */
+const OF_EVERY_JOB = ["bwrap", "mount", "namespaces", "uid"];
+/** The sandbox is what these are about, and they run every day. */
+const OF_THE_SANDBOX = /^test\/(?:contracts|faults|hostile|root|infrastructure\/sandbox)\//;
 
 /** Programs that a machine with Node, npm and git alone lacks, or that behave there in another way. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -109,12 +117,40 @@ function programOf(args: string): string {
   return basename(/"([^"]*)"/.exec(args)?.[1] ?? "");
 }
 
-/** The machines of `.ci/run` beside the full one, by the parts in which they differ from it. */
-const DIFFERS: Readonly<Record<string, (part: string) => boolean>> = {
-  bare: () => true,
-  root: (part) => ["bwrap", "cgroup", "landlock", "mount", "namespaces", "uid"].includes(part),
-  "no-namespaces": (part) => ["bwrap", "landlock", "namespaces"].includes(part),
+interface Machine {
+  /** Whether it differs from the full one in this part. */
+  readonly differs: (part: string) => boolean;
+  /** Whether it lacks this part, so that tests that require it are skipped. */
+  readonly lacks: (part: string) => boolean;
+}
+
+/** The machines of `.ci/run` beside the full one. */
+const MACHINES: Readonly<Record<string, Machine>> = {
+  bare: { differs: () => true, lacks: () => true },
+  root: {
+    differs: (part) => ["bwrap", "cgroup", "landlock", "mount", "namespaces", "uid"].includes(part),
+    lacks: () => false,
+  },
+  "no-namespaces": {
+    differs: (part) => ["bwrap", "landlock", "namespaces"].includes(part),
+    lacks: (part) => part === "bwrap",
+  },
 };
+
+/** How often a file runs on a machine: one day in so many. */
+function turnOf(machine: Machine, file: string, given: { touched: readonly string[]; text: string }): number {
+  const { differs, lacks } = machine;
+  const named = partsNamed(given.text);
+  const found = [...new Set([...given.touched, ...named])].filter(differs);
+  if (found.length === 0) return TENTH;
+  const required = named.filter((part) => part !== "uid");
+  const isSkipped = (part: string) =>
+    required.some((one) => lacks(one) && (one === part || (one === "bwrap" && OF_EVERY_JOB.includes(part))));
+  const namesRight = named.includes("uid") && differs("uid");
+  if (namesRight) return 1;
+  if (found.every(isSkipped)) return QUARTER;
+  return found.every((part) => OF_EVERY_JOB.includes(part)) && !OF_THE_SANDBOX.test(file) ? QUARTER : 1;
+}
 
 export interface Selection {
   readonly files: readonly string[];
@@ -138,20 +174,25 @@ export function selectFiles(
 ): Selection {
   const { record, today, readText } = given;
   if (record === undefined) return { files, why: "all files: there is no record of what they touch" };
-  const days = (Date.parse(today) - Date.parse(record.since)) / 86_400_000;
+  const days = (Date.parse(today) - Date.parse(record.since)) / DAY_MS;
   if (!(days <= OLDEST_DAYS))
     return { files, why: `all files: the record of what they touch is of ${record.since} (npm run record)` };
-  const differs = DIFFERS[given.machine] ?? (() => true);
-  const touching = files.filter((file) => {
-    const parts = record.touches[file];
-    return parts === undefined || parts.some(differs) || partsNamed(readText(file)).some(differs);
+  const machine = MACHINES[given.machine] ?? { differs: () => true, lacks: () => false };
+  const turns = files.map((file) => {
+    const touched = record.touches[file];
+    const every = touched === undefined ? 1 : turnOf(machine, file, { touched, text: readText(file) });
+    // Another day on each machine.
+    const offset = Bun.hash.crc32(`${given.machine} ${file}`);
+    return { file, every, isDrawn: (Date.parse(today) / DAY_MS + offset) % every === 0 };
   });
-  const rest = files.filter((file) => !touching.includes(file));
-  const drawn = rest.filter((file) => Bun.hash.crc32(`${today} ${file}`) % TENTH === 0);
-  const all = new Set([...touching, ...drawn]);
+  const drawn = turns.filter(({ isDrawn }) => isDrawn);
+  const count = (every: number) => {
+    const all = turns.filter((one) => one.every === every).length;
+    return `${drawn.filter((one) => one.every === every).length}${every === 1 ? "" : ` of ${all}`}`;
+  };
   return {
-    files: files.filter((file) => all.has(file)),
-    why: `${touching.length} files that touch a part in which this machine differs, ${drawn.length} of the other ${rest.length}`,
+    files: drawn.map(({ file }) => file),
+    why: `${count(1)} files that touch a part in which this machine differs, ${count(QUARTER)} that do so as every job does or are skipped here, ${count(TENTH)} others`,
   };
 }
 

@@ -312,6 +312,20 @@ export function keptIn(root: string): { readonly files: Kept; readonly folders: 
   return { files, folders: folders.sort() };
 }
 
+/** Rows in which each value of each dimension is met. */
+export function eachOnce<Row extends Readonly<Record<string, string>>>(
+  dimensions: {
+    readonly [Name in keyof Row]: readonly Row[Name][];
+  },
+): Row[] {
+  const named = Object.entries(dimensions) as [string, readonly string[]][];
+  const most = Math.max(...named.map(([, values]) => values.length));
+  return Array.from(
+    { length: most },
+    (_, at) => Object.fromEntries(named.map(([name, values]) => [name, values[at % values.length]])) as Row,
+  );
+}
+
 /** Rows in which every two values of two dimensions meet. */
 export function pairwise<Row extends Readonly<Record<string, string>>>(
   dimensions: {
