@@ -53,6 +53,7 @@ interface Part {
   readonly name: string;
   readonly folder: string;
   readonly files: readonly string[];
+  readonly needsImages: boolean;
 }
 
 interface Finished {
@@ -86,10 +87,9 @@ const MOST_RUN_AGAIN = process.env.PICOCLAW_TEST_NIGHTLY ? 0 : 3;
 interface Suite {
   readonly name: string;
   readonly holds: (file: string) => boolean;
-  /** In how many processes it is run. */
+  /** In how many processes it is run: the last of them should not leave a processor idle for long. */
   readonly pieces: number;
-  /** How many rounds of the other suites begin before its first piece. */
-  readonly after?: number;
+  readonly needsImages?: boolean;
 }
 
 const below =
@@ -98,19 +98,21 @@ const below =
     folders.test(file);
 /** The suites by what they ask of the machine. A file is in the first that holds it. */
 const SUITES: readonly Suite[] = [
-  // Where CI makes the engine and the images beside the first tests, these would only wait at first.
-  { name: "containers", holds: needsEngine, pieces: 4, after: 1 },
-  { name: "whole programs", holds: below(/^\.\/test\/e2e\//), pieces: 6 },
-  { name: "faults", holds: below(/^\.\/test\/(?:faults|hostile|contracts)\//), pieces: 3 },
+  { name: "containers", holds: needsEngine, pieces: 8, needsImages: true },
+  { name: "whole programs", holds: below(/^\.\/test\/e2e\//), pieces: 12 },
+  { name: "faults", holds: below(/^\.\/test\/(?:faults|hostile|contracts)\//), pieces: 10 },
   {
     name: "doors and docs",
     holds: below(/^\.\/test\/(?:adapters\/(?:web|acp)|application\/serve|docs)\//),
-    pieces: 2,
+    pieces: 4,
   },
-  { name: "inner layers", holds: () => true, pieces: 4 },
+  { name: "inner layers", holds: () => true, pieces: 12 },
 ];
-/** A part waits for containers or browsers about half of its time. More at once would make every wait a longer one. */
-const AT_ONCE = isBrief ? 1 : Math.max(2, availableParallelism()) + 2;
+/**
+ * A part waits for containers or browsers about half of its time. More at once would make every wait a longer one. A machine beside
+ * the full one leaves no processor idle where the full one has ended first.
+ */
+const AT_ONCE = isBrief ? 2 : Math.max(2, availableParallelism()) + 2;
 
 /** Quiet on success. The runtime itself runs the tools, so that no particular Node is needed. */
 async function runStep(step: Step, live: (line: string) => boolean): Promise<Finished> {
@@ -192,34 +194,38 @@ interface Ran extends Counts {
 
 interface FileRun {
   readonly file: string;
+  /** Of processors, its child processes included. */
   readonly seconds: number;
   readonly failed: number;
 }
 
 async function runTests(name: string, argv: readonly string[], under: readonly string[] = []): Promise<Ran> {
   const skipped = new Set<string>();
+  const used = new Map<string, number>();
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-report-"));
   const report = join(folder, "tests.xml");
   const reports = ["--reporter=junit", `--reporter-outfile=${report}`];
   const { exitCode, output } = await runStep(
     { name, argv: ["test", ...TEST_OPTIONS, ...reports, ...argv], under },
     (line) => {
-      if (line.startsWith("skipped: ")) skipped.add(line);
+      const [, file, seconds] = /^processor seconds: (\S+) ([\d.]+)$/.exec(line) ?? [];
+      if (file !== undefined) used.set(file, Number(seconds));
+      else if (line.startsWith("skipped: ")) skipped.add(line);
       else return !/^\S+\.test\.tsx?:$|^\s*$/.test(line);
       return false;
     },
   );
   for (const line of skipped) console.log(line);
-  const files = existsSync(report) ? readReport(readFileSync(report, "utf8")) : [];
+  const files = existsSync(report) ? readReport(readFileSync(report, "utf8"), used) : [];
   rmSync(folder, { recursive: true, force: true });
   const failed = count(output, "fail");
   // A runner that died, or an error outside any test, has no failed test to show for it.
   return { passed: count(output, "pass"), failed: exitCode !== 0 && failed === 0 ? 1 : failed, files };
 }
 
-function readReport(xml: string): FileRun[] {
-  return [...xml.matchAll(/^ {2}<testsuite name="([^"]+)".* failures="(\d+)".* time="([\d.]+)"/gm)].map(
-    ([, file = "", failed, seconds]) => ({ file, failed: Number(failed), seconds: Number(seconds) }),
+function readReport(xml: string, used: ReadonlyMap<string, number>): FileRun[] {
+  return [...xml.matchAll(/^ {2}<testsuite name="([^"]+)".* failures="(\d+)"/gm)].map(
+    ([, file = "", failed]) => ({ file, failed: Number(failed), seconds: used.get(file) ?? 0 }),
   );
 }
 
@@ -249,18 +255,23 @@ function needsEngine(file: string): boolean {
   return /requirePart\("(?:docker|environment-images)/.test(readFileSync(join(root, file), "utf8"));
 }
 
+function areImagesMade(): boolean {
+  const engine = process.env.PICOCLAW_TEST_ENGINE;
+  return !engine || existsSync(`${engine}.images`);
+}
+
 /** Neighbours, which are often alike, are dealt out to the pieces of their suite. */
 function partsOf(files: readonly string[]): readonly Part[] {
   const suiteOf = new Map(files.map((file) => [file, SUITES.find((suite) => suite.holds(file))]));
   const suites = SUITES.map((suite) => {
-    const { name, pieces, after = 0 } = suite;
+    const { name, pieces, needsImages = false } = suite;
     const those = files.filter((file) => suiteOf.get(file) === suite);
-    const parts = Array.from({ length: pieces }, (_, piece) => ({
+    return Array.from({ length: pieces }, (_, piece) => ({
       name: pieces === 1 ? name : `${name}, ${piece + 1} of ${pieces}`,
       folder: `${name.replaceAll(" ", "-")}-${piece + 1}`,
       files: those.filter((_file, index) => index % pieces === piece),
+      needsImages,
     }));
-    return [...Array.from({ length: after }, () => undefined), ...parts];
   });
   // One of each suite in turn: what waits runs beside what computes.
   const longest = Math.max(...suites.map((parts) => parts.length));
@@ -269,14 +280,16 @@ function partsOf(files: readonly string[]): readonly Part[] {
     .filter((part) => part.files.length > 0);
 }
 
-/** Where the time goes: the slowest files. */
-function printSlowest(ran: readonly Ran[]): void {
-  const slowest = ran
-    .flatMap(({ files }) => files)
+/** Where the time goes. By processor seconds: the clock also measures what runs beside a file. */
+function printDearest(ran: readonly Ran[]): void {
+  const files = ran.flatMap((run) => run.files);
+  const all = files.reduce((sum, { seconds }) => sum + seconds, 0);
+  const dearest = files
     .sort((a, b) => b.seconds - a.seconds)
     .slice(0, 25)
     .map(({ file, seconds }) => `${file.replace(/^test\//, "")} ${seconds.toFixed(0)} s`);
-  if (slowest.length > 0) console.log(`slowest: ${slowest.join(", ")}`);
+  if (dearest.length > 0)
+    console.log(`processor seconds of the tests: ${all.toFixed(0)}; most: ${dearest.join(", ")}`);
 }
 
 function lastRecord(): PartsRecord | undefined {
@@ -349,19 +362,25 @@ async function main(): Promise<number> {
   }
   const ran: Ran[] = [];
   let failedChecks = 0;
+  const runPart = async ({ name, folder, files: those }: Part) =>
+    void ran.push(await runTests(`tests: ${name}`, [...coverageIn(folder), ...those]));
+  const runCheck = async (step: Step) => {
+    failedChecks += await failures([step]);
+  };
   const waiting = [
-    ...(isBrief ? [] : CHECKS).map((step) => async () => {
-      failedChecks += await failures([step]);
-    }),
-    ...partsOf(files).map((part) => async () => {
-      ran.push(await runTests(`tests: ${part.name}`, [...coverageIn(part.folder), ...part.files]));
-    }),
+    ...(isBrief ? [] : CHECKS).map((step) => ({ needsImages: false, run: () => runCheck(step) })),
+    ...partsOf(files).map((part) => ({ ...part, run: () => runPart(part) })),
   ];
+  const takeNext = () => {
+    // What needs the images would only wait where CI still makes them.
+    const at = waiting.findIndex(({ needsImages }) => !needsImages || areImagesMade());
+    return waiting.splice(Math.max(0, at), 1)[0];
+  };
   const runInTurn = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) await next();
+    for (let next = takeNext(); next; next = takeNext()) await next.run();
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runInTurn));
-  printSlowest(ran);
+  printDearest(ran);
   if (!isBrief && files.length > 0) failedChecks += await failures([FLOORS]);
   const { passed, failed } = await runAgain(ran);
   return end({ passed, failed: failed + failedChecks });

@@ -1,6 +1,6 @@
 /** Runs before every suite: no test sees the developer's keys, configuration or home. */
 import { afterAll, afterEach, beforeEach, mock, setDefaultTimeout } from "bun:test";
-import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { plugin } from "bun";
 import fc from "fast-check";
@@ -18,9 +18,13 @@ mkdirSync(ownHome);
 process.env.PICOCLAW_HOME = ownHome;
 
 // After each file nothing of it is left: asked when the next one begins, or at the end.
-const at = { file: "", endedMs: 0 };
+const at = { file: "", endedMs: 0, usedSeconds: 0 };
 const left: string[] = [];
 const look = async (untilMs?: number) => {
+  const used = processorSeconds();
+  if (process.env.PICOCLAW_TEST_RUN)
+    console.error(`processor seconds: ${at.file} ${(used - at.usedSeconds).toFixed(1)}`);
+  at.usedSeconds = used;
   for (const one of await clearLeftovers(testFolder, untilMs)) left.push(`${at.file} left ${one}`);
 };
 beforeEach(async () => {
@@ -48,6 +52,17 @@ afterAll(async () => {
   const fatal = left.filter(isFatal);
   if (fatal.length > 0) throw new Error(`left behind:\n${fatal.join("\n")}`);
 });
+
+/** Of this process and its children that have ended. */
+function processorSeconds(): number {
+  if (process.platform !== "linux") return 0;
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  const [user, system, childUser, childSystem] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 15);
+  return [user, system, childUser, childSystem].reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
+}
 
 // The limit of each test, for `npm test` and for a plain `bun test` alike. The runtime's default is 5 s, `bunfig.toml` has no key
 // for another, and one that is set while this file loads would hold for the first test file alone.
