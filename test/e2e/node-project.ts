@@ -11,6 +11,8 @@ export interface NodeProject {
   readonly config?: string;
   /** The script of `npm test`. */
   readonly check?: string;
+  /** All scripts, in the place of `check`. */
+  readonly scripts?: Readonly<Record<string, string>>;
   readonly files: Readonly<Record<string, string>>;
   /** Its tests are run by Node itself. */
   readonly realNode?: boolean;
@@ -21,11 +23,12 @@ export function createNodeProject({
   script,
   config = "",
   check = "node --test",
+  scripts = { test: check },
   files,
   realNode = false,
 }: NodeProject): ChatCli {
   const cli = createChatCli(script, config, realNode ? QUICK_NPM_PATH : QUICK_NODE_PATH);
-  cli.write("package.json", JSON.stringify({ type: "module", scripts: { test: check } }));
+  cli.write("package.json", JSON.stringify({ type: "module", scripts }));
   for (const [path, text] of Object.entries(files)) cli.write(path, text);
   cli.git("init", "-q");
   cli.git("add", "-A");

@@ -326,7 +326,33 @@ function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
   }
   const programs =
     files.look("node_modules/.bin").kind === "directory" ? files.list("node_modules/.bin") : null;
-  return { names, texts, below: listBelow(files, names), ...(programs === null ? {} : { programs }) };
+  const below = listBelow(files, names);
+  const loadsBuilt = loadsBuiltFiles(files, [...names, ...below], texts["package.json"] ?? "");
+  return { names, texts, below, loadsBuilt, ...(programs === null ? {} : { programs }) };
+}
+
+const BUILDS = /"(?:build|compile|prepare)"\s*:/;
+const SCRIPT_FILE = /^(?:[^/]+|tests?\/.+)\.[cm]?[jt]sx?$/;
+/** `from "../dist/a.js"`, `require("./build")`: a folder that a build makes. */
+const IMPORTS_BUILT =
+  /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)["'](?:\.{1,2}\/)+(?:build|dist|out)(?:\/|["'])/;
+const MOST_LOOKED_AT = 100;
+
+/** Whether tests, or modules of the root that they load, import what a script of the package makes. */
+function loadsBuiltFiles(
+  files: OpenChecksDeps["files"],
+  paths: readonly string[],
+  manifest: string,
+): boolean {
+  if (!BUILDS.test(manifest)) return false;
+  return paths
+    .filter((path) => SCRIPT_FILE.test(path))
+    .slice(0, MOST_LOOKED_AT)
+    .some((path) => {
+      const entry = files.look(path);
+      if (entry.kind !== "file" || entry.size > READ_BYTES) return false;
+      return IMPORTS_BUILT.test(new TextDecoder().decode(files.read(path)));
+    });
 }
 
 const TEST_FOLDERS = ["tests", "test"];

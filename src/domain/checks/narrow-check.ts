@@ -1,7 +1,8 @@
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
 
-const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; /;
+/** The dependencies' own programs first, and the calls that build what the tests load. */
+const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; (?:\{ .*?; \} \|\| exit; )?/;
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 /** Flags whose value is the next word, and no file to be tested. */
 const TAKES_VALUE =

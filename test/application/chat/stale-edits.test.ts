@@ -252,7 +252,7 @@ describe("a save that the coder replaces after it was shown it", () => {
     expect(at.read("a.txt")).toBe(first);
     const [, jobId] = named.exec(secondLine(reply.text)) ?? [];
     expect(jobId).toBe(at.archive.list()[0]?.jobId);
-    expect(reply.text.match(/saw that change/g)).toHaveLength(1);
+    expect(reply.text.match(/saw that and replaced/g)).toHaveLength(1);
     await at.send("/undo");
     expect(at.read("a.txt")).toBe(saved);
   });
@@ -275,6 +275,6 @@ describe("a save that the coder replaces after it was shown it", () => {
     await open([saves, () => proposal("Both", replace("a.txt", "line 9", "last"))]);
     const reply = await at.send("/code3 change the first line of a.txt");
     expect(at.read("a.txt")).toBe(saved.replace("line 9", "last"));
-    expect(reply.text).not.toContain("saw that change");
+    expect(reply.text).not.toContain("saw that and replaced");
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { findChecks } from "../../../src/domain/checks/find-checks.ts";
+import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
 
 describe("how a project is checked", () => {
   const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
@@ -250,5 +251,39 @@ describe("below a check that cannot run", () => {
     ).toBe("make sds-test");
     expect(found({ names: ["CMakeLists.txt"], texts: {} })?.command).toBe("ctest");
     expect(found({ names: ["Rakefile", "test"], texts: {} })?.command).toBe("rake test");
+  });
+});
+
+describe("a package whose tests load what a script builds", () => {
+  const files = (scripts: object, loadsBuilt = true) => ({
+    names: ["package.json", "node_modules"],
+    texts: { "package.json": JSON.stringify({ scripts }) },
+    programs: ["tsc", "mocha", "eslint", "rimraf"],
+    loadsBuilt,
+  });
+  const own = 'export PATH="$PWD/node_modules/.bin:$PATH"; ';
+
+  test("builds before some of its tests run alone, as its own script does, and does not lint", () => {
+    const scripts = {
+      pretest: "npm run lint && npm run compile -- -p test.json",
+      compile: "rimraf build && tsc",
+      lint: "eslint .",
+      test: "mocha test/*.mjs",
+    };
+    const [check] = findChecks(files(scripts), null);
+    const built = `${own}{ rimraf build && tsc -p test.json; } || exit; `;
+    expect(check).toMatchObject({ command: "npm test", runner: `${built}mocha test/*.mjs` });
+    expect(narrowLine(check?.runner ?? "", ["test/a.mjs"], new Map())).toBe(`${built}mocha test/a.mjs`);
+  });
+
+  test("is built first where its script does not, and tested as it is where that cannot be", () => {
+    const scripts = { build: "tsc", test: "mocha test/*.mjs" };
+    expect(findChecks(files(scripts), null)[0]).toMatchObject({
+      command: "npm run build && npm test",
+      line: `${own}{ tsc; } || exit; npm test`,
+      runner: `${own}{ tsc; } || exit; mocha test/*.mjs`,
+      instead: [{ command: "npm test", line: "npm test" }, { command: "mocha test/*.mjs" }],
+    });
+    expect(findChecks(files(scripts, false), null)[0]).toMatchObject({ command: "npm test" });
   });
 });

@@ -10,6 +10,8 @@ export interface ProjectFiles {
   readonly below?: readonly string[];
   /** Names in `node_modules/.bin`; left out where nobody looked. */
   readonly programs?: readonly string[];
+  /** Whether tests, or modules of the root that they load, import what a build makes; left out where nobody looked. */
+  readonly loadsBuilt?: boolean;
   /** Whether a program is on the PATH; left out where nobody looked. */
   readonly isOnPath?: (program: string) => boolean;
 }

@@ -23,7 +23,8 @@ interface ScriptChain {
 
 type Scripts = Readonly<Record<string, string | undefined>>;
 
-const OTHER_SCRIPT = /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)$/;
+const OTHER_SCRIPT =
+  /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)(?: --( .+))?$/;
 /** A program of the dependencies, called through a package manager: the program is what counts. */
 const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bunx|bun x) +(?=[a-z])/;
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
@@ -32,14 +33,20 @@ const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) 
  * The commands that a script of a `package.json` runs: its `pre` and `post` scripts and the scripts that it
  * runs, call by call.
  */
-function scriptChain(scripts: Scripts, name: string, seen: readonly string[] = []): ScriptChain {
+function scriptChain(
+  scripts: Scripts,
+  name: string,
+  seen: readonly string[] = [],
+  handedOn = "",
+): ScriptChain {
   if (seen.includes(name)) return { calls: [], scripts: [] };
   const path = [...seen, name];
-  const texts = [`pre${name}`, name, `post${name}`].flatMap((key) => scripts[key] ?? []);
+  const own = scripts[name] === undefined ? [] : [`${scripts[name]}${handedOn}`];
+  const texts = [scripts[`pre${name}`] ?? [], own, scripts[`post${name}`] ?? []].flat();
   const parts = texts.flatMap((text) => text.split("&&")).map((part) => part.trim());
   const chains = parts.map((text): ScriptChain => {
-    const other = OTHER_SCRIPT.exec(text)?.[1];
-    if (other !== undefined && scripts[other] !== undefined) return scriptChain(scripts, other, path);
+    const [, other = "", more] = OTHER_SCRIPT.exec(text) ?? [];
+    if (scripts[other] !== undefined) return scriptChain(scripts, other, path, more);
     const bare = text.replace(MANAGED, "");
     const [program = ""] = bare.replace(VARIABLES, "").split(/\s/, 1);
     return { calls: [{ whole: text, text: bare, program }], scripts: [] };
@@ -63,18 +70,24 @@ const SCRIPT_RUNNERS = [
   "tsx",
   "ts-node",
 ];
+const RUNS_ANYTHING = /^(?!.* --test\b)\S*(?:node|tsx|ts-node)\s/;
 /** Programs that every machine has, and what a shell does itself. */
 const EVERYWHERE =
   "node npm sh bash make echo true false test mkdir rm cp git cd export set source exit exec eval trap wait ulimit unset if for while until case".split(
     " ",
   );
 const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
+/** Calls that only look: tests do not need them. */
+const LOOKS =
+  /^(?:eslint|gts|prettier|biome|xo|standard|tslint|oxlint|stylelint|knip|depcheck|echo|(?:npm|pnpm|yarn|bun) (?!run))\b|^tsc\b.* --noEmit\b/;
 
 interface Installed {
   /** The calls that can run, without a measurement of coverage that is not installed. */
   readonly calls: readonly string[];
   /** Those of test runners among them. */
   readonly tests: readonly string[];
+  /** Those before the first of these that make something. */
+  readonly builds: readonly string[];
   /** The calls that cannot run. */
   readonly leftOut: readonly string[];
   /** The first program that is not there. */
@@ -88,20 +101,23 @@ function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: Projec
     EVERYWHERE.includes(program) ||
     /^[^\w@]|\//.test(program) ||
     isOnPath?.(program) === true;
-  const read = calls.map(({ whole, text, program }) => {
+  const called = calls.map(({ whole, text, program }) => {
     const bare = isThere(program) ? text : text.replace(COVERAGE, "");
     const [runner = ""] = bare.replace(VARIABLES, "").replace(COVERAGE, "").split(/\s/, 1);
     const canRun = isThere(program) || (bare !== text && isThere(runner));
-    return {
-      whole,
-      bare,
-      program,
-      canRun,
-      isTest: canRun && SCRIPT_RUNNERS.includes(runner) && isThere(runner),
-    };
+    const runs = canRun && SCRIPT_RUNNERS.includes(runner) && isThere(runner);
+    return { whole, bare, program, canRun, runs, isPlain: RUNS_ANYTHING.test(bare) };
   });
+  // `node make.mjs && mocha`: a program that runs any file tests only where nothing else does.
+  const hasRunner = called.some(({ runs, isPlain }) => runs && !isPlain);
+  const read = called.map((one) => ({ ...one, isTest: one.runs && !(hasRunner && one.isPlain) }));
+  const before = read.slice(
+    0,
+    read.findIndex(({ isTest }) => isTest),
+  );
   return {
     calls: read.flatMap(({ bare, canRun }) => (canRun ? [bare] : [])),
+    builds: before.flatMap(({ bare, canRun }) => (canRun && !LOOKS.test(bare) ? [bare] : [])),
     tests: read.flatMap(({ bare, isTest }) => (isTest ? [bare] : [])),
     leftOut: read.flatMap(({ whole, canRun }) => (canRun ? [] : [whole])),
     missing: read.find(({ program }) => !isThere(program))?.program ?? null,
@@ -117,11 +133,15 @@ function findPackageTest(files: ProjectFiles): FoundCommand | null {
     if (part !== null) return part;
     const command = name === "bun" ? "bun run test" : `${name} test`;
     const more = namesEveryTest(script);
+    const line = more === null ? command : `${command}${ownFlags(name)} ${more}`;
+    const parts = partsOfScript(files);
+    const build = findBuild(files);
+    if (build === null) return { command, line, ...missing, ...parts };
     return {
-      command,
-      ...(more === null ? {} : { line: `${command}${ownFlags(name)} ${more}` }),
+      command: `${name} run ${build.name} && ${command}`,
+      line: withOwnPrograms(line, build.calls),
       ...missing,
-      ...partsOfScript(files),
+      instead: [{ command, line }, ...(parts.instead ?? [])],
     };
   }
   const used = dependenciesOf(files);
@@ -129,6 +149,16 @@ function findPackageTest(files: ProjectFiles): FoundCommand | null {
     return { command: "npx vitest run", line: "npx vitest run --reporter=verbose", ...missing };
   if (used.includes("jest")) return { command: "npx jest", line: "npx jest --verbose", ...missing };
   return used.includes("mocha") ? { command: "npx mocha", ...missing } : null;
+}
+
+/** The script that makes what the tests load, where the script that tests does not run it; null where there is none. */
+function findBuild(files: ProjectFiles): { readonly name: string; readonly calls: readonly string[] } | null {
+  const scripts = scriptsOf(files);
+  const name = ["build", "compile", "prepare"].find((one) => scripts[one] !== undefined);
+  if (name === undefined || files.loadsBuilt !== true) return null;
+  if (installedOf(scriptChain(scripts, "test"), files).builds.length > 0) return null;
+  const { calls, missing } = installedOf(scriptChain(scripts, name), files);
+  return missing === null && calls.length > 0 ? { name, calls } : null;
 }
 
 /** The test runners of the script alone, with the dependencies' own programs and without its package manager. */
@@ -147,10 +177,11 @@ function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
 /** The one call of a test runner that the script comes down to, with the dependencies' own programs. */
 export function runnerOfScript(files: ProjectFiles): string | null {
   if (scriptsOf(files).test === undefined) return null;
-  const { tests } = installedOf(scriptChain(scriptsOf(files), "test"), files);
+  const { tests, builds } = installedOf(scriptChain(scriptsOf(files), "test"), files);
   const [one] = tests;
   if (one === undefined || tests.length > 1) return null;
-  return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]));
+  const calls = findBuild(files)?.calls ?? builds;
+  return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]), calls);
 }
 
 /** The text of the script that tests, with those that it calls; null where there is none. */
@@ -169,8 +200,10 @@ function namingTests(tests: readonly string[]): string {
     .join(" && ");
 }
 
-function withOwnPrograms(command: string): string {
-  return `export PATH="$PWD/node_modules/.bin:$PATH"; ${command}`;
+/** `builds`: calls that must succeed first. */
+function withOwnPrograms(command: string, builds: readonly string[] = []): string {
+  const first = builds.length === 0 ? "" : `{ ${builds.join(" && ")}; } || exit; `;
+  return `export PATH="$PWD/node_modules/.bin:$PATH"; ${first}${command}`;
 }
 
 /** Where a script needs a program that is not here, its package manager among them: its other calls, with the dependencies' own programs. */

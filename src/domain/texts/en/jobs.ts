@@ -325,7 +325,7 @@ export const workTexts = {
   notARepository: (path: string) => `Not a git repository: ${path}`,
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
   replacedChange: (paths: readonly string[]) =>
-    `${paths.join(", ")} was changed while the coder worked; the coder saw that change and replaced it.`,
+    `While the coder worked, others changed ${paths.join(", ")}; the coder saw that and replaced it.`,
   mergedWith: (path: string, by: string | null) =>
     by === null ? `merged with a change from outside in ${path}` : `merged with job ${by} in ${path}`,
   hookRefused: ({ command, ended, output }: HookRun) =>
