@@ -74,7 +74,9 @@ test("the bundle greets", () => execFileSync(process.execPath, ["dist/bundle.cjs
     project([proposal("挨拶を直す", `${shout}\n${more}`)], { files: { "test/bundle.test.mjs": built } });
     const ran = cli.chat("/code3 greet を concat で書き直し、テストを追加・修正してください。");
     expect(ran.out).toStartWith("Applied: 2 files, npm test 2 passed");
-    expect(ran.out.split("\n")[0]).toContain("2 were red before and still are");
+    expect(ran.out.split("\n")[0]).toContain("2 passed (1 new), 2 were red before and still are");
+    expect(ran.out).toContain("1 new test, passes without the change as well");
+    expect(ran.out).toMatch(/^The checks took \d+ s\.$/m);
     expect(ran.code).toBe(0);
   });
 });

@@ -68,16 +68,18 @@ export interface CheckProgress {
   /** As many as the same checks had before the change; null where nobody knows. */
   readonly of: number | null;
   readonly seconds: number;
+  /** How long the same checks took the last time; null where nobody knows. */
+  readonly usual: number | null;
   /** The test that began or ended last. */
   readonly latest: string;
 }
 
 const PROGRESS_MS = 3000;
 
-/** Tells how far a run is until it has ended. */
+/** Tells how far a run is until it has ended; before one of more than a few seconds, for how long it is going to run. */
 async function watchRun<T>(
   { now, onProgress, onOutput }: Pick<JudgeDraftDeps, "now" | "onProgress" | "onOutput">,
-  about: Pick<CheckProgress, "attempt" | "command" | "of">,
+  about: Pick<CheckProgress, "attempt" | "command" | "of" | "usual">,
   run: (onOutput: (text: string) => void) => Promise<T>,
 ): Promise<T> {
   const counter = createTestCounter();
@@ -86,6 +88,7 @@ async function watchRun<T>(
     const seconds = Math.round((now() - from) / 1000);
     onProgress?.({ ...about, done: counter.done, latest: counter.latest, seconds });
   };
+  if ((about.usual ?? 0) * 1000 > PROGRESS_MS) tell();
   const timer = setInterval(tell, PROGRESS_MS);
   try {
     return await run((text) => {
@@ -97,12 +100,18 @@ async function watchRun<T>(
   }
 }
 
-/** How many tests these checks had before the change. */
-function countBefore({ memory, checks }: JudgeDraftDeps, which: readonly ProjectCheck[]): number | null {
-  if (which.some(({ line }) => !checks.some((one) => one.line === line))) return null;
-  const counts = recallChecks(memory, checks)?.results?.find(({ results }) => results !== null)?.results
-    ?.counts;
-  return counts === undefined ? null : counts.passed + counts.failed + counts.skipped;
+/** How many tests these checks had before the change, and how long all of them took. */
+function recallRun(
+  { memory, checks }: JudgeDraftDeps,
+  which: readonly ProjectCheck[],
+): Pick<CheckProgress, "of" | "usual"> {
+  const isPart = which.some(({ line }) => !checks.some((one) => one.line === line));
+  const record = isPart ? null : recallChecks(memory, checks);
+  const counts = record?.results?.find(({ results }) => results !== null)?.results?.counts;
+  return {
+    of: counts === undefined ? null : counts.passed + counts.failed + counts.skipped,
+    usual: record === null || record.wasEnded ? null : Math.round(record.durationMs / 1000),
+  };
 }
 
 export interface DraftJudgement {
@@ -187,7 +196,11 @@ export async function judgeDraft(
   // A package that the draft's commands installed may be the missing one: all tests are asked.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
   if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, parts);
-  const baseline = await watchRun(parts, { attempt, command: commands.join(", "), of: null }, () => pending);
+  const baseline = await watchRun(
+    parts,
+    { ...recallRun(parts, parts.checks), attempt, command: commands.join(", "), of: null },
+    () => pending,
+  );
   const isUnread = baseline.ok && isUnreadRed(baseline.results);
   if (!baseline.ok || isUnread) {
     if (!baseline.ok && baseline.why !== "slow") return none(baseline.why);
@@ -239,7 +252,7 @@ function createDraftCheck(
   const { attempt, fresh, home } = about;
   return (which, more = {}) => {
     const command = [...new Set(which.map((one) => one.command))].join(", ");
-    return watchRun(parts, { attempt, command, of: countBefore(parts, which) }, (onOutput) =>
+    return watchRun(parts, { ...recallRun(parts, which), attempt, command }, (onOutput) =>
       draft.check({
         commands: which.map(({ line }) => line),
         over: "draft",
@@ -403,7 +416,7 @@ async function doubtTestRun(judging: Judging): Promise<null> {
 /** Runs new tests over the old code, and the affected tests over a broken change. */
 async function proveGreen(judging: Judging): Promise<null> {
   const { parts, draft, affected, checks, results, judgement, check, runs } = judging;
-  if (!claimsGreen(judgement.verdict)) return null;
+  if (!mayLand(judgement.verdict)) return null;
   const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
   const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
   const { advise } = parts;
@@ -547,7 +560,7 @@ async function judgeAlone(
     isAtLeast: record?.wasEnded ?? true,
     ...(isUnread && { isUnread }),
   };
-  const isGreen = claimsGreen(judgement.verdict);
+  const isGreen = mayLand(judgement.verdict);
   const testRunLines = isGreen || judgement.verdict === "doubtful" ? testRunLinesOf(draft) : [];
   if (testRunLines.length > 0)
     return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
@@ -590,6 +603,11 @@ function isForgedBy(verdict: Judgement["verdict"], asItWas: Judgement["verdict"]
 
 function claimsGreen(verdict: Judgement["verdict"]): boolean {
   return verdict === "same" || verdict === "better";
+}
+
+/** What is red was so before: what is new is proved as it is in a green project. */
+function mayLand(verdict: Judgement["verdict"]): boolean {
+  return claimsGreen(verdict) || verdict === "red-before";
 }
 
 function testRunLinesOf(draft: Pick<Draft, "diff">): TestRunLine[] {

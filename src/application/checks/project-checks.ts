@@ -247,6 +247,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   }
   async function judge(opened: JudgedDraft, attempt: number): Promise<JudgedAttempt> {
     const draft = runs.over(opened);
+    const from = parts.now();
     judgedOver = null;
     const own = await judgeByOwn(draft, attempt);
     lastResults = own.results ?? null;
@@ -258,7 +259,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
         : own;
     const { install, missing = [] } = parts;
     rememberHung();
-    const facts: ChecksFacts = withHung(
+    const told: ChecksFacts = withHung(
       judged.facts.notChecked === "cannot-run" && install != null && judged.facts.install === undefined
         ? { ...judged.facts, install }
         : judged.facts.notChecked === null && missing.length > 0
@@ -266,6 +267,8 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
           : judged.facts,
       runs.hung(),
     );
+    const seconds = Math.max(1, Math.round((parts.now() - from) / 1000));
+    const facts = told.notChecked === null ? { ...told, seconds } : told;
     const verdict = shortVerdict(facts, sentBack);
     if (landsAnyway(facts)) sentBack = true;
     last = {

@@ -118,6 +118,7 @@ function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
   const memory = createTaskMemory(task.id);
   const now = () => parts.now().getTime();
   const found = openChecks({ files: workspace.files, settings, memory, now });
+  const texts = checksMessagesFor(messages.locale);
   let last: JudgedAttempt | null = null;
   if (!found.ok)
     return { checks: null, none: notChecked(found.why, found.commands), found: [], last: () => null };
@@ -125,11 +126,11 @@ function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
     checks: found.checks,
     settings,
     memory,
-    texts: checksMessagesFor(messages.locale),
+    texts,
     now,
     advise: parts.advise,
     signal,
-    onProgress: ({ command, done, seconds }) => work.say(`$ ${command} (${done}, ${seconds} s)`),
+    onProgress: (progress) => work.say(`$ ${texts.progress(progress)}`),
   });
   const kept = async (judged: Promise<JudgedAttempt>) => {
     last = await judged;

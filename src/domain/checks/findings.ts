@@ -40,6 +40,7 @@ export type Finding =
   | { readonly code: "proposed"; readonly commands: readonly string[] }
   | { readonly code: "proposed-unable"; readonly command: string; readonly why: WhyNotChecked }
   | { readonly code: "weakened-all" | "flaky-check" }
+  | { readonly code: "took"; readonly seconds: number }
   | ({ readonly code: NewTestsCode } & Required<Pick<NewTests, "count">> & NewTestsShares);
 
 interface NewTestsShares {
@@ -51,7 +52,7 @@ interface NewTestsShares {
 
 /** The findings of one judgement, in the order in which they are told. */
 export function toFindings(facts: ChecksFacts): Finding[] {
-  const { proposed, commands, weakensTests, weakened, newTests, isFlaky, flaky } = facts;
+  const { proposed, commands, weakensTests, weakened, newTests, isFlaky, flaky, seconds } = facts;
   return [
     ...(proposed === undefined
       ? []
@@ -63,6 +64,7 @@ export function toFindings(facts: ChecksFacts): Finding[] {
     ...(newTests === undefined ? [] : [toNewTestsFinding(newTests)]),
     ...listNamed(NAMED_LAST, facts),
     ...(isFlaky && flaky === undefined ? [{ code: "flaky-check" } as const] : []),
+    ...(seconds === undefined ? [] : [{ code: "took", seconds } as const]),
   ];
 }
 
@@ -160,6 +162,8 @@ type PartCode =
   | "brief-names"
   | "brief-still-red"
   | "progress-of"
+  | "progress-usual"
+  | "progress-seconds"
   | "progress-tests"
   | "new-failing-share"
   | "new-endless-share"

@@ -517,6 +517,8 @@ export interface ChecksFacts extends Judgement {
   readonly isFlaky: boolean;
   /** Checks that ended before the change, and over it not within the limit. */
   readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
+  /** How long the last judgement took, its runs and its wait for others; absent in facts of older versions. */
+  readonly seconds?: number;
   /** Null where checks judged. */
   readonly notChecked: WhyNotChecked | null;
   /** Checks that are red, and were not before. */

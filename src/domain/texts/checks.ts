@@ -17,6 +17,8 @@ interface ProgressFacts {
   readonly done: number;
   readonly of: number | null;
   readonly seconds: number;
+  /** How long the same checks took the last time; null where nobody knows. */
+  readonly usual: number | null;
   readonly latest: string;
 }
 
@@ -100,13 +102,15 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       : say("unended-short", { seconds: endless.seconds });
   }
 
+  const timeOf = (seconds: number) =>
+    seconds < 120 ? say("seconds", { seconds }) : say("minutes", { minutes: Math.round(seconds / 60) });
+
   /** `; the whole suite (5 min) was not run`. */
   function notWhole({ affectedOnly: part }: ChecksFacts): string {
     if (part === undefined) return "";
     const { wholeSeconds: seconds, isAtLeast, isUnread = false } = part;
     if (isUnread) return say("whole-unread");
-    const time =
-      seconds < 120 ? say("seconds", { seconds }) : say("minutes", { minutes: Math.round(seconds / 60) });
+    const time = timeOf(seconds);
     return say("not-whole", { time: isAtLeast ? say("at-least", { time }) : time });
   }
 
@@ -146,7 +150,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   /** What a reply's first line says of a verdict; null where that line says it in other words. */
   function headlineParts(facts: ChecksFacts): readonly string[] | null {
     const { counts: all, rewritten = [], testRunLines = [] } = facts;
-    const figures = all === null ? [] : [say("passed", { n: all.passed })];
+    const figures = all === null ? [] : [passedOf(facts)];
     switch (facts.verdict) {
       case "same":
       case "better":
@@ -212,6 +216,8 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
       case "weakened-all":
       case "flaky-check":
         return say(finding.code);
+      case "took":
+        return say(finding.code, { time: timeOf(finding.seconds) });
       case "new-pass-too":
       case "new-endless":
       case "new-cannot-run":
@@ -278,11 +284,15 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
         ? say("brief-names", { text: say("worse-count", { n: worse.length }), names: names(worse) })
         : `${join(facts.commands)}: ${newlyRed(facts)}`;
     },
-    /** `npm test: 120 of 458 tests, 12 s, parses a header`. */
-    progress: ({ command, done, of, seconds, latest }: ProgressFacts): string => {
+    /** `npm test: 45 s the last time`, then `npm test: 120 of 458 tests, 12 s of about 45 s, parses a header`. */
+    progress: ({ command, done, of, seconds, usual, latest }: ProgressFacts): string => {
       const isKnown = of !== null && done <= of;
       const counted = isKnown ? say("progress-of", { done, n: of }) : say("progress-tests", { n: done });
-      const parts = [...(done === 0 ? [] : [counted]), say("seconds", { seconds }), latest];
+      const time =
+        usual === null || seconds > usual
+          ? say("seconds", { seconds })
+          : say(seconds === 0 ? "progress-usual" : "progress-seconds", { seconds, time: timeOf(usual) });
+      const parts = [...(done === 0 ? [] : [counted]), time, latest];
       return `${command}: ${join(parts.filter((part) => part !== ""))}`;
     },
     /** The state of the checks before a change, in one line. */

@@ -243,7 +243,7 @@ describe("a save that the coder replaces after it was shown it", () => {
   };
   const secondLine = (text: string) => text.split("\n")[1] ?? "";
   const named =
-    /^a\.txt was changed while the coder worked; the coder saw that change and replaced it\. To undo it: \/undo (job_\w+)$/;
+    /^While the coder worked, others changed a\.txt; the coder saw that and replaced it\. To undo it: \/undo (job_\w+)$/;
 
   test("is named in the second line, with the undo that brings it back", async () => {
     await open([saves, () => proposal("Mine", block("a.txt", first))]);

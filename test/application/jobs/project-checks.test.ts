@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type CheckSettings, openChecks } from "../../../src/application/checks/baseline.ts";
+import type { CheckProgress } from "../../../src/application/checks/judge-draft.ts";
 import {
   createProjectChecks,
   type JudgedAttempt,
@@ -51,7 +52,10 @@ const memory = () => createCheckMemory({ home: join(bench.folder, "home"), root:
 const found = (settings: Partial<CheckSettings> = {}, now = () => 0) =>
   openChecks({ files: workspace.files, settings: { ...SETTINGS, ...settings }, memory: memory(), now });
 
-function checksWith(settings: Partial<CheckSettings> = {}): ProjectChecks {
+function checksWith(
+  settings: Partial<CheckSettings> = {},
+  onProgress?: (progress: CheckProgress) => void,
+): ProjectChecks {
   const opened = found(settings);
   if (!opened.ok) throw new Error(opened.why);
   return createProjectChecks({
@@ -62,6 +66,7 @@ function checksWith(settings: Partial<CheckSettings> = {}): ProjectChecks {
     now: () => 0,
     advise: createAdvise(),
     signal: new AbortController().signal,
+    ...(onProgress !== undefined && { onProgress }),
   });
 }
 
@@ -94,6 +99,19 @@ describe.if(confines)("a draft over a green project", () => {
     const result = await judged(checksWith(), edit("update", "code", "one two three\n"));
     expect(result).toMatchObject({ verdict: "green", report: "" });
     expect(line(result)).toBe("make test: 2 passed");
+  });
+
+  test("has its seconds, and before a run of more than a few its length by the last one is said", async () => {
+    const heard: string[] = [];
+    const tell = (progress: CheckProgress) => heard.push(checksMessagesFor("en").progress(progress));
+    const first = await judged(checksWith({}, tell), edit("update", "code", "one two three\n"));
+    expect(first.facts.seconds).toBe(1);
+    const record = memory().recall();
+    if (record === null) throw new Error("nothing was measured");
+    memory().keep({ ...record, durationMs: 45_000 });
+    heard.length = 0;
+    await judged(checksWith({}, tell), edit("update", "code", "one two four\n"));
+    expect(heard[0]).toBe("make test: 45 s the last time");
   });
 
   test("with a linter names that as well, with its own result", async () => {

@@ -107,6 +107,8 @@ export const checkWords: CheckWords = {
     "brief-failing": "{failing} of {all} tests fail",
     "brief-names": "{text}: {names}",
     "brief-still-red": "still red",
+    "progress-usual": "{time} the last time",
+    "progress-seconds": "{seconds} s of about {time}",
     "progress-of": ["{done} of 1 test", "{done} of {n} tests"],
     "progress-tests": ["1 test", "{n} tests"],
     "new-failing-share": ["1 fails", "{n} fail"],
@@ -143,6 +145,7 @@ export const checkWords: CheckWords = {
     "test-run-lines": "New code that refers to the test run: {names}",
     unnoticed: "The tests do not notice when it is broken: {names}",
     flaky: "Flaky, not worse (alone it passes, or it fails on the old code as well): {names}",
+    took: "The checks took {time}.",
     "flaky-check": "A check is flaky: it failed once and passed when it was run again.",
     "new-pass-too": [
       "1 new test, passes without the change as well, so it does not test it.",

@@ -99,6 +99,8 @@ export const checkWords: CheckWords = {
     "brief-failing": "{all} 件中 {failing} 件失敗",
     "brief-names": "{text}: {names}",
     "brief-still-red": "まだ失敗しています",
+    "progress-usual": "前回は {time}",
+    "progress-seconds": "約 {time}のうち {seconds} 秒",
     "progress-of": "{n} 件中 {done} 件",
     "progress-tests": "{n} 件",
     "new-failing-share": "{n} 件失敗",
@@ -125,6 +127,7 @@ export const checkWords: CheckWords = {
     "test-run-lines": "テストの実行を参照する新しいコード: {names}",
     unnoticed: "壊れていてもテストで検出できないファイル: {names}",
     flaky: "不安定なテスト（単独では成功するか、変更前のコードでも失敗します。悪化ではありません）: {names}",
+    took: "チェックにかかった時間: {time}",
     "flaky-check": "不安定なチェックがあります: 一度失敗し、再実行では成功しました。",
     "new-pass-too": [
       "新しいテスト 1 件は、変更がなくても成功します（変更を確かめていません）。",
