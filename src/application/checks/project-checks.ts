@@ -1,5 +1,5 @@
 import { type Declaration, readDeclarations } from "../../domain/checks/declarations.ts";
-import { isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
+import { findCalledCheck, isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
 import {
   type CheckBeside,
@@ -191,8 +191,8 @@ export interface ProjectChecks {
   facts(): ChecksFacts | null;
   /** Whether a command only checks: what it writes must not become part of the change. */
   isCheck(command: string): boolean;
-  /** Whether it is exactly what judges every attempt anyway. */
-  covers(command: string): boolean;
+  /** The line that judges every attempt anyway, where the command is a call of it. */
+  covers(command: string): string | undefined;
 }
 
 export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
@@ -316,7 +316,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     },
     facts: () => last?.facts ?? parts.none ?? null,
     isCheck: (command) => parts.none === undefined && isKnownCheck(command, checks),
-    covers: (command) => checks.some((check) => command === check.command || command === check.line),
+    covers: (command) => findCalledCheck(command, checks)?.line,
   };
 }
 

@@ -150,6 +150,8 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   /** Files that hold the work of sub-agents. */
   const returned = new Set<string>();
   let hasReturned = false;
+  /** Commands of the last attempt that the checks answer. */
+  let covered: readonly CoveredCommand[] = [];
   /** The base contents of the commands that were settled last. */
   let bases = new Map<string, Uint8Array | null>();
 
@@ -196,12 +198,12 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     hasReturned = false;
     checks?.propose(proposal.check ?? null);
     const own = new Set(opened.changes().map(({ path }) => path));
-    const { now, later, checked } = await sortCommands(parts, commands);
+    const { now, later, checked, ...sorted } = await sortCommands(parts, commands);
     held.splice(0, held.length, ...later);
-    const isWhole = now.length === commands.length && merged.length === 0;
+    covered = sorted.covered;
     const ran = await opened.run({
       attempt: number,
-      work: isWhole ? { patch: proposal.patch, parsed } : { commands: now },
+      work: merged.length === 0 ? { patch: proposal.patch, parsed, commands: now } : { commands: now },
       plan: proposal.plan,
       // A sub-agent's change is the coder's own.
       merged: merged.filter(({ path }) => !returned.has(path)),
@@ -214,7 +216,29 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     const stale = await findOverwritten(ran.results, own);
     if (stale.length === 0) rememberOwn(ran.results);
     const ofChecks = await runChecksOf(parts, opened, number, checked);
+    await opened.addResults(ofChecks, number);
     return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
+  }
+
+  /** What the checks say of a command that they cover is its result; one that no check ran is run. */
+  async function judge(attempt: number): Promise<JudgedAttempt | null> {
+    if (checks === null) return null;
+    const open = mustBeOpen();
+    const judged = await checks.judge(open, attempt);
+    if (covered.length === 0 || judged.verdict === "red" || request.signal.aborted) return judged;
+    const waiting = covered;
+    covered = [];
+    const results: CommandResult[] = [];
+    for (const { command, line } of waiting) {
+      const run = judged.runs.find((one) => one.command === line);
+      results.push(
+        ...(run === undefined
+          ? await runChecksOf(parts, open, attempt, [command])
+          : [asResult(command, run)]),
+      );
+    }
+    await open.addResults(results, attempt);
+    return judged;
   }
 
   /** The coder knows the files that it has just edited, whether or not they are shown to it again. */
@@ -362,9 +386,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     heldCommands: () => held,
     journal: (event) => void (draft === null ? early.push(event) : draft.journal(event)),
     declare: (words) => checks?.declare(words) ?? false,
-    async judge(attempt) {
-      return checks === null ? null : checks.judge(mustBeOpen(), attempt);
-    },
+    judge,
     async confirm(attempt) {
       return checks === null ? null : checks.confirm(mustBeOpen(), attempt);
     },
@@ -446,6 +468,13 @@ interface SortedCommands {
   readonly later: readonly PatchCommand[];
   /** Checks that nobody runs by himself: what they say goes to the coder, and what they write is thrown away. */
   readonly checked: readonly PatchCommand[];
+  readonly covered: readonly CoveredCommand[];
+}
+
+interface CoveredCommand {
+  readonly command: PatchCommand;
+  /** The line of the check that runs it. */
+  readonly line: string;
 }
 
 async function sortCommands(
@@ -455,6 +484,7 @@ async function sortCommands(
   const now: PatchCommand[] = [];
   const later: PatchCommand[] = [];
   const checked: PatchCommand[] = [];
+  const covered: CoveredCommand[] = [];
   for (const command of commands) {
     const script = command.type === "shell_command" ? `${command.target}\n${command.content}` : "";
     if (script !== "" && checks?.isCheck(script.trim()) === true) checked.push(command);
@@ -462,10 +492,13 @@ async function sortCommands(
     else now.push(command);
   }
   // With changes to judge, the checks run anyway; another call of a runner than theirs is run beside them.
-  const beside = checked.filter(
-    ({ target, content }) => checks?.covers(`${target}\n${content}`.trim()) !== true,
-  );
-  return { now, later, checked: now.length === 0 ? checked : beside };
+  if (now.length === 0) return { now, later, checked, covered };
+  const beside = checked.filter((command) => {
+    const line = checks?.covers(`${command.target}\n${command.content}`.trim());
+    if (line !== undefined) covered.push({ command, line });
+    return line === undefined;
+  });
+  return { now, later, checked: beside, covered };
 }
 
 async function runChecksOf(
@@ -491,6 +524,7 @@ function asResult(command: PatchCommand, { exitCode, outcome, output, durationMs
   return {
     command,
     success,
+    checked: true,
     output,
     error: success ? "" : exitCode === null ? outcome : `exit status ${exitCode}`,
     process: { exitCode, stdout: output, stderr: "" },

@@ -126,8 +126,10 @@ class OpenDraft implements Draft {
       this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.id, error });
       return refusePatch(this.#parts.root, parsed.failure);
     }
-    const { commands, warnings } = parsed;
-    const logged = { jobId: this.id, format: "format" in parsed ? parsed.format : undefined, commands };
+    const { warnings } = parsed;
+    const commands = ("patch" in work ? work.commands : undefined) ?? parsed.commands;
+    const format = "format" in parsed ? parsed.format : undefined;
+    const logged = { jobId: this.id, format, commands: parsed.commands };
     if (head === undefined) logParsedPatch(this.#parts, logged);
     const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
     if (refusal !== null) return refuseJob(this.#parts.root, refusal);
@@ -213,12 +215,7 @@ class OpenDraft implements Draft {
         const changes = Map.groupBy(transaction.takeChanges({ processRan: false }), ({ path }) => path);
         const results = edits.map((edit) => this.#toTakenResult(edit, changes.get(edit.path) ?? []));
         this.#earlier = [...this.#earlier, ...results];
-        for (const [index, result] of results.entries()) {
-          const { command, success, output, error, duration, notes } = result;
-          job.emit({ type: "command_started", attempt, index, command });
-          const ended = { success, output, error, duration, changes: result.changes, notes };
-          job.emit({ type: "command_finished", attempt, index, ...ended });
-        }
+        for (const [index, result] of results.entries()) job.tellResult(result, index, attempt);
         return null;
       });
     });
@@ -236,6 +233,21 @@ class OpenDraft implements Draft {
       changes,
       notes: [],
     };
+  }
+
+  addResults(results: readonly CommandResult[], attempt: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const shown = results.map((one) => ({ ...one, command: maskCommand(one.command, this.#parts.mask) }));
+      const { commands } = this.#last;
+      for (const [at, result] of shown.entries()) {
+        this.#open.tellResult(result, commands.length + at, attempt);
+        this.#once.add(result);
+      }
+      this.#last = {
+        commands: [...commands, ...shown.map(({ command }) => command)],
+        results: [...this.#last.results, ...shown],
+      };
+    });
   }
 
   journal(event: JobEvent): void {

@@ -430,6 +430,16 @@ export class JobRun {
     );
   }
 
+  /** Journals and logs a command that ran elsewhere: what a check or another draft did counts as the job's own. */
+  tellResult(result: CommandResult, index: number, attempt: number): void {
+    const { command, success, output, error, duration, changes, notes } = result;
+    this.emit({ type: "command_started", attempt, index, command });
+    const ended = { success, output, error, duration, changes, notes };
+    const event = { type: "command_finished", attempt, index, ...ended } as const;
+    this.emit(event);
+    logCommand(this.#parts, this.jobId, event, command);
+  }
+
   /** Ends every process of the job, and judges what they did until then. */
   async settle(
     ran: readonly CommandResult[],
@@ -528,7 +538,7 @@ export class JobRun {
   ): Promise<() => Promise<RanJob>> {
     const { jobId, transaction } = this;
     const request = this.#request;
-    if (looked.some(({ command }) => command.type === "shell_command"))
+    if (looked.some(({ command, checked }) => command.type === "shell_command" && checked !== true))
       this.#notes.push(notUndoableNote(transaction));
     const isOver = wantsRollback(this.#request, looked) && transaction.kind !== "none";
     const { sealed, judged: results } = isOver

@@ -59,6 +59,8 @@ export interface Draft {
    * rules were the same, and the last judgement looks at all of it again. A refusal: nothing was written.
    */
   takeIn(edits: readonly TakenEdit[], attempt: number): Promise<JobRefusal | null>;
+  /** Counts commands of the last attempt that a check has run: its job lists them after those that the draft ran. */
+  addResults(results: readonly CommandResult[], attempt: number): Promise<void>;
   /** Writes an event that is none of the draft's own into its journal. */
   journal(event: JobEvent): void;
   /**
@@ -131,7 +133,12 @@ export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
   readonly work:
-    | { readonly patch: string; readonly parsed?: ParseResult }
+    /** `commands`: those of the patch that the draft runs; without it, all. */
+    | {
+        readonly patch: string;
+        readonly parsed?: ParseResult;
+        readonly commands?: readonly PatchCommand[];
+      }
     | { readonly commands: readonly PatchCommand[] }
     /** Refused where nothing confines it. It never runs a second time by itself. */
     | { readonly head: HeadProcess };

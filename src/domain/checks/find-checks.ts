@@ -70,10 +70,25 @@ function findBy(question: "findTest" | "findLint", files: ProjectFiles): FoundCo
 /** These change files on purpose. */
 const WRITING_FLAGS = /(?:^| )(?:--fix\S*|-u|--update\S*|--write|-w|--coverage-report\S*)(?: |$)/;
 
+const toPlainCall = (script: string) =>
+  script
+    .trim()
+    .replace(/ 2>&1$/, "")
+    .replace(/^python3 /, "python ");
+
+/** The check that a script calls by another spelling of the same line. */
+export function findCalledCheck<Check extends ProjectCheck>(
+  script: string,
+  checks: readonly Check[],
+): Check | undefined {
+  const line = toPlainCall(script);
+  return checks.find((check) => line === toPlainCall(check.command) || line === check.line);
+}
+
 /** Whether a script is one plain call of the project's tests or linters, which is run for what it says and not for what it writes. */
 export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): boolean {
-  const line = script.trim().replace(/ 2>&1$/, "");
-  if (checks.some(({ command, line: full }) => line === command || line === full)) return true;
+  if (findCalledCheck(script, checks) !== undefined) return true;
+  const line = toPlainCall(script);
   if (/[\n;&|<>`]|\$\(/.test(line) || WRITING_FLAGS.test(line)) return false;
   return CHECK_RUNNERS.some(({ calls }) => calls?.some((call) => call.test(line)));
 }

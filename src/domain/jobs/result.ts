@@ -51,6 +51,8 @@ export interface CommandResult {
   readonly reason?: FailureReason;
   /** How a shell command ended and what it printed, stream by stream; absent where nothing was started. */
   readonly process?: ProcessEnd;
+  /** It ran as a check, in a view that was thrown away: nothing of it is left to undo. */
+  readonly checked?: boolean;
   /** Milliseconds. */
   readonly duration: number;
   readonly changes: readonly Change[];
