@@ -5,7 +5,10 @@ import {
   keepConnections,
   toTextEditorResult,
 } from "../application/containers/execution-environment-manager.ts";
-import type { EnvironmentObserver } from "../application/containers/observe-environments.ts";
+import {
+  createEnvironmentObserver,
+  type EnvironmentObserver,
+} from "../application/containers/observe-environments.ts";
 import {
   createModelSide,
   listEnvironments,
@@ -48,7 +51,7 @@ export interface WiredEnvironments extends OpenEnvironments {
 
 export function createEnvironments(
   services: Services,
-  observer?: EnvironmentObserver,
+  observer: EnvironmentObserver = createEnvironmentObserver(services.log),
 ): WiredEnvironments | SandboxFailure {
   const { config, home, env, locale, secrets, messages, warnings } = services;
   const { command_executor: executor } = config;
@@ -57,7 +60,7 @@ export function createEnvironments(
   const opened = openDocker({ config: executor, home, env, warn });
   if ("ok" in opened) return opened;
   const { engine } = opened;
-  const sandboxes = observer?.sandboxes(opened.sandboxes) ?? opened.sandboxes;
+  const sandboxes = observer.sandboxes(opened.sandboxes);
   const records = createEnvironmentRecords(home);
   const toolParts = { services, sandboxes, records };
   let files: ContainerFileThread | null = null;
@@ -83,7 +86,7 @@ export function createEnvironments(
     defaultEnvironment: executor.default_environment,
     async openPreparation() {
       const prepare = (await preparation()).openPreparation(services, { sandboxes, engine });
-      return observer?.prepare(prepare) ?? prepare;
+      return observer.prepare(prepare);
     },
     credentialFor: (source) => credentialFor(source, forges),
     ...commandRules(config, locale, loadShellParser),

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join, relative, resolve } from "node:path";
+import { createEnvironmentObserver } from "../application/containers/observe-environments.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { NotOpened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { OpenedWorker, OpenTasks, WorkerChoices, WorkerExecutor } from "../application/ports/tasks.ts";
@@ -118,7 +119,10 @@ export function openTaskExecutor(
   const messages = taskMessagesFor(locale);
   const withoutPool = { ...config.command_executor, pool: { size: 0 } };
   const opened = openDocker({ config: withoutPool, home, env, warn: () => {} });
-  const sandbox = "ok" in opened ? unreachableSandbox(opened) : opened.sandboxes;
+  const sandbox =
+    "ok" in opened
+      ? unreachableSandbox(opened)
+      : createEnvironmentObserver(services.log).sandboxes(opened.sandboxes);
   const executor = createWorkerExecutor({
     ...openTaskWorkspace({ workspace, parts, home, copyLimitBytes: config.worker.copy_limit, mask }),
     ...containerSettings(config),

@@ -159,7 +159,7 @@ withBrowser(
         success: boolean;
         jobs: { job_id: string }[];
       };
-      expect(await ran.exited).toBe(0);
+      expect(await ran.exited).toBe(1);
       expect(reply.text).toContain("The button says Pressed.");
       expect(reply.text).toContain(
         "適用済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: browser_browser_navigate:",
@@ -183,6 +183,23 @@ withBrowser(
   },
   300_000,
 );
+
+test("chat exits 1 where the last call of an MCP tool failed, else 0", () => {
+  const child = join(import.meta.dir, "../application/chat/mcp-server-child.ts");
+  const sums = `mcp_servers:\n  sums: { command: ${process.execPath}, args: [${child}] }\n`;
+  const call = (step: number, name: string) => ({
+    when: { role: "worker" as const, step },
+    tool_calls: [{ name, arguments: { a: 2, b: 3 } }],
+  });
+  cli = createChatCli(
+    [call(0, "sums_fail"), { when: { role: "worker", step: 1 }, text: worked("Tried.") }],
+    sums,
+  );
+  const failed = cli.chat("/ops call the tool");
+  expect([failed.code, failed.out]).toEqual([1, expect.stringContaining("Tried.")]);
+  cli.rewrite([call(0, "sums_add"), { when: { role: "worker", step: 1 }, text: worked("Five.") }]);
+  expect(cli.chat("/ops call the tool").code).toBe(0);
+}, 300_000);
 
 test("uses_browser without a browser server says what to configure", () => {
   cli = createChatCli([coder("Open the page", "", "\n## Flags\nuses_browser: true\n")]);

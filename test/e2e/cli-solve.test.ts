@@ -37,8 +37,12 @@ describe("solve, before anything is touched", () => {
       text: expect.stringContaining("GITHUB_PERSONAL_ACCESS_TOKEN"),
     });
   });
-  test("without Docker it says what helps, in one breath, and touches no issue: exit 3", () => {
-    const { status, text } = run([url], { ...token, DOCKER_HOST: "unix:///nonexistent.sock" });
+  test("without Docker it says what helps, also where the forge does not answer: exit 3", () => {
+    const { status, text } = run([url], {
+      ...token,
+      DOCKER_HOST: "unix:///nonexistent.sock",
+      PICOCLAW_FORGES_GITHUB_BASE_URL: "http://127.0.0.1:9",
+    });
     expect([status, text.includes("Start Docker")]).toEqual([3, true]);
     expect(text).not.toContain(token.GITHUB_PERSONAL_ACCESS_TOKEN);
     expect(readdirSync(home)).not.toContain("publish");

@@ -270,19 +270,22 @@ withChecks("what tests write never reaches the change, nor when the coder runs t
   expect(cli.git("status", "--porcelain")).toBe(" M src/one.mjs\n");
 });
 
-withChecks("a test command of the patch is a command of the job, and the check's result is its result", () => {
-  project([proposal("Comment", `${renaming}\n\`\`\`bash\nnpm test\n\`\`\``)], { red: true });
-  const ran = cli.chat("/code3 comment src/one.mjs");
-  expect(ran.out).toStartWith("Applied, 1 command failed: 1 file, npm test 1 passed");
-  expect(ran.out).toContain("Run: 2, succeeded: 1, failed: 1");
-  expect(ran.out).not.toContain("Undo does not cover");
-  expect(ran.code).toBe(1);
-  const shown = cli.json(cli.run(["show", "--json"]));
-  expect(shown).toMatchObject({ executed_cmds: 1, failed_cmds: 1, success: false });
-  const log = readFileSync(join(cli.home, "logs/picoclaw.log"), "utf8");
-  expect(log).toMatch(/"event":"worker\.patch_parse".*"commands":2,/);
-  expect(log.split('"event":"worker.command_failed"')).toHaveLength(2);
-});
+withChecks(
+  "a test command of the patch is a command of the job, and the check's result is its result",
+  () => {
+    project([proposal("Comment", `${renaming}\n\`\`\`bash\nnpm test\n\`\`\``)], { red: true });
+    const ran = cli.chat("/code3 comment src/one.mjs");
+    expect(ran.out).toStartWith("Applied, 1 command failed: 1 file, npm test 1 passed");
+    expect(ran.out).toContain("Run: 2, succeeded: 1, failed: 1");
+    expect(ran.out).not.toContain("Undo does not cover");
+    expect(ran.code).toBe(1);
+    const shown = cli.json(cli.run(["show", "--json"]));
+    expect(shown).toMatchObject({ executed_cmds: 1, failed_cmds: 1, success: false });
+    const log = readFileSync(join(cli.home, "logs/picoclaw.log"), "utf8");
+    expect(log).toMatch(/"event":"worker\.patch_parse".*"commands":2,/);
+    expect(log.split('"event":"worker.command_failed"')).toHaveLength(2);
+  },
+);
 
 withChecks("documentation alone runs no checks", () => {
   project([proposal("Read me", "```md:README.md\n# One\n```")], { script: "sleep 30" });

@@ -1,5 +1,5 @@
 import { describeEvent } from "../../application/chat/describe-event.ts";
-import { wordReply } from "../../application/chat/reply-words.ts";
+import { type ReplyPiece, wordReply } from "../../application/chat/reply-words.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { ROUTES, readRoute } from "../../domain/config/route.ts";
@@ -256,9 +256,10 @@ export function chatReplyJson(reply: Reply): Record<string, unknown> {
   return { success: reply.ok, text: reply.text, ...replyJson(reply) };
 }
 
-/** A message that nobody could answer is refused; a job that ran and failed is a failure, also where its draft was thrown away. */
+/** A message that no agent could answer is refused; a job or a call that ran and failed is a failure, also where its draft was thrown away. */
 function exitCodeOf({ ok, jobs, brokenJob, said = [] }: Reply): number {
   if (ok) return EXIT.done;
-  const hasRun = jobs.length > 0 || brokenJob !== undefined || said.some(({ kind }) => kind === "coder");
-  return hasRun ? EXIT.failed : EXIT.refused;
+  const isRun = (piece: ReplyPiece) =>
+    piece.kind === "coder" || (piece.kind === "loop" && piece.outward !== null);
+  return jobs.length > 0 || brokenJob !== undefined || said.some(isRun) ? EXIT.failed : EXIT.refused;
 }

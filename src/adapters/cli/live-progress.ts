@@ -30,24 +30,46 @@ export function createTaskProgress(
         last,
       }),
   });
-  const say = (text: string) => {
-    last = oneLine(text);
-    live.draw();
-    if (follow) program.out(`${harmless(text)}\n`);
+  /** A worker's words grow while it speaks: a line is printed once, when it is whole. */
+  let spoken = { text: "", printed: 0 };
+  let printed = "";
+  const print = (text: string) => {
+    if (!follow || text === "" || text === printed) return;
+    printed = text;
+    program.out(`${harmless(text)}\n`);
   };
+  const endWords = () => {
+    print(spoken.text.slice(spoken.printed).trimEnd());
+    spoken = { text: "", printed: 0 };
+  };
+  function speak(text: string): void {
+    if (!text.startsWith(spoken.text)) endWords();
+    const whole = text.lastIndexOf("\n") + 1;
+    if (whole > spoken.printed) print(text.slice(spoken.printed, whole).trimEnd());
+    spoken = { text, printed: Math.max(whole, spoken.printed) };
+  }
   return {
     record(next: TaskRecord, event: TaskEvent): void {
       record = next;
       const text = describeTaskEvent(event);
       if (SHOWN_EVENTS.has(event.type)) last = oneLine(text);
-      if (follow && text !== "") program.out(`[${event.at}] ${next.state} ${harmless(text)}\n`);
+      endWords();
+      if (text !== "") print(`[${event.at}] ${next.state} ${text}`);
       live.draw();
     },
     worker(progress: TaskProgress): void {
       const text = progressWords(progress);
-      if (text !== "") say(text);
+      if (text === "") return;
+      last = oneLine(text);
+      live.draw();
+      if (progress.kind === "text") return speak(text);
+      endWords();
+      print(text);
     },
-    end: live.end,
+    end() {
+      endWords();
+      live.end();
+    },
   };
 }
 

@@ -416,7 +416,7 @@ export async function answerWithTools(
     ];
     const suggested = output?.suggestedRoute;
     return {
-      ...createAnswer(parts, said, output !== null, "Shiro"),
+      ...createAnswer(parts, said, output !== null && !endsInFailure(worked.calls), "Shiro"),
       jobs: facts.jobs,
       actions: facts.actions,
       ...(model !== undefined && {
@@ -430,6 +430,12 @@ export async function answerWithTools(
   } finally {
     await toolbox.close();
   }
+}
+
+/** Whether the last call of some tool of an MCP server failed; one that succeeded when it was called again did not. */
+function endsInFailure(calls: readonly MadeCall[]): boolean {
+  const last = new Map(calls.flatMap((call) => (call.server === undefined ? [] : [[call.name, call.ok]])));
+  return [...last.values()].includes(false);
 }
 
 /** Which hosts were asked: that is outside of every undo, so it is said. */
@@ -495,7 +501,7 @@ export async function browse(
           ),
         });
     const stored = journalled === undefined ? null : workspace.archive.read(journalled);
-    const failed = worked.output === null;
+    const failed = worked.output === null || endsInFailure(worked.calls);
     const said: ReplyPiece[] = [...answerPieces(done), ...worked.said];
     if (worked.calls.length > 0) said.push(loopFacts({ outward: toOutwardFacts(worked.calls) }));
     return {

@@ -63,7 +63,7 @@ export function createEnvironmentObserver(log: Logger): EnvironmentObserver {
         add("picoclaw_container_command_seconds_total", durationMs / 1000);
         if (outcome === "timed-out") add("picoclaw_container_command_timeouts_total");
         if (limit !== undefined) add("picoclaw_container_command_limits_total");
-        const level = outcome === "timed-out" || limit !== undefined ? "warn" : "debug";
+        const level = outcome === "timed-out" || limit !== undefined ? "warn" : "info";
         log[level]("environments", "environments.command", "environments.command", {
           container: container.slice(0, 64),
           outcome,

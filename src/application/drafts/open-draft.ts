@@ -2,6 +2,7 @@ import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
   type CommandResult,
+  findGitFolder,
   type JobRefusal,
   type RanJob,
   type RefusedJob,
@@ -317,7 +318,7 @@ class OpenDraft implements Draft {
   }
 
   hasMoved(): boolean {
-    return this.#movedPaths().some((path) => !isGitPath(path));
+    return this.#movedPaths().some((path) => findGitFolder(path) === undefined);
   }
 
   #movedPaths(): string[] {
@@ -385,9 +386,11 @@ class OpenDraft implements Draft {
     const { forget } = this.#layers;
     if (!this.#autoCommit || forget === undefined || this.#request.signal.aborted) return;
     const changed = this.changes().map(({ path }) => path);
-    const ofGit = changed.filter(isGitPath);
-    const isOld = this.#hasCommitted || this.#movedPaths().some(isGitPath);
-    const isCoders = this.#counted().some(({ changes }) => changes.some(({ path }) => isGitPath(path)));
+    const ofGit = changed.filter(findGitFolder);
+    const isOld = this.#hasCommitted || this.#movedPaths().some((path) => findGitFolder(path) !== undefined);
+    const isCoders = this.#counted().some(({ changes }) =>
+      changes.some(({ path }) => findGitFolder(path) !== undefined),
+    );
     if (!isOld || isCoders) return;
     await this.#layers.rest();
     forget(ofGit);
@@ -520,10 +523,6 @@ class OpenDraft implements Draft {
 
 /** Characters of a plan that the journal keeps. */
 const JOURNAL_PLAN = 4_096;
-
-function isGitPath(path: string): boolean {
-  return /(^|\/)\.git\//.test(path);
-}
 
 /** The last committed job that changed a path, other than this one; null if there is none. */
 function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string): string | null {

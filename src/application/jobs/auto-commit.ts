@@ -100,6 +100,8 @@ export type AutoCommitResult =
   | {
       readonly ok: true;
       readonly commit: string | null;
+      /** HEAD as it was; null before the first commit. */
+      readonly from: string | null;
       readonly notes: readonly CommitNote[];
       /** Paths that are left out, since they ask for a filter that the user's configuration did not have. */
       readonly unfiltered: readonly string[];
@@ -134,11 +136,12 @@ export async function autoCommit(parts: AutoCommitDeps, message: string): Promis
     error: toCommandOutcome(result, what, parts.timeoutSeconds).error.trim(),
   });
 
-  const place = await git("rev-parse", "--is-inside-work-tree", "--show-prefix");
+  const place = await git("rev-parse", "--is-inside-work-tree", "--show-prefix", "HEAD");
   if (place.outcome === "not-started")
     return { ok: false, code: "git-missing", error: place.error?.message ?? "git is not installed" };
   if (place.outcome !== "exited") return failure("git rev-parse failed", place);
-  const [inside, prefix = ""] = place.stdout.split("\n");
+  const [inside, prefix = "", head = ""] = place.stdout.split("\n");
+  const from = /^[0-9a-f]{40,64}$/.test(head) ? head : null;
   if (inside !== "true")
     return {
       ok: false,
@@ -171,11 +174,11 @@ export async function autoCommit(parts: AutoCommitDeps, message: string): Promis
     (path) => parts.protection.protects(path) !== null || unfiltered.includes(path) || except.has(path),
   );
   const paths = ["--", ".", ...left.map((path) => `:(exclude,literal)${path}`)];
-  if (left.length === changed.length) return { ok: true, commit: null, notes: [], unfiltered };
+  if (left.length === changed.length) return { ok: true, commit: null, from, notes: [], unfiltered };
   const added = await git("add", "-A", ...paths);
   if (added.exitCode !== 0) return failure("git add failed", added);
   const staged = await git("diff", "--cached", "--quiet", ...paths);
-  if (staged.exitCode === 0) return { ok: true, commit: null, notes: [], unfiltered };
+  if (staged.exitCode === 0) return { ok: true, commit: null, from, notes: [], unfiltered };
   if (staged.exitCode !== 1) return failure("git diff failed", staged);
 
   const verify = parts.runHooks ? [] : ["--no-verify"];
@@ -189,10 +192,11 @@ export async function autoCommit(parts: AutoCommitDeps, message: string): Promis
   ]);
   if (result.exitCode !== 0) return failure("git commit failed", result);
   const signs = (await git("config", "--get", "--type=bool", "commit.gpgsign")).stdout.trim() === "true";
-  const head = await git("rev-parse", "HEAD");
+  const made = await git("rev-parse", "HEAD");
   return {
     ok: true,
-    commit: head.stdout.trim(),
+    commit: made.stdout.trim(),
+    from,
     notes: signs ? [...notes, "signing-skipped"] : notes,
     unfiltered,
   };

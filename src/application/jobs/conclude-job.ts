@@ -22,6 +22,8 @@ export interface JobEnd {
   readonly sealed: SealedChanges;
   readonly swapped: SwapOutcome | null;
   readonly keptAfterFailure: boolean;
+  /** The commit at which a rolled back workspace is again. */
+  readonly rolledBackTo?: string | null;
 }
 
 /** The journal tells the story; what a file holds is in the undo record, and need not be kept twice. */
@@ -71,7 +73,7 @@ export async function concludeJob(
   { root, transactions, archive, config, messages, logger }: WorkspaceDeps,
   { record, kind, warnings, notes }: JournaledJob,
   outcome: JobOutcome,
-  { results, sealed, gitCommit, swapped, ended, keptAfterFailure }: JobEnd,
+  { results, sealed, gitCommit, swapped, ended, keptAfterFailure, rolledBackTo }: JobEnd,
 ): Promise<RanJob> {
   const { jobId, success, executedCmds, failedCmds, totalCmds } = record;
   if (outcome !== "committed" && outcome !== "staged") archive.save(record);
@@ -103,6 +105,7 @@ export async function concludeJob(
       failed_command: `${failure.command.type}:${failure.command.action}`,
       error: failure.error,
     }),
+    ...(rolledBackTo != null && { rollback_commit: rolledBackTo }),
   };
   if (success) logger.info("worker", ...LOG.executionCompleted, fields);
   else logger.error("worker", ...LOG.executionFailed, fields);

@@ -289,6 +289,8 @@ export class JobRun {
   readonly #judge: JobValidator;
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
+  /** HEAD before the job, where commits are made around it. */
+  #from: string | null = null;
 
   constructor(
     parts: WorkspaceDeps,
@@ -400,6 +402,7 @@ export class JobRun {
     const { autoCommit, signal } = this.#request;
     if (!autoCommit) return null;
     const before = await this.#processes.commit("before", more);
+    this.#from = before.ok ? before.from : null;
     return before.ok || signal.aborted ? null : await this.refuse(before);
   }
 
@@ -635,7 +638,8 @@ export class JobRun {
   private async dropAll(end: JobEnd, reason: string | null): Promise<RanJob> {
     await this.#parts.transactions.discard(this.jobId);
     this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
-    return this.conclude(reason === null ? "aborted" : "rolled-back", { ...end, gitCommit: null });
+    const back = { ...end, gitCommit: null, rolledBackTo: this.#from };
+    return this.conclude(reason === null ? "aborted" : "rolled-back", back);
   }
 
   /** Changes made in place are final. */

@@ -4,6 +4,7 @@ import {
   type Conflict,
   changedFiles,
   countFiles,
+  findGitFolder,
   isSystemTrouble,
 } from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/line-counts.ts";
@@ -211,11 +212,10 @@ interface Folded {
 /** The changed files that a reader looks for, apart from git's bookkeeping and from paths that git ignores. */
 export function foldChanges(all: readonly Change[]): Folded {
   const changes = changedFiles(all);
-  const gitOf = ({ path }: Change) => /^(?:.*?\/)?\.git(?=\/)/s.exec(path)?.[0];
-  const own = changes.filter((change) => gitOf(change) === undefined);
+  const own = changes.filter(({ path }) => findGitFolder(path) === undefined);
   const git = new Map<string, number>();
-  for (const change of changes) {
-    const place = gitOf(change);
+  for (const { path } of changes) {
+    const place = findGitFolder(path);
     if (place !== undefined) git.set(place, (git.get(place) ?? 0) + 1);
   }
   return {

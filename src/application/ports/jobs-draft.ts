@@ -132,8 +132,7 @@ export interface DraftConflict {
 export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
-  readonly work:
-    /** `commands`: those of the patch that the draft runs; without it, all. */
+  readonly work: /** `commands`: those of the patch that the draft runs; without it, all. */
     | {
         readonly patch: string;
         readonly parsed?: ParseResult;

@@ -45,16 +45,23 @@ export function createSolveByHand(deps: SolveByHandDeps): OpenSolve["solve"] {
       say(`${message} (${Math.ceil(ms / 1000)} s)`),
     );
     if (typeof forge === "string") return refused(3, texts.noToken(item.forge, forge));
-    // Before anything is said on the issue.
     const trouble = await deps.engineTrouble(signal);
-    if (trouble !== null) return refused(3, trouble);
     const { task, began } = await takeInTask(
       { store, now: deps.now, uuid: deps.uuid },
       { item, askedBy: "hand", trigger: "hand", worker: kind, candidates, fresh },
     );
     say(began === "new" ? texts.started(itemUrl(item)) : texts.resumed(itemUrl(item)));
-    const ended = await run(forge, task.id, { signal, say, ...(onStep !== undefined && { onStep }) });
+    const ended = await run(forge, task.id, {
+      signal,
+      say,
+      ...(onStep !== undefined && { onStep }),
+      trouble,
+    });
     if (ended === null) return refused(3, texts.alreadyRunning(itemUrl(item)));
+    if (trouble !== null) {
+      const forgeTrouble = ended.failure?.kind === "container" ? undefined : ended.failure?.message;
+      return refused(3, [trouble, forgeTrouble].filter((text) => text !== undefined).join("\n"));
+    }
     return { status: "ended", task: ended, steps: await store.steps(ended.id) };
   };
 }

@@ -137,6 +137,8 @@ export interface SolveOptions {
   readonly say: (text: string) => void;
   /** Reports each step as it happens. */
   readonly onStep?: (step: TaskStep) => void;
+  /** Why no container can be made: the task ends with it, and the item's comment says so. */
+  readonly trouble?: string | null;
 }
 
 /** The problems that the coder must fix before publication. */
@@ -183,7 +185,12 @@ async function carryOut(
     const error = await runPhases(parts, open, {
       report,
       interrupt,
-      giveUp: claimed.work.attempt > MOST_ATTEMPTS ? MOST_ATTEMPTS : null,
+      giveUp:
+        claimed.work.attempt > MOST_ATTEMPTS
+          ? new SolveStop("given-up", String(MOST_ATTEMPTS))
+          : options.trouble == null
+            ? null
+            : new SolveStop("container", options.trouble),
       say: options.say,
     });
     if (isLost(error)) interrupt("lost");
@@ -244,8 +251,8 @@ async function runPhases(
   }: {
     readonly report: ReturnType<typeof createProgressReport>;
     readonly interrupt: (by: Interruption) => void;
-    /** How many processes ended over it, when these are too many. */
-    readonly giveUp: number | null;
+    /** Why it is not begun. */
+    readonly giveUp: SolveStop | null;
     readonly say: (text: string) => void;
   },
 ): Promise<unknown> {
@@ -253,7 +260,7 @@ async function runPhases(
   const news = createNews(parts, open);
   const endWatch = news.watch(interrupt);
   try {
-    if (giveUp !== null) throw new SolveStop("given-up", String(giveUp));
+    if (giveUp !== null) throw giveUp;
     for (let phase: Phase | null = open.task.phase; phase !== null; phase = phaseAfter(phase, open)) {
       await open.update({ phase });
       await open.note({ kind: "phase", phase });
@@ -399,14 +406,18 @@ async function endSolve(
     throw stop;
   }
   const { kind, detail } = stop;
-  log.info("solve", "solve.ended", "solve.ended", { task_id: work.task.id, kind, detail: mask(detail) });
+  const isFailed = !QUIET_ENDS.has(kind) && kind !== "lost" && kind !== "paused" && kind !== "stopped";
+  log[isFailed ? "error" : "info"]("solve", "solve.ended", "solve.ended", {
+    task_id: work.task.id,
+    kind,
+    detail: mask(detail),
+  });
   const message = mask(messages.failure(kind, detail));
   // The process that took it over writes its state from now on.
   if (kind === "lost") return;
   if (kind === "paused") return work.update({ state: "paused", failure: null });
   if (kind === "stopped") return work.update({ state: "stopped", failure: { kind, message } });
-  const state = QUIET_ENDS.has(kind) ? "done" : "failed";
-  await work.update({ state, failure: { kind, message } });
+  await work.update({ state: isFailed ? "failed" : "done", failure: { kind, message } });
 }
 
 function noteEnd({ task, note }: SolveWork): Promise<void> {

@@ -23,8 +23,15 @@ export function changedFiles<One extends Pick<Change, "path" | "kind">>(changes:
   return changes.filter(({ path, kind }) => kind === "modified" || !folders.has(path));
 }
 
+/** The git directory that a path lies in. */
+export function findGitFolder(path: string): string | undefined {
+  return /^(?:.*?\/)?\.git(?=\/)/s.exec(path)?.[0];
+}
+
+/** The user's files count; git's bookkeeping counts once a repository, and only where nothing else changed. */
 export function countFiles(changes: readonly Change[]): number {
-  return changedFiles(changes).length;
+  const folders = changedFiles(changes).map(({ path }) => findGitFolder(path));
+  return folders.filter((folder) => folder === undefined).length || new Set(folders).size;
 }
 
 /** The kind of failure in a command's error text, where the user can be given more than that text. */

@@ -98,7 +98,11 @@ function loginByKey(
   const files = new Map(settings);
   // The one variable that its headless call reads.
   const own = kind.name === "codex-cli" ? "CODEX_API_KEY" : variable;
-  if (kind.name === "gemini-cli") chooseGeminiLogin(files, plain.GOOGLE_GENAI_USE_VERTEXAI === "true");
+  const { keySettings } = kind;
+  if (keySettings !== undefined) {
+    const settings = parseJson(files.get(keySettings.path) ?? "{}") ?? {};
+    files.set(keySettings.path, JSON.stringify(keySettings.choose(settings, plain)));
+  }
   const route = kind.route({ env: plain, textOf: (path) => files.get(path) ?? null });
   return {
     env: { ...plain, [own]: stand },
@@ -307,14 +311,6 @@ function safeToml(text: string): string {
       kept.push(heading.trim(), ...lines.filter((line) => PROVIDER_SETTING.test(line)));
   }
   return `${kept.join("\n")}\n`;
-}
-
-/** It ends at once where nobody said which login it has. */
-function chooseGeminiLogin(files: Map<string, string>, isVertex: boolean): void {
-  const path = ".gemini/settings.json";
-  const settings = parseJson(files.get(path) ?? "{}") ?? {};
-  const auth = { selectedType: isVertex ? "vertex-ai" : "gemini-api-key" };
-  files.set(path, JSON.stringify({ ...settings, security: { auth } }));
 }
 
 const LONGEST = 1024 ** 2;

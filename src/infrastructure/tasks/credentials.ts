@@ -90,7 +90,23 @@ export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Creden
   for (const [name, value] of Object.entries({ ...env, ...workerEnv }))
     env[name] = kind.keyVariables.includes(name) && value !== "" ? hide(value) : value;
   const found = hasLogin || hasKeyFile || Object.keys(env).length > 0;
-  return { home: parts.home, files, env, keys, found };
+  const placed = hasLogin || keys.size === 0 ? files : withKeySettings(kind, files, env);
+  return { home: parts.home, files: placed, env, keys, found };
+}
+
+/** A CLI that must be told to use a key reads it in its settings. */
+function withKeySettings(
+  { keySettings }: WorkerKind,
+  files: readonly CopiedFile[],
+  env: Readonly<Record<string, string>>,
+): readonly CopiedFile[] {
+  if (keySettings === undefined) return files;
+  const { path, choose } = keySettings;
+  const own = files.find((file) => file.path === path);
+  const settings = own === undefined ? {} : parseLogin(new TextDecoder().decode(own.bytes));
+  const chosen = JSON.stringify(choose(isObject(settings) ? settings : {}, env));
+  const bytes = new TextEncoder().encode(chosen);
+  return [...files.filter((file) => file !== own), { path, bytes, isLogin: false }];
 }
 
 export interface WorkerLoginRequest {

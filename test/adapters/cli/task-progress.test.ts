@@ -52,6 +52,20 @@ test("--follow says every step, and nothing that steers a terminal", () => {
   );
 });
 
+test("--follow prints each line of a worker's growing words once, when it is whole", () => {
+  let out = "";
+  const program = { out: (text: string) => (out += text), err: () => {} } as unknown as CliProgram;
+  const progress = createTaskProgress(program, taskMessagesFor("en"), { follow: true, line: false });
+  const words = "I look at the code.\nThen I fix it.";
+  for (let end = 1; end <= words.length; end++) progress.worker({ kind: "text", text: words.slice(0, end) });
+  progress.worker({ kind: "text", text: words });
+  progress.worker({ kind: "edit", path: "a.ts" });
+  for (let i = 0; i < 36; i++) progress.worker({ kind: "setup", text: "waiting for the engine" });
+  progress.worker({ kind: "text", text: "Done." });
+  progress.end();
+  expect(out).toBe(`${words}\n✎ a.ts\nwaiting for the engine\nDone.\n`);
+});
+
 test("otherwise it is silent", () => {
   expect(play({ follow: false, line: false })).toEqual({ out: "", err: "" });
 });

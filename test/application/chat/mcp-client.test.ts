@@ -43,7 +43,7 @@ test("tools of MCP servers are Shiro's too; a server that does not start and a c
   expect(seen.env.OTHER_API_KEY).toBeUndefined();
   // It got its key, and the model did not see it.
   expect(seen.env.SUMS_TOKEN).toContain("*");
-  expect(reply.ok).toBe(true);
+  expect(reply.ok).toBe(false);
   expect(reply.text).toBe(
     "Five.\n\n適用済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: sums_fail: fail did not work\nブラウザ操作と外部サービスへの影響は取り消せません。",
   );

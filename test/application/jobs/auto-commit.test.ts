@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;
@@ -222,6 +223,8 @@ describe("auto-commit that cannot be", () => {
       },
     );
     expect(ran.outcome).toBe("rolled-back");
+    const logged = readFileSync(join(bench.folder, "home/logs/picoclaw.log"), "utf8");
+    expect(logged).toContain(`"rollback_commit":"${before[0]?.trim()}"`);
     expect([state(), bench.read("a.txt"), bench.read("untracked")]).toEqual([before, "unstaged\n", "mine"]);
   });
 });

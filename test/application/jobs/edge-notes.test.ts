@@ -9,7 +9,7 @@ test("the bookkeeping of each git directory is a line of its own", () => {
   const paths = [".git/index", "lib/q/.git/HEAD", "lib/q/.git/modules/m/.git/x", "a.git/b"];
   const changes = paths.map((path) => ({ path, kind: "added" as const }));
   expect(changeLines(messagesFor("en"), changes)).toBe(
-    "Changed files: 4\n  A a.git/b\n  M .git (1)\n  M lib/q/.git (2)",
+    "Changed files: 1\n  A a.git/b\n  M .git (1)\n  M lib/q/.git (2)",
   );
 });
 

@@ -35,6 +35,7 @@ import { createFolderEnvironments } from "../../fakes/task-environments.ts";
 import { DONE, FIX, PROJECT, shell, solvePartsFor } from "./solve-kit.ts";
 import { openTasks, type TaskProcess } from "./solve-store-kit.ts";
 
+const QUIET_LOG = { debug() {}, info() {}, warn() {}, error() {} };
 const PLAN = '{"steps": ["read", "fix the sum"], "risk": "low", "environment": "python"}';
 describe("solving an issue", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-"));
@@ -139,6 +140,36 @@ describe("solving an issue", () => {
     expect(progress()[0]?.body).toContain("- [x] publish");
     expect(environments.live.size).toBe(0);
     expect(world.violations).toEqual([]);
+  });
+
+  test("an engine that cannot be reached ends the task with a comment and a line of the log, before a model is asked", async () => {
+    const { id } = await open();
+    const logged: unknown[] = [];
+    const log = { ...QUIET_LOG, error: (...line: unknown[]) => void logged.push(line) };
+    const model = createCoderModel(() => "never");
+    const ended = await solveTask({ ...parts(model), log }, id, {
+      signal: new AbortController().signal,
+      say: () => {},
+      trouble: "Docker cannot be reached",
+    });
+    expect(ended).toMatchObject({
+      state: "failed",
+      failure: {
+        kind: "container",
+        message: "The environment could not be created: Docker cannot be reached",
+      },
+    });
+    expect(progress()).toHaveLength(1);
+    expect(progress()[0]?.body).toContain("Docker cannot be reached");
+    expect(logged).toEqual([
+      [
+        "solve",
+        "solve.ended",
+        "solve.ended",
+        { task_id: id, kind: "container", detail: "Docker cannot be reached" },
+      ],
+    ]);
+    expect(environments.live.size).toBe(0);
   });
 
   test("the token is in no comment, no pull, no row of the store and no file of ours", async () => {

@@ -38,7 +38,6 @@ function pointAt(kind: WorkerKind, at: TaskBench, { host }: WorkerModel): Record
       writeFileSync(
         join(user, ".gemini/settings.json"),
         JSON.stringify({
-          security: { auth: { selectedType: "gemini-api-key" } },
           general: { enableAutoUpdate: false },
           privacy: { usageStatisticsEnabled: false },
         }),

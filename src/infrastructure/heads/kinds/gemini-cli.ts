@@ -49,6 +49,15 @@ export const geminiCli: WorkerKind = {
       lead: (base) => ({ env: { [name]: base }, argv: geminiCli.argv }),
     };
   },
+  // It ends at once (exit 41) where no setting says which login it has.
+  keySettings: {
+    path: ".gemini/settings.json",
+    choose: (settings, env) => {
+      const selectedType = env.GOOGLE_GENAI_USE_VERTEXAI === "true" ? "vertex-ai" : "gemini-api-key";
+      const security = { ...objectAt(settings, "security"), auth: { selectedType } };
+      return { ...settings, security };
+    },
+  },
   inSession: (argv, { id, resumes }) => (resumes ? [...argv, "--resume", id] : argv),
   asks: /^\/v1(?:beta\d*|alpha)?\/(?:models|projects|publishers)\//,
   createReader,

@@ -22,6 +22,14 @@ export interface WorkerKind {
   readonly keyVariables: readonly string[];
   /** Variables that belong to a key and are not keys. */
   readonly plainVariables: readonly string[];
+  /** The JSON file of settings in which it must be said that a key is its login; `choose` adds that to the user's own. */
+  readonly keySettings?: {
+    readonly path: string;
+    choose(
+      settings: Readonly<Record<string, unknown>>,
+      env: Readonly<Record<string, string>>,
+    ): Readonly<Record<string, unknown>>;
+  };
   /** Where the CLI sends its key, and how it is led to another server instead. */
   route(given: RouteInput): KeyRoute;
   /**

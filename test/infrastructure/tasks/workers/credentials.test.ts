@@ -102,6 +102,21 @@ test("whole folders come along, but for what the CLI only remembers", () => {
   ).toHaveLength(2);
 });
 
+test("a key alone is said in the settings of a CLI that asks for that, beside the user's own", () => {
+  const own = { ".gemini/settings.json": '{"model":"x","security":{"folderTrust":true}}' };
+  const [none, some] = [{}, own].map((files) => {
+    const found = findCredentials(findWorkerKind("gemini-cli"), {
+      home: homeWith(files),
+      hostEnv: { GEMINI_API_KEY: "real-key" },
+      workerEnv: {},
+    });
+    return found.files.map(({ path, bytes }) => [path, JSON.parse(new TextDecoder().decode(bytes))]);
+  });
+  const auth = { selectedType: "gemini-api-key" };
+  expect(none).toEqual([[".gemini/settings.json", { security: { auth } }]]);
+  expect(some).toEqual([[".gemini/settings.json", { model: "x", security: { folderTrust: true, auth } }]]);
+});
+
 test("a key in a file is a key: the copy holds a stand-in", () => {
   const gemini = findCredentials(findWorkerKind("gemini-cli"), {
     home: homeWith({ ".gemini/.env": 'A=b\nexport GEMINI_API_KEY="real-key"\n' }),
