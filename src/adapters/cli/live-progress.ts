@@ -62,9 +62,11 @@ export function createTaskProgress(
       if (text === "") return;
       last = oneLine(text);
       live.draw();
-      if (progress.kind === "text") return speak(text);
-      endWords();
-      print(text);
+      if (progress.kind === "text") speak(text);
+      else {
+        endWords();
+        print(text);
+      }
     },
     end() {
       endWords();
