@@ -24,8 +24,8 @@ import { cloudCoder } from "./model-commands.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
 const DUTIES = {
-  CHAT: `You talk with the user and answer questions. ${FROM_FILES} For work on files the user writes /code.`,
-  PLAN: `You make plans: goal, steps in order, what could go wrong, how to tell that it is done. ${FROM_FILES}`,
+  CHAT: `You talk with the user and answer questions. ${FROM_FILES} To have files changed, the user writes /code.`,
+  PLAN: `You make plans: the goal, the steps in order, what could go wrong, and how to verify the result. ${FROM_FILES}`,
 } as const;
 
 /** There is no model for conversations. */

@@ -299,7 +299,7 @@ function wordRequest(
     changed.length === 0
       ? ""
       : cutMiddle(
-          ["The last change in this conversation, yours or another's:", ...changed].join("\n"),
+          ["The last change in this conversation, by you or by another agent:", ...changed].join("\n"),
           CHANGED_CHARS,
         );
   if (resumes) return [plan, workspace.mask(before), text].filter((part) => part !== "").join("\n\n");
@@ -311,13 +311,13 @@ function wordRequest(
     differenceOf: () => "",
   });
   const place = [
-    "You work in a draft of this folder: edit files and run commands freely. Nothing is real before it was judged, and then it lands as one change that can be undone.",
+    "You work in a draft of this folder: edit files and run commands freely. Nothing reaches the real folder until it has been judged; then it lands as one change that can be undone.",
     ...(checks.length === 0
       ? []
       : [
-          `When you end, these checks run over your work: ${checks.join(", ")}. What fails comes back to you. ${wordDeclarations("your last message")}`,
+          `When you finish, these checks run over your work: ${checks.join(", ")}. Failures are sent back to you. ${wordDeclarations("your last message")}`,
         ]),
-    "Do not commit or push unless you are asked to. Secrets such as .env and hooks of git cannot be written: they are put back.",
+    "Do not commit or push unless you are asked to. You cannot change secrets such as .env, or git hooks: PicoClaw restores them.",
     "End with a few sentences on what you did, in the language of the request.",
   ].join("\n");
   return [place, workspace.mask(memory), earlier, workspace.mask(before), plan, `# Request\n${text}`]

@@ -80,7 +80,7 @@ export function fitMessage(text: string, size: RequestSize): string {
 
 /** How questions about the project are answered. */
 export const FROM_FILES =
-  "What is asked about this folder you answer from its files: look with the tools where what is shown below does not say it, and name the file and the line. You change nothing.";
+  "Answer questions about this folder from its files: if what is shown below is not enough, look with the tools, and name the file and the line. Change nothing.";
 
 /** Characters of one look: local windows are small. */
 const LOOK_CHARS = { local: 4_000, cloud: 16_000 };

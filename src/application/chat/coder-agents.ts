@@ -263,9 +263,9 @@ function wordOutcome(number: number, ended: EndedAgent): AgentOutcome {
   const cut = (text: string) => text.slice(0, WORDS_CHARS).toWellFormed();
   const failed = (text: string): AgentOutcome => ({ end: "failed", files: 0, text: cut(text) });
   if (returned !== null && ending !== null) return wordReturned(who, ending, returned, ended.held);
-  if (isStopped) return { end: "stopped", files: 0, text: `${who} was stopped; nothing of it was taken.` };
+  if (isStopped) return { end: "stopped", files: 0, text: `${who} was stopped; none of its work was used.` };
   if (ending?.red != null)
-    return failed(`${who} did not get it right, and nothing of it was taken: ${ending.red.brief}`);
+    return failed(`${who} could not make the checks pass, so none of its work was used: ${ending.red.brief}`);
   switch (end.kind) {
     case "said":
       return { end: "done", files: 0, text: cut(`${who} changed nothing and says:\n${end.text}`) };
@@ -274,11 +274,11 @@ function wordOutcome(number: number, ended: EndedAgent): AgentOutcome {
     case "unanswered":
       return failed(
         isOver
-          ? `${who} used up its share of coder.budget_usd, and nothing of it was taken.`
-          : `${who} had no answer of its model, and nothing of it was taken: ${end.text.en}`,
+          ? `${who} used up its share of coder.budget_usd, so none of its work was used.`
+          : `${who} got no answer from its model, so none of its work was used: ${end.text.en}`,
       );
     case "unusable":
-      return failed(`${who} wrote nothing that could be carried out: ${end.why}`);
+      return failed(`${who} wrote nothing that could be executed: ${end.why}`);
     case "refused":
       return failed(`${who} could not begin: ${wordRefusal(end.result)}`);
     case "aborted":
@@ -301,7 +301,7 @@ function wordReturned(
 ): AgentOutcome {
   const lines = [
     `${who}: ${proposal.plan.trim().slice(0, WORDS_CHARS)}`,
-    ...(trouble === "" ? [] : [`Nothing of it was taken: ${trouble}`]),
+    ...(trouble === "" ? [] : [`None of its work was used: ${trouble}`]),
     ...(taken.length === 0 && conflicts.length === 0 && failed.length === 0 && trouble === ""
       ? ["It changed no file."]
       : []),
@@ -310,7 +310,7 @@ function wordReturned(
     ...(failed.length === 0
       ? []
       : [
-          `Not taken, since it failed when it was run again over files that others saved meanwhile: ${failed.join("; ")}`,
+          `Not used, because it failed when it ran again over files that were saved meanwhile: ${failed.join("; ")}`,
         ]),
     ...(held.length === 0
       ? []

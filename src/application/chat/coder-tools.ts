@@ -26,7 +26,7 @@ const START_MS = 10_000;
 
 const MORE: ModelTool = {
   name: "more_result",
-  description: "Shows a result that was cut, from a character on.",
+  description: "Shows a result that was cut, from a character offset.",
   parameters: {
     type: "object",
     properties: { result: { type: "integer" }, from: { type: "integer" } },

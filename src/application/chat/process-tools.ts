@@ -31,7 +31,7 @@ interface ProcessToolsDeps {
 const PROCESS: ModelTool = {
   name: "process",
   description:
-    "Background processes of the workspace that outlive this message: a dev server, a watcher, a database. They run over the real folder; what they write there cannot be undone. fetch reads a page of one by its name and path. Commands that end by themselves are not for this.",
+    "Background processes of the workspace that outlive this message: a dev server, a watcher, a database. They run over the real folder; what they write there cannot be undone. fetch reads a page from one by name and path. Do not start commands here that end by themselves.",
   parameters: {
     type: "object",
     properties: {
@@ -41,7 +41,7 @@ const PROCESS: ModelTool = {
       port: { type: "integer", description: "start: the port it will listen on, given to it as PORT" },
       restart_on_landing: {
         type: "boolean",
-        description: "start: start it again after each change that lands",
+        description: "start: restart it after each change that lands",
       },
       over: {
         type: "string",

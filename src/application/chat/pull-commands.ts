@@ -391,8 +391,8 @@ function wordsPrompt({ messages }: ChatDeps, { change, titles, given }: WordsQue
   const list = (head: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [`${head}\n${lines.map((line) => `- ${line}`).join("\n")}`];
   return [
-    `Write the words of a ${kind} about the change below. Answer with one JSON object: {"title": "…", "body": "…", "branch": "…"}.`,
-    `title: what the change does, at most ${TITLE_CHARS} characters${given === "" ? "" : ` (it is given: ${JSON.stringify(given)})`}. body: Markdown, what was changed and why, briefly; never say that something was tested. branch: two to five English words, joined by dashes.`,
+    `Write the text of a ${kind} for the change below. Answer with one JSON object: {"title": "…", "body": "…", "branch": "…"}.`,
+    `title: what the change does, at most ${TITLE_CHARS} characters${given === "" ? "" : ` (already chosen: ${JSON.stringify(given)})`}. body: Markdown, what was changed and why, briefly; never say that something was tested. branch: two to five English words, joined by dashes.`,
     `Write in ${language}, unless the earlier commits are in another language; follow their style.`,
     ...list("# Earlier commits", subjects),
     ...list("# Requests that led to it", titles),

@@ -192,7 +192,7 @@ async function askTimes(
       messages: [
         {
           role: "user",
-          text: `Does this message ask that something be done again and again at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${parts.now().toISOString()}; times are meant in ${timezone}, in which the cron is read; times of another zone that the message names are converted to it.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or cron cannot say those times in full (an end, a first date, an exception): {"cron": null}.`,
+          text: `Does this message ask for something to be done repeatedly at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${parts.now().toISOString()}; times and the cron are in ${timezone}; convert times of another zone that the message names.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or if cron cannot fully express those times (an end, a first date, an exception): {"cron": null}.`,
         },
       ],
       temperature: 0,

@@ -78,7 +78,7 @@ function factsOfUnable(
 
 /** How a coder declares what it knows of tests. The request decides no verdict: facts do, and these lines. */
 export function wordDeclarations(where: "the plan" | "your last message"): string {
-  return `Declare what you know of tests in ${where}, each in a line of its own, NAME being a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (it decides how tests run, or what a red test expects).`;
+  return `Declare what you know about tests in ${where}, one per line; NAME is a test, its file or a command: \`Fixes: NAME\` (red, and your change fixes it), \`Not mine: NAME: reason\` (red for another reason), \`Removes: NAME\`, \`Meant to fail: NAME: reason\` (a new test), \`Changes checks: FILE: reason\` (it decides how tests run, or what a red test expects).`;
 }
 
 /** The state for the coder, as sentences that follow others; empty where there is nothing to say. */
@@ -90,10 +90,12 @@ export function wordStateForCoder(state: ChecksState): string {
     const none = { ...state.none, commands: state.none.commands.map(quote) };
     // The setting that would name one is for a person.
     const why =
-      none.notChecked === "no-checks" ? "No tests of the project are known" : texts.state({ ...state, none });
+      none.notChecked === "no-checks"
+        ? "No tests of the project were found"
+        : texts.state({ ...state, none });
     return `${why}. If one command line tests this here, write it alone in a section ## Check.`;
   }
   // A full stop right behind `go test ./...` would read as a part of it.
   const checks = state.checks.map((check) => ({ ...check, command: quote(check.command) }));
-  return `After the patch these run by themselves, so do not run them: ${texts.state({ ...state, checks })}. ${wordDeclarations("the plan")}`;
+  return `PicoClaw runs these after the patch, so do not run them: ${texts.state({ ...state, checks })}. ${wordDeclarations("the plan")}`;
 }

@@ -67,10 +67,10 @@ function wordChecks(
     ...wordTests("New and failing", facts.newFailing),
     ...wordTests("Red before, and still red", facts.stillRed ?? []),
     ...wordTests("Red before your change, and not connected with it", facts.redBefore ?? []),
-    ...wordTests("Cannot be set up, before your change as now: not yours", facts.unable ?? []),
+    ...wordTests("Cannot be set up, with or without your change: not yours to fix", facts.unable ?? []),
     ...(unable.length > 0
       ? [
-          `Cannot run here, before your change as now: ${unable.map(({ command }) => `\`${command}\``).join(", ")}`,
+          `Cannot run here, with or without your change: ${unable.map(({ command }) => `\`${command}\``).join(", ")}`,
         ]
       : []),
     ...before.map(({ command, tail }) => `Before your change \`${command}\` ended with:\n${tail}`),
@@ -81,13 +81,13 @@ function wordChecks(
 function wordWhatIsRed(facts: ChecksFacts): string {
   const { verdict, unended, onlyWith = [], testRunLines = [], rewritten = [] } = facts;
   if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
-    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with it as it was they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, answer with the line \`Changes checks: FILE: reason\` in the plan.`;
+    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, answer with the line \`Changes checks: FILE: reason\` in the plan.`;
   switch (verdict) {
     case "doubtful": {
       if (testRunLines.length === 0)
-        return `These tests failed before and pass only as you rewrote them: their old version still fails over your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, answer with an empty patch and the line \`Changes checks: FILE: reason\` in the plan.`;
+        return `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, answer with an empty patch and the line \`Changes checks: FILE: reason\` in the plan.`;
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
-      return `The checks pass, but these new lines of code that is no test speak of the test run, so nobody can say what the checks show:\n${lines.join("\n")}\nTake them out and make the code right. If the request needs them, answer with an empty patch and say why; the user is told of them.`;
+      return `The checks pass, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${lines.join("\n")}\nRemove them and fix the code. If the request needs them, answer with an empty patch and say why; the reply shows them to the user.`;
     }
     case "new-failing":
       return "New tests fail. Fix the code or the tests. A test that is meant to fail is declared in the plan: `Meant to fail: NAME: reason`.";
@@ -109,7 +109,7 @@ function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
       : []),
     ...(unnamed.length > 0
       ? [
-          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan, with your reason in the place of REASON; if nothing else has to change, the patch is empty:\n${wordDisowning(unnamed)}\nSuch a line is refused where the failure itself passes through your change or is another one now. A test that you took away on purpose: \`Removes: NAME\`.`,
+          `These were red before your change, belong to what it touches, and are still red:\n${wordNames(unnamed)}\nFix them. For each that is not yours to fix, copy its line into the plan, with your reason instead of REASON; if nothing else must change, send an empty patch:\n${wordDisowning(unnamed)}\nSuch a line is refused if the failure passes through your change or is a different one now. For a test that you removed on purpose: \`Removes: NAME\`.`,
         ]
       : []),
   ].join("\n");

@@ -556,10 +556,10 @@ function endSaid({ read, words }: ReadAnswer): CoderStep | null {
 }
 
 const NO_PATCH =
-  "Your answer holds no patch, so nothing was changed. If something is to be changed, answer with the whole proposal, ## Patch included; if not, answer without saying that it was.";
+  "Your answer contains no patch, so nothing was changed. If something must change, answer with the whole proposal, including ## Patch. If not, do not say that anything was changed.";
 
 const EMPTY_PATCH =
-  "Your patch is empty, so nothing was changed. If something is to be changed, answer with the whole proposal, the edits included; if not, say in the plan that nothing needs to be done.";
+  "Your patch is empty, so nothing was changed. If something must change, answer with the whole proposal, including the edits. If not, say in the plan that nothing needs to be done.";
 
 /**
  * Words that claim work without a patch go back once: models forget the patch, and believe that they wrote it. Null
@@ -620,7 +620,7 @@ async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext):
   const isNew = all.some((one) => !state.asked.has(one));
   for (const one of all) state.asked.add(one);
   if (!isNew || state.explored > explore)
-    return { back: "You have seen what there is to see. Write the proposal now." };
+    return { back: "There is nothing more to look up. Write the proposal now." };
   if (asked.files.length > 0) loop.tell({ type: "asks", how: "read", wanted: asked.files });
   if (asked.searches.length > 0) loop.tell({ type: "asks", how: "search", wanted: asked.searches });
   const left = explore - state.explored;
@@ -849,7 +849,7 @@ async function commitBench(
   const said = steered && number < loop.limits.attempts ? wordSteering(loop) : "";
   if (said !== "")
     return {
-      back: `Nothing failed.\n\n${said}\n\n${loop.coder.kind === "head" ? "Do what is still to be done." : "Answer with what is still to be changed, or an empty patch."}`,
+      back: `Nothing failed.\n\n${said}\n\n${loop.coder.kind === "head" ? "Do what remains." : "Answer with the remaining changes, or an empty patch."}`,
     };
   const untouched = askUntouched(loop, state);
   if (untouched !== "" && steered && number < loop.limits.attempts) {
@@ -866,8 +866,7 @@ async function commitBench(
   return preview ? keepBench(loop, state, commands) : landBench(loop, state, commands);
 }
 
-const ASKED_ANSWER =
-  " Answer with what is still to be changed, or with an empty patch and that line as the plan.";
+const ASKED_ANSWER = " Answer with the remaining changes, or with an empty patch and that line as the plan.";
 
 const MOVED_ON = "The workspace changed meanwhile.";
 
@@ -909,7 +908,7 @@ async function landBench(
       const places = landed.paths.map((path) => ({ path, lines: [] }));
       const files = loop.mask(showAgain(bench.files(), places, limits.shownChars));
       return {
-        back: `Your change is in a draft; nothing has landed yet. Files that you were shown have changed meanwhile:\n${files}\n\nIf your change still fits, answer with an empty patch; else with what is still to be changed.`,
+        back: `Your change is in a draft; nothing has landed yet. Files that you were shown have changed since:\n${files}\n\nIf your change still fits, answer with an empty patch; otherwise answer with the remaining changes.`,
       };
     }
   }

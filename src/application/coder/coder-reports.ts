@@ -195,11 +195,11 @@ function wordDoubt(doubt: Doubt): string {
   const { path } = doubt;
   switch (doubt.kind) {
     case "unseen":
-      return `${path} exists and you have not seen it, yet your block would replace it whole. It is shown below: change what has to change.`;
+      return `${path} exists and you have not seen it, yet your block would replace all of it. It is shown below: change only what must change.`;
     case "elision":
       return `${path}: the line "${doubt.line}" would become part of the file. Write all of the text, or change only the lines that differ.`;
     case "shrinks":
-      return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what has to change; if you mean it, send the same again.`;
+      return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what must change. If this is what you want, send the same block again.`;
   }
 }
 

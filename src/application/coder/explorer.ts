@@ -374,7 +374,7 @@ export const DELEGATE_TOOL = "delegate";
 const DELEGATE: ModelTool = {
   name: DELEGATE_TOOL,
   description:
-    "Has a sub-agent work on a part: it answers a question, or with write changes files, which then are in your draft. Calls of one answer run at once. It knows only the task and the workspace.",
+    "Gives a part of the work to a sub-agent: it answers a question or, with write, changes files, which are then in your draft. Calls in one answer run in parallel. It knows only the task and the workspace.",
   parameters: object(
     { task: TEXT, files: { type: "array", items: TEXT }, write: { type: "boolean" } },
     "task",

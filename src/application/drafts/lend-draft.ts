@@ -293,7 +293,7 @@ export function wordReturnConflicts(conflicts: readonly ReturnConflict[], limitC
   return conflicts
     .map(({ path, base, ours }) =>
       [
-        `${path}: not taken, since it was changed elsewhere, too. Your draft keeps what it has; bring both together yourself.${ours === null ? " The sub-agent deleted it." : ""}`,
+        `${path}: not used, because it was also changed elsewhere. Your draft keeps its own version; combine both yourself.${ours === null ? " The sub-agent deleted it." : ""}`,
         text(path, "as the sub-agent began with it", base),
         text(path, "as the sub-agent would have it", ours),
       ]

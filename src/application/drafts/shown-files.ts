@@ -247,7 +247,7 @@ function toStaleEdit(
 }
 
 const ASK_AGAIN =
-  "The file stands as it is now. Answer with what is still to be changed in it, so that both changes hold; repeat your edit only if it is meant for the file as it is now.";
+  "The file is shown as it is now. Answer with the changes that it still needs, so that both changes hold; repeat your edit only if it applies to the file as it is now.";
 
 /**
  * The message to a coder about edits that did not run: who changed the file, and two of the three texts; the
@@ -271,11 +271,11 @@ export function wordStaleEdits(stale: readonly StaleEdit[], limitChars: number):
 function wordStale({ path, what, other }: StaleEdit): string {
   const who =
     other.job === null
-      ? "somebody (no job of PicoClaw)"
+      ? "the user or another program (not a job of PicoClaw)"
       : `job ${other.job.jobId} ("${other.job.title.slice(0, 100)}")`;
   switch (what) {
     case "conflict":
-      return `${path} was changed by ${who} after you were shown it, and your version would undo that. Nothing of your version was taken.`;
+      return `${path} was changed by ${who} after you were shown it, and your version would undo that. Your version was not used.`;
     case "delete":
       return `${path} was changed by ${who} after you were shown it. It was not deleted: look at the change first.`;
     case "rename":

@@ -106,13 +106,13 @@ function goOnText(
   { hasChange, trouble }: { readonly hasChange: boolean; readonly trouble: string | null },
 ): string {
   return [
-    "You go on with this task in an environment that was made anew, its dependencies installed anew.",
+    "You continue this task in a new environment with freshly installed dependencies.",
     ...(soFar === null ? [] : priorProgressText(soFar)),
     trouble !== null
-      ? `Your earlier changes did not fit any more:\n${trouble}\nLook at the project again and redo them.`
+      ? `Your earlier changes no longer apply:\n${trouble}\nLook at the project again and redo them.`
       : hasChange
         ? "The files are as you left them: `git status` and `git diff` show your changes so far."
-        : "Nothing was changed so far.",
+        : "Nothing has been changed so far.",
     'Go on, or finish with {"done": true, "summary": "…"}.',
   ].join("\n");
 }

@@ -31,7 +31,7 @@ export async function failedInstallWords(
   return [
     ...failedInstalls.flatMap((failed) => failedInstallText(failed, mask)),
     ...(await missingWords(environment.run, signal)),
-    "Mend the installation only where the task is about it; otherwise work without what is missing, and say so.",
+    "Fix the installation only if the task is about it; otherwise work without what is missing, and say so.",
   ];
 }
 
@@ -88,7 +88,7 @@ function listNames(names: readonly string[]): string {
 }
 
 /** Text that people wrote is quoted line by line, so none of it begins with this. */
-const POINTED_HEADING = "# Files that the words of the task point to";
+const POINTED_HEADING = "# Files that the task seems to be about";
 
 /**
  * The context that a coder in a chat sees before its request: an outline, and the files that the words of the issue and its
@@ -138,7 +138,7 @@ const FILES_SHOWN = 400;
 const RULES_CHARS = 32_768;
 const MOST_FOLDER_RULES = 20;
 /** Text that people wrote is quoted line by line, so none of it contains this. */
-const PROJECT_HEADING = "# The project\n\nIt lies in the current folder";
+const PROJECT_HEADING = "# The project\n\nIt is in the current folder";
 const SETTINGS = "picoclaw.yaml";
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
 

@@ -23,7 +23,7 @@ export function metaSystemPrompt(own: string | undefined): string {
 export function planPrompt(record: TaskRecord): string {
   return `${taskText(record)}
 
-Write the acceptance criteria: what must hold when the task is done, each one checkable, as few as serve.
+Write the acceptance criteria: what must hold when the task is done, each one verifiable, as few as possible.
 {"acceptance_criteria": [{"id": "AC-1", "description": "…"}]}`;
 }
 
@@ -97,7 +97,7 @@ function loopText(
     for (const text of run.job?.notes ?? []) lines.push(`Note: ${text}`);
     if (run.job?.outcome === "staged" && changes.length > 0)
       lines.push(
-        `Not in the repository: it is kept as the preview ${run.job.id}. ${isHere ? "The next run goes on from it, in the same container." : "The container is another one by now and does not have it: it has to be done anew."}`,
+        `Not in the repository: it is kept as the preview ${run.job.id}. ${isHere ? "The next run continues from it, in the same container." : "The container has been replaced and does not contain it: the work must be done again."}`,
       );
     if (whole && run.job?.diff) lines.push(`<data name="diff">\n${cutMiddle(run.job.diff, SHOWN)}\n</data>`);
     if (whole) lines.push(`<data name="summary">\n${cutMiddle(run.summary, SHOWN)}\n</data>`);

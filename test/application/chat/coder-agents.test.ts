@@ -124,7 +124,7 @@ test("changes of one line are a conflict: the first is taken, and the coder sees
   const reply = await at.send("/code3 do it with sub-agents");
   const [first, second] = results(at.asked.at(-1) as AskedRequest);
   expect(first).toContain("In your draft now: a.txt");
-  expect(second).toContain("a.txt: not taken");
+  expect(second).toContain("a.txt: not used");
   expect(second).toContain("colour: none");
   expect(second).toContain("colour: blue");
   expect(reply.ok).toBe(true);
@@ -156,16 +156,16 @@ test("a sub-agent begins with what the coder's draft has", async () => {
 
 test.each<[string, (asked: AskedRequest, turn: number) => FakeAnswer, RegExp]>([
   ["prose", () => "I would rather not.", /changed nothing and says:\nI would rather not\./],
-  ["nothing", () => "", /had no answer of its model/],
+  ["nothing", () => "", /got no answer from its model/],
   [
     "half a patch",
     () => "## Plan\np\n## Patch\na.txt\n```\n<<<<<<< SEARCH\none\n",
-    /nothing that could be carried out/,
+    /nothing that could be executed/,
   ],
   [
     "an edit that never fits",
     () => proposal("p", replace("a.txt", "zzz", "y")),
-    /nothing of it was taken: a\.txt/,
+    /none of its work was used: a\.txt/,
   ],
   [
     "a sub-agent that delegates itself",
@@ -252,7 +252,7 @@ test("one alone is stopped by its id, from any process, and the others go on", a
   const reply = await at.send("/code3 go with sub-agents");
   expect(reply.ok).toBe(true);
   expect(results(at.asked.at(-1) as AskedRequest)).toEqual([
-    "Sub-agent 1 was stopped; nothing of it was taken.",
+    "Sub-agent 1 was stopped; none of its work was used.",
     "Sub-agent 2 says:\nQuick.",
   ]);
 });
@@ -324,32 +324,32 @@ test.if(requirePart("bwrap")).each<[string, string, string, RegExp, string?]>([
     "changes the line",
     replace("f.txt", "b", "B"),
     "sed -i s/b/ccc/ f.txt",
-    /f\.txt: not taken.*\n<text .*began with it">\na\nb\nc\n<\/text>\n<text .*would have it">\na\nccc\nc\n/,
+    /f\.txt: not used.*\n<text .*began with it">\na\nb\nc\n<\/text>\n<text .*would have it">\na\nccc\nc\n/,
   ],
   [
     "deletes the file",
     replace("f.txt", "b", "B"),
     "rm f.txt",
-    /f\.txt: not taken.* The sub-agent deleted it\.\n<text .*began with it">\na\nb\nc\n/,
+    /f\.txt: not used.* The sub-agent deleted it\.\n<text .*began with it">\na\nb\nc\n/,
   ],
   [
     "makes a link of the file",
     replace("f.txt", "b", "B"),
     "ln -sf d f.txt",
-    /f\.txt: not taken[^<]*yourself\.\n/,
+    /f\.txt: not used[^<]*yourself\.\n/,
   ],
   [
     "makes a folder where a file is by now",
     bash("echo A > new"),
     "mkdir new; echo B > new/x",
-    /new\/x: not taken(.|\n)*\nB\n/,
+    /new\/x: not used(.|\n)*\nB\n/,
     "new",
   ],
   [
     "makes a file where a folder is by now",
     bash("mkdir new; echo A > new/x"),
     "echo B > new",
-    /new: not taken(.|\n)*\nB\n/,
+    /new: not used(.|\n)*\nB\n/,
     "new/x",
   ],
   [
@@ -398,7 +398,7 @@ test.if(requirePart("bwrap"))(
     const reply = await at.send("/code3 go with sub-agents");
     expect(reply.ok).toBe(true);
     const [heard = ""] = results(at.asked.at(-1) as AskedRequest);
-    expect(heard).toMatch(/In your draft now: valuable\.txt\nf\.txt: not taken.* The sub-agent deleted it\./);
+    expect(heard).toMatch(/In your draft now: valuable\.txt\nf\.txt: not used.* The sub-agent deleted it\./);
     expect([at.read("f.txt"), at.read("valuable.txt")]).toEqual(["saved 2\n", "valuable\n"]);
     expect(at.archive.list().filter(({ state }) => state === "staged")).toEqual([]);
   },

@@ -244,7 +244,7 @@ describe("a proposal that cannot run", () => {
   test("words that claim work without a patch go back once, and a patch may follow", async () => {
     at = await openConversation((_, turn) => (turn === 0 ? CLAIM : proposal("p", "```txt:a.txt\nx\n```")));
     const reply = await at.send("/code3 make the tests green");
-    expect(at.asked[1]?.messages.at(-1)?.text).toStartWith("Your answer holds no patch");
+    expect(at.asked[1]?.messages.at(-1)?.text).toStartWith("Your answer contains no patch");
     expect(reply.ok).toBe(true);
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });
@@ -343,7 +343,7 @@ describe("a proposal that cannot run", () => {
     const reply = await at.send("/code3 make it so");
     expect(reply.ok).toBe(true);
     expect(at.asked[1]?.messages.at(-1)?.text).toStartWith(
-      "lib/deep.txt exists and you have not seen it, yet your block would replace it whole.",
+      "lib/deep.txt exists and you have not seen it, yet your block would replace all of it.",
     );
     expect(at.asked[1]?.messages.at(-1)?.text).toContain('<file path="lib/deep.txt">\none\nkept\n</file>');
     expect(at.read("lib/deep.txt")).toBe("two\nkept\n");

@@ -31,7 +31,7 @@ test("named code that the patch left alone is asked about once, and what follows
   const reply = await talk([proposal("Join.", first), proposal("And cut.", second)]);
   expect(at.asked).toHaveLength(2);
   expect(at.asked[1]?.messages.at(-1)?.text).toBe(
-    "Nothing failed; the change is in a draft. You did not touch `withoutBase`, which the message names. Change it as well, or say in one line why not. Answer with what is still to be changed, or with an empty patch and that line as the plan.",
+    "Nothing failed; the change is in a draft. You did not touch `withoutBase`, which the message names. Change it as well, or say in one line why not. Answer with the remaining changes, or with an empty patch and that line as the plan.",
   );
   expect(at.events.filter(({ type }) => type === "notice")).toMatchObject([
     {

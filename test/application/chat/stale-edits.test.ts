@@ -51,7 +51,9 @@ test("the same lines go back with the texts, the user's save stands until the co
   const reply = await at.send("/code3 change the first line of a.txt");
   expect(reply.ok).toBe(true);
   const back = at.asked[1]?.messages.at(-1)?.text ?? "";
-  expect(back).toContain("a.txt was changed by somebody (no job of PicoClaw) after you were shown it");
+  expect(back).toContain(
+    "a.txt was changed by the user or another program (not a job of PicoClaw) after you were shown it",
+  );
   expect(back).toContain('version="as you were shown it">\nline 0\n');
   expect(back).toContain('version="as you would have it">\nfirst\n');
   expect(back).toContain('<file path="a.txt">\nthe user\'s\n');
@@ -98,7 +100,7 @@ test.each([
     () => "Then it stays.",
   ]);
   const reply = await at.send("/code3 look at a.txt");
-  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was changed by somebody");
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was changed by the user");
   expect(at.tree()).toEqual({ "a.txt": last });
   expect(reply.text).toContain("Then it stays.");
 });
@@ -118,7 +120,7 @@ test.each([
     () => "Then it stays.",
   ]);
   const reply = await at.send("/code3 look at a.txt");
-  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was changed by somebody");
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was changed by the user");
   expect(at.read("a.txt")).toBe(last);
   expect(reply.text).not.toContain("Applied");
 });
@@ -170,7 +172,7 @@ test("a removed file does not come back by a block", async () => {
     () => "Then not.",
   ]);
   await at.send("/code3 change the first line of a.txt");
-  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was removed by somebody");
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was removed by the user");
   expect(at.tree()).toEqual({});
 });
 

@@ -18,6 +18,6 @@ test("a command that cannot run is told apart as well", () => {
 
 test("a project without tests is told in few words, without a setting that only a person can change", () => {
   expect(wordStateForCoder({ checks: [], none: notChecked("no-checks", []) })).toBe(
-    "No tests of the project are known. If one command line tests this here, write it alone in a section ## Check.",
+    "No tests of the project were found. If one command line tests this here, write it alone in a section ## Check.",
   );
 });

@@ -96,7 +96,7 @@ test("code that speaks of the test run, and tests that notice nothing of the cha
   const tell = shell("echo 'if (process.env.NODE_TEST_CONTEXT) exports.sum = () => 2;' >> sum.js");
   const doubtful = await kit.solve([PLAN, tell, DONE, DONE]);
   expect(doubtful.task).toMatchObject({ state: "failed", judged: { verdict: "doubtful" } });
-  expect(JSON.stringify(doubtful.model.asked)).toContain("speak of the test run");
+  expect(JSON.stringify(doubtful.model.asked)).toContain("refer to the test run");
   expect(closes()).toBe(false);
   const blind = await kit.solve([PLAN, shell("echo 'exports.more = 2;' >> other.js"), DONE], { fresh: true });
   expect(blind.task).toMatchObject({

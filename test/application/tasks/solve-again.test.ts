@@ -33,7 +33,7 @@ describe("nothing is thrown away", () => {
     expect(again.task).toMatchObject({ state: "done", id: ended.task.id });
     // No second plan: the first request is the coder's, and it knows how it ended.
     expect(again.model.asked.length).toBe(1);
-    expect(again.last()).toContain("You go on with this task");
+    expect(again.last()).toContain("You continue this task");
     expect(again.last()).toContain(`It ended before: ${ended.task.failure?.message.slice(0, 30)}`);
     expect(published()).toBe(true);
   });
@@ -108,7 +108,7 @@ describe("nothing is thrown away", () => {
     const { pushCommit } = await import("../../fakes/forges/seed-repository.ts");
     pushCommit(kit.repository.folder ?? "", "main", { "calc.sh": "add() { echo $((a / b)); }\n" });
     const again = await kit.solve([shell("sed -i 's|a / b|a + b|' calc.sh"), DONE]);
-    expect(JSON.stringify(again.model.asked[0]?.messages)).toContain("did not fit any more");
+    expect(JSON.stringify(again.model.asked[0]?.messages)).toContain("no longer apply");
     expect(again.task.state).toBe("done");
   });
 

@@ -142,7 +142,7 @@ describe("what a coder sees", () => {
     const { task, model } = await kit.solve([PLAN, ...worked]);
     expect(task.state).toBe("done");
     const shown = model.asked[1]?.messages.at(-1)?.text ?? "";
-    expect(shown).toStartWith("# Files that the words of the task point to");
+    expect(shown).toStartWith("# Files that the task seems to be about");
     expect(shown).toContain('<file path="lib/totals.sh"');
     expect(shown).toContain("ROUNDED");
     expect(shown).not.toContain('<file path="logo.bin"');
