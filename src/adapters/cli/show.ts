@@ -1,3 +1,5 @@
+import { toReason } from "../../application/history/find-why.ts";
+import { wordWork } from "../../application/history/word-why.ts";
 import {
   diffText,
   storedFacts,
@@ -15,6 +17,7 @@ import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import type { InterruptedFiles } from "../../domain/jobs/note.ts";
 import { changedFiles, countFiles } from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
 import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
@@ -41,6 +44,7 @@ export function describeJob(
 ): string {
   const journal = workspace.archive.events(job.jobId);
   const facts = storedFacts(job, journal, isAliveIn(workspace, toListedJob(job)));
+  const work = toReason(job, job.jobId, journal);
   const folded = foldChanges(job.changes);
   const out = new Set(folded.ignored.map(({ path }) => path));
   const atMost = (lines: readonly string[]) => {
@@ -67,6 +71,7 @@ export function describeJob(
     `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     wordSummary(messages, facts),
+    ...(work.attempts === 0 ? [] : wordWork(historyMessagesFor(messages.locale), work)),
     ...(job.damaged === undefined ? [] : [messages.recordDamaged(job.jobId, job.damaged)]),
     ...(damagedUndo === undefined ? [] : [messages.undoDamaged(job.jobId, damagedUndo)]),
     ...(facts.status === "interrupted" && job.unsettled

@@ -1,14 +1,18 @@
 import { type CardPieces, type CommandWords, wordCard } from "../../application/chat/reply-words.ts";
 import type { ViewedJob } from "../../application/fleet/viewer-jobs.ts";
+import { wordCheck } from "../../application/history/word-why.ts";
 import { type ActionFacts, wordAction } from "../../application/jobs/action-report.ts";
 import { toListedJob, validatedJournal } from "../../application/jobs/job-facts.ts";
 import { wordEviction, wordStatus } from "../../application/jobs/job-report.ts";
 import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { JobEvent, JournalLine } from "../../application/ports/jobs.ts";
+import { nameCheck } from "../../domain/checks/narrow-check.ts";
+import { readResults } from "../../domain/checks/read-results.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
 import { type Change, countFiles } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import { markdown } from "./markdown.ts";
@@ -131,9 +135,16 @@ export function timeline(context: PageContext, journal: readonly JournalLine[]):
       ? [lines, []]
       : [lines.slice(0, MOST_EVENTS - LAST_EVENTS), lines.slice(-LAST_EVENTS)];
   const left = lines.length - first.length - last.length;
+  const commands = { begun: new Map<string, PatchCommand>(), ended: new Set<string>() };
+  for (const { event } of lines)
+    if (event.type === "command_started") commands.begun.set(commandKey(event), event.command);
+    else if (event.type === "command_finished") commands.ended.add(commandKey(event));
+  const told = new Set<JobEvent>();
   let attempt = 0;
-  const view = ({ at, event }: JournalLine) => {
-    const entry = toTimelineEntry(context, event);
+  const view = ({ at, event }: JournalLine, n: number, all: readonly JournalLine[]) => {
+    const entry = told.has(event)
+      ? null
+      : (foldedChecks(context, all, n, told) ?? toTimelineEntry(context, event, commands));
     // Where a coder tried more than once, each try has a head.
     const next = "attempt" in event && (event.attempt ?? 0) > attempt ? (event.attempt as number) : 0;
     attempt = next || attempt;
@@ -147,6 +158,9 @@ export function timeline(context: PageContext, journal: readonly JournalLine[]):
   return html`<ol class="timeline">${first.map(view)}${left > 0 && html`<li class="plain"><div class="what">${context.t.timeline.more(left)}</div></li>`}${last.map(view)}</ol>`;
 }
 
+const commandKey = ({ attempt = 0, index }: { readonly attempt?: number; readonly index: number }) =>
+  `${attempt}:${index}`;
+
 /** On one page; its end tells how the job ended. */
 const MOST_EVENTS = 600;
 const LAST_EVENTS = 100;
@@ -156,21 +170,80 @@ interface TimelineEntry {
   readonly what: Piece;
 }
 
-function toTimelineEntry({ t, words: messages }: PageContext, event: JobEvent): TimelineEntry | null {
+type CheckFinished = Extract<JobEvent, { type: "check_finished" }>;
+
+/** Checks that follow each other: those of the change itself are shown, the runs around them are folded below. */
+function foldedChecks(
+  { t }: PageContext,
+  lines: readonly JournalLine[],
+  from: number,
+  told: Set<JobEvent>,
+): TimelineEntry | null {
+  const run: CheckFinished[] = [];
+  for (let at = from; at < lines.length; at += 1) {
+    const event = lines[at]?.event;
+    if (event?.type === "check_finished") run.push(event);
+    else if (event !== undefined && !SILENT.has(event.type)) break;
+  }
+  if (lines[from]?.event.type !== "check_finished") return null;
+  for (const event of run) told.add(event);
+  const ofChange = run.filter(({ over, altered }) => over === "draft" && altered !== true);
+  // A run of some tests alone repeats or proves what the whole command said.
+  const whole = ofChange.filter(({ command }) => nameCheck(command) === command);
+  const shown = whole.length > 0 ? whole : ofChange.length > 0 ? ofChange.slice(0, 1) : run;
+  const folded = run.filter((event) => !shown.includes(event));
+  return {
+    tone: shown.every(({ exit_code }) => exit_code === 0) ? "good" : "bad",
+    what: html`${shown.map((event) => checkView(t, event))}${folded.length > 0 && html`<details><summary>${t.timeline.moreChecks(folded.length)}</summary>${folded.map((event) => checkView(t, event))}</details>`}`,
+  };
+}
+
+function checkView(
+  t: ConsoleMessages,
+  { over, command, exit_code, duration: took, output }: CheckFinished,
+): Markup {
+  const counts = readResults(output)?.counts ?? null;
+  const said = wordCheck(historyMessagesFor(t.locale), {
+    command: nameCheck(command),
+    exitCode: exit_code,
+    counts,
+  });
+  return html`<details class="check"><summary>${exit_code === 0 ? "✓" : "✗"} ${over === "baseline" && t.timeline.before} <code>${visible(said)}</code> ${duration(took)}</summary>${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output.trimEnd())}</pre>`}</details>`;
+}
+
+/** These are of the moment, or told with another event. */
+const SILENT: ReadonlySet<JobEvent["type"]> = new Set([
+  "command_judged",
+  "doing",
+  "planned",
+  "agent_step",
+  "agent_stop",
+]);
+
+function toTimelineEntry(
+  { t, words: messages }: PageContext,
+  event: JobEvent,
+  {
+    begun,
+    ended,
+  }: { readonly begun: ReadonlyMap<string, PatchCommand>; readonly ended: ReadonlySet<string> },
+): TimelineEntry | null {
   const words = t.timeline;
   switch (event.type) {
     case "job_started":
       return { tone: "plain", what: words.started };
     case "command_started":
-      return { tone: "command", what: commandLine(t, event.command) };
-    case "command_finished":
+      return ended.has(commandKey(event)) ? null : { tone: "command", what: commandLine(t, event.command) };
+    case "command_finished": {
+      const command = begun.get(commandKey(event));
       return {
         tone: event.success ? "good" : "bad",
-        what: html`<span>${event.success ? "✓" : "✗"} ${duration(event.duration)}</span>
+        what: html`<span>${event.success ? "✓" : "✗"} ${command !== undefined && commandLine(t, command)} ${duration(event.duration)}</span>
 ${event.error !== "" && html`<p class="error">${visible(event.error)}</p>`}
 ${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
-${event.output.trim() !== "" && html`<details ${event.output.length < 600 && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
+${event.output.trim() !== "" && html`<details ${!event.success && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
+    }
     case "merged":
       return {
         tone: event.lost === true ? "bad" : "plain",
@@ -183,19 +256,13 @@ ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && htm
         tone: event.end === "done" ? "good" : "bad",
         what: words.agentEnded(event.agent, event.end, event.files),
       };
-    // The first is told at its command; the others are of the moment.
+    case "check_finished":
     case "command_judged":
     case "doing":
     case "planned":
     case "agent_step":
     case "agent_stop":
       return null;
-    case "check_finished":
-      return {
-        tone: event.exit_code === 0 ? "good" : "bad",
-        what: html`<span>${event.exit_code === 0 ? "✓" : "✗"} ${words.check(event.over)} <code>${visible(event.command)}</code> ${duration(event.duration)}</span>
-${event.output.trim() !== "" && html`<details><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
-      };
     case "auto_commit":
       return {
         tone: event.error === undefined ? "plain" : "bad",

@@ -447,7 +447,8 @@ function toDoingEvent(
   const model = models.models.forRole(role);
   const asked = "generate" in model ? `${agentOf(role)} (${model.provider}/${model.model})` : agentOf(role);
   const detail = doing === "asking" ? asked : doing === "checking" ? checks.join(", ") : "";
-  return { type: "doing", attempt, doing, detail };
+  const { inputTokens, outputTokens, costUsd } = models.used();
+  return { type: "doing", attempt, doing, detail, tokens: inputTokens + outputTokens, cost_usd: costUsd };
 }
 
 /** A look as the observer sees it: the tool, and its arguments. */

@@ -1,3 +1,4 @@
+import { nameCheck } from "../../domain/checks/narrow-check.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -227,12 +228,10 @@ function passedChecks(events: readonly JobEvent[]): string[] {
   }
   return [...passed].map(
     ([command, count]) =>
-      `passed: check ${command.replace(OWN_PROGRAMS, "")}${count === "" ? "" : ` (${count})`}`,
+      `passed: check ${nameCheck(command)}${count === "" ? "" : ` (${count})`}`,
   );
 }
 
-/** Where a check finds its programs is nothing that a coder needs to know. */
-const OWN_PROGRAMS = /^export PATH="[^"]*"; /;
 const COUNT = /\b\d+ (?:pass|passed|passing|tests?|ok)\b|^# pass\s+\d+/i;
 /** The line of one test, whatever its name holds. */
 const ONE_TEST = /^\s*(?:not )?ok \d/;

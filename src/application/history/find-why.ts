@@ -1,7 +1,10 @@
+import { nameCheck } from "../../domain/checks/narrow-check.ts";
+import { readResults } from "../../domain/checks/read-results.ts";
+import type { TestCounts } from "../../domain/checks/test-results.ts";
 import { findRenamed, toLines, traceLine } from "../../domain/history/trace-line.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import type { BlamedLine, JobStack } from "../ports/history.ts";
-import type { JobArchive } from "../ports/jobs.ts";
+import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 
 export interface WhyDeps {
@@ -23,8 +26,18 @@ export interface JobReason {
   /** Who wrote it: agent and model; empty where no model was asked. */
   readonly by: string;
   readonly plan: string;
-  readonly checks: readonly { readonly command: string; readonly exitCode: number | null }[];
+  /** Of the last attempt, each with what its output counts. */
+  readonly checks: readonly {
+    readonly command: string;
+    readonly exitCode: number | null;
+    readonly counts: TestCounts | null;
+  }[];
   readonly failedCmds: number;
+  /** 0 where no coder worked. */
+  readonly attempts: number;
+  readonly tokens: number;
+  /** Null where the journal does not say. */
+  readonly costUsd: number | null;
 }
 
 export type WhyOrigin =
@@ -161,14 +174,26 @@ export async function findRemoved(deps: WhyDeps, text: string): Promise<readonly
 
 /** What the record and the journal of a job say about why it was done. */
 export function readReason({ archive }: Pick<WhyDeps, "archive">, jobId: string): JobReason {
-  const record = archive.read(jobId);
-  const events = archive.events(jobId).map(({ event }) => event);
+  return toReason(archive.read(jobId), jobId, archive.events(jobId));
+}
+
+export function toReason(
+  record: StoredJob | null,
+  jobId: string,
+  journal: readonly JournalLine[],
+): JobReason {
+  const events = journal.map(({ event }) => event);
+  const attempts = countAttempts(journal);
+  const used = events.findLast((event) => event.type === "doing" && event.cost_usd !== undefined);
+  const { tokens = 0, cost_usd: costUsd = null } = used?.type === "doing" ? used : {};
   const asked = events.findLast((event) => event.type === "doing" && event.doing === "asking");
   const planned = events.findLast((event) => event.type === "planned");
   const checks = events.flatMap((event) =>
-    event.type === "check_finished" && event.over === "draft" && event.altered !== true
-      ? [{ command: event.command, exitCode: event.exit_code }]
-      : [],
+    event.type === "check_finished" && event.over === "draft" && event.altered !== true ? [event] : [],
+  );
+  const judged = checks.at(-1)?.attempt;
+  const last = new Map(
+    checks.filter(({ attempt }) => attempt === judged).map((check) => [nameCheck(check.command), check]),
   );
   return {
     jobId,
@@ -178,9 +203,23 @@ export function readReason({ archive }: Pick<WhyDeps, "archive">, jobId: string)
     request: record?.request ?? "",
     by: asked?.type === "doing" ? asked.detail : "",
     plan: planned?.type === "planned" ? planned.plan : "",
-    checks: [...new Map(checks.map((check) => [check.command, check])).values()],
+    checks: [...last].map(([command, { exit_code: exitCode, output }]) => ({
+      command,
+      exitCode,
+      counts: readResults(output)?.counts ?? null,
+    })),
     failedCmds: record?.failedCmds ?? 0,
+    attempts,
+    tokens,
+    costUsd,
   };
+}
+
+export function countAttempts(journal: readonly JournalLine[]): number {
+  return journal.reduce(
+    (most, { event }) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0),
+    0,
+  );
 }
 
 function decodeLines(bytes: Uint8Array): string[] | null {

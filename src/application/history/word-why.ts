@@ -1,4 +1,4 @@
-import { localTime } from "../../domain/texts/format-text.ts";
+import { formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
 
@@ -59,19 +59,35 @@ export function wordRemoved(texts: HistoryMessages, text: string, found: readonl
     .join("\n\n");
 }
 
-function wordReason(
-  texts: HistoryMessages,
-  { request, title, by, plan, checks, source }: JobReason,
-): string[] {
-  const about = (label: string, text: string) =>
-    text.trim() === "" ? [] : [label, ...indent(text.trim().split("\n"))];
-  const ran = checks.map(({ command, exitCode }) => `${command}: ${texts.exit(exitCode)}`);
+function wordReason(texts: HistoryMessages, job: JobReason): string[] {
+  return [...wordAbout(texts.request, job.request === "" ? job.title : job.request), ...wordWork(texts, job)];
+}
+
+/** Who did it by which plan, what the checks said, how many attempts it took, and what it cost. */
+export function wordWork(texts: HistoryMessages, job: JobReason): string[] {
+  const { by, plan, checks, source } = job;
   return [
-    ...about(texts.request, request === "" ? title : request),
     `${texts.by} ${by === "" ? source : `${by}, ${source}`}`,
-    ...about(texts.plan, plan),
-    `${texts.checks} ${ran.length === 0 ? texts.notChecked : ran.join("; ")}`,
+    ...wordAbout(texts.plan, plan),
+    `${texts.checks} ${checks.length === 0 ? texts.notChecked : checks.map((one) => wordCheck(texts, one)).join("; ")}`,
+    ...(job.attempts === 0 ? [] : [`${texts.attempts} ${job.attempts}`]),
+    ...(job.costUsd === null ? [] : [`${texts.cost} ${wordUsed(texts, job)}`]),
   ];
+}
+
+export function wordCheck(
+  texts: HistoryMessages,
+  { command, exitCode, counts }: JobReason["checks"][number],
+): string {
+  return `${command}: ${counts === null ? texts.exit(exitCode) : texts.tests(counts.passed, counts.failed)}`;
+}
+
+export function wordUsed(texts: HistoryMessages, { tokens, costUsd }: JobReason): string {
+  return `${texts.tokens(tokens)}, ${formatCost(costUsd ?? 0, false)}`;
+}
+
+function wordAbout(label: string, text: string): string[] {
+  return text.trim() === "" ? [] : [label, ...indent(text.trim().split("\n"))];
 }
 
 function indent(lines: readonly string[]): string[] {

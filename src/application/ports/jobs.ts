@@ -63,8 +63,18 @@ export type JobEvent =
   | { readonly type: "merged"; readonly path: string; readonly by: string | null; readonly lost?: true }
   /** The coder's plan for an attempt: the reason that `why` shows for its lines. */
   | { readonly type: "planned"; readonly attempt: number; readonly plan: string }
-  /** A draft's coder begins a step: its model is asked, its patch runs, or checks do. `detail` says which. */
-  | { readonly type: "doing"; readonly attempt: number; readonly doing: DraftStep; readonly detail: string }
+  /**
+   * A draft's coder begins a step: its model is asked, its patch runs, or checks do. `detail` says which. `tokens` and
+   * `cost_usd`: the message's usage so far; absent in old journals.
+   */
+  | {
+      readonly type: "doing";
+      readonly attempt: number;
+      readonly doing: DraftStep;
+      readonly detail: string;
+      readonly tokens?: number;
+      readonly cost_usd?: number;
+    }
   /** A sub-agent of a draft's coder. Its number counts from 1 within the draft. */
   | {
       readonly type: "agent_started";

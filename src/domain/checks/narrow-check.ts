@@ -3,6 +3,12 @@ import { CHECK_RUNNERS } from "./runners/registry.ts";
 
 /** The dependencies' own programs first, and the calls that build what the tests load. */
 const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; (?:\{ .*?; \} \|\| exit; )?/;
+
+/** A check as people know it, without where it finds its programs and what it builds first. */
+export function nameCheck(command: string): string {
+  return command.replace(OWN_PROGRAMS, "");
+}
+
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 /** Flags whose value is the next word, and no file to be tested. */
 const TAKES_VALUE =

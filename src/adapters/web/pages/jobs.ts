@@ -4,6 +4,8 @@ import {
   type JobQuery,
   type ViewedJob,
 } from "../../../application/fleet/viewer-jobs.ts";
+import { type JobReason, toReason } from "../../../application/history/find-why.ts";
+import { wordCheck, wordUsed } from "../../../application/history/word-why.ts";
 import { storedFacts } from "../../../application/jobs/job-facts.ts";
 import {
   wordJobBriefly,
@@ -22,6 +24,7 @@ import { wordStopped } from "../../../application/sandbox/process-report.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
 import { countFiles } from "../../../domain/jobs/result.ts";
+import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";
 import {
   awayDiff,
@@ -48,7 +51,8 @@ import {
   viewedUndo,
 } from "../job-view.ts";
 import { empty, noticeBox, page } from "../layout.ts";
-import { actionButton, duration, html, ICONS, type Markup, moment, visible } from "../markup.ts";
+import { markdown, windowEnd } from "../markdown.ts";
+import { actionButton, duration, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
 import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
 
@@ -74,6 +78,7 @@ function jobPage(
   const { t } = context;
   const { job, alive, machine } = viewed;
   const address = `/jobs/${job.jobId}`;
+  const work = toReason(job, job.jobId, journal);
   const took = Date.parse(job.finishedAt) - Date.parse(job.createdAt);
   const link = (one: DiffView, label: string) =>
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
@@ -87,6 +92,7 @@ function jobPage(
 <div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
 <div class="actions">${jobButtons(context, viewed)}</div></div>
 ${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
+${work.plan !== "" && html`<div class="text plan">${markdown(work.plan.slice(0, windowEnd(work.plan, 0)))}</div>`}
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
@@ -100,7 +106,7 @@ ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>
 ${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machine)}</dd>`}
 <dt>${t.facts.source}</dt><dd>${t.jobSource(job.source)}</dd>
 ${chatLink(context, chatOfJob(job))}
-${attemptsView(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsView(journal)}</dd>`}
+${workFacts(context, work)}
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
 <dt>${t.facts.undo}</dt><dd>${t.undoStates[viewedUndo(viewed)]}</dd>
 </dl></section>
@@ -130,11 +136,17 @@ function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
   return html`<dt>${t.chatTitle}</dt><dd><a href="${address}">${visible(chat)}</a></dd>`;
 }
 
-function attemptsView(journal: readonly JournalLine[]): number {
-  return journal.reduce(
-    (most, { event }) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0),
-    0,
+/** Which model worked, in how many attempts, what its checks counted and what it cost. */
+function workFacts({ t }: PageContext, work: JobReason): Piece {
+  if (work.attempts === 0) return null;
+  const texts = historyMessagesFor(t.locale);
+  const checks = work.checks.map(
+    (one) => html`<div>${one.exitCode === 0 ? "✓" : "✗"} ${visible(wordCheck(texts, one))}</div>`,
   );
+  return html`<dt>${t.facts.model}</dt><dd>${visible(work.by)}</dd>
+<dt>${t.facts.attempts}</dt><dd>${work.attempts}</dd>
+<dt>${t.facts.tests}</dt><dd>${checks.length === 0 ? texts.notChecked : checks}</dd>
+${work.costUsd !== null && html`<dt>${t.facts.cost}</dt><dd>${wordUsed(texts, work)}</dd>`}`;
 }
 
 function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {

@@ -16,6 +16,11 @@ export const historyTexts = {
   notChecked: "none ran",
   exit: (code: number | null) =>
     code === 0 ? "passed" : code === null ? "did not finish" : `exit code ${code}`,
+  tests: (passed: number, failed: number) =>
+    failed > 0 ? `${failed} failed, ${passed} passed` : `${passed} passed`,
+  attempts: "Attempts:",
+  cost: "Cost:",
+  tokens: (count: number) => `${count.toLocaleString("en-US")} tokens`,
   replaced: "It replaced:",
   replacedNothing: "It replaced nothing.",
   replacedBy: "Replaced by:",

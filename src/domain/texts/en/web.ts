@@ -175,12 +175,13 @@ export const consoleTexts = {
   stopJob: "Stop",
   facts: {
     attempts: "Attempts",
+    model: "Model",
+    tests: "Tests",
+    cost: "Cost",
     job: "Job",
     started: "Started",
-    finished: "Finished",
     took: "Took",
     source: "From",
-    workspace: "Workspace",
     commit: "Commit",
     undo: "Undo",
   },
@@ -217,7 +218,9 @@ export const consoleTexts = {
   liveTitle: "Live output",
   timeline: {
     started: "Started",
-    check: (over: "draft" | "baseline"): string => (over === "draft" ? "Check" : "Check before the change"),
+    before: "Before the change",
+    moreChecks: (count: number) =>
+      `${many(count, "more run", "more runs")}: the tests before the change, and proofs`,
     autoCommit: (moment: "before" | "after", commit: string | null) =>
       `${moment === "before" ? "Commit before" : "Commit after"}: ${commit ?? "nothing to commit"}`,
     staged: (changes: number) => `Kept as a preview, ${many(changes, "change", "changes")}`,
@@ -320,7 +323,6 @@ export const consoleTexts = {
     program: "Installation",
     models: "Models",
     docker: "Docker",
-    workspace: "Workspace",
     queue: "Queue",
   } as Readonly<Record<string, string>>,
   healthDetails: {

@@ -17,6 +17,11 @@ export const historyTexts = {
   notChecked: "実行されていません",
   exit: (code: number | null) =>
     code === 0 ? "成功" : code === null ? "終わりませんでした" : `終了コード ${code}`,
+  tests: (passed: number, failed: number) =>
+    failed > 0 ? `${failed} 件失敗、${passed} 件成功` : `${passed} 件成功`,
+  attempts: "試行回数:",
+  cost: "費用:",
+  tokens: (count: number) => `${count.toLocaleString("ja-JP")} トークン`,
   replaced: "置き換えた行:",
   replacedNothing: "置き換えた行はありません。",
   replacedBy: "置き換え後:",

@@ -167,12 +167,13 @@ export const consoleTexts: typeof englishConsoleTexts = {
   stopJob: "停止する",
   facts: {
     attempts: "試行回数",
+    model: "モデル",
+    tests: "テスト",
+    cost: "費用",
     job: "ジョブ",
     started: "開始",
-    finished: "終了",
     took: "所要時間",
     source: "実行元",
-    workspace: "workspace",
     commit: "コミット",
     undo: "取り消し",
   },
@@ -203,7 +204,8 @@ export const consoleTexts: typeof englishConsoleTexts = {
   liveTitle: "実行中の出力",
   timeline: {
     started: "開始",
-    check: (over) => (over === "draft" ? "チェック" : "変更前のチェック"),
+    before: "変更前",
+    moreChecks: (count: number) => `ほか ${count} 回の実行（変更前のテストと、裏付けの実行）`,
     autoCommit: (moment, commit) =>
       `${moment === "before" ? "実行前コミット" : "実行後コミット"}: ${commit ?? "コミット対象なし"}`,
     staged: (changes) => `プレビューとして保留（${changes} 件の変更）`,
@@ -299,7 +301,6 @@ export const consoleTexts: typeof englishConsoleTexts = {
     program: "インストール",
     models: "モデル",
     docker: "Docker",
-    workspace: "workspace",
     queue: "キュー",
   },
   healthDetails: {
