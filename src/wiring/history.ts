@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { toResult } from "../application/history/compare.ts";
-import type { OpenedHistory } from "../application/history/open-history.ts";
-import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
+import type { OpenedFigures, OpenedHistory } from "../application/history/open-history.ts";
+import type { NotOpened, Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ComparisonReader } from "../application/ports/web.ts";
+import { formatDayIn } from "../domain/chat/session.ts";
 import { createCompareStore } from "../infrastructure/history/compare-store.ts";
 import { blameLine, createAskGit } from "../infrastructure/history/git-log.ts";
 import { openJobStack } from "../infrastructure/history/job-stack.ts";
-import type { Environment } from "./services.ts";
+import { createUsageStore } from "../infrastructure/models/usage-store.ts";
+import { type Environment, openServices } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
 /** The history of a workspace that is open. Nothing is read before it is asked for. */
@@ -23,6 +25,31 @@ export function createHistory(workspace: Workspace, env: Environment): OpenedHis
 export async function openHistory(env: Environment, options: OpenOptions): Promise<Opening<OpenedHistory>> {
   const opened = await openWorkspace(env, options);
   return opened.ok ? { ...opened, history: createHistory(opened.workspace, env) } : opened;
+}
+
+export async function openFigures(
+  env: Environment,
+  options: OpenOptions,
+): Promise<Opening<{ readonly figures: OpenedFigures }>> {
+  const opened = await openWorkspace(env, options);
+  const services = await openServices(env, options);
+  if (!opened.ok || !services.ok) return opened.ok ? (services as NotOpened) : opened;
+  const store = await services.openStore();
+  if (!store.ok) return store;
+  const { archive } = opened.workspace;
+  const { readFigures } = await import("../application/history/work-figures.ts");
+  const sources = {
+    usage: createUsageStore(store.db),
+    jobs: archive.list(),
+    journalOf: archive.events,
+    dayOf: (at: Date) => formatDayIn(services.config.session.timezone, at),
+    now: services.now(),
+  };
+  const figures = {
+    readFigures: (days: number) => readFigures(sources, days),
+    close: () => store.db.destroy(),
+  };
+  return { ...opened, figures };
 }
 
 /** The comparisons that were played here, for the console. */

@@ -66,6 +66,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     isConfigured: () => isConfigured(env, cwd),
     chatHistory: openChatHistory(resolveHome(env)),
     openHistory: async (options) => (await import("./history.ts")).openHistory(env, options),
+    openFigures: async (options) => (await import("./history.ts")).openFigures(env, options),
     openCompare: async (options) => (await import("./compare.ts")).openCompare(env, options),
     openChat: async ({ isOnce = false, ...options }) =>
       (await import("./chat.ts")).openChat(env, options, { isOnce }),

@@ -14,9 +14,10 @@ import {
 import { createServerHealth, createServerMetrics } from "../application/serve/health.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
-import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
+import { chatKeyOf, formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
+import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
 import { watchOwnPieces } from "../infrastructure/platform/installation.ts";
 import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
@@ -41,6 +42,9 @@ export interface WebHostDeps extends ServeDeps {
   /** As `RunningServer.reload`. */
   readonly reload: () => Promise<string | null>;
 }
+
+/** Of the newest jobs, as many are counted for the page of usage. */
+const MOST_COUNTED_JOBS = 5_000;
 
 /** The installation's data that the console and the API show. */
 export function createWebHost(parts: WebHostDeps): WebHost {
@@ -75,6 +79,21 @@ export function createWebHost(parts: WebHostDeps): WebHost {
       timers,
     }),
     waitForAnswer: createWaitForAnswer({ message: store.message, bus, timers }),
+    readFigures: async (viewer, days) => {
+      const jobs = (await viewerJobs.list(viewer, MOST_COUNTED_JOBS)).map(({ job }) => job);
+      const { readFigures } = await import("../application/history/work-figures.ts");
+      return readFigures(
+        {
+          usage: createUsageStore(db),
+          ...(viewer.role !== "operator" && { chatKey: chatKeyOf(viewer.channel, viewer.userId) }),
+          jobs,
+          journalOf: (jobId) => viewerJobs.journal(viewer, jobId),
+          dayOf: (at) => formatDayIn(timezone(), at),
+          now: now(),
+        },
+        days,
+      );
+    },
     fleet: createFleetControl({ ...parts, self: readMachineId(home) }),
     sources: () => ({
       sessions: createSessionReader(db, workspace),

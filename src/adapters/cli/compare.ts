@@ -10,6 +10,7 @@ import {
 import { readContestant } from "../../application/history/contestants.ts";
 import { findCases } from "../../application/history/find-cases.ts";
 import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
+import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
@@ -157,8 +158,7 @@ function tellResult(
     `${Math.round(one.seconds)} s`,
   ]);
   if (values.csv === true) {
-    const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-    program.out(`${[texts.compareHeader, ...rows].map((row) => row.map(cell).join(",")).join("\n")}\n`);
+    program.out(csvText([texts.compareHeader, ...rows]));
     return;
   }
   const pairs = result.pairs.map((pair) => {

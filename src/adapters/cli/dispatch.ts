@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   show: async () => (await import("./show.ts")).command,
   diff: async () => (await import("./diff.ts")).command,
   why: async () => (await import("./why.ts")).command,
+  stats: async () => (await import("./stats.ts")).command,
   compare: async () => (await import("./compare.ts")).command,
   bisect: async () => (await import("./bisect.ts")).command,
   tool: async () => (await import("./tool.ts")).command,

@@ -1,6 +1,6 @@
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
-import type { OpenedCompare, OpenedHistory } from "../../application/history/open-history.ts";
+import type { OpenedCompare, OpenedFigures, OpenedHistory } from "../../application/history/open-history.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
@@ -72,6 +72,8 @@ export interface CliProgram {
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The jobs of a workspace as its history. */
   readonly openHistory: (options: OpenOptions) => Promise<Opening<OpenedHistory>>;
+  /** The usage in the store, and the workspace's jobs, as figures. */
+  readonly openFigures: (options: OpenOptions) => Promise<Opening<{ readonly figures: OpenedFigures }>>;
   /** Its cases, and what plays coders on them. */
   readonly openCompare: (options: OpenOptions) => Promise<OpenedComparison>;
   /** The conversation on a workspace. */

@@ -1,4 +1,5 @@
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
+import type { WorkFigures } from "../../application/history/open-history.ts";
 import type { ImageStore, OwnCommand } from "../../application/ports/chat.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
@@ -10,6 +11,7 @@ import type {
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import type { ConsoleSources, SettingsStore } from "../../application/ports/web.ts";
+import type { Viewer } from "../../application/serve/access.ts";
 import type { OwnChats, WaitForAnswer, WatchChat } from "../../application/serve/console-chats.ts";
 import type { HealthReport } from "../../application/serve/health.ts";
 import type { Bus, LiveWorks } from "../../application/serve/serve-events.ts";
@@ -36,6 +38,8 @@ export interface WebHost {
   /** Tells of what other processes do in a chat. */
   readonly watchChat: WatchChat;
   readonly waitForAnswer: WaitForAnswer;
+  /** The usage and the jobs that are the viewer's to see. */
+  readonly readFigures: (viewer: Viewer, days: number) => Promise<WorkFigures>;
   readonly fleet: FleetControl;
   readonly sources: () => ConsoleSources;
   readonly health: () => Promise<HealthReport>;

@@ -227,8 +227,7 @@ function passedChecks(events: readonly JobEvent[]): string[] {
     else passed.delete(command);
   }
   return [...passed].map(
-    ([command, count]) =>
-      `passed: check ${nameCheck(command)}${count === "" ? "" : ` (${count})`}`,
+    ([command, count]) => `passed: check ${nameCheck(command)}${count === "" ? "" : ` (${count})`}`,
   );
 }
 

@@ -15,7 +15,7 @@ import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { CaseMemory, CaseState, CommitLog, CompareStore, JobStack } from "../ports/history.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import { type TakenEdit, ViewFault, type WorkspaceFiles } from "../ports/jobs-transaction.ts";
-import { readReason } from "./find-why.ts";
+import { modelOf, readReason } from "./find-why.ts";
 
 export interface CaseDeps {
   readonly root: string;
@@ -325,10 +325,9 @@ function toJobChange(
   };
 }
 
-/** `provider/model` behind the agent's name in the journal, or the agent alone. */
 function readProducer(deps: CaseDeps, jobId: string): string[] {
-  const { by } = readReason(deps, jobId);
-  return by === "" ? [] : [/\(([^()]+)\)$/.exec(by)?.[1] ?? by];
+  const model = modelOf(readReason(deps, jobId));
+  return model === null ? [] : [model];
 }
 
 const toText = (bytes: Uint8Array | null | undefined) => (bytes == null ? null : decodeText(bytes));

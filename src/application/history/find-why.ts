@@ -215,7 +215,12 @@ export function toReason(
   };
 }
 
-export function countAttempts(journal: readonly JournalLine[]): number {
+/** `provider/model` behind the agent's name, or the agent alone; null where neither wrote it. */
+export function modelOf({ by }: Pick<JobReason, "by">): string | null {
+  return by === "" ? null : (/\(([^()]+)\)$/.exec(by)?.[1] ?? by);
+}
+
+function countAttempts(journal: readonly JournalLine[]): number {
   return journal.reduce(
     (most, { event }) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0),
     0,

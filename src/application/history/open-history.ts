@@ -14,6 +14,44 @@ export interface OpenedHistory {
   readonly history: WorkspaceHistory;
 }
 
+/** The usage of one model on one day, and the jobs that it wrote. */
+export interface FigureRow {
+  /** Empty in a sum of several days. */
+  readonly day: string;
+  /** `provider/model`; empty in a sum of several, and of jobs that no model wrote. */
+  readonly model: string;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  /** Of the requests whose price is known. */
+  readonly costUsd: number;
+  /** Requests whose price is not known. */
+  readonly unpriced: number;
+  readonly jobs: number;
+  /** Jobs of coders that checks judged. */
+  readonly checked: number;
+  /** Of these, the ones that landed with their first attempt. */
+  readonly firstTry: number;
+  /** Jobs that are undone by now. */
+  readonly undone: number;
+}
+
+export interface WorkFigures {
+  /** Oldest first; only where there is something. */
+  readonly rows: readonly FigureRow[];
+  /** Every day of the span, oldest first. */
+  readonly days: readonly FigureRow[];
+  /** Costliest first. */
+  readonly models: readonly FigureRow[];
+  readonly total: FigureRow;
+}
+
+export interface OpenedFigures {
+  readFigures(days: number): Promise<WorkFigures>;
+  close(): Promise<void>;
+}
+
 /** The cases of a workspace, and what plays contestants on them. */
 export interface OpenedCompare {
   readonly cases: () => CaseDeps;

@@ -1,6 +1,7 @@
-import { formatCost, localTime } from "../../domain/texts/format-text.ts";
+import { csvText, formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
+import type { FigureRow } from "./open-history.ts";
 
 /** Lines of a plan, a request or a replaced stretch that are shown. */
 const MOST_LINES = 12;
@@ -83,7 +84,7 @@ export function wordCheck(
 }
 
 export function wordUsed(texts: HistoryMessages, { tokens, costUsd }: JobReason): string {
-  return `${texts.tokens(tokens)}, ${formatCost(costUsd ?? 0, false)}`;
+  return `${texts.tokens(texts.number(tokens))}, ${formatCost(costUsd ?? 0, false)}`;
 }
 
 function wordAbout(label: string, text: string): string[] {
@@ -93,4 +94,38 @@ function wordAbout(label: string, text: string): string[] {
 function indent(lines: readonly string[]): string[] {
   const shown = lines.slice(0, MOST_LINES).map((line) => `  ${line}`);
   return lines.length > MOST_LINES ? [...shown, `  … (+${lines.length - MOST_LINES})`] : shown;
+}
+
+const FIGURE_COLUMNS = [
+  "day",
+  "model",
+  "requests",
+  "inputTokens",
+  "outputTokens",
+  "cachedTokens",
+  "costUsd",
+  "unpriced",
+  "jobs",
+  "checked",
+  "firstTry",
+  "undone",
+] as const satisfies readonly (keyof FigureRow)[];
+
+/** A line for each day and model; its names are the same in every language. */
+export function csvOfFigures(rows: readonly FigureRow[]): string {
+  const names = FIGURE_COLUMNS.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return csvText([names, ...rows.map((row) => FIGURE_COLUMNS.map((name) => row[name]))]);
+}
+
+/** Requests, tokens, cost, jobs, the share of green at the first attempt, undone: in the order of `figureHeader`. */
+export function figureCells(texts: HistoryMessages, row: FigureRow): string[] {
+  const { requests, inputTokens, outputTokens, costUsd, unpriced, jobs, checked, firstTry, undone } = row;
+  return [
+    texts.number(requests),
+    texts.number(inputTokens + outputTokens),
+    formatCost(costUsd, unpriced > 0, costUsd > 0 && costUsd < 0.1 ? 4 : 2),
+    texts.number(jobs),
+    checked === 0 ? "–" : `${firstTry}/${checked} (${Math.round((firstTry / checked) * 100)} %)`,
+    texts.number(undone),
+  ];
 }

@@ -201,7 +201,8 @@ export interface UsageEntry {
 }
 
 export interface UsageFilter {
-  readonly by: "model" | "group" | "chat";
+  /** `moment`: by model, and by times within the same quarter of an hour. */
+  readonly by: "model" | "group" | "chat" | "moment";
   readonly since: Date;
   readonly until?: Date;
   readonly chatKey?: string;
@@ -211,7 +212,7 @@ export interface UsageFilter {
 }
 
 export interface UsageTotal {
-  /** `provider/model`, a group's id, or a chat's key. */
+  /** `provider/model`, a group's id, a chat's key, or `2026-03-01T09:15 provider/model` in UTC. */
   readonly name: string;
   readonly calls: number;
   readonly inputTokens: number;

@@ -24,6 +24,15 @@ export function formatTokens(tokens: number): string {
 
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
+/** Rows as CSV; a text that a spreadsheet would take for a formula is one no more. */
+export function csvText(rows: readonly (readonly (string | number)[])[]): string {
+  const cell = (value: string | number) => {
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return `${rows.map((row) => row.map(cell).join(",")).join("\n")}\n`;
+}
+
 /** `1536` → `1.5 KiB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes;

@@ -3,6 +3,9 @@ import type { UsageEntry, UsageFilter, UsageStore, UsageTotal } from "../../appl
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
+/** What the sums are kept by. */
+type SummedBy = "model" | "moment";
+
 const SLICE_MS = 15 * 60_000;
 
 /** The beginning of the quarter of an hour: days begin with one in every time zone. */
@@ -55,11 +58,14 @@ export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["hel
   }
 
   /** Whole quarters of an hour. */
-  async function totalsOfSums(since: Date, until: Date | undefined): Promise<UsageTotal[]> {
+  async function totalsOfSums(by: SummedBy, since: Date, until: Date | undefined): Promise<UsageTotal[]> {
     let query = db
       .selectFrom("usage_sums")
       .select(({ fn }) => [
-        groupColumn("model").as("name"),
+        (by === "model"
+          ? groupColumn(by)
+          : sql<string>`substr(slice, 1, 16) || ' ' || provider || '/' || model`
+        ).as("name"),
         fn.sum("calls").as("calls"),
         fn.sum("input_tokens").as("input_tokens"),
         fn.sum("output_tokens").as("output_tokens"),
@@ -74,15 +80,14 @@ export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["hel
   }
 
   /** From the sums, and from the entries where the time asked for begins or ends within a quarter of an hour. */
-  async function totalsOfModels(since: Date, until: Date | undefined): Promise<UsageTotal[]> {
+  async function totalsOfModels(by: SummedBy, since: Date, until: Date | undefined): Promise<UsageTotal[]> {
     const first = nextSlice(since);
     const end = until === undefined ? undefined : sliceOf(until);
-    if (end !== undefined && end < first)
-      return totalsOfEntries({ by: "model", since, ...(until && { until }) });
-    const found = await totalsOfSums(first, end);
-    if (since < first) found.push(...(await totalsOfEntries({ by: "model", since, until: first })));
+    if (end !== undefined && end < first) return totalsOfEntries({ by, since, ...(until && { until }) });
+    const found = await totalsOfSums(by, first, end);
+    if (since < first) found.push(...(await totalsOfEntries({ by, since, until: first })));
     if (end !== undefined && until !== undefined && end < until)
-      found.push(...(await totalsOfEntries({ by: "model", since: end, until })));
+      found.push(...(await totalsOfEntries({ by, since: end, until })));
     return addUp(found);
   }
 
@@ -93,13 +98,15 @@ export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["hel
       else await db.transaction().execute((within) => addEntry(within, entry));
     },
     async spent(since) {
-      const totals = await totalsOfModels(since, undefined);
+      const totals = await totalsOfModels("model", since, undefined);
       return totals.reduce((cost, { costUsd }) => cost + costUsd, 0);
     },
     async totals(filter) {
       const { by, since, until, chatKey, groupId } = filter;
-      const isOfAll = by === "model" && chatKey === undefined && groupId === undefined;
-      const totals = isOfAll ? await totalsOfModels(since, until) : await totalsOfEntries(filter);
+      const isOfAll = chatKey === undefined && groupId === undefined;
+      const isSummed = by === "model" || by === "moment";
+      const totals =
+        isOfAll && isSummed ? await totalsOfModels(by, since, until) : await totalsOfEntries(filter);
       return totals.sort((one, other) => other.costUsd - one.costUsd || (one.name < other.name ? -1 : 1));
     },
   };
@@ -175,6 +182,8 @@ function groupColumn(by: UsageFilter["by"]) {
   switch (by) {
     case "model":
       return sql<string>`provider || '/' || model`;
+    case "moment":
+      return sql<string>`substr(at, 1, 16) || ' ' || provider || '/' || model`;
     case "group":
       return sql<string>`group_id`;
     case "chat":

@@ -62,6 +62,7 @@ export async function createPages(
     },
     messages: store,
     access,
+    readFigures: never,
     fleet: {
       view: async () => ({ self: "", machines: [], queues: [], dead: [] }),
       retry: async () => false,

@@ -126,6 +126,13 @@ export function describeRoutingAndUsage(name: string, open: () => Promise<Routin
         ["cli:default", 3],
       ]);
       expect(await usage.totals({ by: "group", since, groupId: "g2" })).toHaveLength(1);
+      const moments = async (chatKey?: string) =>
+        (await usage.totals({ by: "moment", since, ...(chatKey !== undefined && { chatKey }) }))
+          .map(({ name, calls }) => [name, calls])
+          .sort();
+      const at = entry().at.slice(0, 16);
+      expect(await moments("line:U1")).toEqual([[`${at} claude/m`, 1]]);
+      expect((await moments()).map(([name]) => name)).toContain("2026-03-02T00:00 claude/m");
     });
 
     test("what all models cost is read from sums, and agrees with the entries for any time asked for", async () => {

@@ -69,7 +69,7 @@ function sharesPlot(title: string, contestants: readonly ContestantResult[]): Ma
 ${contestants.map((one, n) => {
   const y = n * ROW + 26;
   const label = `${one.name}: ${percent(shareOf(one))} (${percent(one.interval.low)} – ${percent(one.interval.high)})`;
-  return html`<g><title>${visible(label)}</title><text x="${LEFT}" y="${y - 10}" font-size="12" fill="currentColor">${visible(label)}</text><line x1="${at(one.interval.low)}" x2="${at(one.interval.high)}" y1="${y}" y2="${y}" stroke="currentColor" stroke-opacity="0.4" stroke-width="2"/><rect x="${at(shareOf(one))}" y="${y - 5}" width="4" height="10" rx="2" class="cloud"/></g>`;
+  return html`<g><title>${visible(label)}</title><text x="${LEFT}" y="${y - 10}" font-size="12" fill="currentColor">${visible(label)}</text><line x1="${at(one.interval.low)}" x2="${at(one.interval.high)}" y1="${y}" y2="${y}" stroke="currentColor" stroke-opacity="0.4" stroke-width="2"/><rect x="${at(shareOf(one))}" y="${y - 5}" width="4" height="10" rx="2" class="m1"/></g>`;
 })}</svg><div class="ends"><span>0 %</span><span>50 %</span><span>100 %</span></div></figure>`;
 }
 

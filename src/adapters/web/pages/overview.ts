@@ -1,12 +1,15 @@
+import type { FigureRow, WorkFigures } from "../../../application/history/open-history.ts";
+import { csvOfFigures, figureCells } from "../../../application/history/word-why.ts";
 import type { EnvironmentSummary } from "../../../application/ports/containers.ts";
-import type { StoreCounts, UsageRow } from "../../../application/ports/serve.ts";
+import type { StoreCounts } from "../../../application/ports/serve.ts";
 import type { TaskSummary } from "../../../application/ports/tasks.ts";
 import type { HealthReport } from "../../../application/serve/health.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";
+import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { channelTitle } from "../../channels/registry.ts";
 import type { ConfigLine } from "../host.ts";
 import { empty, page } from "../layout.ts";
-import { healthTone, html, ICONS, type Markup, moment, visible } from "../markup.ts";
+import { healthTone, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { type ConsolePages, respond } from "../web.ts";
 
@@ -94,7 +97,8 @@ function isWeb(url: string | undefined): url is string {
 
 interface Bar {
   readonly label: string;
-  readonly parts: readonly { readonly value: number; readonly style: "local" | "cloud" }[];
+  /** The class of each part has its colour. */
+  readonly parts: readonly { readonly value: number; readonly style: string }[];
   readonly title: string;
 }
 
@@ -123,51 +127,77 @@ ${days.map((bar, n) => {
 </svg><div class="ends"><span>${days[0]?.label}</span><span>${scale(most)}</span><span>${days.at(-1)?.label}</span></div></figure>`;
 }
 
-interface UsageView {
-  /** Every day of the span, oldest first. */
-  readonly days: readonly string[];
-  readonly rows: readonly UsageRow[];
-}
+/** Models with a colour of their own; the others share the last one. */
+const COLOURS = 6;
 
-function usagePage(context: PageContext, { days, rows }: UsageView): Markup {
+function usagePage(context: PageContext, { rows, days, models, total }: WorkFigures): Markup {
   const { t } = context;
-  const number = (value: number) => value.toLocaleString(t.locale);
-  const money = (value: number) => `$${value.toFixed(value > 0 && value < 0.1 ? 4 : 2)}`;
-  const sum = (of: (row: UsageRow) => number, list = rows) => list.reduce((all, row) => all + of(row), 0);
-  const chart = (of: (row: UsageRow) => number, show: (value: number) => string): Bar[] =>
-    days.map((day) => {
-      const mine = rows.filter((row) => row.day === day);
-      const [local, cloud] = [mine.filter((row) => row.local), mine.filter((row) => !row.local)];
-      return {
-        label: day.slice(5),
-        title: `${day}: ${show(sum(of, mine))}`,
-        parts: [
-          { value: sum(of, local), style: "local" },
-          { value: sum(of, cloud), style: "cloud" },
-        ],
-      };
-    });
-  const tokens = (row: UsageRow) => row.inputTokens + row.outputTokens;
-  const cost = (row: UsageRow) => row.costUsd ?? 0;
-  const isUnpriced = rows.some(({ costUsd }) => costUsd === null);
+  const texts = historyMessagesFor(t.locale);
+  const styleOf = (model: string) => {
+    const at = shown.findIndex((one) => one.model === model);
+    return `m${at === -1 ? COLOURS - 1 : Math.min(at, COLOURS - 1)}`;
+  };
+  const shown = models.filter(({ requests }) => requests > 0);
+  const money = (value: number) => formatCost(value, false, value > 0 && value < 0.1 ? 4 : 2);
+  const byModel = (of: (row: FigureRow) => number, show: (value: number) => string): Bar[] =>
+    days.map((day) => ({
+      label: day.day.slice(5),
+      title: `${day.day}: ${show(of(day))}`,
+      parts: shown.map(({ model }) => ({
+        value: rows
+          .filter((row) => row.day === day.day && row.model === model)
+          .reduce((sum, row) => sum + of(row), 0),
+        style: styleOf(model),
+      })),
+    }));
+  const tokens = (row: FigureRow) => row.inputTokens + row.outputTokens;
+  const outcomes = days.map((day) => ({
+    label: day.day.slice(5),
+    title: `${day.day}: ${figureCells(texts, day).slice(3).join(" · ")}`,
+    parts: [
+      { value: day.firstTry, style: "good" },
+      { value: day.checked - day.firstTry, style: "m2" },
+      { value: Math.max(0, day.jobs - day.checked), style: "plain" },
+    ],
+  }));
+  const undone = days.map((day) => ({
+    label: day.day.slice(5),
+    title: `${day.day}: ${day.undone}`,
+    parts: [{ value: day.undone, style: "bad" }],
+  }));
+  const [requests, all, cost, jobs, firstTry, back] = figureCells(texts, total);
+  const figure = (value: string | undefined, label: string | undefined) =>
+    html`<div><strong>${value}</strong><span>${label}</span></div>`;
+  const table = (name: string, list: readonly FigureRow[], first: (row: FigureRow) => Piece) =>
+    html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table class="plain"><thead><tr><th scope="col">${name}</th>${texts.figureHeader.slice(1).map((one) => html`<th scope="col" class="num">${one}</th>`)}</tr></thead><tbody>
+${list.map((row) => html`<tr><td>${first(row)}</td>${figureCells(texts, row).map((cell) => html`<td class="num">${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+  const nameOf = ({ model }: FigureRow) => (model === "" ? texts.noModel : visible(model));
+  const key = (style: string, label: string) => html`<span class="${style}">${label}</span>`;
+  const chartOf = (label: string) => t.usageChart(label, days.length);
+  const { number } = texts;
   return page(context, {
     title: t.usageTitle,
     section: "/usage",
-    body: html`<h1>${t.usageTitle}</h1>
+    body: html`<div class="section-head"><h1>${t.usageTitle}</h1>${rows.length > 0 && html`<a href="/usage.csv" download>${t.usageCsv}</a>`}</div>
 ${
   rows.length === 0
     ? empty(t.usageEmptyTitle, t.usageEmpty)
-    : html`<div class="figures"><div><strong>${number(sum((row) => row.replies))}</strong><span>${t.usageReplies}</span></div><div><strong>${number(sum(tokens))}</strong><span>${t.usageTokens}</span></div><div><strong>${isUnpriced ? formatCost(sum(cost), true, 2) : money(sum(cost))}</strong><span>${t.usageCost}</span></div></div>
-<p class="legend"><span class="local">${t.usageLocal}</span><span class="cloud">${t.usageCloud}</span></p>
-<div class="charts">${bars(t.usageChart(t.usageTokens, days.length), chart(tokens, number), number)}${bars(t.usageChart(t.usageCost, days.length), chart(cost, money), money)}</div>
-<div class="scroll" tabindex="0" role="region" aria-label="${t.usageTitle}"><table class="plain"><thead><tr><th scope="col">${t.columns.day}</th><th scope="col">${t.columns.model}</th><th scope="col" class="num">${t.columns.replies}</th><th scope="col" class="num">${t.columns.input}</th><th scope="col" class="num">${t.columns.output}</th><th scope="col" class="num">${t.columns.cost}</th></tr></thead><tbody>
-${[...rows].reverse().map((row) => html`<tr><td>${row.day}</td><td>${row.model} <span class="meta">${row.provider} · ${row.local ? t.usageLocal : t.usageCloud}</span></td><td class="num">${number(row.replies)}</td><td class="num">${number(row.inputTokens)}</td><td class="num">${number(row.outputTokens)}</td><td class="num">${row.costUsd === null ? "–" : money(row.costUsd)}</td></tr>`)}</tbody></table></div>`
+    : html`<div class="figures">${figure(requests, texts.figureHeader[1])}${figure(all, t.usageTokens)}${figure(cost, t.usageCost)}${figure(jobs, texts.figureHeader[4])}${figure(firstTry, texts.figureHeader[5])}${figure(back, texts.figureHeader[6])}</div>
+<p class="legend">${shown.slice(0, COLOURS).map((row, n) => key(`m${n}`, n === COLOURS - 1 && shown.length > COLOURS ? t.usageOthers : nameOf(row)))}</p>
+<div class="charts">${bars(
+        chartOf(t.usageCost),
+        byModel((row) => row.costUsd, money),
+        money,
+      )}${bars(chartOf(t.usageTokens), byModel(tokens, number), number)}</div>
+<p class="legend">${key("good", texts.figureHeader[5] ?? "")}${key("m2", t.usageLater)}${key("plain", t.usageUnchecked)}${key("bad", texts.figureHeader[6] ?? "")}</p>
+<div class="charts">${bars(chartOf(texts.figureHeader[4] ?? ""), outcomes, number)}${bars(chartOf(texts.figureHeader[6] ?? ""), undone, number)}</div>
+${table(texts.statsModel, models, nameOf)}
+<details><summary>${texts.statsDay} · ${texts.statsModel}</summary>${table(texts.statsDay, [...rows].reverse(), (row) => html`${row.day} <span class="meta">${nameOf(row)}</span>`)}</details>`
 }`,
   });
 }
 
 const USAGE_DAYS = 30;
-const DAY_MS = 24 * 3_600_000;
 
 export const tasksPages: ConsolePages = {
   section: { address: "/tasks", icon: ICONS.tasks, label: (t) => t.nav.tasks, operatorsOnly: true },
@@ -184,17 +214,17 @@ export const tasksPages: ConsolePages = {
 export const usagePages: ConsolePages = {
   section: { address: "/usage", icon: ICONS.usage, label: (t) => t.nav.usage },
   routes(app, { host }) {
-    app.get("/usage", async (c) => {
-      const { viewer } = c.var.page;
-      const now = host.now().getTime();
-      const days = Array.from({ length: USAGE_DAYS }, (_, n) =>
-        host.dayOf(new Date(now - (USAGE_DAYS - 1 - n) * DAY_MS)),
-      );
-      const rows = await host.messages.usage({
-        fromDay: days[0] as string,
-        ...(viewer.role !== "operator" && { user: { channel: viewer.channel, userId: viewer.userId } }),
+    app.get("/usage", async (c) =>
+      respond(usagePage(c.var.page, await host.readFigures(c.var.page.viewer, USAGE_DAYS))),
+    );
+    app.get("/usage.csv", async (c) => {
+      const { rows } = await host.readFigures(c.var.page.viewer, USAGE_DAYS);
+      return new Response(csvOfFigures(rows), {
+        headers: {
+          "content-type": "text/csv; charset=utf-8",
+          "content-disposition": 'attachment; filename="picoclaw-usage.csv"',
+        },
       });
-      return respond(usagePage(c.var.page, { days: [...new Set(days)], rows }));
     });
   },
 };

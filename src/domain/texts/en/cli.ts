@@ -118,6 +118,10 @@ export const helpTexts = {
       does: "show which job wrote a line (FILE:LINE), for which request, and what it replaced",
       flags: { "--removed TEXT": "instead: which jobs removed lines with this text" },
     },
+    stats: {
+      does: "show cost and tokens by day and model, how many jobs were green at the first attempt, and how many were undone",
+      flags: { "--days N": "how many days (30)", "--csv": "print a line for each day and model as CSV" },
+    },
     compare: {
       does: "compare models, coders or agents on cases from this workspace's own jobs and commits; cases: list them (also cases add, drop, edit)",
       flags: {

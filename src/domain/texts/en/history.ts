@@ -20,7 +20,17 @@ export const historyTexts = {
     failed > 0 ? `${failed} failed, ${passed} passed` : `${passed} passed`,
   attempts: "Attempts:",
   cost: "Cost:",
-  tokens: (count: number) => `${count.toLocaleString("en-US")} tokens`,
+  number: (count: number) => count.toLocaleString("en-US"),
+  tokens: (count: string) => `${count} tokens`,
+  statsDays: (most: number) => `--days: a number from 1 to ${most}`,
+  statsNone: (days: number) => `No model was asked and no job ran in the last ${days} days.`,
+  /** In the order of `figureHeader`. */
+  statsTotal: (days: number, [requests, tokens, cost, jobs, firstTry, undone]: readonly string[]) =>
+    `Last ${days} days: ${requests} requests, ${tokens} tokens, ${cost}. Jobs: ${jobs}, green at the first attempt ${firstTry}, undone ${undone}.`,
+  statsDay: "Day",
+  statsModel: "Model",
+  noModel: "(no model)",
+  figureHeader: ["Day", "Requests", "Tokens", "Cost", "Jobs", "Green at first try", "Undone"],
   replaced: "It replaced:",
   replacedNothing: "It replaced nothing.",
   replacedBy: "Replaced by:",

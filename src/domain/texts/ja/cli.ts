@@ -109,6 +109,10 @@ export const helpTexts: typeof englishHelpTexts = {
       does: "行（FILE:LINE）を書いたジョブ、その依頼、置き換えた内容を表示",
       flags: { "--removed TEXT": "代わりに、この文を含む行を削除したジョブ" },
     },
+    stats: {
+      does: "費用とトークンを日とモデルごとに表示し、1 回目で成功したジョブと取り消したジョブを数える",
+      flags: { "--days N": "日数 (30)", "--csv": "日とモデルごとに 1 行の CSV で表示" },
+    },
     compare: {
       does: "このワークスペースのジョブとコミットから作った事例で、モデル、コーダー、エージェントを比べる。cases: 事例の一覧（cases add、drop、edit も）",
       flags: {

@@ -1,0 +1,66 @@
+import type { FigureRow, WorkFigures } from "../../application/history/open-history.ts";
+import { csvOfFigures, figureCells } from "../../application/history/word-why.ts";
+import { historyMessagesFor } from "../../domain/texts/history.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
+import { notOpened, openOptions, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+import { columnsOf } from "./terminal-text.ts";
+
+/** `stats`: what the last days cost and what came of it, as the console's page of usage shows it. */
+export const command: Subcommand = {
+  name: "stats",
+  usage: "stats",
+  flags: { days: "string", csv: "boolean" },
+  words: 0,
+  run: stats,
+};
+
+const MOST_DAYS = 366;
+const BAR_COLUMNS = 12;
+
+async function stats(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, command, args);
+  const { values } = flags;
+  const days = Number(values.days ?? 30);
+  const opened = await program.openFigures(openOptions(program, values));
+  if (!opened.ok) throw notOpened(program, values, opened, "store");
+  const texts = historyMessagesFor(opened.messages.locale);
+  try {
+    if (!Number.isInteger(days) || days < 1 || days > MOST_DAYS) {
+      const text = texts.statsDays(MOST_DAYS);
+      return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
+    }
+    const figures = await opened.figures.readFigures(days);
+    if (values.json === true) program.out(`${JSON.stringify(figures)}\n`);
+    else if (values.csv === true) program.out(csvOfFigures(figures.rows));
+    else program.out(`${printable(wordFigures(texts, figures))}\n`);
+    return EXIT.done;
+  } finally {
+    await opened.figures.close();
+  }
+}
+
+function wordFigures(
+  texts: ReturnType<typeof historyMessagesFor>,
+  { days, models, total, rows }: WorkFigures,
+): string {
+  if (rows.length === 0) return texts.statsNone(days.length);
+  const tokens = ({ inputTokens, outputTokens }: FigureRow) => inputTokens + outputTokens;
+  const most = Math.max(1, ...days.map(tokens));
+  const bar = (row: FigureRow) => "█".repeat(Math.ceil((tokens(row) / most) * BAR_COLUMNS));
+  const busy = days.filter(({ requests, jobs }) => requests + jobs > 0);
+  const header = texts.figureHeader.slice(1);
+  return [
+    texts.statsTotal(days.length, figureCells(texts, total)),
+    "",
+    columnsOf([
+      [texts.statsDay, ...header, ""],
+      ...busy.map((row) => [row.day, ...figureCells(texts, row), bar(row)]),
+    ]),
+    "",
+    columnsOf([
+      [texts.statsModel, ...header],
+      ...models.map((row) => [row.model === "" ? texts.noModel : row.model, ...figureCells(texts, row)]),
+    ]),
+  ].join("\n");
+}
