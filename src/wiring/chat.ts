@@ -186,6 +186,13 @@ export async function openChat(
       standing: config.roles.coder.head,
       open: async () => (await import("./heads.ts")).openHeads(env, opened),
     },
+    exportTalk: async (chatKey, form) =>
+      (await import("./export-talk.ts")).exportTalkToFile(
+        { sessions: sessionStore, workspace, home, now },
+        chatKey,
+        form,
+        locale,
+      ),
     openHistory: async () => (await import("./history.ts")).createHistory(workspace, env),
     openProcesses: async () => (await openDoor()).open(),
     openProcessTools: async (readOnly) => (await openDoor()).openTools(readOnly),
@@ -218,6 +225,13 @@ export async function openChat(
     contextOf: (model) => findInCatalogue(metered.catalogue, model)?.context ?? null,
     fork: memory.sessions.fork,
     editorChats: createNamedChats({ ...inStore, channel: "acp" }).list,
+    exportTalk: async (chatKey, form) =>
+      (await import("./export-talk.ts")).exportTalk(
+        { sessions: sessionStore, workspace },
+        chatKey,
+        form,
+        locale,
+      ),
     spoken: (chatKey, limit) => readSpokenTurns(sessionStore, chatKey, limit),
     chats: createTerminalChats(createNamedChats({ ...inStore, channel: "cli" }), queue),
     keepTime: memory.keepTime,

@@ -16,6 +16,7 @@ import type { Config, Secrets } from "../config/config.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { chatKeyOf, formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
+import { createSessionStore } from "../infrastructure/chat/session-store.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
@@ -79,6 +80,13 @@ export function createWebHost(parts: WebHostDeps): WebHost {
       timers,
     }),
     waitForAnswer: createWaitForAnswer({ message: store.message, bus, timers }),
+    exportTalk: async (chatKey, form, locale) =>
+      (await import("./export-talk.ts")).exportTalk(
+        { sessions: createSessionStore({ db, workspace, now }), workspace: current().workspace },
+        chatKey,
+        form,
+        locale,
+      ),
     readFigures: async (viewer, days) => {
       const jobs = (await viewerJobs.list(viewer, MOST_COUNTED_JOBS)).map(({ job }) => job);
       const { readFigures } = await import("../application/history/work-figures.ts");

@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   diff: async () => (await import("./diff.ts")).command,
   why: async () => (await import("./why.ts")).command,
   stats: async () => (await import("./stats.ts")).command,
+  export: async () => (await import("./export.ts")).command,
   compare: async () => (await import("./compare.ts")).command,
   bisect: async () => (await import("./bisect.ts")).command,
   tool: async () => (await import("./tool.ts")).command,

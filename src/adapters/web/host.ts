@@ -1,6 +1,6 @@
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { WorkFigures } from "../../application/history/open-history.ts";
-import type { ImageStore, OwnCommand } from "../../application/ports/chat.ts";
+import type { ImageStore, OwnCommand, TalkForm } from "../../application/ports/chat.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
 import type {
@@ -38,6 +38,8 @@ export interface WebHost {
   /** Tells of what other processes do in a chat. */
   readonly watchChat: WatchChat;
   readonly waitForAnswer: WaitForAnswer;
+  /** A chat as the text of one file; null: nothing was said in it. */
+  readonly exportTalk: (chatKey: string, form: TalkForm, locale: Locale) => Promise<string | null>;
   /** The usage and the jobs that are the viewer's to see. */
   readonly readFigures: (viewer: Viewer, days: number) => Promise<WorkFigures>;
   readonly fleet: FleetControl;

@@ -91,7 +91,7 @@ function statusOfCard({ viewed, result }: JobCard): JobStatus {
   return viewed === null ? (result.status ?? (result.success ? "applied" : "partly")) : viewedStatus(viewed);
 }
 
-function statusTone(status: JobStatus): string {
+export function statusTone(status: JobStatus): string {
   if (status === "applied") return "good";
   if (status === "partly" || status === "worse" || status === "refused" || status === "interrupted")
     return "bad";
@@ -208,7 +208,7 @@ function checkView(
     exitCode: exit_code,
     counts,
   });
-  return html`<details class="check"><summary>${exit_code === 0 ? "✓" : "✗"} ${over === "baseline" && t.timeline.before} <code>${visible(said)}</code> ${duration(took)}</summary>${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output.trimEnd())}</pre>`}</details>`;
+  return html`<details class="check-run"><summary>${exit_code === 0 ? "✓" : "✗"} ${over === "baseline" && t.timeline.before} <code>${visible(said)}</code> ${duration(took)}</summary>${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output.trimEnd())}</pre>`}</details>`;
 }
 
 /** These are of the moment, or told with another event. */

@@ -25,6 +25,7 @@ import type {
   Reply,
   Route,
   Session,
+  TalkForm,
 } from "../ports/chat.ts";
 import type { CheckMemory } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
@@ -178,6 +179,8 @@ export interface ChatDeps {
   readonly heads?: HeadsDoor;
   /** The workspace's jobs as its history. Absent where they are not kept. */
   readonly openHistory?: () => Promise<WorkspaceHistory>;
+  /** Writes a chat into a file and names it; null: nothing was said in it. Absent where there is no place for it. */
+  readonly exportTalk?: (chatKey: string, form: TalkForm) => Promise<string | null>;
   /** Whether a cloud model answers questions, by the user's word; null, or why the file stays as it is. Absent where there is no file. */
   readonly setCloudTalk?: (to: CloudTalk) => Promise<string | null>;
   /** The background processes of the workspace. Absent where there can be none. */

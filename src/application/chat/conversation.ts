@@ -33,6 +33,7 @@ import type {
   OwnCommands,
   Reply,
   Route,
+  TalkForm,
 } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { WorkspaceProcesses } from "../ports/sandbox-processes.ts";
@@ -92,6 +93,8 @@ export interface OpenChat {
   editorChats(): Promise<readonly NamedChat[]>;
   /** The messages of the last day of a chat of this workspace, oldest first. */
   spoken(chatKey: string, limit: number): Promise<readonly NewTurn[]>;
+  /** A chat of this workspace as the text of one file; null: nothing was said in it. */
+  exportTalk(chatKey: string, form: TalkForm): Promise<string | null>;
   /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
   keepTime(): () => void;
   /** Waits for what still runs behind the last reply. */

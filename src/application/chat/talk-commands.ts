@@ -1,7 +1,6 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
-import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { WorkspaceDeps } from "../jobs/execution.ts";
-import { type ChatCommand, type ChatDeps, type ChatTurn, createAnswer } from "./chat-turn.ts";
+import { type ChatCommand, createAnswer } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
 /** A ref, a range or a number, as git and people write them. */
@@ -85,56 +84,15 @@ const INIT_REQUEST =
 export const config: ChatCommand = async (parts) => createAnswer(parts, [say("configWhere")], true);
 export const login: ChatCommand = async (parts) => createAnswer(parts, [say("loginWhere")], true);
 
-/** `/export [html]`: the conversation so far, as a document of its own. */
+/** `/export [html]`: the conversation with its jobs and their differences, as a file of its own. */
 export const exportTalk: ChatCommand = async (parts, turn, rest) => {
-  const form = rest.trim().toLowerCase();
-  if (form !== "" && form !== "html" && form !== "md")
+  const form = rest.trim().toLowerCase() || "md";
+  if ((form !== "md" && form !== "html") || parts.exportTalk === undefined)
     return createAnswer(parts, [say("exportUsage")], false);
-  const exchanges = [...turn.older, ...turn.history];
-  if (exchanges.length === 0) return createAnswer(parts, [say("nothingToExport")], false);
-  const text = form === "html" ? toHtml(parts, turn) : toMarkdown(parts, turn);
-  return createAnswer(parts, [{ kind: "text", text: parts.workspace.mask(text) }], true);
-};
-
-interface TalkPart {
-  readonly who: string;
-  readonly text: string;
-}
-
-function talkParts({ messages }: ChatDeps, { older, history }: ChatTurn): TalkPart[] {
-  const { you } = chatMessagesFor(messages.locale).exported;
-  return [...older, ...history].flatMap(({ user, words, facts, agent }) => [
-    { who: you, text: user },
-    {
-      who: agent === "" ? "PicoClaw" : agent,
-      text: [words, facts()].filter((one) => one !== "").join("\n\n"),
-    },
-  ]);
-}
-
-function titleOf({ messages, workspace, today }: ChatDeps, { sessionKey }: ChatTurn): string {
-  return chatMessagesFor(messages.locale).exported.title(sessionKey, workspace.root, today());
-}
-
-function toMarkdown(parts: ChatDeps, turn: ChatTurn): string {
-  const talk = talkParts(parts, turn).map(({ who, text }) => `## ${who}\n\n${text}`);
-  return [`# ${titleOf(parts, turn)}`, ...talk].join("\n\n");
-}
-
-function toHtml(parts: ChatDeps, turn: ChatTurn): string {
-  const title = escapeHtml(titleOf(parts, turn));
-  const talk = talkParts(parts, turn).map(
-    ({ who, text }) => `<section><h2>${escapeHtml(who)}</h2><pre>${escapeHtml(text)}</pre></section>`,
+  const path = await parts.exportTalk(turn.sessionKey, form);
+  return createAnswer(
+    parts,
+    [path === null ? say("nothingToExport") : say("exportedTo", path)],
+    path !== null,
   );
-  return [
-    `<!doctype html><html lang="${parts.messages.locale}"><meta charset="utf-8"><title>${title}</title>`,
-    "<style>body{font:16px/1.6 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit}h2{font-size:1rem;margin:2rem 0 0}</style>",
-    `<h1>${title}</h1>`,
-    ...talk,
-    "</html>",
-  ].join("\n");
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`);
-}
+};

@@ -2,12 +2,13 @@ import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
 import type { PlanStep } from "../../domain/coder/plan-steps.ts";
 import type { Decision, Route } from "../../domain/config/route.ts";
-import type { JobAction } from "../../domain/jobs/job-status.ts";
+import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
 import type { ImageType } from "../../domain/models/image.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
-import type { AgentEnd } from "./jobs.ts";
+import type { AgentEnd, FileDifference } from "./jobs.ts";
 import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 
 export type { Decision, Route } from "../../domain/config/route.ts";
@@ -368,6 +369,33 @@ export interface DailyNote {
   readonly turns: number;
   readonly savedAt: string;
 }
+
+/** A conversation with its jobs, to be read elsewhere. Its texts and files are masked. */
+export interface TalkDocument {
+  readonly title: string;
+  readonly locale: Locale;
+  readonly turns: readonly {
+    readonly who: string;
+    readonly role: "user" | "assistant";
+    readonly at: string;
+    readonly text: string;
+    readonly jobs: readonly TalkJob[];
+  }[];
+}
+
+export interface TalkJob {
+  readonly jobId: string;
+  readonly title: string;
+  readonly status: JobStatus;
+  /** The status in words. */
+  readonly verdict: string;
+  /** Who worked by which plan, what the checks said, and what it cost. */
+  readonly facts: readonly string[];
+  /** Each is read when it is asked for. */
+  readonly differences: () => Iterable<FileDifference>;
+}
+
+export type TalkForm = "md" | "html";
 
 export interface ChatSettings {
   /** `/dry on`: jobs are listed, not run. */

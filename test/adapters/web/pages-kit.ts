@@ -63,6 +63,7 @@ export async function createPages(
     messages: store,
     access,
     readFigures: never,
+    exportTalk: never,
     fleet: {
       view: async () => ({ self: "", machines: [], queues: [], dead: [] }),
       retry: async () => false,

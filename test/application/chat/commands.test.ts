@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { readFileSync, statSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import type { Reply } from "../../../src/application/ports/chat.ts";
@@ -477,18 +478,22 @@ describe("/review", () => {
 });
 
 describe("/export", () => {
-  test("gives the conversation as Markdown or as a page, with who said what and what came of it", async () => {
+  test("writes the conversation with its jobs and their differences into a file that only its user reads", async () => {
     at = await writer();
     expect(await at.send("/export")).toMatchObject({ ok: false });
     await at.send("/code3 write <b>.txt a.txt");
-    const markdown = (await at.send("/export")).text;
+    const [file = "", page = ""] = await Promise.all(
+      ["/export", "/export html"].map(async (text) => (await at.send(text)).text.replace("Written: ", "")),
+    );
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const markdown = readFileSync(file, "utf8");
     expect(markdown).toStartWith("# Conversation ");
-    expect(markdown).toContain("## You\n\nwrite <b>.txt a.txt");
-    expect(markdown).toContain("## Gin\n\nWrite a.txt");
-    const page = (await at.send("/export html")).text;
-    expect(page).toStartWith("<!doctype html>");
-    expect(page).toContain("write &#60;b&#62;.txt a.txt");
-    expect(page).not.toContain("<b>");
+    expect(markdown).toContain("> write &lt;b>.txt a.txt");
+    expect(markdown).toMatch(/^### Applied: write &lt;b>.txt a.txt\n\n`job_/m);
+    expect(markdown).toMatch(/^```diff\n--- \/dev\/null\n\+\+\+ b\/a.txt\n/m);
+    const shown = readFileSync(page, "utf8");
+    expect(shown.includes("write &lt;b&gt;.txt a.txt")).toBe(true);
+    expect(shown.includes('<section class="job-card good">')).toBe(true);
     expect(await at.send("/export pdf")).toMatchObject({ ok: false });
   });
 });

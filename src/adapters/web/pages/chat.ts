@@ -222,6 +222,7 @@ export async function chatPage(context: PageContext, view: ChatView): Promise<Ma
     body: html`<div class="chat" data-live="/live?chat=${encodeURIComponent(key)}">
 <div class="chat-head"><h1>${t.chatTitle}</h1>
 ${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summary><ul>${view.chats.map((chat) => html`<li><a href="${chatAddress(chat)}" ${chat.channel === view.channel && chat.chatId === view.chatId && html`aria-current="true"`}>${chat.channel !== "web" && html`<span class="chip">${chat.channel}</span> `}${chatTitleOf(t, chat)} ${moment(context, chat.lastAt)}</a></li>`)}</ul></details>`}
+${exchanges.length > 0 && html`<details class="menu"><summary>${t.exportChat}</summary><ul>${(["html", "md"] as const).map((form) => html`<li><a href="/export/${encodeURIComponent(view.channel)}/${encodeURIComponent(view.chatId)}?form=${form}" download>${t.exportForms[form]}</a></li>`)}</ul></details>`}
 ${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
 <div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}" data-copy="${t.copy}" data-copied="${t.copied}">
 ${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
@@ -379,6 +380,22 @@ function chatRoutes(app: WebApp, web: Web): void {
     return respond(wholeTextPage(page, { text, from, address, back }));
   });
   app.get("/files", (c) => c.json(matchFiles(host.listFiles(), c.req.query("q") ?? "", SUGGESTED_FILES)));
+  app.get("/export/:channel/:chat", async (c) => {
+    const { page } = c.var;
+    const { channel, chat: chatId } = c.req.param();
+    const form = c.req.query("form") === "md" ? "md" : "html";
+    const text = (await mayRead(host, page.viewer, { channel, chatId }))
+      ? await host.exportTalk(chatKeyOf(channel, chatId), form, page.t.locale)
+      : null;
+    if (text === null) return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+    const name = `${channel}-${chatId}`.replace(/[^a-z0-9_-]+/gi, "-").slice(0, 80);
+    return new Response(text, {
+      headers: {
+        "content-type": form === "md" ? "text/markdown; charset=utf-8" : "text/html; charset=utf-8",
+        "content-disposition": `attachment; filename="picoclaw-${name}.${form}"`,
+      },
+    });
+  });
   app.post("/chat/new", (c) => {
     const name = host.now().getTime().toString(36);
     return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);

@@ -450,11 +450,13 @@ export const chatTexts = {
     "Settings in effect, and where each comes from: picoclaw config show. To change them: picoclaw init (models and keys), the console (picoclaw serve, Settings), or $PICOCLAW_HOME/config.yaml. In this conversation: /model, /effort, /dry.",
   loginWhere:
     "A key never belongs in a conversation. In a shell: picoclaw login asks for it, tests it and keeps it for you alone.",
-  exportUsage: "/export: this conversation as Markdown. /export html: as a page.",
+  exportUsage:
+    "/export: this conversation with its jobs and their differences, as a Markdown file. /export html: as a page.",
+  exportedTo: (path: string) => `Written: ${path}`,
   nothingToExport: "There is nothing in this conversation yet.",
   exported: {
     you: "You",
-    title: (chat: string, folder: string, day: string) => `Conversation ${chat}, ${folder}, ${day}`,
+    title: (chat: string, folder: string) => `Conversation ${chat}, ${folder}`,
   },
   emptyMessage: "The message is empty.",
   notText:

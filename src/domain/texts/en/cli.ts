@@ -122,6 +122,10 @@ export const helpTexts = {
       does: "show cost and tokens by day and model, how many jobs were green at the first attempt, and how many were undone",
       flags: { "--days N": "how many days (30)", "--csv": "print a line for each day and model as CSV" },
     },
+    export: {
+      does: "print a conversation with its jobs, differences and verdicts as one Markdown document, secrets masked",
+      flags: { "--name NAME": "which chat", "--html": "as a page that needs no other file" },
+    },
     compare: {
       does: "compare models, coders or agents on cases from this workspace's own jobs and commits; cases: list them (also cases add, drop, edit)",
       flags: {

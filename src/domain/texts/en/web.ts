@@ -91,6 +91,8 @@ export const consoleTexts = {
     "Run the tests",
     "/preview Explain in the README how to start it",
   ],
+  exportChat: "Export",
+  exportForms: { html: "Page (HTML)", md: "Markdown" },
   newChat: "New chat",
   chats: "Your chats",
   messageLabel: "Message",

@@ -399,11 +399,13 @@ export const chatTexts: typeof englishChatTexts = {
     "有効な設定とその出どころ: picoclaw config show。変更するには picoclaw init（モデルとキー）、コンソール（picoclaw serve の「設定」）、または $PICOCLAW_HOME/config.yaml を使います。この会話では /model、/effort、/dry が使えます。",
   loginWhere:
     "API キーは会話に書かないでください。シェルで picoclaw login を実行すると、キーを尋ね、確認してから本人だけが読める場所に保存します。",
-  exportUsage: "/export: この会話を Markdown で出力します。/export html: HTML で出力します。",
+  exportUsage:
+    "/export: この会話を、ジョブと差分を含めて Markdown のファイルに書き出します。/export html: ページとして書き出します。",
+  exportedTo: (path: string) => `書き出しました: ${path}`,
   nothingToExport: "この会話にはまだ何もありません。",
   exported: {
     you: "あなた",
-    title: (chat, folder, day) => `会話 ${chat}、${folder}、${day}`,
+    title: (chat, folder) => `会話 ${chat}、${folder}`,
   },
   emptyMessage: "メッセージが空です。",
   notText:

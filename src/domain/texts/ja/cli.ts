@@ -113,6 +113,10 @@ export const helpTexts: typeof englishHelpTexts = {
       does: "費用とトークンを日とモデルごとに表示し、1 回目で成功したジョブと取り消したジョブを数える",
       flags: { "--days N": "日数 (30)", "--csv": "日とモデルごとに 1 行の CSV で表示" },
     },
+    export: {
+      does: "会話を、ジョブ、差分、判定とともに 1 つの Markdown 文書として出力する（秘密情報は伏せる）",
+      flags: { "--name NAME": "どのチャットか", "--html": "ほかのファイルを必要としないページとして" },
+    },
     compare: {
       does: "このワークスペースのジョブとコミットから作った事例で、モデル、コーダー、エージェントを比べる。cases: 事例の一覧（cases add、drop、edit も）",
       flags: {

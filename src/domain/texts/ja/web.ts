@@ -87,6 +87,8 @@ export const consoleTexts: typeof englishConsoleTexts = {
     "テストを実行して",
     "/preview 起動方法を README に書いて",
   ],
+  exportChat: "書き出す",
+  exportForms: { html: "ページ (HTML)", md: "Markdown" },
   newChat: "新しいチャット",
   chats: "チャット一覧",
   messageLabel: "メッセージ",

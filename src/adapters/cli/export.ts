@@ -1,0 +1,32 @@
+import { chatKeyOf } from "../../domain/chat/session.ts";
+import { fail, type Subcommand } from "./command.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+/** `export [--name CHAT] [--html]`: a conversation at a terminal as one document. */
+export const command: Subcommand = {
+  name: "export",
+  usage: "export",
+  flags: { name: "string", html: "boolean" },
+  words: 0,
+  run: exportChat,
+};
+
+async function exportChat(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, command, args);
+  const opened = await openedOrStop(program, values, (options) =>
+    program.openChat({ ...options, isOnce: true }),
+  );
+  try {
+    const form = values.html === true ? "html" : "md";
+    const name = String(values.name ?? "default");
+    const text = await opened.exportTalk(chatKeyOf("cli", name), form);
+    const json = values.json === true;
+    if (text === null)
+      return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: opened.chat.noSuchChat(name) });
+    program.out(json ? `${JSON.stringify({ form, text })}\n` : text);
+    return EXIT.done;
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import { readTalk, type TalkDeps, writeMarkdown } from "../application/chat/export-talk.ts";
+import type { TalkForm } from "../application/ports/chat.ts";
+import type { Locale } from "../domain/texts/locale.ts";
+import { replaceFile } from "../infrastructure/platform/text-files.ts";
+
+/** A conversation as the text of one file, secrets masked. Null: nothing was said in it. */
+export async function exportTalk(
+  deps: TalkDeps,
+  chatKey: string,
+  form: TalkForm,
+  locale: Locale,
+): Promise<string | null> {
+  const talk = await readTalk(deps, chatKey, locale);
+  if (talk === null) return null;
+  const text =
+    form === "html"
+      ? await (await import("../adapters/web/talk-page.ts")).talkPage(talk)
+      : await writeMarkdown(talk);
+  return deps.workspace.mask(text);
+}
+
+/** The same in a file of its own that only this user reads. */
+export async function exportTalkToFile(
+  deps: TalkDeps & { readonly home: string; readonly now: () => Date },
+  chatKey: string,
+  form: TalkForm,
+  locale: Locale,
+): Promise<string | null> {
+  const text = await exportTalk(deps, chatKey, form, locale);
+  if (text === null) return null;
+  const time = deps.now().toISOString().replace(/[-:]/g, "").slice(0, 15);
+  const file = join(deps.home, "exports", `${talkName(chatKey)}-${time}.${form}`);
+  replaceFile(file, text);
+  return file;
+}
+
+/** A name that every file system takes. */
+function talkName(chatKey: string): string {
+  return chatKey.replace(/[^a-z0-9_-]+/gi, "-").slice(0, 80);
+}
