@@ -71,8 +71,9 @@ export function wordWork(texts: HistoryMessages, job: JobReason): string[] {
     `${texts.by} ${by === "" ? source : `${by}, ${source}`}`,
     ...wordAbout(texts.plan, plan),
     `${texts.checks} ${checks.length === 0 ? texts.notChecked : checks.map((one) => wordCheck(texts, one)).join("; ")}`,
-    ...(job.attempts === 0 ? [] : [`${texts.attempts} ${job.attempts}`]),
-    ...(job.costUsd === null ? [] : [`${texts.cost} ${wordUsed(texts, job)}`]),
+    ...(job.attempts === 0
+      ? []
+      : [`${texts.attempts} ${job.attempts}${job.costUsd === null ? "" : `, ${wordUsed(texts, job)}`}`]),
   ];
 }
 
@@ -84,7 +85,7 @@ export function wordCheck(
 }
 
 export function wordUsed(texts: HistoryMessages, { tokens, costUsd }: JobReason): string {
-  return `${texts.tokens(texts.number(tokens))}, ${formatCost(costUsd ?? 0, false)}`;
+  return `${texts.tokens(texts.number(tokens))}, ${shortCost(costUsd ?? 0, false)}`;
 }
 
 function wordAbout(label: string, text: string): string[] {
@@ -111,6 +112,9 @@ const FIGURE_COLUMNS = [
   "undone",
 ] as const satisfies readonly (keyof FigureRow)[];
 
+const shortCost = (usd: number, isUnpriced: boolean) =>
+  formatCost(usd, isUnpriced, usd > 0 && usd < 0.1 ? 4 : 2);
+
 /** A line for each day and model; its names are the same in every language. */
 export function csvOfFigures(rows: readonly FigureRow[]): string {
   const names = FIGURE_COLUMNS.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
@@ -123,7 +127,7 @@ export function figureCells(texts: HistoryMessages, row: FigureRow): string[] {
   return [
     texts.number(requests),
     texts.number(inputTokens + outputTokens),
-    formatCost(costUsd, unpriced > 0, costUsd > 0 && costUsd < 0.1 ? 4 : 2),
+    shortCost(costUsd, unpriced > 0),
     texts.number(jobs),
     checked === 0 ? "–" : `${firstTry}/${checked} (${Math.round((firstTry / checked) * 100)} %)`,
     texts.number(undone),

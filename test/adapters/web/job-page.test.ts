@@ -101,8 +101,7 @@ test("the work of a job is its last attempt", () => {
     "Plan:",
     "  Count **each** item <script>alert(1)</script>",
     "Checks: npm test: 3 passed",
-    "Attempts: 2",
-    "Cost: 2,345 tokens, $0.0125",
+    "Attempts: 2, 2,345 tokens, $0.0125",
   ]);
   expect(toReason(null, "job", [])).toMatchObject({ attempts: 0, costUsd: null, checks: [] });
 });

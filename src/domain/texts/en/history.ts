@@ -19,7 +19,6 @@ export const historyTexts = {
   tests: (passed: number, failed: number) =>
     failed > 0 ? `${failed} failed, ${passed} passed` : `${passed} passed`,
   attempts: "Attempts:",
-  cost: "Cost:",
   number: (count: number) => count.toLocaleString("en-US"),
   tokens: (count: string) => `${count} tokens`,
   statsDays: (most: number) => `--days: a number from 1 to ${most}`,

@@ -20,7 +20,6 @@ export const historyTexts = {
   tests: (passed: number, failed: number) =>
     failed > 0 ? `${failed} 件失敗、${passed} 件成功` : `${passed} 件成功`,
   attempts: "試行回数:",
-  cost: "費用:",
   number: (count: number) => count.toLocaleString("ja-JP"),
   tokens: (count: string) => `${count} トークン`,
   statsDays: (most: number) => `--days: 1 から ${most} までの数`,
