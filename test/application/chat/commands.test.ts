@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { readFileSync, statSync } from "node:fs";
 import { spawnSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Reply } from "../../../src/application/ports/chat.ts";
 import { proposal } from "./chat-kit.ts";
