@@ -34,7 +34,7 @@ export interface ChannelEntry {
   readonly title: string;
   /** People whom the configuration itself lets in. */
   allowedUsers(config: Config): readonly string[];
-  /** Whether nobody but that person and the bot is in a chat. */
+  /** Whether only that person and the bot are in a chat. */
   isDirect(chat: { readonly chatId: string; readonly userId: string }): boolean;
   /** Null where its secrets are not set. Its libraries are loaded here and only here. */
   open(parts: ChannelDeps): Promise<OpenedChannel | null>;

@@ -13,7 +13,7 @@ export interface MarkdownMapping {
 
 /**
  * Markdown as replies are written: code apart from prose, so that marks in code stay what they are. One pass over the
- * lines: a reply may be long, and full of fences that nobody closes.
+ * lines: a reply may be long, and full of fences that are never closed.
  */
 export function mapMarkdown(text: string, { prose, span, block }: MarkdownMapping): string {
   const words = (part: string) =>

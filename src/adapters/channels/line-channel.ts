@@ -138,7 +138,7 @@ function toPlainText(text: string): string {
 /** Line by line, in one pass. A fence that is never closed stays as it is. */
 function withoutFenceMarks(text: string): string {
   const lines = text.split("\n");
-  /** Where each kind of closing mark comes next, from the end. */
+  /** The next position of each kind of closing mark, from the end. */
   const closing = new Map<string, number[]>();
   for (const [n, line] of lines.entries()) {
     const mark = /^(`{3,}|~{3,}) *$/.exec(line)?.[1];
@@ -178,7 +178,7 @@ const INTERIM_MS = 40_000;
 interface ReplyTokens {
   /**
    * A token came with an event. `spare`: it belongs to no message. Of a chat's tokens only the newest is handed to `onAge`
-   * before it runs out: one interim message stands for all that wait.
+   * before it runs out: one interim message serves all that wait.
    */
   keep(chatId: string, token: string, event: { readonly at: number; readonly spare: boolean }): void;
   /** It is used now, or was: it does not age any more. */
@@ -266,7 +266,7 @@ const NO_WAY_MS = 15 * 60_000;
 
 /**
  * LINE: replies are free but need a token that lives a minute; pushes are counted. So a token is spent on the answer
- * when that comes in time, else on a message with a button that brings a fresh one; a push is the last resort.
+ * if that is ready in time, else on a message with a button that brings a fresh one; a push is the last resort.
  */
 export function createLineChannel(parts: LineChannelDeps): LineChannel {
   const { client, counter, timers } = parts;
@@ -280,7 +280,7 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
   const spent = new Set<string>();
   /** Those of them whose call had no answer: what was sent may have arrived. */
   const doubtful = new Set<string>();
-  /** Interim messages on their way, by chat: an answer waits for them, so that it comes last. */
+  /** Interim messages on their way, by chat: an answer waits for them, so that it is last. */
   const interims = new Map<string, Promise<unknown>>();
   /** Replies that LINE has taken from this process. */
   const taken = new Set<string>();
@@ -292,7 +292,7 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
   };
   const month = () => timers.now().toISOString().slice(0, 7);
 
-  /** Where nothing may be pushed any more, an answer comes with the next message, by whatever token that brings. */
+  /** If no push is left, an answer is sent with the next message, by that message's token. */
   const mayPush = async () => (await counter.used("line", month())) < parts.quota();
 
   async function push(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult> {
@@ -471,7 +471,7 @@ interface LineSource {
   readonly replyToken: string;
 }
 
-/** Where an event belongs; null for those that nobody waits an answer for. */
+/** The chat of an event; null for events that need no answer. */
 function readLineSource(event: webhook.Event): LineSource | null {
   if ((event.type !== "message" && event.type !== "postback") || event.mode !== "active") return null;
   const { source, replyToken } = event;

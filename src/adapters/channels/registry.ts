@@ -46,7 +46,7 @@ export function allowedUsers(config: Config, channel: string): readonly string[]
   return CHANNELS.find(({ name }) => name === channel)?.allowedUsers(config) ?? [];
 }
 
-/** Whether nobody but that person and PicoClaw is in a chat. A person's chats in the console always are. */
+/** Whether only that person and PicoClaw are in a chat. True for a person's chats in the console. */
 export function isDirectChat(chat: {
   readonly channel: string;
   readonly chatId: string;

@@ -30,7 +30,7 @@ type SlackCall<T> =
   | {
       readonly ok: false;
       readonly delivered: DeliveryResult;
-      /** Slack answered that it will not do this; otherwise it was too busy, or nobody knows. */
+      /** Slack refused this; otherwise it was too busy, or the reason is unknown. */
       readonly refused: boolean;
     };
 
@@ -78,7 +78,7 @@ export function fromSlackText(text: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** Markdown as replies are written, in Slack's own dialect. Code is left as it is; names and links call nobody. */
+/** Markdown as replies are written, in Slack's own dialect. Code is left as it is; names and links notify no person. */
 export function toMrkdwn(text: string): string {
   return mapMarkdown(text, {
     prose: proseToMrkdwn,
@@ -95,7 +95,7 @@ function proseToMrkdwn(text: string): string {
     .replace(/^([^\S\n]*)[-*] /gm, "$1• ");
 }
 
-/** `<!channel>` and `<@U1>` in a text call nobody. */
+/** `<!channel>` and `<@U1>` in a text notify no person. */
 function escapeSlack(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -221,7 +221,7 @@ export interface SlackChannelDeps {
 /** Where a message came from, as it is kept with it. */
 interface SlackPlace {
   readonly channel: string;
-  /** Absent in a direct message that is no thread. */
+  /** Absent in a direct message outside of a thread. */
   readonly thread?: string;
 }
 
@@ -246,7 +246,7 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
   const { client, timers } = parts;
   /** By the message that is being answered. */
   const drafts = new Map<string, StreamedMessage>();
-  /** Messages whose result was sent: an event that comes late must not begin another draft. */
+  /** Messages whose result was sent: a late event must not begin another draft. */
   const answered = new Set<string>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
 
@@ -293,7 +293,7 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
     );
   };
 
-  /** The message whose button was pressed shows what can be done now. The answer is there already, whatever comes of it. */
+  /** The message whose button was pressed shows what can be done now. The answer was already sent, so a failure here is ignored. */
   const redrawPressed = async (place: SlackPlace, { replyTo, content }: Delivery, signal: AbortSignal) => {
     const { ts, text, blocks } = (replyTo?.pressed ?? {}) as Partial<PressedMessage>;
     if (ts === undefined || blocks === undefined) return;
@@ -466,7 +466,7 @@ function failureReason(delivered: DeliveryResult): string {
   return delivered.status === "sent" ? "" : delivered.reason;
 }
 
-/** The token goes to Slack's own servers, or to the one that is configured in its place. */
+/** The token is sent to Slack's own servers, or to the configured one. */
 function isSlackAddress(url: string, apiUrl: string | null): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname, host } = new URL(url);

@@ -45,7 +45,7 @@ const ANSWER_MS = 20_000;
 const SPOKEN_SUBTYPES = new Set<unknown>([undefined, "file_share", "thread_broadcast"]);
 
 /**
- * Mentions, direct messages, buttons and the slash command. Whichever way an event comes, it is acknowledged only
+ * Mentions, direct messages, buttons and the slash command. On either way in, an event is acknowledged only
  * after it was stored: Slack sends it again otherwise, and the same event twice is one message. An event of
  * another shape, or of another team, is acknowledged and left alone: sent again, it would be the same.
  */
@@ -122,7 +122,7 @@ function createTeamCheck(client: webApi.WebClient): (body: JsonObject) => Promis
 
 /**
  * An event of a channel that teams share names the team it happened in, and among its authorizations the
- * installation that may see it; a button and a command name the team of whoever used them.
+ * installation that may see it; a button and a command name the team of the person who used them.
  */
 function readInstallation(body: JsonObject): { readonly team: unknown; readonly enterprise: unknown } {
   const [authorized] = Array.isArray(body.authorizations) ? body.authorizations : [];
@@ -201,7 +201,7 @@ function readButton(body: JsonObject): SlackEvent | null {
   };
 }
 
-/** Of a message whose buttons are drawn anew, the buttons must be ours; the rest goes back to Slack as it came. */
+/** Of a message whose buttons are redrawn, the buttons must be ours; the rest is sent back to Slack unchanged. */
 function isBlock(block: unknown): block is Block {
   const { type, elements } = readObject(block);
   const isButton = (element: unknown) => {
@@ -220,7 +220,7 @@ function readSlashCommand(body: JsonObject): SlackEvent | null {
   return { kind: "command", said: { ...said, text: fromSlackText(text) } };
 }
 
-/** Stores what was said. Rejects when that failed. The answer is what Slack shows to whoever said it. */
+/** Stores what was said. Rejects when that failed. The answer is what Slack shows to the sender. */
 async function takeSlackEvent(
   { kind, said }: SlackEvent,
   client: webApi.WebClient,

@@ -5,7 +5,7 @@ import { inTime } from "./in-time.ts";
 export interface SlackSocketDeps {
   /** Asks Slack where to connect (`apps.connections.open`); rejects with its refusal. */
   readonly openAddress: () => Promise<unknown>;
-  /** Stores an event; rejects when that failed. The answer is what Slack shows to whoever used a command. */
+  /** Stores an event; rejects when that failed. The answer is what Slack shows to the person who used a command. */
   readonly take: (body: JsonObject) => Promise<string | undefined>;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -14,7 +14,7 @@ export interface SlackSocketDeps {
 export interface SlackSocket {
   /** Connects, and connects again until `stop`. Resolves when the first attempt succeeded or failed; never rejects. */
   start(): Promise<void>;
-  /** Why no events come in just now; null while a connection stands. */
+  /** Why no events arrive now; null while a connection is open. */
   trouble(): SocketTrouble | null;
   stop(): Promise<void>;
 }
@@ -31,7 +31,7 @@ const HELLO_MS = 30_000;
 const PING_MS = 10_000;
 /** Slack pings every few seconds, and answers every ping. */
 const SILENCE_MS = 30_000;
-/** A connection that stood for that long is no failure when it ends. */
+/** The end of a connection that was open for this long does not count as a failure. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -42,7 +42,7 @@ const GOODBYE_MS = 2_000;
 /** How one connection ended. */
 interface ConnectionEnd {
   readonly trouble: SocketTrouble;
-  /** It stood for a while. */
+  /** It was open for a while. */
   readonly wasSteady: boolean;
   /** Slack asked for another one, as it does every few hours. */
   readonly isPlanned: boolean;
@@ -115,7 +115,7 @@ async function connect(
   return signal.aborted ? failed("closed") : converse(new WebSocket(url), parts, onStanding, signal);
 }
 
-/** Reads what comes until the connection ends, and pings so that a dead one is noticed. */
+/** Reads frames until the connection ends, and pings so that a dead one is noticed. */
 function converse(
   socket: WebSocket,
   { take, timers, onTrouble }: SlackSocketDeps,

@@ -104,7 +104,7 @@ function toDelivered(error: unknown): Exclude<DeliveryResult, { status: "sent" }
   return { status: "later", reason };
 }
 
-/** Where a message came from, and where its answer goes. */
+/** The chat of a message and of its answer. */
 interface TelegramPlace {
   readonly chat: string;
   /** A topic of a group. */
@@ -210,7 +210,7 @@ export interface TelegramStatusDeps {
 
 export interface TelegramStatus {
   show(message: StoredMessage, event: ChatEvent): void;
-  /** The answer is there: the status goes, and none follows. Never rejects. */
+  /** The answer was sent: the status is removed, and none follows. Never rejects. */
   end(messageId: string): Promise<void>;
 }
 
@@ -242,7 +242,7 @@ export function createTelegramStatus({
   describe,
 }: TelegramStatusDeps): TelegramStatus {
   const shown = new Map<string, ShownStatus>();
-  /** An event that comes after the answer must not begin another one. */
+  /** An event after the answer must not begin another status. */
   const answered = new Set<string>();
   const within = () => AbortSignal.timeout(CALL_MS);
 
@@ -350,7 +350,7 @@ export function createTelegramChannel({
     return callTelegram((ends) => client.sendMessage(place.chat, piece, options, ends), signal);
   }
 
-  /** The message whose button was pressed shows what can be done now. The answer is there already, whatever comes of it. */
+  /** The message whose button was pressed shows what can be done now. The answer was already sent, so a failure here is ignored. */
   async function redrawPressed(place: TelegramPlace, { content }: Delivery, signal: AbortSignal) {
     const left = findDiscardedJob(content) === null ? null : { inline_keyboard: [] };
     const keyboard = (content.kind === "reply" ? keyboardOf(content.reply.actions) : null) ?? left;
@@ -533,7 +533,7 @@ function textForBot(
   return text.startsWith("/") || answered?.from?.id === own.id ? text : null;
 }
 
-/** `/undo@our_bot job_…` is `/undo job_…`. `/start` is what Telegram sends for whoever opens the chat. */
+/** `/undo@our_bot job_…` is `/undo job_…`. `/start` is what Telegram sends when a person opens the chat. */
 function commandOf(text: string): string {
   const bare = text.replace(/^(\/\w+)@\w+/, "$1");
   return bare === "/start" ? "/help" : bare;
@@ -587,17 +587,17 @@ export interface PollDeps {
   readonly take: TakeUpdate;
   readonly texts: () => Pick<TelegramMessages, "pollsElsewhere">;
   readonly timers: Timers;
-  /** Told after each poll; null: Telegram answered. */
+  /** Called after each poll; null: Telegram answered. */
   readonly onPolled: (trouble: PollTrouble | null) => void;
   /** Of a poll in words, of an update that could not be stored as it was thrown. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Telegram, or whoever stands in for it, may answer with anything. */
+/** Telegram, or a server in its place, may answer with anything. */
 function readUpdates(answer: unknown): readonly Update[] {
   const isUpdate = (one: unknown) => typeof (one as Partial<Update> | null)?.update_id === "number";
   if (Array.isArray(answer) && answer.every(isUpdate)) return answer as readonly Update[];
-  throw new Error("the answer to getUpdates is no list of updates");
+  throw new Error("the answer to getUpdates is not a list of updates");
 }
 
 function toPollTrouble(error: unknown, { pollsElsewhere }: Pick<TelegramMessages, "pollsElsewhere">) {
@@ -664,7 +664,7 @@ function restMs(timers: Timers, signal: AbortSignal): Promise<void> {
 
 export const LIMIT_BYTES = 1024 ** 2;
 
-/** The webhook of Telegram: it shows the secret that it was given. An update is stored before the 200, else it comes again. */
+/** The webhook of Telegram: it shows the secret that it was given. An update is stored before the 200; otherwise Telegram sends it again. */
 export function createTelegramWebhook(parts: {
   readonly secret: string;
   readonly take: TakeUpdate;

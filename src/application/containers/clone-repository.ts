@@ -31,7 +31,7 @@ export type CloneOutcome = { readonly ok: true } | PrepareFailure;
 const DEEPER: readonly (number | null)[] = [50, 500, null];
 
 /**
- * Clones in the container. The credential comes by standard input onto a file system in memory, is given to this one
+ * Clones in the container. The credential is passed by standard input onto a file system in memory, is given to this one
  * host by a helper, and is gone before the first file of the project is laid out.
  */
 export async function cloneRemote(
@@ -61,7 +61,7 @@ export async function cloneRemote(
     if (range.target !== undefined && range.depth !== null)
       await findCommonCommit(parts, range.target, range.ref, options);
   } finally {
-    // An aborted signal would keep this from running; the container goes then anyway.
+    // An aborted signal would keep this from running; the container is removed then anyway.
     if (credential !== null && !signal.aborted) await run(DROP_SECRET, { signal, timeoutMs });
   }
   const laid = await layOut(parts, range);

@@ -15,11 +15,11 @@ export interface BuildImageDeps {
   readonly images: Images;
   readonly recipes: Recipes;
   readonly sha256: (bytes: Uint8Array) => string;
-  /** Where npm packages come from; null where nobody knows. Asked when an image is built that needs it. */
+  /** The registry of npm packages; null where it is unknown. Asked when an image is built that needs it. */
   readonly npmRegistry: (signal?: AbortSignal) => Promise<string | null>;
 }
 
-/** How a Dockerfile says that it needs the registry. It is no part of the hash: the packages are the same anywhere. */
+/** How a Dockerfile says that it needs the registry. It is not part of the hash: the packages are the same anywhere. */
 const NPM_ARGUMENT = /^ARG NPM_REGISTRY$/m;
 
 export interface BuildRequest extends ImageProgress {
@@ -28,7 +28,7 @@ export interface BuildRequest extends ImageProgress {
   readonly root?: string;
   /** Builds even what is there unchanged. */
   readonly again?: boolean;
-  /** Told of each image before it is built. `kept`: what it stands on cannot be had, so the one that is there stays. */
+  /** Called for each image before it is built. `kept`: its base is unavailable, so the existing image is kept. */
   readonly onImage?: (name: string, what: "unchanged" | "building" | "kept") => void;
 }
 
@@ -41,7 +41,7 @@ export type ImageBuildOutcome =
       readonly message: string;
     };
 
-/** Builds an image of ours and those it stands on, each only where what goes into it has changed. */
+/** Builds an image of ours and its bases, each only if its inputs have changed. */
 export async function buildImage(parts: BuildImageDeps, request: BuildRequest): Promise<ImageBuildOutcome> {
   const built: string[] = [];
   const name = withTag(request.recipe.name);
@@ -90,7 +90,7 @@ async function buildOne(
     return { ok: false, name, code: "recipe-missing", message: `images/${recipe.folder} is missing` };
   const files = recipe.on === null ? [...folder, ...certificatesIn(recipes)] : folder;
   const known = await images.inspect(name, signal);
-  // Built on a root that was named once, it is built on that again: nobody wants another below it by accident.
+  // An image that was built on a named root is built on it again, so that its base never changes by accident.
   const base = recipe.on === null ? (root ?? known?.labels[ROOT_LABEL]) : withTag(recipe.on);
   const baseFacts = base === undefined ? null : await images.inspect(base, signal);
   const args = base === undefined ? {} : { BASE: base };
@@ -202,7 +202,7 @@ interface OverBuild {
   readonly name: string;
   readonly folder: string;
   readonly args: Readonly<Record<string, string>>;
-  /** Of the images it stands on. */
+  /** Of its base images. */
   readonly ids: string;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -258,7 +258,7 @@ export type EnsuredImage =
       readonly buildable: boolean;
     };
 
-/** The image for an environment, by whatever way there is: as it is, pulled, built; then made fit where it is not. */
+/** The image for an environment: existing, pulled or built, then completed if it lacks something. */
 export async function ensureImage(parts: BuildImageDeps, request: EnsureRequest): Promise<EnsuredImage> {
   const { image, onStep } = request;
   const found =

@@ -107,7 +107,7 @@ export interface EnvironmentManagerDeps {
   readonly explain: (failure: PrepareFailure) => string;
   readonly pid: number;
   readonly birth: string;
-  /** Whether a process still runs; where nobody can tell, it does. */
+  /** Whether a process still runs; true where that cannot be determined. */
   readonly isAlive: (process: { readonly pid: number; readonly birth?: string }) => boolean;
 }
 
@@ -214,7 +214,7 @@ export interface EnvironmentTask {
   readonly repository: string;
   /** A branch, a tag, or a full name (`refs/pull/5/head`); absent: the default branch. */
   readonly branch?: string;
-  /** For a pull or merge request: where it goes. */
+  /** For a pull or merge request: its target branch. */
   readonly targetBranch?: string;
 }
 
@@ -458,7 +458,7 @@ export class ExecutionEnvironmentManager {
     return (await this.getTextEditorFunctions()).map(toFunctionTool);
   }
 
-  /** Environments whose preparation was killed: nobody else knows that they are of no use. */
+  /** Environments whose preparation was killed: only this process knows that they are unusable. */
   private async removeAbandoned(signal: AbortSignal | undefined): Promise<number> {
     const { records, isAlive } = this.#parts;
     let removed = 0;

@@ -60,7 +60,7 @@ async function restOfNpm(
   return null;
 }
 
-/** The manifest is put back, whatever came of it. */
+/** The manifest is put back whether or not the installation succeeded. */
 const RESTORE_COMMAND = `if [ -f ${KEPT_MANIFEST} ]; then mv ${KEPT_MANIFEST} package.json; fi`;
 const DROP_SCRIPT =
   'const fs=require("fs"),p=JSON.parse(fs.readFileSync("package.json","utf8"));' +
@@ -113,7 +113,7 @@ export interface InstallOutcome {
   readonly success: boolean;
 }
 
-/** Installs what the project's files call for, all within one time limit. A notice names what fails; the rest goes on. */
+/** Installs what the project's files call for, all within one time limit. A notice names what fails; the rest continues. */
 export async function installDependencies(
   parts: InstallDeps,
   files: readonly string[],

@@ -42,7 +42,7 @@ export interface OpenEnvironments {
   close(): Promise<void>;
 }
 
-/** Loads the definitions of the tools and the prompt's template when a model is to be told of environments. */
+/** Loads the definitions of the tools and the prompt's template when a model is given environments. */
 export function createModelSide(
   config: Config,
   definitions: () => Promise<{ readonly execute: FunctionDefinition; readonly editor: FunctionDefinition }>,
@@ -75,7 +75,7 @@ interface ImageRequest {
   readonly onLine: (line: string) => void;
 }
 
-/** Opens environments for one question; whatever speaks to Docker is loaded then. */
+/** Opens environments for one question and loads the Docker client only then. */
 export type OpenForQuestion = () => Promise<
   { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened
 >;

@@ -113,7 +113,7 @@ interface BesideContainer {
   close(): Promise<void>;
 }
 
-/** A container beside the task's, for what the task must not do itself. Goes with this process if nobody closes it. */
+/** A container beside the task's, for what the task must not do itself. It is removed with this process unless it is closed before. */
 async function openBesideContainer(
   { sandboxes, config, newId }: Pick<PrepareDeps, "sandboxes" | "config" | "newId">,
   { purpose, image, network, signal }: BesideRequest,
@@ -148,7 +148,7 @@ function badRequestFailure({ range, source }: PrepareRequest): PrepareFailure | 
   return null;
 }
 
-/** A credential that came with an address is known to nobody else. */
+/** A credential that was part of an address is known only here. */
 function maskCredential(
   mask: (text: string) => string,
   credential: Credential | null,

@@ -7,7 +7,7 @@ interface RunInOptions {
   readonly stdin?: string | Uint8Array;
   readonly cwd?: string;
   readonly onLine?: (line: string) => void;
-  /** Standard output as bytes, for what is no text. */
+  /** Standard output as bytes, for output that is not text. */
   readonly onBytes?: (bytes: Uint8Array) => void;
   /** Of each stream; default 256 KiB. */
   readonly limitBytes?: number;

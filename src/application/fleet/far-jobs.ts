@@ -27,12 +27,12 @@ export interface FleetViewerJobsDeps {
 type OrderableJob = Pick<FleetJob, "workspace" | "machine" | "job">;
 
 const CODES = { away: "machine-away", unsettled: "unsettled", gone: "machine-gone" } as const;
-/** Of other machines, newest first; more are found by nobody. */
+/** Most jobs of other machines that are listed, newest first. */
 const MOST_OTHERS = 5_000;
-/** A tail that is shorter was told whole. */
+/** A shorter tail is the whole output. */
 const CUT_CHARACTERS = 3_000;
 
-/** The jobs of every machine: those of this workspace as they are, the others as they were told and by order. */
+/** The jobs of every machine: those of this workspace directly, the others by their reports and by orders. */
 export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
   const { own, jobs } = parts;
 
@@ -180,7 +180,7 @@ export interface ChatFarJobsDeps {
   readonly all: Pick<ViewerJobs, "read" | "takeBack" | "applyPreview" | "discard" | "differences">;
 }
 
-/** Jobs of other machines for whoever speaks in a chat: by the same orders as from the console. */
+/** Jobs of other machines for a chat, by the same orders as from the console. */
 export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
   async function discard(viewer: Viewer, jobId: string, machine: string): Promise<ActionFacts> {
     const status = await all.discard(viewer, jobId);
@@ -225,7 +225,7 @@ export function jobsOfReply({ actions, jobs }: Pick<Reply, "actions" | "jobs">):
   return [...new Set([...jobs.map(({ job_id }) => job_id), ...named])];
 }
 
-/** The buttons of a reply about jobs of another machine, by what that one told of them. */
+/** The buttons of a reply about jobs of another machine, by what that machine reported. */
 export async function presentReportedJobs(
   jobs: Pick<FleetJobs, "read" | "ofGroup">,
   reply: Pick<Reply, "actions" | "jobs">,

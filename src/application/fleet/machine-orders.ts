@@ -81,7 +81,7 @@ export interface GiveOrdersDeps {
 }
 
 /**
- * `away`: nobody took it in time, and nobody will. `unsettled`: it was begun, and how it ended is not known. `gone`: the
+ * `away`: no machine took it in time, and it is withdrawn. `unsettled`: it was begun, and how it ended is not known. `gone`: the
  * same, and its machine is silent.
  */
 export type OrderResult<T> =
@@ -100,10 +100,10 @@ export interface OrderGiver {
 const ORDER_LIMIT_MS = 5_000;
 /** One that was begun may take as long as a large job takes to be taken back. */
 const LONGEST_MS = 60_000;
-/** A machine that dies over an order tells nobody. */
+/** A machine that dies over an order does not report it. */
 const WATCH_MS = 2_000;
 
-/** Gives orders to other machines and waits for what comes of them. */
+/** Gives orders to other machines and waits for their results. */
 export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
   const { orders, timers, limitMs = ORDER_LIMIT_MS } = parts;
   const pending = new Map<string, (given: OrderResult<unknown>) => void>();
@@ -201,7 +201,7 @@ interface TakenOrder {
   readonly order: ControlOrder;
 }
 
-/** Beside whatever else is done here. */
+/** Runs beside the other work of this process. */
 const AT_ONCE = 16;
 const SWEEP_MS = 60_000;
 const PASSED_ON_MS = 200;

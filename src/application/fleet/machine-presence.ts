@@ -46,7 +46,7 @@ export async function enterFleet(
   return last.status === "entered" ? null : { takenBy: last.name };
 }
 
-/** Beats until it is stopped. Drains when told so: the machine is still there, and takes nothing new. */
+/** Beats until it is stopped. Drains on request: the machine is still there, and takes nothing new. */
 function keepMachine(parts: KeepMachineDeps): {
   start(): Promise<void>;
   /** Tells at once what `load` says now. */
@@ -138,7 +138,7 @@ const BREAK_MS = WAITING_LOOK_MS + 3_000;
  * once; the machine itself tells it when it is back.
  */
 export function createWaitingNotifier(parts: NotifyWaitingDeps): {
-  /** To those who were told that this machine is away. Before anything of theirs is answered. */
+  /** Sent to chats that read that this machine is away, before anything of theirs is answered. */
   tellBack(): Promise<void>;
   tellAway(): Promise<void>;
   start(): () => void;
@@ -201,7 +201,7 @@ export interface AwayRepliesDeps {
 
 const AWAY_LOOK_MS = 3_000;
 
-/** Replies that are written and wait for a machine that is away: whoever reaches their channel sends them. */
+/** Replies that are written and wait for a machine that is away: any machine with their channel sends them. */
 export function createAwayReplies(parts: AwayRepliesDeps): {
   list(): readonly AwayReplies[];
   look(): Promise<void>;

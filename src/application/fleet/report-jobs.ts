@@ -25,7 +25,7 @@ const LOOK_MS = 10_000;
 const AFTER_TROUBLE_MS = 2_000;
 const PRUNE_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-/** Together with what JSON adds less than 64 KiB, whatever characters they have. */
+/** With what JSON adds, less than 64 KiB for any characters. */
 const [RECORD_BYTES, EVENT_BYTES, TAIL_BYTES] = [20_000, 28_000, 12_000];
 const CHANGES_TOLD = 200;
 

@@ -41,7 +41,7 @@ export interface FoundJobs<Job> {
   readonly total: number;
   readonly page: number;
   readonly pages: number;
-  /** Every chat that has a job, whatever the query says. */
+  /** Every chat that has a job, regardless of the query. */
   readonly chats: readonly string[];
 }
 
@@ -143,7 +143,7 @@ export interface ViewedJob {
   readonly job: StoredJob;
   /** The number of changed files, where only the first are known here. */
   readonly changeCount?: number;
-  /** Whether it still runs, whatever its folder says. */
+  /** Whether it still runs, regardless of what its folder says. */
   readonly alive: boolean;
   /** Where it was carried out; absent where there is one machine only. */
   readonly machine?: JobMachine;
@@ -151,7 +151,7 @@ export interface ViewedJob {
 
 /**
  * Jobs as people at the console and programs at the API get at them. Every way in asks whose job it is: a job of
- * somebody else is `unknown`, not `forbidden`.
+ * another user is `unknown`, not `forbidden`.
  */
 export interface ViewerJobs {
   /** The viewer's jobs that run now on this machine, with their sub-agents, oldest first. `stop` takes the id of each. */
@@ -165,7 +165,7 @@ export interface ViewerJobs {
   read(viewer: Viewer, jobId: string): Promise<ViewedJob | null>;
   /** The other jobs of the same message: drafts of other coders, further jobs. Oldest first. */
   beside(job: Pick<StoredJob, "jobId" | "groupId">): Promise<readonly ViewedJob[]>;
-  /** Changes whenever the newest job does, whoever runs it. */
+  /** Changes whenever the newest job does, in any process. */
   latest(): Promise<string>;
   /** Changes whenever the journal of the job does, or what it printed elsewhere. */
   version(jobId: string): Promise<string>;

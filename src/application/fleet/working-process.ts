@@ -22,7 +22,7 @@ import { type Machine, type MachineDeps, openMachine } from "./machine-presence.
 import { createViewerJobs, type OwnJobs, type ViewerJobs } from "./viewer-jobs.ts";
 
 export interface InboxDeps {
-  /** Asked anew for every message, so that a reload takes effect. */
+  /** Asked again for every message, so that a reload takes effect. */
   readonly current: ReloadableChat["current"];
   readonly store: MessageStore;
   readonly access: AccessStore;

@@ -1,6 +1,6 @@
 import { FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
 
-/** Where a project comes from, without any credential in it. */
+/** The source of a project, without any credential. */
 export type RepositorySource =
   | {
       readonly kind: "remote";
@@ -99,8 +99,8 @@ export interface ForgeAccess {
 }
 
 /**
- * The credential for a repository: what its address brought, else the token of the forge that it lies on. A token goes
- * to its own forge's host and nowhere else, and over plain http only where the forge itself is configured so.
+ * The credential for a repository: what its address brought, else the token of the forge that hosts it. A token is sent
+ * to its own forge's host only, and over plain http only where the forge itself is configured so.
  */
 export function credentialFor(
   source: RepositorySource,
@@ -135,7 +135,7 @@ function isOnForge(
 export interface CloneRange {
   /** A branch, a tag, or a full name such as `refs/pull/5/head`. Absent: the default branch. */
   readonly ref?: string;
-  /** The branch that a pull or merge request goes to; fetched beside, so that the two can be compared. */
+  /** The target branch of a pull or merge request; also fetched, so that the two can be compared. */
   readonly target?: string;
   /** Commits of a shallow clone; null is the whole history. */
   readonly depth: number | null;
@@ -182,7 +182,7 @@ export function gitEnvironment(
   return env;
 }
 
-/** Puts the credential where git's helper finds it; it comes by standard input, so no process list shows it. */
+/** Puts the credential where git's helper finds it; it is passed by standard input, so no process list shows it. */
 export const KEEP_SECRET = `umask 077 && rm -f ${SECRET_FILE} && cat > ${SECRET_FILE}`;
 export const DROP_SECRET = `rm -f ${SECRET_FILE}`;
 

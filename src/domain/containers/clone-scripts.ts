@@ -21,7 +21,7 @@ export function changeScript(
   const raw = `git diff-tree -r --no-abbrev --no-renames ${start} "$after"`;
   const entries = `sed 's/^:[0-7]* \\([0-7]*\\) [0-9a-f]* \\([0-9a-f]*\\) [A-Z]/\\1 \\2/'`;
   const put = `${raw} > "$GIT_INDEX_FILE.raw" && git read-tree ${base} && ${entries} < "$GIT_INDEX_FILE.raw" | git update-index --index-info && git write-tree`;
-  // Where the installation left nothing, the change is all that stands there.
+  // If the installation left nothing, only the change is there.
   const tell = `if [ "$(git rev-parse --verify --quiet '${base}^{tree}')" = ${start} ]; then echo "$after"; else ${put}; fi`;
   const [set, write] = exact ? [useSeparateGit(base), writeExactTree] : ["", writeTree];
   return `${useIndex(index)}${set}after=$(${write}) && { ${tell}; }; code=$?; ${REMOVE_INDEX}; exit $code`;
@@ -93,7 +93,7 @@ add_rest() {
 const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
 ${addAll}`;
 
-// Of the project's own index only the names count: an ignored file that was added belongs to the change. Everything is read anew.
+// Of the project's own index only the names count: an ignored file that was added belongs to the change. Everything is read again.
 const writeExactTree = `{ GIT_DIR="$PWD/.git" GIT_INDEX_FILE="$PWD/.git/index" git ls-files -z | git update-index -z --add --remove --stdin
 ${addAll}`;
 
@@ -106,7 +106,7 @@ export const NEXT_PART = "\0\0picoclaw\0\0";
 
 /**
  * Prints the tree of everything in the project that git does not ignore, and after a NUL byte what differs in it from `start`, as
- * `git diff-tree -z` says it; then what each of the other commands prints, whatever its exit code.
+ * `git diff-tree -z` says it; then what each of the other commands prints, regardless of its exit code.
  */
 export function standingScript(
   index: string,

@@ -225,7 +225,7 @@ const PIP_PIN =
 
 /**
  * Names and exact versions, as the installer's command line takes them. The file is a stranger's: nothing else of it
- * is ever given to whoever downloads, neither addresses nor options, so that it decides what is fetched and never from
+ * is ever passed to the download, neither addresses nor options, so that it decides what is fetched and never from
  * where. Sorted, without repetition.
  */
 export function pinnedPackages(
@@ -237,7 +237,7 @@ export function pinnedPackages(
   return [...new Set(found)].sort().slice(0, MOST_PINNED_PACKAGES);
 }
 
-/** Without a registry nobody knows which packages are of ours: none. */
+/** Without a registry it is unknown which packages are ours, so none is listed. */
 function npmPins(text: string, registry: string | null): readonly string[] {
   if (registry === null) return [];
   const indexHost = new URL(registry).host;

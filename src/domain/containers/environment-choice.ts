@@ -6,14 +6,14 @@ export interface Language {
   /** The environment of that name is taken where the configuration has one; else the nearest of ours. */
   readonly environment: string;
   readonly nearest: "python" | "miniforge" | "node";
-  /** Names in the project's root, the tell-tale ones first. `*` stands for anything but a slash. */
+  /** Names in the project's root, the tell-tale ones first. `*` matches anything but a slash. */
   readonly markers: readonly string[];
   /** Extensions of its source files, without the dot. */
   readonly extensions: readonly string[];
 }
 
 /**
- * The files that identify a project's language. Conda comes first: its file names the whole environment, even
+ * The files that identify a project's language. Conda is first: its file names the whole environment, even
  * if other files are beside it. The order of the others counts only between equals.
  */
 export const LANGUAGES: readonly Language[] = [
@@ -193,7 +193,7 @@ export function chooseEnvironment(request: EnvironmentRequest): ChosenEnvironmen
 }
 
 /**
- * The file that contradicts an environment somebody asked for: the project's files name another language, and nothing in them
+ * The file that contradicts a requested environment: the project's files name another language, and nothing in them
  * the asked one. Null when they do not.
  */
 export function contradictingFile(

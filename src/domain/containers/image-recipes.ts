@@ -3,7 +3,7 @@ export interface ImageRecipe {
   readonly name: string;
   /** Its folder under `images/`. */
   readonly folder: string;
-  /** The recipe it stands on; null for the one that stands on a Debian root. */
+  /** The recipe of its base image; null for the one whose base is a Debian root. */
   readonly on: string | null;
 }
 

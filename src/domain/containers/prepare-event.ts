@@ -41,7 +41,7 @@ export type PrepareNotice =
 export type InstallTrouble =
   | { readonly kind: "exit"; readonly exitCode: number }
   | { readonly kind: "timeout"; readonly seconds: number }
-  /** By our own rules, whatever the program calls it. */
+  /** By our own rules, not by the program's own word. */
   | { readonly kind: "refused"; readonly hosts: readonly RefusedHost[] }
   | { readonly kind: "other"; readonly detail: string };
 

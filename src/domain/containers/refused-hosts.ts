@@ -18,13 +18,13 @@ export function networkSettingKey({ key }: RefusedHost): string {
   return `command_executor.docker.network.${key}`;
 }
 
-/** For whoever reads a command's output: programs and models, so in English alone. */
+/** Added to a command's output, which programs and models read, so in English only. */
 export function refusedText(refused: readonly RefusedHost[]): string {
   const hosts = refused.map((one) => `${one.host} (the user can allow it: ${networkSettingKey(one)})`);
   return `picoclaw: this environment may not reach ${hosts.join(", ")}; the refusal is not the server's`;
 }
 
-/** How programs tell that something stood between them and a host; npm calls our proxy's refusal its registry's 403. */
+/** How programs report that something between them and a host refused; npm calls our proxy's refusal its registry's 403. */
 const NETWORK_TROUBLE =
   /\b403\b|forbidden|refused by picoclaw|tunnel|proxy|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|could not resolve|name resolution|not reach/i;
 const HOSTS =
@@ -69,7 +69,7 @@ function hostsIn(output: string): ReadonlyMap<string, { readonly host: string; r
   for (const [text, urlHost, urlPort, pipHost, pipPort, ourHost, ourPort, bare] of output.matchAll(HOSTS)) {
     const host = urlHost ?? pipHost ?? ourHost ?? bare ?? "";
     const port = Number(urlPort ?? pipPort ?? ourPort ?? (/^http:/i.test(text) ? 80 : 443));
-    // The environment's own loopback is nobody's to refuse.
+    // The environment's own loopback is never refused.
     if (!/^(?:127\.|0\.0\.0\.0$|\[::1?\]$)/.test(host))
       found.set(`${host.toLowerCase()}:${port}`, { host, port });
   }

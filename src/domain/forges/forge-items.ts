@@ -14,7 +14,7 @@ export interface ItemRef {
 /** Self-hosted sites that the configuration names, so that their addresses are recognised. */
 export type KnownSites = Readonly<Record<ForgeKind, readonly string[]>>;
 
-/** Where people look, told from where the API answers. */
+/** The address for people, derived from that of the API. */
 export function forgeSite(kind: ForgeKind, baseUrl: string | null): string {
   if (baseUrl === null) return forgeFacts(kind).site;
   return baseUrl.replace(/\/+$/, "").replace(/\/api\/v\d+$/, "");
@@ -82,7 +82,7 @@ export function parseRemoteUrl(text: string, sites: KnownSites): RepositoryRef |
     for (const site of [forgeFacts(forge).site, ...sites[forge]]) {
       const base = new URL(site);
       const isThere = isSsh ? base.hostname === url.hostname : base.host === url.host;
-      // A folder of a self-hosted site stands in its addresses by HTTPS alone.
+      // Only HTTPS addresses of a self-hosted site contain its folder.
       const folder = isSsh ? "" : trimSlash(base.pathname);
       if (!isThere || !url.pathname.startsWith(`${folder}/`)) continue;
       const repository = url.pathname

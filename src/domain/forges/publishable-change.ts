@@ -25,7 +25,7 @@ export function isWorkflowPath(path: string): boolean {
   return WORKFLOWS.some((pattern) => pattern.test(path));
 }
 
-/** Folders of honest names, which are a tool's where its manifest stands beside them. */
+/** Folders with ordinary names that belong to a tool if its manifest is beside them. */
 const BESIDE_MANIFEST: Readonly<Record<string, readonly string[]>> = {
   target: ["Cargo.toml", "pom.xml"],
   vendor: ["composer.json", "go.mod", "Gemfile"],
@@ -37,7 +37,7 @@ const TOOL_FILE = /(?:^|\/)(?:[^/]+\.py[co]|\.coverage|\.DS_Store|\.eslintcache|
 
 export interface ChangedPaths {
   readonly changed: readonly string[];
-  /** Every path of the commit that the change stands on. */
+  /** Every path of the commit that the change is based on. */
   readonly base: readonly string[];
   /** Changed paths that are links out of the tree: on the forge's machines they would lead to files of its own. */
   readonly linksOut: readonly string[];
@@ -134,7 +134,7 @@ export function changedLines(patch: Uint8Array): ChangedLines {
   let [old, oldLeft, newLeft] = [0, 0, 0];
   for (const line of text.split("\n")) {
     if (oldLeft > 0 || newLeft > 0) {
-      // Within a hunk nothing is a header, whatever it looks like.
+      // Within a hunk no line is a header, even if it looks like one.
       if (line.startsWith("\\")) continue;
       if (!line.startsWith(" ")) lines?.add(old);
       if (!line.startsWith("-")) newLeft--;
@@ -166,7 +166,7 @@ const SLUG_CHARS = 40;
 
 /**
  * `picoclaw/7-fix-the-login`: the branch of an issue. Only what every forge, file system and shell takes; a title
- * with no such letters gives the number alone. `attempt` counts up where somebody else has the name.
+ * with no such letters gives the number alone. `attempt` counts up if the name is taken.
  */
 export function branchName(number: number, title: string, attempt = 1): string {
   const slug = title

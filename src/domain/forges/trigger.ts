@@ -56,9 +56,9 @@ export function readWantedAction(
     case "opened":
       return mentions(event.text ?? "", bot) ? { do: "start" } : nothing("not mentioned");
     case "assigned":
-      return isSameLogin(event.assignee, bot) ? { do: "start" } : nothing("somebody else was assigned");
+      return isSameLogin(event.assignee, bot) ? { do: "start" } : nothing("another person was assigned");
     case "unassigned":
-      return isSameLogin(event.assignee, bot) ? { do: "stop" } : nothing("somebody else was un-assigned");
+      return isSameLogin(event.assignee, bot) ? { do: "stop" } : nothing("another person was unassigned");
     case "labeled":
       return isSameLogin(event.label, label) ? { do: "start" } : nothing("another label");
     case "unlabeled":

@@ -9,11 +9,11 @@ type Print = (script: string, limitBytes: number, stdin?: Uint8Array) => Promise
  * on this machine.
  */
 export interface ClonePrograms {
-  /** Sees what stands there by now, where that is not what `PROGRAMS_DIGEST` printed. */
+  /** Reads the programs again where they differ from what `PROGRAMS_DIGEST` printed. */
   see(digest: string): Promise<void>;
   /** Those that are not what they were, as people read their paths. */
   changed(): readonly string[];
-  /** Makes them what they were; the answer puts back what stood there. */
+  /** Restores the first programs; the returned function puts the replaced ones back. */
   asAtStart(): Promise<() => Promise<void>>;
 }
 

@@ -45,7 +45,7 @@ export interface CloneView extends View, WorkspaceFiles {}
 export interface CloneState {
   /** Something was run there: what was seen may be old. */
   touch(): void;
-  /** Writes what is to be written, and sees what stands where something may have changed since. Rejects where git cannot say. */
+  /** Writes pending files, then reads again what may have changed since. Rejects where git cannot tell. */
   see(): Promise<void>;
   /** Writes what is to be written. */
   flush(): Promise<void>;
@@ -59,7 +59,7 @@ export interface CloneState {
   viewOf(onChange?: (path: string) => void): CloneView;
   /** Makes the files others: those of the start, or of a tree that `hold` named. */
   become(tree: "start" | string): Promise<void>;
-  /** The tree of what stands at this moment. */
+  /** The tree of the current files. */
   hold(): Promise<string>;
   /** Makes the files again what was seen last, and forgets what was to be written. */
   restore(): Promise<void>;
@@ -366,7 +366,7 @@ function createCloneView({ pending, onChange, fileAt, namesIn, contentOf }: Seen
     readPart: (path, offset, length) => read(path).subarray(offset, offset + length),
     write,
     makeSymlink: (path, target) => put(path, { target }),
-    // Git knows no empty folder: one comes with its first file.
+    // Git does not store empty folders: a folder appears with its first file.
     makeDirectory: () => {},
     remove(path) {
       if (look(path).kind === "missing") throw missing(path);

@@ -44,7 +44,7 @@ interface RunningThread {
 }
 
 /**
- * A thread has the connections, and runs our file server in each container; whoever asks waits for a word that both share.
+ * A thread owns the connections and runs our file server in each container; the caller waits for a word in shared memory.
  * An answer takes about as long as the engine needs to pass two small messages on. The thread is there while a channel is.
  */
 export function createFileThread(engine: EngineDeps): ContainerFileThread {

@@ -67,7 +67,7 @@ export function createStreamReader(
 }
 
 /**
- * Cuts a stream of bytes, in whatever pieces it comes, into frames: a head of fixed size that tells the length of
+ * Cuts a stream of bytes, which may arrive in any pieces, into frames: a head of fixed size that tells the length of
  * what follows. The payload is valid only during the call. A frame longer than `limitBytes` is not waited for:
  * `onTooLong` is called, and nothing more is read.
  */

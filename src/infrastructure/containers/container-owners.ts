@@ -30,7 +30,7 @@ export interface Lease {
   readonly lease: "process" | "detached";
   readonly owner: string;
   readonly claim?: string;
-  /** `ended`: to be removed by whoever comes next, since removing it failed. */
+  /** `ended`: removing it failed, and the next process removes it. */
   readonly state: "preparing" | "ready" | "ended";
   readonly reason?: string;
 }
@@ -88,7 +88,7 @@ export function readClaim(
   return id === undefined ? null : { id, fence: Number(fence) };
 }
 
-/** Whether a container is another's: whoever says nothing of a claim means whatever has the name. */
+/** Whether a container belongs to another claim. A caller without a claim means any container of that name. */
 export function isOfAnother(made: ContainerClaim | null, asked: ContainerClaim | undefined): boolean {
   return made !== null && asked !== undefined && claimText(made) !== claimText(asked);
 }
@@ -143,7 +143,7 @@ export function createOwners({
       if (state.held) return state.held.id;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const id = newId();
-      // Locked before it has its name: nobody sees it free.
+      // The file is locked before it gets its name, so no other process sees it unlocked.
       const fresh = join(folder, `${id}.new`);
       const fd = openSync(fresh, "wx", 0o600);
       writeSync(fd, `${process.pid}\n`);

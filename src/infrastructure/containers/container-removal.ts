@@ -99,7 +99,7 @@ interface RemoveOwnDeps extends RemoveContainerDeps {
   readonly installation: string;
   readonly owner: () => string;
   readonly leases: Leases;
-  /** Before it goes. */
+  /** Called before it is removed. */
   readonly onRemoving: (id: string, labels: Readonly<Record<string, string>>) => void;
   readonly warn: (message: string) => void;
 }
@@ -118,7 +118,7 @@ export async function removeOwnContainer(
   if (inspected.ok && labels[LABEL.installation] !== installation)
     return {
       removed: false,
-      leftovers: [{ kind: "container", name: container, reason: "belongs to somebody else" }],
+      leftovers: [{ kind: "container", name: container, reason: "belongs to another process" }],
     };
   const id = inspected.ok ? inspected.value.Id : container;
   if (isOfAnother(readClaim(labels, leases.read(id)), claim)) return { removed: false, leftovers: [] };
@@ -153,7 +153,7 @@ const MADE_OVER: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Removes images that were made over others which have been built or pulled anew since, or are gone: nobody asks for them
+ * Removes images whose base was built or pulled again since, or is gone: no task uses them
  * again. Those that a container uses stay.
  */
 async function pruneImages(engine: Engine, signal: AbortSignal | undefined): Promise<readonly string[]> {
@@ -259,7 +259,7 @@ export async function cleanUpStale(
   };
 }
 
-/** At the end of a process: what nobody needs does not stay running. */
+/** At the end of a process: stops what no container needs any more. */
 export async function removeIdleProxies(parts: StaleCleanupDeps): Promise<void> {
   const listed = await listOwnContainers(parts.engine, parts.installation, undefined);
   if (!Array.isArray(listed)) return;

@@ -129,8 +129,8 @@ const FINAL: ReadonlySet<SandboxFailure["code"]> = new Set([
 ]);
 
 /**
- * Pauses a container; true once it stands still. The engine hears of its own pauses late: a container that has just
- * gone on may count as paused for a moment, and is then not paused when it should be. So a refusal is not believed
+ * Pauses a container; true once it is paused. The engine learns of its own pauses late: a container that has just
+ * resumed may count as paused for a moment, and is then not paused when it should be. So a refusal is not believed
  * before it was repeated.
  */
 export async function freezeContainer({ engine, pause }: FreezeDeps, container: string): Promise<boolean> {
@@ -145,7 +145,7 @@ export async function freezeContainer({ engine, pause }: FreezeDeps, container: 
   return /is already paused/.test(refusal);
 }
 
-/** Lets a container go on. One that counts as running for a moment though it stands still is paused once more first. */
+/** Resumes a container. One that is paused but counts as running for a moment is paused once more first. */
 export async function thawContainer({ engine, pause }: FreezeDeps, container: string): Promise<void> {
   for (let tried = 0; tried < FREEZE_TRIES; tried++) {
     const answer = await engine.call({ method: "POST", path: `/containers/${container}/unpause` });

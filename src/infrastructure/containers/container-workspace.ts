@@ -108,14 +108,14 @@ interface LoggedEdit {
 
 type LoggedEntry =
   | { readonly kind: "missing" | "directory" | "other" }
-  /** Too large to be kept here: told as changed, not taken back. */
+  /** Too large to be kept here: reported as changed, and not undone. */
   | { readonly kind: "large"; readonly mode: number; readonly size: number }
   | { readonly kind: "symlink"; readonly target: string }
   | { readonly kind: "file"; readonly mode: number; readonly hash: string };
 
 /**
  * The edits of one job in a container, so that a single edit can be taken back although the task as a whole is
- * undone by git: the bytes before and after, kept on this machine. Only what goes through the view is seen.
+ * undone by git: the bytes before and after, kept on this machine. Only changes made through the view are seen.
  */
 interface EditLog {
   /** Before a path changes. */
@@ -273,7 +273,7 @@ interface ContainerTransactionDeps {
   /** Its files; `onChange` gets each path before it changes. */
   readonly viewOf: (onChange?: (path: string) => void) => View & WorkspaceFiles;
   readonly processes: ProcessRunner;
-  /** Null where nobody knows what was cloned: a draft has no baseline there. */
+  /** Null where it is not known what was cloned: a draft has no baseline there. */
   readonly clone: CloneState | null;
   /** The variables of processes beside the image's own. */
   readonly variables: Readonly<Record<string, string>>;
@@ -369,12 +369,12 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
     };
   }
 
-  /** The tree that the tries of one name left; tries of another name begin anew. */
+  /** The tree that the tries of one name left; tries of another name start over. */
   let tried: { readonly name: string; readonly tree: string } | null = null;
 
   /**
    * A draft is the task's clone itself. A check runs over its files, which are made those of the start for a baseline, and are put
-   * back afterwards by git, whatever the check wrote. Folders that git ignores stay as checks leave them; programs and settings
+   * back afterwards by git, regardless of what the check wrote. Folders that git ignores stay as checks leave them; programs and settings
    * there, and in the home, are those of the start wherever a check is to judge.
    */
   function cloneLayers(state: CloneState): Layers {
@@ -503,9 +503,9 @@ function createPlacedWorkspace(
 }
 
 export interface CloneWorkspace extends Workspace {
-  /** Its files as they stand now, for whoever looks at them outside of a draft. */
+  /** Its current files, for readers outside of a draft. */
   see(): Promise<void>;
-  /** Somebody else than a job wrote or ran something there. */
+  /** Something other than a job wrote or ran something there. */
   touch(): void;
 }
 

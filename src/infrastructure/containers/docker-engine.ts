@@ -97,7 +97,7 @@ export interface EngineDeps {
 export interface Engine extends EngineDeps {
   /** One call with a JSON answer; an empty answer is null. */
   call<T>(request: EngineRequest): Promise<EngineAnswer<T> | SandboxFailure>;
-  /** One call whose answer is read as it comes; the caller reads or cancels it. */
+  /** One call whose answer is streamed; the caller reads or cancels it. */
   stream(request: EngineRequest): Promise<EngineStream | SandboxFailure>;
   /** Starts an exec and turns the connection into its streams. */
   attach(execId: string, handlers: RawHandlers, signal: AbortSignal): Promise<RawConnection | SandboxFailure>;
@@ -243,7 +243,7 @@ const END_OF_HEAD = Buffer.from("\r\n\r\n");
 
 /**
  * Asks the engine to turn an HTTP connection into the streams of an exec. Engines answer 101, older ones 200; after
- * the head come the streams. Closing the connection later does not end the process: somebody inside must.
+ * the head follow the streams. Closing the connection later does not end the process: a program inside must end it.
  */
 function upgradeConnection(
   open: (handlers: RawHandlers) => Promise<RawConnection>,

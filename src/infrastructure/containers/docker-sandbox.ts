@@ -75,7 +75,7 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
     facts?: SandboxFacts;
     tidied?: ReturnType<typeof cleanUpStale>;
     timer?: ReturnType<typeof setInterval>;
-    /** A container with a proxy was started or stopped here: nobody may need that proxy at the end. */
+    /** A container with a proxy was started or stopped here: the proxy may be unused at the end. */
     proxies: boolean;
   } = { proxies: false };
   const channels = createCommandChannels({
@@ -157,7 +157,7 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
   const start = async (spec: ContainerSpec, role: ContainerRole, options: StartOptions) => {
     const started = await startColdContainer(starting, spec, role, options);
     if (started.ok && spec.network.mode !== "none") {
-      // Its proxy may have been cleaned up while nobody seemed to need it.
+      // Its proxy may have been removed while it seemed unused.
       const proxy = await proxies.proxyFor(spec, options.signal);
       if ("ok" in proxy) {
         await remove(started.id, { force: true });
@@ -225,7 +225,7 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
       const existing = await inspectContainer(engine, spec.name, options.signal);
       if (existing.ok) {
         if (existing.value.Config.Labels?.[LABEL.installation] !== installation)
-          return sandboxFailure("name-taken", `${spec.name} is there already and belongs to somebody else`);
+          return sandboxFailure("name-taken", `${spec.name} already exists and belongs to another process`);
         const made = readClaim(existing.value.Config.Labels ?? {}, leases.read(existing.value.Id));
         if (isOfSuccessor(made, spec.claim))
           return sandboxFailure("name-taken", `${spec.name} was made for a later claim of its task`);

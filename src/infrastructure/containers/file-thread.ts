@@ -87,7 +87,8 @@ export function serveContainerFiles(port: ThreadPort): void {
       longestFrame: LARGEST_ANSWER,
       onBytes: () => void Atomics.add(words, WORD.heard, 1),
       onFrame({ type, id, payload }) {
-        if (id !== files.asked || (type !== "a" && type !== "e")) throw new RangeError("nobody asked");
+        if (id !== files.asked || (type !== "a" && type !== "e"))
+          throw new RangeError("an answer without a question");
         files.asked = null;
         answer(type.charCodeAt(0), payload);
       },

@@ -17,16 +17,16 @@ export interface InsideProgram {
 export interface InsideProgramRequest {
   readonly engine: Engine;
   readonly container: string;
-  /** In Perl; `inside/frames.pl` goes before it. */
+  /** In Perl; `inside/frames.pl` is put before it. */
   readonly program: string;
   readonly args?: readonly string[];
   /** Longer than any frame that the program sends. */
   readonly longestFrame: number;
-  /** Something came, of whatever it is a part. */
+  /** Any bytes arrived. */
   readonly onBytes?: () => void;
   /** A `RangeError` says that the frame is not one of the program's. The payload is valid only during the call. */
   readonly onFrame: (frame: Frame) => void;
-  /** Once, after the hello; nothing comes after it. */
+  /** Called once, after the hello and as the last call. */
   readonly onEnd: (failure: SandboxFailure) => void;
   readonly signal: AbortSignal;
 }

@@ -193,7 +193,7 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
     if (!inspected.ok) return inspected;
     const { Config, State } = inspected.value;
     const settings = readContainerSettings(Config.Labels ?? {});
-    if (!settings) return sandboxFailure("not-allowed", `${container} is no container of PicoClaw's`);
+    if (!settings) return sandboxFailure("not-allowed", `${container} is not a container of PicoClaw`);
     if (!State.Running)
       return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
     const [supervisor] = await Promise.all([
@@ -304,7 +304,7 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
   };
 }
 
-/** It may have ended while nobody used it, or with the engine. One that runs stays as it is. */
+/** The container may have ended while it was unused, or with the engine. A running one stays as it is. */
 async function wakeProxy(engine: Engine, name: string | undefined): Promise<void> {
   if (name) await engine.call({ method: "POST", path: `/containers/${name}/start` });
 }
@@ -370,7 +370,7 @@ export async function readContainerUsage(
   if (!inspected.ok) return inspected;
   const { Id, Config, State } = inspected.value;
   const settings = readContainerSettings(Config.Labels ?? {});
-  if (!settings) return sandboxFailure("not-allowed", `${container} is no container of PicoClaw's`);
+  if (!settings) return sandboxFailure("not-allowed", `${container} is not a container of PicoClaw`);
   if (!State.Running)
     return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
   const asked = await engine.call<ContainerStats>({

@@ -163,8 +163,8 @@ async function prepareFolders(
 }
 
 /**
- * Started containers that nobody has used, ready to be claimed once. The key is everything that cannot change later:
- * image, limits, user, network, environment, labels. A used one never comes back.
+ * Started containers that no task has used, ready to be claimed once. The key is everything that cannot change later:
+ * image, limits, user, network, environment, labels. A used one is never returned.
  */
 export interface WarmPool {
   /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */

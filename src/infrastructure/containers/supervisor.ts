@@ -50,7 +50,7 @@ export function readEnding(
       };
     case "lost":
       return failedEnding(
-        sandboxFailure("disconnected", "somebody inside killed the process that watched the command"),
+        sandboxFailure("disconnected", "a process inside killed the one that watched the command"),
       );
     case "ended":
       break;

@@ -166,7 +166,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
           .where("id", "=", machineId)
           .executeTakeFirstOrThrow();
         const seenAt = Number(row.seen_at);
-        // During an outage of a shared store nobody could be heard; the embedded one is never away.
+        // During an outage of a shared store no machine could report; the embedded store has no outages.
         const gone = isShared ? LEFT : Number(row.now) - DEAD_AFTER_MS;
         const dead = seenAt <= (unlessSeenSince ?? gone);
         if (row.incarnation !== incarnation && !dead) return { status: "taken", name: row.name, seenAt };

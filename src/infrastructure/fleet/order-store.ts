@@ -68,7 +68,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
       if (claimed === null) return null;
       const { work, read: row } = claimed;
       if (row !== undefined) return { work, order: fromRow(row) };
-      // Withdrawn, too late, or begun by a process that died: nobody knows how far that one came.
+      // Withdrawn, too late, or begun by a process that died, whose progress is unknown.
       await queue.finish(work, {
         wake: ORDER_ENDS,
         write: async (within) =>

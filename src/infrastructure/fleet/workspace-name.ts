@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A machine is a home: its id is a random text in a file there, made by whoever asks first. */
+/** A machine is a home: its id is a random text in a file there, made by the first process that asks. */
 export function readMachineId(home: string): string {
   const file = join(home, "machine-id");
   const known = readIdFile(file);

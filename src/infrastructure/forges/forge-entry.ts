@@ -19,7 +19,7 @@ export interface ForgeEntry {
   readonly deliveries: DeliveryFormat;
 }
 
-/** In a time that tells nothing, whatever the lengths. */
+/** In constant time, for any lengths. */
 export function isSameSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHmac("sha256", "compare").update(text).digest();
   return expected !== "" && timingSafeEqual(digest(given), digest(expected));

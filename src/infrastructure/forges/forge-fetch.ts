@@ -9,7 +9,7 @@ export class ForgeFault extends Error {
   }
 }
 
-/** Runs calls of a client library; its faults become values, everything else is a bug and goes on. */
+/** Runs calls of a client library; its faults become values, everything else is a bug and is thrown on. */
 export async function answerForge<T>(calls: () => Promise<T>): Promise<ForgeAnswer<T>> {
   try {
     return { ok: true, value: await calls() };
@@ -127,7 +127,7 @@ export interface ForgeFetchDeps {
   readonly now: () => number;
   /** Resolves after the time, rejects when aborted. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Told before a wait, so that a person can be told. */
+  /** Called before a wait, so that a person can be informed. */
   readonly onWait?: (failure: ForgeFailure, waitMs: number) => void;
   /** What is sent, and what a refusal says, passes through it: an answer may repeat the token. */
   readonly mask: (text: string) => string;
@@ -279,7 +279,7 @@ const MOST_ANSWER_BYTES = 8 * 1024 ** 2;
 /** Of a refusal only a sentence is shown. */
 const MOST_REFUSAL_BYTES = 64 * 1024;
 
-/** Reads no further than the limit: a forge, or whoever stands in for it, may send without an end. */
+/** Reads no further than the limit: a forge, or a server in its place, may send without end. */
 async function readBody(response: Response, limitBytes: number): Promise<{ text: string; isWhole: boolean }> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;

@@ -57,7 +57,7 @@ function readGitHubEvent(
   const isPull = payload.pull_request !== undefined || payload.issue?.pull_request !== undefined;
   const said = kind === "opened" ? item.body : (payload.comment?.body ?? payload.review?.body);
   const text = said ?? undefined;
-  // A review without words comes with its line comments, each of which is delivered by itself.
+  // A review without a text consists of its line comments, each of which is delivered by itself.
   if (name === "pull_request_review" && (text ?? "") === "") return null;
   const ref = {
     forge: "github",

@@ -361,7 +361,7 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
         };
         const issues = (await new Issues(options(signal)).all(query)) as unknown as Issue[];
         const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as Issue[];
-        // Events are told by the day, which does not count itself.
+        // Events are listed by day, and the named day itself is not included.
         const day = new Date(since.getTime() - 24 * 3600 * 1000).toISOString().slice(0, 10);
         const events = await new Events(options(signal)).all({
           projectId: repository,

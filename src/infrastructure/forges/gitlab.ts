@@ -19,7 +19,7 @@ interface GitLabPayload {
     readonly note?: string;
     readonly noteable_type?: string;
     readonly type?: string | null;
-    /** GitLab's own word on what somebody did. */
+    /** GitLab's own note about what a person did. */
     readonly system?: boolean;
   };
   readonly issue?: { readonly iid?: number };

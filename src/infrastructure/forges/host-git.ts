@@ -186,7 +186,7 @@ export function pushFailure(run: GitRun): Published {
   return fetchFailure(run);
 }
 
-/** An index that holds a change, beside the commit that it stands on. */
+/** An index that holds a change, with the commit that it is based on. */
 export interface ChangeIndex {
   readonly git: HostGit;
   readonly index: string;

@@ -247,7 +247,7 @@ async function compareWith(
 
 /**
  * In a bare repository of its own, which only borrows the project's objects: no hook, filter, helper or address of the
- * project's settings comes into play.
+ * project's settings is used.
  */
 async function pushBranch(parts: ProjectRepositoryDeps, request: PushRequest): Promise<BranchPush> {
   const { signal } = request;
@@ -374,7 +374,7 @@ async function bringsSecret(reader: RepositoryReader, request: PushRequest): Pro
     ...range,
   );
   if (told === null) return null;
-  // A line that is removed, or stands around, brings nothing in.
+  // Removed lines and context lines add nothing.
   const brought = told.split("\n").filter((line) => !/^[- ]/.test(line));
   return brought.some((line) => secrets.some((secret) => line.includes(secret)));
 }

@@ -122,7 +122,7 @@ const PATCH_LIMITS: PatchSize = {
 const PATH_SEGMENTS = 100;
 
 /**
- * Why a patch is not given to git; null when it may be. A patch comes out of a container where anybody's code ran: a few
+ * Why a patch is not given to git; null when it may be. A patch is made in a container where untrusted code ran: a few
  * bytes may unpack to gigabytes, a delta may copy its base over and over, and a path may nest without end. Our own
  * patches have no copies.
  */
@@ -202,7 +202,7 @@ function unbase85(lines: readonly string[]): Buffer {
 
 const PREFIX = "publish-";
 const OWNER = "picoclaw-owner";
-/** A folder that has no owner yet is somebody's who just made it. */
+/** A folder without an owner has just been made by another process. */
 const YOUNG_MS = 10 * 60_000;
 
 /** A private folder for one publishing, which says whose it is before anything secret is in it. */
@@ -247,7 +247,7 @@ export interface PublisherDeps {
 
 /**
  * Git asks it "Username for 'https://host': " and "Password for 'https://user@host': ", after a redirect with the host that it
- * was sent to. The token stands in a file without a name, in nobody's environment, and is given for the questions alone that
+ * was sent to. The token is in a file without a name, in no process's environment, and is given only for questions that
  * the repository's own address leads to.
  */
 const ASKPASS = `#!/bin/sh
@@ -277,7 +277,7 @@ function signInQuestions(url: string, username: string): { readonly user: string
 
 /**
  * In a bare repository of its own: fetch the base, put the patch into an index, check its paths, write the commit,
- * push it. There is no work tree, so no filter, hook or attribute of the project comes into play.
+ * push it. There is no work tree, so no filter, hook or attribute of the project is used.
  */
 export function createPublisher(parts: PublisherDeps): Publisher {
   return {
@@ -332,7 +332,7 @@ export function openSignIn(
 }
 
 /**
- * A token in a file that has lost its name before anything stands in it: a process that is killed leaves none. Elsewhere
+ * A token in a file that is unlinked before the token is written: a process that is killed leaves no file. Elsewhere
  * than on Linux an open file without a name cannot be read twice, and it keeps its name until the end.
  */
 function openSecret(path: string, token: string): number {
@@ -387,7 +387,7 @@ async function publishIn(folder: string, parts: PublisherDeps, request: SecretRe
 }
 
 /**
- * The base was named by the container, and a forge hands out commits of forks as well: whatever the commit stands on, its
+ * The base was named by the container, and a forge hands out commits of forks as well: regardless of the commit's base, its
  * protected paths are those of the branch that the forge itself names.
  */
 async function protectedBetween(

@@ -9,7 +9,7 @@ interface KeptAddress {
   readonly pid: number;
   /** Where the number of the process means something. */
   readonly place: string;
-  /** A number that is given out again belongs to somebody else. Null where it cannot be told. */
+  /** A reused process number belongs to another process. Null where that cannot be determined. */
   readonly started: number | null;
   readonly since: string;
   /** The embedded store that it has open; absent where it has none. */

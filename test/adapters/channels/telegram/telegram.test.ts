@@ -209,7 +209,7 @@ describe("long polling", () => {
       stop.signal,
     );
     const detail = "getUpdates: Telegram: 409 Conflict: terminated by other getUpdates request";
-    const garbage = "getUpdates: Telegram: the answer to getUpdates is no list of updates";
+    const garbage = "getUpdates: Telegram: the answer to getUpdates is not a list of updates";
     expect(states).toEqual([
       { detail, remedy: "another process polls" },
       { detail: garbage },
