@@ -115,7 +115,7 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
           break;
         case "proposed":
           thought(event.plan);
-          // A list is told with how far each of its steps has come.
+          // A list is sent with the progress of each of its steps.
           steps = readPlanSteps(event.plan).length > 0 ? [] : planSteps(event.plan);
           if (steps.length > 0) plan("in_progress");
           break;
@@ -364,7 +364,7 @@ interface PromptEvents {
 export function createAcpSessions(host: AcpHost) {
   const folders = new Map<string, Promise<EditorFolder>>();
   const sessions = new Map<string, AcpSession>();
-  /** Sessions whose title the editor was told. */
+  /** Sessions whose title was sent to the editor. */
   const titled = new Set<string>();
   const running = new Set<Promise<unknown>>();
 
@@ -499,7 +499,7 @@ export function createAcpSessions(host: AcpHost) {
       sessions.set(id, session);
       return session;
     },
-    /** One that was left, whose chat goes on where it was. One in which nothing was ever said is unknown. */
+    /** Reopens an earlier session, whose chat continues where it was. A session without any message is unknown. */
     async resume(cwd: string, id: string, servers: readonly McpServer[]): Promise<AcpSession> {
       admit(cwd, id);
       const folder = await openFolder(cwd);

@@ -109,7 +109,7 @@ interface ProgressDeps {
 }
 
 const AT_MOST_EVERY_MS = 100;
-/** A silent command gives a sign of life too, so that a client's time limit starts anew. */
+/** A silent command reports progress too, so that a client's time limit starts again. */
 const AT_LEAST_EVERY_MS = 5000;
 const TAIL_CHARS = 8192;
 const LINE_CHARS = 200;
@@ -170,7 +170,7 @@ function lastLine(tail: string, mask: (text: string) => string): string {
   );
 }
 
-/** One `tools/call`: refused outside of the client's roots, told how far it is, ended when the client says or goes. */
+/** One `tools/call`: refused outside of the client's roots, with progress, ended when the client cancels or disconnects. */
 async function callTool(
   host: McpHost,
   { name, arguments: args }: CallToolRequest["params"],

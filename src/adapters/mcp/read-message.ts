@@ -17,7 +17,7 @@ export type ReadMessage =
   | { readonly ok: true; readonly message: JSONRPCMessage }
   | { readonly ok: false; readonly bad: BadMessage };
 
-/** Bytes that are no UTF-8 are refused: repaired silently, they would be written into somebody's file. */
+/** Bytes that are not UTF-8 are refused: repaired silently, they would be written into a file of the user. */
 export function parseJson(
   bytes: Uint8Array,
 ): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly bad: BadMessage } {

@@ -137,7 +137,7 @@ const PROMPTS: readonly PromptEntry[] = [
         userMessage(
           `${request}\n\nWork with the tools of PicoClaw, whose every write and command is a job that can be taken back exactly. ` +
             "First find out how the project is tested, and run its tests with execute_command. Then make the change with text_editor or apply_patch. " +
-            "Run the tests again. If something that passed fails now and you cannot mend it, take your jobs back with undo_job, newest first. " +
+            "Run the tests again. If something that passed before fails now and you cannot fix it, undo your jobs with undo_job, newest first. " +
             "End with what changed, the tests before and after, and the job ids.",
         ),
       ];

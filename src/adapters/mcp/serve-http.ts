@@ -110,7 +110,7 @@ export function createEventStore(): EventStore {
 }
 
 export interface Session {
-  /** Who began it; no one else goes on with it. */
+  /** The client that began it; no other client can continue it. */
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly connections: Connections;
@@ -252,7 +252,7 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
   };
 }
 
-/** The same answer; `over` is called when it was sent whole, or nobody reads it any more. */
+/** The same answer; `over` is called when all of it was sent, or the reader is gone. */
 function watchEnd(answered: Response, over: () => void): Response {
   if (answered.body === null) {
     over();
@@ -379,7 +379,7 @@ function bearerOf(authorization: string | null): string {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
 }
 
-/** Takes the same time whatever is wrong. */
+/** Takes the same time for every kind of mistake. */
 function sameSecret(given: string, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(token));
@@ -388,7 +388,7 @@ function sameSecret(given: string, token: string): boolean {
 export interface HttpOptions {
   /** 0 takes a free one. */
   readonly port: number;
-  /** Null: one is made up, and told. */
+  /** Null: one is generated and printed. */
   readonly token: string | null;
   readonly newToken: () => string;
   readonly tell: (text: string) => void;

@@ -12,7 +12,7 @@ export interface StdioStreams {
 }
 
 /**
- * JSON-RPC by lines. Unlike the SDK's own, it answers what it cannot read (garbage, not UTF-8, too long) and goes on,
+ * JSON-RPC by lines. Unlike the SDK's own, it answers what it cannot read (garbage, not UTF-8, too long) and continues,
  * and it closes when either pipe does.
  */
 function createStdioTransport(
@@ -99,7 +99,7 @@ function createStdioTransport(
   return transport;
 }
 
-/** Serves one client until it goes or `stop` says so; what it had running is then ended and taken back. */
+/** Serves one client until it disconnects or `stop` aborts; its running work is then ended and undone. */
 export async function serveStdio(host: McpHost, streams: StdioStreams, stop: AbortSignal): Promise<void> {
   const calls = createRunningCalls();
   const server = createMcpServer(host, calls);

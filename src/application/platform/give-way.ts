@@ -1,8 +1,8 @@
 const waiting: (() => void)[] = [];
 
 /**
- * Everything else of the process goes on before the next piece of work: a server answers everybody from one thread. Of
- * several that give way, one goes on in each turn of the event loop, so that their pieces do not add up.
+ * Lets everything else in the process run before the next piece of work: a server answers all requests from one thread. Of
+ * several that give way, one continues in each turn of the event loop, so that their pieces do not add up.
  */
 export function giveWay(): Promise<void> {
   return new Promise((resolve) => {

@@ -13,7 +13,7 @@ import {
 
 /** The user who looks or acts: a person in the console, or a program with a token. */
 export interface Viewer {
-  /** `web`, or the channel of the person a token stands for. */
+  /** `web`, or the channel of the person whom a token represents. */
   readonly channel: string;
   readonly userId: string;
   readonly role: Role;
@@ -56,7 +56,7 @@ export interface SignInDeps {
 export interface SignIn {
   /** The secret half of a link that opens the console once, within ten minutes. */
   createLink(person: { readonly userId: string; readonly role: Role }): Promise<string>;
-  /** Turns a link into a session; null when it was used or is too old. The secret goes into a cookie. */
+  /** Turns a link into a session; null if it was used or is too old. The secret is stored in a cookie. */
   openLink(secret: string): Promise<{ readonly secret: string; readonly session: WebSession } | null>;
   session(secret: string): Promise<{ readonly viewer: Viewer; readonly session: WebSession } | null>;
   closeSession(secret: string): Promise<void>;
@@ -191,7 +191,7 @@ interface PersonName {
 
 const USER = /^[a-z0-9_-]{1,40}$/;
 
-/** `operator` is always one: nobody else can be called that. The messages of schedules are named `schedule:…`. */
+/** `operator` is always the operator: no other user can have that name. The messages of schedules are named `schedule:…`. */
 export function isUserName(user: string, role: Role): boolean {
   return USER.test(user) && user !== "schedule" && !(user === "operator" && role === "user");
 }

@@ -21,7 +21,7 @@ import { createWorkTaker, pause, type WorkKeeper } from "./take-work.ts";
 
 export interface AnswerMessagesDeps {
   readonly store: MessageStore;
-  /** Asked anew for every message, so that a reload takes effect. */
+  /** Asked again for every message, so that a reload takes effect. */
   readonly conversation: () => Conversation;
   readonly channel: (name: string) => Pick<Channel, "progress" | "download"> | undefined;
   readonly images: () => Pick<ImageStore, "keep" | "loadText">;
@@ -83,7 +83,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     onTrouble: (error) => parts.onTrouble(error, null),
   });
 
-  /** At most for as long that a chat still goes on, slowly, however long a burst lasts. */
+  /** Short enough that a chat still makes progress, slowly, during a burst of any length. */
   async function whileBusy(): Promise<void> {
     for (
       let waited = 0;

@@ -7,11 +7,11 @@ import type { Bus, LiveWork, LiveWorks } from "./serve-events.ts";
 
 export interface OwnChatsDeps {
   readonly chats: MessageStore["chats"];
-  /** Whether nobody but that person and PicoClaw is in it. */
+  /** Whether only that person and PicoClaw are in it. */
   readonly isDirect: (chat: ChatKey & { readonly userId: string }) => boolean;
 }
 
-/** The one-to-one chats of a person, whichever channel they are on. Groups are nobody's own. */
+/** The one-to-one chats of a person on every channel. A group belongs to no single person. */
 export interface OwnChats {
   /** Newest first. */
   list(viewer: Viewer, limit: number): Promise<readonly Chat[]>;
@@ -64,7 +64,7 @@ export type WatchChat = (chat: ChatKey, listener: ChatListener) => () => void;
 interface WatchedChat {
   readonly chat: ChatKey;
   readonly listeners: Set<ChatListener>;
-  /** As they stood in the last round, by id; null before the first. */
+  /** Their state in the last round, by id; null before the first. */
   seen: ReadonlyMap<string, string> | null;
 }
 
@@ -73,7 +73,7 @@ const WATCH_LOOK_MS = 2_000;
 const MOST_KNOWN = 1_000;
 
 /**
- * Messages that another process answers tell nobody here: their chats are looked at now and then, all of them at once,
+ * Messages that another process answers raise no event here: their chats are polled now and then, all of them at once,
  * and not at all while no page shows one.
  */
 export function createChatWatch(parts: WatchChatsDeps): WatchChat {
@@ -109,7 +109,7 @@ export function createChatWatch(parts: WatchChatsDeps): WatchChat {
     for (const id of toldLast.keys()) if (!told.has(id)) toldLast.delete(id);
   }
 
-  /** Before the page asks how the chat stands by now. */
+  /** Before the page asks for the chat's current state. */
   async function firstLook(one: WatchedChat): Promise<void> {
     const now = await parts.standing([one.chat]).catch(() => null);
     if (now !== null) one.seen ??= messageStates(now.filter(({ id }) => !begunHere.has(id)));
@@ -200,7 +200,7 @@ export interface StopMessageDeps {
 
 /**
  * Ends the answering of a message, whichever process answers it; what it had begun is taken back there. Another process
- * looks each second whether its chat is to stop. False when nobody answers it.
+ * looks each second whether its chat is to stop. False if no process answers it.
  */
 export async function stopMessage(
   { cancel, turns }: StopMessageDeps,

@@ -22,7 +22,7 @@ export interface HealthLine {
   readonly ok: boolean;
   readonly detail: string;
   readonly remedy?: string;
-  /** It does not work because nobody set it up, and nobody needs it. */
+  /** It does not work because it is not set up, and it is not needed. */
   readonly off?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface HealthReport {
   readonly checks: readonly HealthLine[];
 }
 
-/** Asks all parts at once; one that does not answer in time is named as such, and holds nobody up. */
+/** Asks all parts at once; one that does not answer in time is named as such and delays nothing. */
 export async function checkHealth(
   checks: readonly HealthCheck[],
   limitMs: number,
@@ -329,7 +329,7 @@ export interface ServerHealthDeps extends Pick<HealthChecksDeps, "askStore" | "f
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
-/** The health of a server, as its configuration stands when it is asked. */
+/** The health of a server, by the configuration at the time of the question. */
 export function createServerHealth(deps: ServerHealthDeps): () => Promise<HealthReport> {
   const { config, pingDocker } = deps;
   const checks = () => {

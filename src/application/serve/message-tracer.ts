@@ -106,7 +106,7 @@ interface TracedSources {
 interface OpenTrace {
   readonly span: Span;
   readonly jobs: Set<string>;
-  /** Since when it is being decided where it goes. */
+  /** Since when its route is being decided. */
   deciding: Date;
 }
 

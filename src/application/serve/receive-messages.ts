@@ -75,7 +75,7 @@ const BATCH = 200;
 const [BURST, BURST_MS] = [16, 200];
 
 /**
- * Stores messages before anybody acknowledges them. While one transaction is written, what comes in gathers for the
+ * Stores messages before they are acknowledged. While one transaction is written, new messages are collected for the
  * next: a burst costs few of them, a single message waits for none.
  */
 export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
@@ -248,7 +248,7 @@ export function createAdmission(
   };
 }
 
-/** In `replyTo`: somebody wrote in the console, in a chat of another channel, and reads the answer there. */
+/** In `replyTo`: a person wrote in the console, in a chat of another channel, and reads the answer there. */
 export const IN_THE_CONSOLE = { via: "web" } as const;
 
 /** The channel that tells of an answer. */

@@ -19,7 +19,7 @@ export interface SendRepliesDeps {
   readonly channel: (name: string) => Pick<Channel, "deliver" | "wasDelivered"> | undefined;
   /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
   readonly present: (reply: Reply) => Reply | Promise<Reply>;
-  /** Whatever a reply holds passes through it on its way out: texts, names of files, commands of buttons. */
+  /** Every part of a reply passes through it before it is sent: texts, names of files, commands of buttons. */
   readonly mask: (text: string) => string;
   /** Workspaces whose replies are sent here because their machine is away. */
   readonly away?: () => readonly AwayReplies[];
@@ -53,7 +53,7 @@ const SENDERS = 32;
 
 /**
  * Sends what the outbox holds, one chat in order. A reply is marked before it is sent and after; one that was marked
- * when its process died goes out again under the same key, unless the channel knows that it arrived.
+ * when its process died is sent again under the same key, unless the channel knows that it arrived.
  */
 export function createReplySender(parts: SendRepliesDeps): ReplySender {
   const { store, keeper, timers } = parts;

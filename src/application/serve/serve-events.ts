@@ -15,7 +15,7 @@ export type ServeEvent =
       readonly type: "delivered";
       readonly channel: string;
       readonly ok: boolean;
-      /** The message that was answered; absent when nobody asked. */
+      /** The message that was answered; absent if no message asked for it. */
       readonly messageId?: string;
       readonly attempt: number;
       readonly ms: number;
@@ -67,7 +67,7 @@ export interface LiveWork {
 
 type AgentEvent = Extract<ChatEvent, { type: "agent" }>;
 
-/** Messages at work, so that somebody who comes late sees how far they are. */
+/** Messages at work, so that a page that is opened later shows their progress. */
 export interface LiveWorks {
   of(messageId: string): LiveWork;
   /** All that is known of messages that other processes answer. */
@@ -152,7 +152,7 @@ export function lastLines(text: string): string {
 }
 
 /**
- * Two lines a message. The second names its group and its jobs: with these ids whoever reads the log finds everything
+ * Two lines a message. The second names its group and its jobs: with these ids a reader of the log finds everything
  * that was done for one message, from the webhook to its last command, and its trace where there is one.
  */
 export function logMessages(bus: Bus, log: Pick<Logger, "info">): void {

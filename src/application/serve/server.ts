@@ -14,7 +14,7 @@ export interface Server {
   readonly words: () => ServeMessages;
   readonly access: AccessStore;
   readonly signIn: SignIn;
-  /** The `host:port` at which a server of this home listens just now, in whatever process; null when none does. */
+  /** The `host:port` at which a server of this home listens now, in any process; null if none does. */
   liveAddress(): string | null;
   /** Rejects with a `code` when the address cannot be had. */
   listen(options: ListenOptions): Promise<RunningServer>;

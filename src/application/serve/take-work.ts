@@ -135,7 +135,7 @@ export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWo
   };
 }
 
-/** Whether jobs of this process may still be brought in: whoever was not heard of may have a successor. */
+/** Whether jobs of this process may still land: a process that missed its beats may have a successor. */
 export interface CommitGuard {
   /**
    * False when two beats were missed and another one cannot be made now, or when that beat reported that
@@ -151,7 +151,7 @@ export interface CommitGuard {
 
 const MISSED_MS = 2 * BEAT_MS;
 
-/** `clock` goes on while the process stands still. */
+/** `clock` keeps running while the process is suspended. */
 export function createCommitGuard(clock: () => number, pause: (ms: number) => Promise<void>): CommitGuard {
   const state: { at: number | null; keeper: Parameters<CommitGuard["attach"]>[0] | null } = {
     at: null,
@@ -181,7 +181,7 @@ export interface KeepWorkDeps {
   readonly queue: Pick<WorkQueue, "beat">;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
-  /** Told of the beats; it decides whether jobs are still brought in. */
+  /** Receives the beats and decides whether jobs may still land. */
   readonly guard?: Pick<CommitGuard, "attach" | "heard" | "clock">;
 }
 

@@ -21,7 +21,7 @@ export type NextScheduleTime = (after: Date) => Date | null;
 export interface ScheduleDeps {
   readonly store: ScheduleStore;
   readonly timesOf: (schedule: Schedule) => NextScheduleTime | Promise<NextScheduleTime>;
-  /** Whether whoever made it in a chat may still write there. Default: yes. */
+  /** Whether the person who made it in a chat may still write there. Default: yes. */
   readonly mayPost?: (schedule: Schedule) => Promise<boolean>;
   readonly newMessage: (message: InboundMessage) => NewMessage;
   /** A message of a schedule was stored. */
@@ -30,13 +30,13 @@ export interface ScheduleDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** A time that nobody noticed for so long has passed: it is not made up for. */
+/** A time that was missed by this much is not made up for. */
 const LATEST_MS = 60_000;
 const [SHORTEST_WAIT_MS, LONGEST_WAIT_MS] = [10, 30_000];
 
 /**
- * Posts messages at their times. When a schedule is due stands in the store and is moved on in the transaction that
- * stores its message: however many processes share the store, and whatever their clocks say, a time is posted once.
+ * Posts messages at their times. The store holds when a schedule is due and moves it on in the transaction that
+ * stores its message: with any number of processes and any clocks, a time is posted once.
  */
 export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps): () => void {
   const { store, timers } = parts;
@@ -104,7 +104,7 @@ function toScheduledMessage(schedule: Schedule, due: Date): InboundMessage {
   };
 }
 
-/** Whether whoever made a schedule in a chat may still write there. */
+/** Whether the person who made a schedule in a chat may still write there. */
 export function createScheduleGate({
   isAllowed,
   access,
@@ -153,7 +153,7 @@ export function warnOfUnknownChannels(
 const EVERY_MS = 6 * 3_600_000;
 const [FIRST_LOOK_MS, LOOK_MS] = [60_000, 600_000];
 const DAY_MS = 24 * 3_600_000;
-/** Few enough that nobody waits for them, with a pause in which others write. */
+/** Few enough that no request waits for them, with a pause for other writers. */
 const [BATCH, PAUSE_MS] = [200, 100];
 
 export interface PruneRoundsDeps {
@@ -226,7 +226,7 @@ export interface TimedWork {
   stop(): void;
 }
 
-/** Timed work of a server. Each part is its start, whose result ends it; `renewed` ones begin anew with each configuration. */
+/** Timed work of a server. Each part is its start, whose result ends it; `renewed` ones restart with each configuration. */
 export async function startTimedWork(parts: {
   readonly renewed: readonly (() => (() => void) | Promise<() => void>)[];
   readonly steady: readonly (() => () => void)[];

@@ -28,10 +28,10 @@ export interface EventActor {
 const AT_ONCE = 4;
 const RETRY_MS = [5_000, 15_000, 60_000];
 const LONGEST_RETRY_MS = 300_000;
-/** An older one is given up: whoever asked has long asked again. */
+/** An older one is given up: its sender has asked again by now. */
 const GIVEN_UP_AFTER_MS = 24 * 3600 * 1000;
 
-/** Acts on the events that were accepted, and goes on asking a forge that does not answer. */
+/** Acts on accepted events, and retries a forge that does not answer. */
 export function createEventActor(parts: EventActorDeps): EventActor {
   const { events, forges, keeper, log, timers } = parts;
   const stopping = new AbortController();
@@ -51,7 +51,7 @@ export function createEventActor(parts: EventActorDeps): EventActor {
     try {
       return await takeInEvent({ ...intake, store: { ...intake.store, firstSight } }, event, signal);
     } catch (error) {
-      // The store, for instance: the event is still claimed, and nobody else would act on it.
+      // The store, for instance: the event is still claimed, so no other process would act on it.
       parts.onTrouble(error);
       return { did: "failed", why: toErrorText(error) };
     }

@@ -22,7 +22,7 @@ import type {
 } from "../ports/tasks.ts";
 
 /**
- * A tool's answer as a model reads it: its facts in one line, then the text as it stands. Escaped in JSON, a text costs more and
+ * A tool's answer as a model reads it: its facts in one line, then the text unchanged. Escaped in JSON, a text costs more and
  * is copied into an edit with its escapes.
  */
 export function envelopeText(envelope: object): string {
@@ -44,7 +44,7 @@ export interface ClonePlace {
 }
 
 export interface OpenClone extends Pick<TaskEnvironment, "workspace" | "projectOf"> {
-  /** Somebody wrote or ran something there. */
+  /** Something was written or run there. */
   touch(): void;
 }
 
@@ -72,7 +72,7 @@ export interface ContainerEnvironmentDeps {
     kind: string,
     info: ContainerInfo,
   ) => Promise<NonNullable<TaskEnvironment["runWorker"]> | string>;
-  /** The image that a kind of worker CLI comes in. */
+  /** The image for a kind of worker CLI. */
   readonly workerImage: (kind: string) => string;
   readonly texts: Pick<EnvironmentMessages, "step" | "notice" | "failure">;
 }

@@ -86,7 +86,7 @@ export interface ForgeServiceDeps extends TaskSolver {
   readonly keeper: EventActorDeps["keeper"];
   /** Calls back when a delivery may wait; the answer stops that. */
   onEvents(wake: () => void): () => void;
-  /** Null where nobody traces. */
+  /** Null without tracing. */
   readonly telemetry: Pick<TraceTaskDeps, "tracing" | "tracer"> | null;
   /** Calls back when a task may wait; the answer stops that. */
   onWork(wake: () => void): () => void;
@@ -102,14 +102,14 @@ export interface ForgeService {
   /** Labels that do not hold now. */
   lacking(): readonly string[];
   start(): Promise<void>;
-  /** Ends what runs; it goes on at the next start. */
+  /** Ends running tasks; they continue at the next start. */
   stop(): Promise<void>;
 }
 
 /** An engine that takes longer to say who it is counts as away. */
 const ENGINE_MS = 5_000;
 
-/** Tasks from forges while serving: those that are sent, those that polling finds, and whoever carries them out. */
+/** Tasks from forges while serving: receives them, polls for them and carries them out. */
 export function createForgeService(deps: ForgeServiceDeps): ForgeService {
   const { config, store, forges, telemetry, timers } = deps;
   const { now } = timers;

@@ -57,7 +57,7 @@ function isSameRequest({ kind, actor, at }: ForgeRequest, event: ForgeEvent): bo
   return is && Date.parse(at) >= Date.parse(event.at) - SAME_MS;
 }
 
-/** A task that was asked for later served it as well. One that somebody began by hand says nothing of a label. */
+/** A task that was asked for later served it as well. A task that was started by hand says nothing about a label. */
 async function wasTakenIn(store: SolveStore, item: ItemRef, { at }: ForgeRequest): Promise<boolean> {
   const last = await store.findLast(item);
   if (last === null || last.trigger === "hand") return false;
@@ -73,13 +73,13 @@ export interface TakeInRequest {
   readonly candidates?: number;
   /** Labels that a machine must have to carry it out. */
   readonly needs?: readonly string[];
-  /** Begins anew even where an earlier task of the item left something to go on from. */
+  /** Starts over even if an earlier task of the item left something to continue from. */
   readonly fresh?: boolean;
 }
 
 export interface TakeInResult {
   readonly task: SolveTask;
-  /** `new`: nothing was there. `again`: an earlier one goes on from what it kept. `already`: a live one is there. */
+  /** `new`: nothing was there. `again`: an earlier one continues from what it kept. `already`: a live one is there. */
   readonly began: "new" | "again" | "already";
 }
 
@@ -151,7 +151,7 @@ export interface IntakeDeps {
   readonly log: Logger;
   readonly now: () => Date;
   readonly uuid: () => string;
-  /** Told when a task is due. */
+  /** Called when a task is due. */
   readonly onDue: (taskId: string) => void;
 }
 
@@ -192,10 +192,10 @@ export async function takeInEvent(
     case "follow-up":
       return beginTask(parts, item, event, wanted.do);
     case "tell":
-      return live === null ? nothing("nobody works on it") : { did: "tell", taskId: live.id };
+      return live === null ? nothing("no task is working on it") : { did: "tell", taskId: live.id };
     case "stop":
     case "pause":
-      return live === null ? nothing("nobody works on it") : haltTask(parts, live, wanted.do);
+      return live === null ? nothing("no task is working on it") : haltTask(parts, live, wanted.do);
     case "resume":
       if (live?.state !== "paused") return nothing("not paused");
       await store.save({ ...live, state: "waiting" });
@@ -248,8 +248,8 @@ export interface Poll {
 }
 
 /**
- * Looks once for work in a repository: items that carry the label or are assigned to the bot, each asked for by
- * somebody, whom the forge names, and what was said to the bot. The same request is taken in once, however often, and
+ * Looks once for work in a repository: items that carry the label or are assigned to the bot, each requested by
+ * a person whom the forge names, and comments to the bot. The same request is taken in once, however often, and
  * by whichever way, it is seen.
  */
 export async function pollRepository(

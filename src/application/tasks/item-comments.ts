@@ -77,7 +77,7 @@ export async function gatherRequest(
   });
 }
 
-/** An issue that somebody is about to close needs no second pull, unless a person asked for it by hand. */
+/** An issue that an open pull is about to close needs no second one, unless a person asked for it by hand. */
 async function stopForAnothersPull(
   forge: SolveDeps["forge"],
   { task, item, bot, signal }: SolveWork,
@@ -165,7 +165,7 @@ export function createNews(parts: SolveDeps, work: SolveWork): NewsWatcher {
         try {
           kept = await ask();
           if (kept.order === null) return;
-          // Or the task would obey it once more when it goes on.
+          // Otherwise the task would obey it again when it continues.
           await work.update({ seen: [...new Set([...work.task.seen, ...kept.ids])] });
           onOrder(kept.order);
         } finally {
@@ -192,7 +192,7 @@ async function readNews(parts: SolveDeps, work: SolveWork): Promise<ItemNews> {
 }
 
 /**
- * A user who takes a task up again means it, whatever order ended it. Forges report times in whole seconds.
+ * A user who resumes a task means it, even if an order ended it. Forges report times in whole seconds.
  */
 function isBeforeTakeUp({ since }: SolveWork, { createdAt }: ForgeComment): boolean {
   return Date.parse(createdAt) < Math.floor(Date.parse(since) / 1000) * 1000;

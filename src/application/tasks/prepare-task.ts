@@ -117,7 +117,7 @@ function goOnText(
   ].join("\n");
 }
 
-/** By the record, whatever is left of the conversation. */
+/** By the record, even if the conversation was cut. */
 function priorProgressText({ ended, edited, checks }: PriorProgress): string[] {
   const ran = checks.map(({ command, exitCode }) => `\`${command}\` → ${exitCode ?? "not run"}`);
   return [

@@ -120,7 +120,7 @@ export function quoteModelText(text: string): string {
     .join("\n");
 }
 
-/** A title in which nothing can be seen is refused by forges; the issue's number stands in for it. */
+/** Forges refuse a title without visible characters; the issue's number replaces it. */
 function taskTitle({ title, item }: SolveTask): string {
   return /[^\p{C}\p{Z}]/u.test(title) ? title : `#${item.number}`;
 }
@@ -164,7 +164,7 @@ interface ReviewedChange {
 
 /**
  * Answers the review comments that a follow-up took into account, each thread once: whether it was changed at that place, by which
- * commit, and what the coder says to it, or else its summary. An answer that cannot be posted is no failure of the task.
+ * commit, and what the coder says to it, or else its summary. An answer that cannot be posted does not fail the task.
  */
 async function answerReview(parts: SolveDeps, work: SolveWork, change: ReviewedChange): Promise<void> {
   const { forge, messages, mask, log } = parts;
@@ -194,7 +194,7 @@ async function answerReview(parts: SolveDeps, work: SolveWork, change: ReviewedC
   }
 }
 
-/** By the change alone, whatever the coder says. */
+/** By the change alone, not by the coder's word. */
 function whatChanged(
   messages: SolveMessages,
   comments: readonly ForgeReviewComment[],
@@ -245,7 +245,7 @@ function mergeTasks(first: SolveTask | null, task: SolveTask): SolveTask {
   };
 }
 
-/** As it stands there now, somebody may have changed it; whether it is a draft is said apart. */
+/** The current title: a person may have changed it. Whether it is a draft is a separate field. */
 function plainTitle(title: string): string {
   return title.replace(/^(?:draft|wip):\s*/i, "");
 }
@@ -254,7 +254,7 @@ const NAMES_TRIED = 5;
 
 /** Pushes the change as one commit and opens or updates the PR/MR. Repeated after a crash it does nothing twice. */
 export async function publishChange(parts: SolveDeps, work: SolveWork): Promise<void> {
-  // As it was when the checks ran over it: what they wrote is no part of it.
+  // As it was when the checks ran over it: what they wrote is not part of it.
   const patch = Buffer.from(work.task.patch, "base64");
   work.environment = null;
   const { pull, ref } = work.item;
@@ -287,7 +287,7 @@ export async function publishChange(parts: SolveDeps, work: SolveWork): Promise<
   endByVerdict(work.task);
 }
 
-/** Red checks end a task as failed, whatever was published. */
+/** Red checks end a task as failed, even if something was published. */
 function endByVerdict(task: SolveTask): void {
   const verdict = taskVerdict(task);
   if (verdict === "red") throw new SolveStop("checks-red", redCommands(task));

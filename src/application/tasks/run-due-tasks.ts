@@ -121,7 +121,7 @@ export interface NotifyTaskEndDeps {
   readonly now: () => Date;
 }
 
-/** Tells a chat that a task is finished or has failed, and what is left of the budget. Other ends are somebody's wish. */
+/** Tells a chat that a task is finished or has failed, and what is left of the budget. Other ends were requested by a person. */
 export type NotifyTaskEnd = (task: SolveTask, budget: readonly BudgetNotice[]) => Promise<void>;
 
 export function createNotifyTaskEnd(parts: NotifyTaskEndDeps): NotifyTaskEnd {

@@ -114,7 +114,7 @@ export interface RunTaskDeps extends RunDeps {
   readonly patience?: Patience;
   /** The cost of the planner's last answer, in US dollars; default: nothing. */
   readonly costOf?: () => number;
-  /** Where the worker CLI's own use goes; absent where nothing is counted. */
+  /** Records the worker CLI's own usage; absent where nothing is counted. */
   readonly workers?: WorkerAccount;
   /** Leaves the run's job as a preview; with `--no-meta` alone. */
   readonly preview?: boolean;
@@ -175,7 +175,7 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
   return { record, interrupted: !isEnded(record.state) };
 }
 
-/** A change that did not land is told with the failure. */
+/** A change that did not land is reported with the failure. */
 function withKept({ messages }: RunTaskDeps, { record }: OpenedRun, event: NewEvent): NewEvent {
   const kept = keptJob(record);
   if (event.type !== "failed" || kept === null) return event;
@@ -286,7 +286,7 @@ const NO_FILES: ProjectFiles = {
 
 /**
  * The worker's runs as the draft of a coder: judged by the tests before anything of them is in the repository. Green lands. Red
- * stays as a preview, with all that did not land before it, and goes back: to the planner, or without one to the worker itself.
+ * stays as a preview, with all that did not land before it, and is sent back: to the planner, or without one to the worker itself.
  */
 async function workInDraft(parts: RunTaskDeps, run: OpenedRun, prompt: string): Promise<void> {
   const { signal } = parts;
@@ -329,7 +329,7 @@ async function workInDraft(parts: RunTaskDeps, run: OpenedRun, prompt: string): 
     advise: createAdvise(),
   });
   run.checkLimits();
-  // Where nothing was changed, nobody judged.
+  // Without a change nothing was judged.
   if (testOfNow(run.record) === null) await runTest(parts, run);
 }
 

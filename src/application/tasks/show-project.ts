@@ -111,7 +111,7 @@ function showPointed(
   return [{ role: "user", text: mask(`${heading}\n\n${shown}`) }];
 }
 
-/** Rules are told apart from files, and those of a stranger's project not at all. */
+/** Rules are listed separately from files; those of an untrusted project are left out. */
 function withoutRules(project: ProjectFiles): ProjectFiles {
   const isRule = (path: string) => RULE_FILES.some((name) => path === name || path.endsWith(`/${name}`));
   return {

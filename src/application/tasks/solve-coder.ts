@@ -61,7 +61,7 @@ interface Turn {
 
 const FINISH = 'Finish again with {"done": true, "summary": "…"}, with all that you did.';
 
-/** One turn of whoever works. A change that was finished before is judged as it is, before anybody is asked. */
+/** One turn of the coder. A change that was finished before is judged first, without asking a model. */
 async function takeTurn(
   parts: SolveDeps,
   work: SolveWork,
@@ -148,7 +148,7 @@ function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
   };
 }
 
-/** Nobody else changes a clone: what was measured over it holds as long as it lives. */
+/** Only this task changes its clone, so its measurements stay valid as long as the clone exists. */
 function createTaskMemory(fingerprint: string): CheckMemory {
   let kept: CheckRecord | null = null;
   return {
@@ -161,7 +161,7 @@ function createTaskMemory(fingerprint: string): CheckMemory {
   };
 }
 
-/** A draft of the clone. However it ends, the clone stays as it is: the task keeps the change, and its container goes with it. */
+/** A draft of the clone. However it ends, the clone stays as it is: the task keeps the change, and its container is removed with it. */
 function openCloneBench(parts: SolveDeps, work: SolveWork, checks: ProjectChecks | null): Bench {
   const { workspace, projectOf } = environmentOf(work);
   const bench = createDraftBench({
@@ -214,7 +214,7 @@ async function keepJudgement(
   await work.note({ kind: "judged", attempts, verdict, stopped: stopped?.why ?? null, tried });
 }
 
-/** The checks over a clone that nobody changed. */
+/** The checks over an unchanged clone. */
 async function runUnchanged(
   parts: SolveDeps,
   work: SolveWork,

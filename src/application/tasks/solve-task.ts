@@ -25,8 +25,8 @@ interface Candidate {
 
 /**
  * Several coders work on one task at once, each in a container of its own; the project's checks say which one is kept, and the
- * others are discarded and named. The task goes on as the kept one; where none came to its end, the best of them is what the next
- * time goes on from.
+ * others are discarded and named. The task continues as the kept one; if none finished, the next
+ * attempt continues from the best of them.
  */
 async function tryCandidates(parts: SolveDeps, work: SolveWork): Promise<void> {
   const count = work.task.candidates ?? 1;
@@ -44,7 +44,7 @@ async function tryCandidates(parts: SolveDeps, work: SolveWork): Promise<void> {
     await work.update({
       ...came,
       id: work.task.id,
-      // Only this one goes on; what the others used does not count against it.
+      // Only this one continues; what the others used does not count against it.
       candidates: 1,
       steps,
       stepsBefore: steps - kept.work.task.steps,
@@ -84,7 +84,7 @@ function toCandidateFacts({ work, stop }: Candidate): CandidateFacts {
   };
 }
 
-/** A candidate as coders of a chat are compared. One that did not come to its end goes on from the change that it has. */
+/** A candidate as coders of a chat are compared. An unfinished one continues from the change that it has. */
 function toRankedCandidate({ work, stop }: Candidate, place: number) {
   const { patch, checks, judged = null } = work.task;
   const isRed = checks.some(isRedCheck);
@@ -95,7 +95,7 @@ function toRankedCandidate({ work, stop }: Candidate, place: number) {
     outcome: stop !== null ? "none" : patch === "" ? "said" : isRed ? red : ("green" as const),
     checks: judged,
     provesFix: judged?.newTests !== undefined && judged.newTests.count > judged.newTests.passWithout,
-    // The least that was done is no merit of one that did not end.
+    // A small change does not count in favour of a candidate that did not finish.
     size: stop === null ? patch.length : -patch.length,
   } as const;
 }
@@ -360,7 +360,7 @@ async function beginWork(
   return work;
 }
 
-/** Who works where the user's own agent is to, for whoever reads the result. */
+/** Who works in place of the user's own agent, for the result. */
 function headNotes({ config: { head }, messages }: SolveDeps, { worker }: SolveTask): readonly string[] {
   if (worker !== null || head === null) return [];
   const kind = workerOfHead(head);
@@ -425,7 +425,7 @@ function noteEnd({ task, note }: SolveWork): Promise<void> {
   return note({ kind: "ended", state, code: failure?.kind ?? null, message: failure?.message ?? "" });
 }
 
-/** The forge itself is what fails: nothing can be told there. */
+/** The forge itself fails, so nothing can be posted there. */
 async function cannotBegin(
   parts: SolveDeps,
   { task: found, work: claim }: ClaimedTask,

@@ -30,7 +30,7 @@ export interface SolveDeps {
   readonly config: SolveConfig;
   readonly log: Logger;
   readonly advise: Advise;
-  /** Removes secrets from whatever is posted, pushed or stored. */
+  /** Removes secrets from everything that is posted, pushed or stored. */
   readonly mask: (text: string) => string;
   /** Values that no change may bring into a repository. */
   readonly secrets: () => readonly string[];
@@ -44,7 +44,7 @@ export interface SolveDeps {
   readonly costUsd: () => number;
   /** The notices about the day's budget, each once. */
   readonly budgetNotices?: () => readonly BudgetNotice[];
-  /** Where a worker CLI's own use goes. */
+  /** Records a worker CLI's own usage. */
   readonly workers: WorkerAccount;
   readonly uuid: () => string;
   /** Says that this process lives and works on the task. */
@@ -66,7 +66,7 @@ interface SolveConfig {
   readonly checks: CheckSettings;
   /** How often the coder may try until the checks are green. */
   readonly attempts: number;
-  /** `roles.coder.head`: who works where nobody named a worker CLI; null: our own tools. */
+  /** `roles.coder.head`: who works if the task names no worker CLI; null: our own tools. */
   readonly head: HeadName | null;
   readonly rules: readonly string[];
   readonly insecureHosts: readonly string[];
@@ -83,7 +83,7 @@ interface SolveConfig {
 /** How often a running task looks for news, tells its progress, and looks for orders. */
 export const TASK_PACE = { newsEveryMs: 10_000, progressEveryMs: 5_000, ordersEveryMs: 1_000 };
 
-/** A task while somebody works on it. */
+/** A task while a coder works on it. */
 export interface SolveWork {
   task: SolveTask;
   /** The claim on the task. */
@@ -112,7 +112,7 @@ export interface SolveWork {
   costNoted: number;
   /** Writes down what happened. */
   note(step: StepFacts & Pick<TaskStep, "candidate">): Promise<void>;
-  /** For whoever watches: the terminal, the console. */
+  /** For observers: the terminal, the console. */
   readonly say: (text: string) => void;
 }
 
@@ -161,7 +161,7 @@ export type SolveStopKind =
   | "archived"
   /** The repository has no commit yet. */
   | "empty"
-  /** Somebody's open pull closes the issue. */
+  /** An open pull closes the issue. */
   | "has-pull"
   | "closed";
 
@@ -197,7 +197,7 @@ export function stopWithoutAnswer(unanswered: UnfinishedCompletion): SolveStop {
   return new SolveStop(code === "over-budget" ? "budget" : "model", message);
 }
 
-/** Requests to the model that are left; a task that was taken up again has all of them anew. */
+/** Requests to the model that are left; a resumed task has all of them again. */
 export function stepsLeft({ steps, stepsBefore = 0 }: SolveTask, maxSteps: number): number {
   return maxSteps - (steps - stepsBefore);
 }

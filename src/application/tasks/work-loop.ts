@@ -98,7 +98,7 @@ const HIDDEN = "***";
 
 /**
  * A message of the conversation as it is kept on disk: without secrets of the configuration, also where the model put one into a
- * call. Only what is known goes: a model that reads its own code must find it as it wrote it. Its thoughts are its provider's.
+ * call. Only known secrets are removed: a model that reads its own code must find it as it wrote it. Its thoughts are its provider's.
  */
 function withoutSecrets(message: ModelMessage, secrets: readonly string[]): ModelMessage {
   const known = secrets.filter(({ length }) => length >= SHORTEST);

@@ -61,7 +61,7 @@ export interface RequestIdScanner {
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const OPENING = new Set([0x7b, 0x5b]);
 const CLOSING = new Set([0x7d, 0x5d]);
-/** Longer ids and keys are nobody's. */
+/** No real id or key is longer. */
 const LONGEST = 256;
 
 export function createRequestIdScanner(): RequestIdScanner {

@@ -21,7 +21,7 @@ export function hasMoreMembers(json: string, most: number): boolean {
   return false;
 }
 
-/** Where the closing quote stands; the end of the document where none does. */
+/** The position of the closing quote, or the end of the document. */
 function endOfText(json: string, from: number): number {
   let end = json.indexOf('"', from);
   while (end !== -1) {
@@ -37,7 +37,7 @@ function endOfText(json: string, from: number): number {
 const MOST_OF_AN_EVENT = 50_000;
 const MOST_FIELDS = 1_000;
 
-/** A service's event, posted as JSON; undefined where the text is no JSON or has more values than any event. */
+/** A service's event, posted as JSON; undefined if the text is not JSON or has more values than any event. */
 export function parseEvent(json: string): unknown {
   if (hasMoreMembers(json, MOST_OF_AN_EVENT)) return undefined;
   return attemptOr(undefined, () => JSON.parse(json));
@@ -55,7 +55,7 @@ export function parseEventForm(text: string): URLSearchParams | null {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The value itself where it is an object, else one without members: its members may be asked for, whatever came. */
+/** The value itself where it is an object, else one without members: its members can be read for any input. */
 export function readObject(value: unknown): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }

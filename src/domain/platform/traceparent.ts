@@ -22,7 +22,7 @@ export function writeTraceparent({ traceId, spanId, sampled }: TraceContext): st
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }
 
-/** A task's id is a UUID, as long as a trace's: whoever works on it, on whichever machine, adds to the same trace. */
+/** A task's id is a UUID, as long as a trace's: every machine that works on it adds to the same trace. */
 export function traceparentOfTask(taskId: string): string | null {
   const digits = taskId.replaceAll("-", "").toLowerCase();
   const traceparent = `00-${digits}-${digits.slice(16)}-01`;

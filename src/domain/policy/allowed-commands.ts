@@ -27,7 +27,7 @@ export interface AllowedCommandsSettings {
 /** Entries are a name (`npm`), or a name with its first words (`git status`). */
 export interface CommandPolicy {
   readonly categories: readonly CommandCategory[];
-  /** Refused whatever else allows them. */
+  /** Refused even if something else allows them. */
   readonly excluded: readonly string[];
 }
 
@@ -37,7 +37,7 @@ interface CommandCategory {
 }
 
 /**
- * `exclude` beats `additional`: a repository's own file may exclude, and only somebody trusted may add. `own` is what one
+ * `exclude` beats `additional`: a repository's own file may exclude, and only a trusted file may add. `own` is what one
  * environment adds, as a line of its own.
  */
 export function createCommandPolicy(
@@ -87,7 +87,7 @@ function tidy(entries: readonly string[]): string[] {
 
 const ALLOWED_COMMANDS_MARK = "{allowed_commands_list}";
 
-/** The template with the list in its place; a function, because `$&` in a list is no pattern. */
+/** The template with the list in its place; a function, because `$&` in a list is not a pattern. */
 export function fillExecutorPrompt(template: string, commandsText: string): string {
   return template.replaceAll(ALLOWED_COMMANDS_MARK, () => commandsText);
 }

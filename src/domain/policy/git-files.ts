@@ -12,7 +12,7 @@ export interface GitSetting {
   readonly value: string;
 }
 
-/** A setting and where its text stands: from its key up to the end of its last line. */
+/** A setting and the range of its text: from its key up to the end of its last line. */
 interface PlacedSetting extends GitSetting {
   readonly start: number;
   readonly end: number;
@@ -20,7 +20,7 @@ interface PlacedSetting extends GitSetting {
 
 export interface GitConfig {
   readonly settings: readonly PlacedSetting[];
-  /** Something in it is no configuration as git reads it: whoever judges it cannot know what git would make of it. */
+  /** Part of it is not a configuration as git reads it, so the judge cannot know how git would read it. */
   readonly isOdd: boolean;
 }
 
@@ -97,7 +97,7 @@ function readValue(text: string, start: number): { value: string; end: number; i
   return { value: value.slice(0, kept), end: Math.min(i, text.length), isBroken: isBroken || quoted };
 }
 
-/** Settings that name nothing to run, nothing to read and nowhere to go. In names `*` stands for any subsection. */
+/** Settings that name no program, no file and no address. In names `*` is any subsection. */
 const HARMLESS = [
   /^(user|author|committer)\.(name|email|useconfigonly)$/,
   /^core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|safecrlf|eol|quotepath|abbrev|compression|loosecompression|bigfilethreshold|packedgitlimit|packedgitwindowsize|deltabasecachelimit|trustctime|checkstat|untrackedcache|preloadindex|fscache|commentchar|commentstring|whitespace|sparsecheckout|sparsecheckoutcone|longpaths|hidedotfiles|multipackindex|commitgraph|splitindex|fsync|fsyncmethod|maxtreedepth|notesref|warnambiguousrefs|checkroundtripencoding)$/,
@@ -177,7 +177,7 @@ export function isHarmlessSetting({ name, value }: GitSetting): boolean {
 export interface RevertedSettings {
   /** Names of settings that may not be set, in the order of the file. */
   readonly names: readonly string[];
-  /** The file without them; null where it cannot be told apart from them. */
+  /** The file without them; null where they cannot be separated. */
   readonly text: string | null;
 }
 
@@ -213,7 +213,7 @@ export function revertSettings(
   return { names, text: isBefore ? before : text };
 }
 
-/** Each name's former values come back where the first of its new ones stood. */
+/** Each name's former values are restored at the place of its first new one. */
 function withoutSettings(
   text: string,
   bad: readonly PlacedSetting[],
@@ -266,7 +266,7 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
 
 /**
  * The bytes of an index that say what is listed (mode, object, flags, path), one entry after the other without the stat
- * cache; null for what is no index that `readGitIndex` reads.
+ * cache; null if `readGitIndex` cannot read it as an index.
  */
 export function listGitIndex(bytes: Uint8Array): Uint8Array | null {
   // Each part moves to the front of one copy: a view of every part would take longer than their hash.

@@ -16,8 +16,8 @@ export interface HomesInside {
 
 /**
  * Which paths of a workspace are a home's own. A name that begins with a dot is one, unless projects have it too: it belongs to
- * some program of the user, which reads it at the next login, in the next shell or at its next start. That holds for programs
- * nobody has heard of, so no list decides it. The lists only tell caches, and what is known to be run or obeyed.
+ * some program of the user, which reads it at the next login, in the next shell or at its next start. That holds for unknown
+ * programs too, so no list decides it. The lists only name caches, and what is known to be run or obeyed.
  */
 export function createHomeRules(inside: HomesInside): (path: string) => HomeRule | null {
   const { homes, programs, writable } = inside;
@@ -64,7 +64,7 @@ const PROJECTS =
 
 const at = (...paths: readonly string[]) => `^(?:${paths.join("|")})(?:/|$)`;
 
-/** Tools fill and empty these, and make them anew: who removes one loses time only. */
+/** Tools fill, empty and recreate these: removing one costs only time. */
 const CACHES = new RegExp(
   [
     at(

@@ -39,7 +39,7 @@ function maskedForm(secret: string): string {
 
 /** Longer texts are searched by the patterns at once. */
 const SHORT_TEXT = 4 * 1024;
-/** In lower case: one of them stands in every token. */
+/** In lower case: every token contains one of them. */
 const TOKEN_MARKS =
   "sk- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- akia asia aiza npm_ hf_ k_live_ k_test_ eyj".split(
     " ",
@@ -170,14 +170,14 @@ function nameStart(text: string, end: number): number {
   return start;
 }
 
-/** A longer line is no code that somebody wrote. */
+/** A longer line is not hand-written code. */
 const LONGEST_STRING = 1_000;
 
-/** Whether the name stands within a string that ends at `at`, as in `input("Password: ")`: what follows is code, no value. */
+/** Whether the name is within a string that ends at `at`, as in `input("Password: ")`: what follows is code, not a value. */
 function endsString(text: string, from: number, at: number): boolean {
   const quote = text.charAt(at);
   if (quote !== '"' && quote !== "'" && quote !== "`") return false;
-  // A value begins with something else, also where an apostrophe stands before it.
+  // A value begins with something else, even after an apostrophe.
   if (!/[\s,;:)\]}+.]|^$/.test(text.charAt(at + 1))) return false;
   let quotes = 0;
   for (let back = from - 1; back >= 0; back -= 1) {
@@ -235,7 +235,7 @@ function isEmptyWord(value: string, name: string): boolean {
 interface MaskStream {
   /** Takes the next piece, returns what is safe to show now (possibly ""). */
   write(piece: string): string;
-  /** Returns the rest. The stream can then be used anew. */
+  /** Returns the rest. The stream can then be used again. */
   end(): string;
 }
 
@@ -331,7 +331,7 @@ export { looksLikeSecretName } from "../platform/secret-name.ts";
 export interface Masker {
   /** The text with every secret replaced. Idempotent. */
   mask(text: string): string;
-  /** For output that comes in pieces: a secret split over pieces is found as well. */
+  /** For output in pieces: a secret that is split over pieces is found as well. */
   maskStream(): MaskStream;
 }
 

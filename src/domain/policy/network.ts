@@ -15,7 +15,7 @@ const V4: readonly (readonly [string, number, AddressClass])[] = [
   ["100.64.0.0", 10, "private"],
   ["172.16.0.0", 12, "private"],
   ["192.168.0.0", 16, "private"],
-  // Set aside for tests, examples and protocols: where they are in use after all, it is behind somebody's own door.
+  // Set aside for tests, examples and protocols: if they are used at all, it is in a private network.
   ["192.0.0.0", 24, "private"],
   ["192.0.2.0", 24, "private"],
   ["198.18.0.0", 15, "private"],
@@ -41,7 +41,7 @@ const V6: readonly (readonly [string, number, AddressClass])[] = [
   ["2000::", 3, "public"],
 ];
 
-/** Prefixes of 96 bits behind which stands an IPv4 address: mapped ones, and those of a NAT64. */
+/** Prefixes of 96 bits that are followed by an IPv4 address: mapped ones, and those of a NAT64. */
 const EMBEDDING = ["::ffff:0:0", "64:ff9b::"] as const;
 
 /** Undefined when the text is not an address; one with a zone (`fe80::1%eth0`) is not. */
@@ -219,7 +219,7 @@ function isPort(port: number): boolean {
 
 /**
  * One spelling per host: lower case, punycode, no final dot, no brackets, addresses in their usual form (`0x7f.1` is
- * 127.0.0.1). Undefined when it is no host.
+ * 127.0.0.1). Undefined if it is not a host.
  */
 export function canonicalHost(text: string): string | undefined {
   if (text === "" || text.length > 300 || /[\s/\\@?#%\0]/.test(text)) return undefined;

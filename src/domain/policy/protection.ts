@@ -23,7 +23,7 @@ type ProtectedAction = "error" | "skip" | "log";
 export interface Protection {
   /** The pattern that protects a path, or null. */
   protects(path: string): string | null;
-  /** Why a path may never be edited, whatever the configuration says; null when it may. */
+  /** Why a path may never be edited, regardless of the configuration; null if it may. */
   forbids(path: string): "git" | "picoclaw" | null;
   /** The rule of a path that belongs to a home in the workspace; null where none does, or none lies there. */
   ofHome(path: string): HomeRule | null;
@@ -32,7 +32,7 @@ export interface Protection {
 
 /**
  * `obeyed`: programs of the user run it, take settings from it or keep keys in it. `state`: some program's own, known or not.
- * `cache`: a program makes it anew.
+ * `cache`: a program can recreate it.
  */
 export type HomeRule = "obeyed" | "state" | "cache";
 

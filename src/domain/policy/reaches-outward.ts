@@ -12,7 +12,7 @@ import {
   unwrapCommand,
 } from "./shell-script.ts";
 
-/** A script without one of these words reaches nobody; it need not be parsed. */
+/** A script without one of these words does not reach outward and need not be parsed. */
 const MAY_REACH =
   /\b(?:push|publish|unpublish|yank|send-email|curl|wget|scp|sftp|rsync|ssh|gh|glab|deploy|upload|login|adduser|signin|token|owner|send-pack|request-pull|nuget)\b/;
 

@@ -1,5 +1,5 @@
 /**
- * A shell script as far as policy looks at it: every simple command in it, however deep it stands (pipelines, lists,
+ * A shell script as far as policy looks at it: every simple command in it, at any depth (pipelines, lists,
  * loops, subshells, functions, substitutions, here-documents), each with what it is given.
  */
 export interface ShellScript {
@@ -18,7 +18,7 @@ export interface ShellCommand {
   readonly assignments: readonly ShellAssignment[];
   readonly redirects: readonly ShellRedirect[];
   readonly input: ShellInput;
-  /** The function in whose body it stands. */
+  /** The function whose body contains it. */
   readonly inFunction: string | null;
 }
 
@@ -41,7 +41,7 @@ export interface ShellRedirect {
   readonly target: ShellWord;
 }
 
-/** Where standard input comes from, as far as the script says. */
+/** The source of standard input, as far as the script says. */
 export type ShellInput =
   | { readonly kind: "inherited" }
   /** Indices of the commands that write into the pipe. */
@@ -52,7 +52,7 @@ export type ShellInput =
 
 export interface ShellFunction {
   readonly name: string;
-  /** Whether it is defined whatever happens, so that its name cannot mean a program. */
+  /** Whether it is always defined, so that its name cannot mean a program. */
   readonly always: boolean;
 }
 
@@ -74,7 +74,7 @@ export type ShellParse =
       readonly at: number;
     };
 
-/** Never throws and ends in bounded time, whatever the text. */
+/** Never throws and ends in bounded time, for any text. */
 export type ParseShell = (text: string, dialect: ShellDialect) => ShellParse;
 
 /**
@@ -156,7 +156,7 @@ export function innerScript(
       return trapScript(args);
     case "source":
     case ".": {
-      // A file of the project is like any program of it; what comes out of a pipe or a descriptor is not.
+      // A file of the project is like any program of it; output of a pipe or a descriptor is not.
       const file = args.find((word) => word.value !== "--")?.value ?? null;
       return file === null || /^\/(?:dev|proc)\//.test(file) ? { text: null, dialect: "same" } : null;
     }

@@ -25,7 +25,7 @@ const INSTALLED = [
 /** Folders that compilers and bundlers fill from the project. */
 const BUILT = ["target", "dist", "build", ".next", ".nuxt", ".svelte-kit"] as const;
 
-/** Folders that checks and other commands leave behind and make anew. */
+/** Folders that checks and other commands leave behind and recreate. */
 const CACHES = [
   "__pycache__",
   ".pytest_cache",
@@ -85,7 +85,7 @@ const HONEST: ReadonlySet<string> = new Set([
   ".cargo",
 ]);
 
-/** Folders that tools fill, under names that nobody gives to anything else. */
+/** Folders that tools fill, under names that are used for nothing else. */
 export const CLEAR_TOOL_FOLDERS: readonly string[] = [...INSTALLED, ...BUILT, ...CACHES].filter(
   (name) => !HONEST.has(name),
 );

@@ -152,7 +152,7 @@ export function readCriteriaPlan(text: string): MetaAnswer<readonly Criterion[]>
         return unusableAnswer(`acceptance_criteria[${index}].description must be a text`);
       const id = (isObject(entry) && trimmedText(entry.id)) || `AC-${index + 1}`;
       if (criteria.some((one) => one.id === id))
-        return unusableAnswer(`acceptance_criteria[${index}].id ${id} stands twice`);
+        return unusableAnswer(`acceptance_criteria[${index}].id ${id} is used twice`);
       criteria.push({ id, description });
     }
     return { ok: true, value: criteria };

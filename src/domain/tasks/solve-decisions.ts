@@ -1,7 +1,7 @@
 import { jsonInAnswer } from "../chat/json-in-answer.ts";
 import type { ChecksFacts, Verdict } from "../checks/verdict.ts";
 
-/** Where a task from a forge stands. Phases run in this order; a task that is resumed begins a phase anew. */
+/** The phase of a task from a forge. Phases run in this order; a resumed task begins its phase again. */
 export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"] as const;
 
 export type Phase = (typeof PHASES)[number];
@@ -173,7 +173,7 @@ function isAbsent(exitCode: number): boolean {
   return exitCode === 127 || exitCode === 126;
 }
 
-/** The result of one of several tries, as people are told of it. */
+/** The result of one of several tries, for people. */
 export interface CandidateFacts {
   /** Why it ended before its end; null when it did not. */
   readonly failure: string | null;

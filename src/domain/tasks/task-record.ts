@@ -457,7 +457,7 @@ export function missingProgram({ command, exitCode, output }: TestRun): string |
   return program.includes("/") ? null : program;
 }
 
-/** The program that a command line begins with; empty when that is no plain word. */
+/** The program that a command line begins with; empty if that is not a plain word. */
 export function firstWord(command: string): string {
   const words = command.trim().split(/\s+/);
   const first = words.find((word) => !/^[A-Za-z_]\w*=/.test(word)) ?? "";

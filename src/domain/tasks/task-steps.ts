@@ -12,7 +12,7 @@ export type TaskStep = StepFacts & {
 
 export type StepFacts =
   /**
-   * `again`: it had ended, or its process had, and goes on from what was kept. `head`: the user's own agent works, as
+   * `again`: it, or its process, had ended, and it continues from what was kept. `head`: the user's own agent works, as
    * `roles.coder.head` says.
    */
   | { readonly kind: "taken-up"; readonly again: boolean; readonly head?: string }
@@ -48,7 +48,7 @@ export type StepFacts =
   | { readonly kind: "waited"; readonly code: string; readonly waitMs: number }
   /** The conversation was too long for the model and was cut. */
   | { readonly kind: "compacted"; readonly messages: number }
-  /** The change so far, kept for whoever goes on. */
+  /** The change so far, kept for the next attempt. */
   | { readonly kind: "kept"; readonly bytes: number }
   /** The job of a task file's work was brought in, or was not, as its outcome says. */
   | { readonly kind: "landed"; readonly job: string; readonly outcome: string }
@@ -99,7 +99,7 @@ export interface PriorProgress {
   readonly ended: Step<"ended"> | null;
 }
 
-/** Ends after which somebody has to ask for it again; it has all its steps anew then. */
+/** Ends after which a person must ask for it again; it then has all its steps again. */
 const FINAL_STATES = new Set(["failed", "stopped", "done"]);
 
 /** Null of a task that has no steps: one of an older version, or a new one. */
@@ -148,7 +148,7 @@ export interface TaskFigures {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
-  /** While somebody worked on it. */
+  /** While a coder worked on it. */
   readonly elapsedMs: number;
   /** Files that were edited, in the order of their first edit. */
   readonly edited: readonly string[];

@@ -1,7 +1,7 @@
 /**
  * Filters of system calls in the kernel's format, for what namespaces and Landlock leave open. `machine`: the number by which the
  * kernel knows a machine. `keys`: `add_key`, `request_key`, `keyctl`, which reach a session's keyring through every namespace.
- * The other calls change processes of the same user, whoever started them.
+ * The other calls change any process of the same user.
  */
 const MACHINES = [
   { machine: 0xc000003e, keys: [248, 250], setpriority: 141, ioprio_set: 251, prlimit64: 302 },

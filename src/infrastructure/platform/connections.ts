@@ -19,7 +19,7 @@ export interface EngineCall {
   readonly signal: AbortSignal;
 }
 
-/** One HTTP request over whatever the address is. Rejects with the runtime's error when the engine cannot be reached. */
+/** One HTTP request over any kind of address. Rejects with the runtime's error when the engine cannot be reached. */
 export function callEngine(address: EngineAddress, call: EngineCall): Promise<Response> {
   const { method, path, body, contentType, headers, signal } = call;
   return fetch(`${urlOf(address)}${path}`, {
@@ -50,7 +50,7 @@ export interface RawConnection {
 
 export interface RawHandlers {
   readonly onBytes: (bytes: Uint8Array) => void;
-  /** Once; nothing comes after it. */
+  /** Called once, as the last call. */
   readonly onClose: (error?: Error) => void;
 }
 
@@ -110,7 +110,7 @@ export async function openRaw(
   };
 }
 
-/** Whether a TCP connection to the host of a URL comes about. False when it is refused or given up. */
+/** Whether a TCP connection to the host of a URL succeeds. False if it is refused or times out. */
 export async function canConnect(url: string, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<boolean>();

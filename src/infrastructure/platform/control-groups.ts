@@ -42,7 +42,7 @@ function parseMount(line: string) {
   return { root: unescapeField(root), point: unescapeField(point), type, options: options.split(",") };
 }
 
-/** White space stands as octal numbers. */
+/** White space is written as octal numbers. */
 function unescapeField(field: string): string {
   return field.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
@@ -75,7 +75,7 @@ export function findRoomInMachine(): number {
   return Math.min(...mosts.map((most) => (most ?? Number.POSITIVE_INFINITY) - threads));
 }
 
-/** All processes and threads of the machine; 0 where nobody says. */
+/** All processes and threads of the machine; 0 where the system does not say. */
 export function countThreads(): number {
   return Number(/ \d+\/(\d+) /.exec(readText("/proc/loadavg"))?.[1] ?? 0);
 }
@@ -169,7 +169,7 @@ export function removeLeftGroups(parent: string, isLeft: (name: string) => boole
   try {
     for (const name of readdirSync(parent)) if (isLeft(name)) removeEmptyGroup(join(parent, name));
   } catch {
-    // They are empty, and harm nobody.
+    // They are empty and harmless.
   }
 }
 

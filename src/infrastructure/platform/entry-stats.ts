@@ -45,7 +45,7 @@ export class EntryStats {
     return String(this.inode);
   }
 
-  /** Times in nanoseconds; as text for whoever keeps them. */
+  /** Times in nanoseconds; as text where they are stored. */
   get mtime(): string {
     return nanosecondsText(this.modified, this.modifiedNs);
   }
@@ -66,7 +66,7 @@ export class EntryStats {
     return nanoseconds(this.born, this.bornNs);
   }
 
-  /** The time of change as one number below 2^49, for two looks at an entry within days: it starts anew after six. */
+  /** The time of change as one number below 2^49, to compare an entry within days: it wraps around after six. */
   get ctimeMark(): number {
     return (this.changed % 2 ** 19) * 1e9 + this.changedNs;
   }

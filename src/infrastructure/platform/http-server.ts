@@ -25,7 +25,7 @@ export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): Http
     maxRequestBodySize: limitBytes,
     idleTimeout: IDLE_SECONDS,
     development: false,
-    // Without a word the runtime would share the port with whoever else asks for it.
+    // By default the runtime would share the port with any other process that asks for it.
     reusePort: false,
     async fetch(request, self) {
       const response = await fetch(request, self.requestIP(request)?.address ?? "");

@@ -76,7 +76,7 @@ export function landlockAbi(): number {
 }
 
 /**
- * Restricts the calling thread, and whatever it starts from now on, for good: files by Landlock, root's powers, and calls that
+ * Restricts the calling thread, and every process that it starts from now on, permanently: files by Landlock, root's powers, and calls that
  * reach other processes of the same user. Other threads stay as they are. A path that is not there is passed over.
  */
 export function restrictThread({ reads, writes, tcp }: Restriction): LibcResult {

@@ -117,7 +117,7 @@ function errnoName(errno: number): string {
   return names.get(errno) ?? `errno ${errno}`;
 }
 
-/** A C string of exactly these bytes; a name that is not UTF-8 comes as bytes. */
+/** A C string of exactly these bytes; a name that is not UTF-8 is passed as bytes. */
 function cString(text: string | Uint8Array): Uint8Array {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   if (bytes.includes(0)) throw new TypeError("a name for the C library may not contain NUL");
@@ -188,13 +188,13 @@ const F_SETSIG = 10;
 const F_SETLEASE = 1024;
 const READ_LEASE = 0;
 const NO_LEASE = 2;
-/** Ignored by whoever does not ask for it. The signal of a lease that somebody breaks would end this process otherwise. */
+/** Ignored by default. Otherwise the signal of a broken lease would end this process. */
 const SIGURG = 23;
 
 /**
- * Linux: whether anybody has the file open for writing, in whatever namespace, mapped or as a descriptor. `fd` must be
+ * Linux: whether any process has the file open for writing, in any namespace, mapped or as a descriptor. `fd` must be
  * open for reading alone. The kernel gives a read lease only on a file without writers; the lease is given back at
- * once, and somebody who opens the file in between waits that long. Fails for files of other owners, and on file
+ * once, and a process that opens the file in between waits that long. Fails for files of other owners, and on file
  * systems without leases.
  */
 export function hasWriters(fd: number): LibcResult<boolean> {
@@ -234,7 +234,7 @@ export const AT_FDCWD = process.platform === "darwin" ? -2 : -100;
 const DESCRIPTORS = "/proc/self/fd/";
 
 /**
- * The folder of a name that goes through an open descriptor (`/proc/self/fd/N/name`). The system's calls take the
+ * The folder of a name that leads through an open descriptor (`/proc/self/fd/N/name`). The system's calls take the
  * descriptor itself in half the time that the way through `/proc` takes.
  */
 export function folderOfName(path: string): number {
@@ -291,7 +291,7 @@ function renameWithFlags(
   return Number(lib.c.syscall(number, fromA, a, fromB, b, flags.linux)) === 0 ? DONE : failure(lib);
 }
 
-/** As the runtime's own, but a name that goes through an open folder is not looked for in `/proc`. */
+/** As the runtime's own, but a name that leads through an open folder is not looked up in `/proc`. */
 export function renameQuickly(from: string, to: string): void {
   const isDone = process.platform === "linux" && renameWithFlags(AT_FDCWD, from, AT_FDCWD, to, PLAIN).ok;
   // Says what is wrong, where something is.

@@ -13,7 +13,7 @@ const CHECK_EVERY = 64;
 
 /**
  * Several processes may append to one file. It is renamed to `.1` (`.1` to `.2`, and so on, up to `files` in all)
- * by whoever would make it larger than `limitBytes`; the others notice after some lines and follow.
+ * by the process that would make it larger than `limitBytes`; the others notice after some lines and follow.
  */
 export function createRotatingFile(options: {
   readonly file: string;

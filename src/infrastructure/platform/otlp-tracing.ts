@@ -83,7 +83,7 @@ export interface OtlpOptions {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Together some megabytes; what comes while the collector is away for longer is lost. */
+/** Some megabytes in all; spans beyond that are lost while the collector is away. */
 const MOST_KEPT = 4_096;
 const BATCH = 512;
 const EVERY_MS = 2_000;
@@ -94,7 +94,7 @@ const LONGEST_TEXT = 256;
 /** Answers after which the same spans may be sent again. */
 const AGAIN: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Gathers spans and posts them, one request at a time, beside whatever goes on. */
+/** Gathers spans and posts them in the background, one request at a time. */
 export function createOtlpTracing(options: OtlpOptions): Tracing {
   const { timers, random, resource, onTrouble, closeMs = CLOSE_MS } = options;
   const url = `${options.endpoint.replace(/\/+$/, "")}/v1/traces`;
@@ -216,7 +216,7 @@ function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("hex");
 }
 
-/** Values are written as in a URL; what is no pair is left out. */
+/** Values are written as in a URL; anything that is not a pair is left out. */
 function parseHeaderList(text: string): Record<string, string> {
   const pairs = text.split(",").flatMap((pair) => {
     const at = pair.indexOf("=");

@@ -63,7 +63,7 @@ function toChildInput(sink: Bun.FileSink): ChildInput {
       // A child that has ended reads no more, and that is its own affair.
       Promise.resolve(use()).catch(() => {});
     } catch {
-      // The same, told at once.
+      // The same, reported immediately.
     }
   };
   return {
@@ -84,7 +84,7 @@ function signalName(code: number | string | null): string | null {
 
 const O_CLOEXEC = 0o2000000;
 
-/** A pipe whose write end goes to a child. Close `writeFd` here once the child has it, or the end never comes. */
+/** A pipe whose write end is passed to a child. Close `writeFd` here once the child has it; otherwise the pipe never ends. */
 export interface ReadablePipe {
   readonly writeFd: number;
   /**
@@ -172,7 +172,7 @@ export function waitForChild(pid: number): LibcResult<number> {
 }
 
 /**
- * Linux: whatever `start` spawns synchronously carries `tag` as its soft limit of real-time CPU
+ * Linux: every process that `start` spawns synchronously carries `tag` as its soft limit of real-time CPU
  * microseconds. The limit never bites (a huge number, and only for real-time scheduling), but it is
  * inherited through fork, exec, setsid and an emptied environment, and anyone may read it in
  * `/proc/PID/limits`: a mark that a process cannot lose by accident.
@@ -204,7 +204,7 @@ const F_SETFD = 2;
 const FD_CLOEXEC = 1;
 const RLIMITS = { fileSize: 1, processes: 6, openFiles: 7 } as const;
 
-/** Linux: nobody of the same user may read this process's memory or reach its descriptors through /proc. */
+/** Linux: no process of the same user may read this process's memory or reach its descriptors through /proc. */
 export function hideFromPeers(): LibcResult {
   const lib = linuxLibc();
   if (!lib) return UNSUPPORTED;
@@ -219,7 +219,7 @@ export function closeOnExec(descriptor: number): LibcResult {
 }
 
 /**
- * Linux: this process and what it starts get no more than this, whatever they ask for: bytes of one file, open
+ * Linux: this process and what it starts get no more than this, even if they ask for more: bytes of one file, open
  * files of one process, processes of the user namespace. Root's processes are not counted by the kernel.
  */
 export function limitResource(resource: keyof typeof RLIMITS, most: number): LibcResult {
@@ -242,7 +242,7 @@ export function readProcessLimit(): number {
 
 const NO_LIMIT = 2n ** 64n - 1n;
 
-/** Linux: whatever `start` spawns synchronously may have this many processes of its user; null: as many as this one. */
+/** Linux: every process that `start` spawns synchronously may have this many processes of its user; null: as many as this one. */
 export function withProcessLimit<T>(most: number | null, start: () => T): T {
   const lib = linuxLibc();
   if (!lib || most === null) return start();

@@ -41,7 +41,7 @@ export interface ProcessEntry {
 
 /**
  * macOS has no `/proc`: one `ps` for the tree and one for the environments (own processes only).
- * There is no session id; the process group stands for it.
+ * There is no session id; the process group is used instead.
  */
 async function readDarwinProcesses(): Promise<readonly ProcessEntry[]> {
   const [tree, environments] = await Promise.all([
@@ -156,17 +156,17 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Dead, and not buried by its parent yet. False where there is no /proc. */
+/** Dead, and not yet reaped by its parent. False where there is no /proc. */
 export function isZombie(pid: number): boolean {
   return readStat(pid)?.zombie ?? false;
 }
 
-/** `elsewhere`: its number means nothing here, so nobody can tell by it. */
+/** `elsewhere`: its number is of another namespace and proves nothing here. */
 export type Life = "lives" | "gone" | "elsewhere";
 
 /**
- * Where and when a process was born. A number alone is given out again, and in a container that was started anew the
- * same program has the same number, often in a namespace of the same name: only the moment tells them apart.
+ * Where and when a process was started. A number alone is reused, and in a restarted container the
+ * same program has the same number, often in a namespace of the same name: only the start time distinguishes them.
  */
 export function processBirth(pid: number): string {
   return `${processNamespace()} ${readLinuxStartTime(pid) ?? "?"}`;
@@ -203,7 +203,7 @@ export interface OwnerNames {
   /** Where process numbers mean the same: one boot and one pid namespace. */
   readonly place: string;
   next(): string;
-  /** True only when it is sure: of another machine or container nobody here can tell. */
+  /** True only if it is certain; never for a process of another machine or container. */
   isGone(owner: string): boolean;
 }
 

@@ -9,7 +9,7 @@ export interface FileLook {
   readonly length: number;
   /** Taken after its bytes. */
   readonly stats: EntryStats;
-  /** The names of its attributes; null where they cannot be told. */
+  /** The names of its attributes; null where they cannot be read. */
   readonly attributes: readonly string[] | null;
 }
 
@@ -22,7 +22,7 @@ const NUMBERS: Readonly<
 const CLOSE_ON_EXEC = 0o2000000;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** A descriptor for what stands at a path; null where the system refuses, or is another: the caller hears why from the runtime. */
+/** A descriptor for the entry at a path; null where the call fails or does not exist: the caller gets the reason from the runtime. */
 export function openQuickly(path: string, flags: number): number | null {
   const lib = linuxLibc();
   const numbers = NUMBERS[process.arch];

@@ -14,7 +14,7 @@ const MOST_FOLDERS = 5_000;
 const GIT_MS = 5_000;
 /** Of a file that a message names; larger ones are no pictures. */
 const LARGEST_FILE = 64 * 1024 * 1024;
-/** A process without a shell above it is not stopped: it goes on by itself. */
+/** A process without a parent shell is not suspended: it continues by itself. */
 const GO_ON_MS = 60;
 
 /** Git, the user's editor and the shell, as a conversation at a terminal needs them. */
@@ -78,7 +78,7 @@ export function createTerminalHost(env: Env) {
       process.kill(0, "SIGTSTP");
     },
     guardTerminal(restore: string): () => void {
-      // In a session of its own it outlives whatever ends this process, and it sets modes only where they are still ours: a
+      // In a session of its own it outlives this process, and it sets modes only where they are still ours: a
       // shell that edits lines has set its own by then.
       const script = `read -r word; [ "$word" = bye ] && exit; printf '%s' "$1"; sleep 0.2; case $(stty -a <&1) in *-isig*) stty sane <&1;; esac`;
       const child = spawn("sh", ["-c", script, "sh", restore], {
@@ -97,7 +97,7 @@ export function createTerminalHost(env: Env) {
 
 function git(env: Env, root: string, args: readonly string[]): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  // A stranger's repository must not run its own programs because somebody looks at it.
+  // Listing an untrusted repository must not run programs that it names.
   const safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"];
   const child = spawn("git", [...safe, "-C", root, ...args], {
     env: { ...env },
@@ -187,7 +187,7 @@ function gitPager(env: Env): string | undefined {
   return asked.status === 0 ? asked.stdout.trim() : undefined;
 }
 
-/** Opens a web address in the user's browser, where this machine has a screen. Nobody waits for it. */
+/** Opens a web address in the user's browser, where this machine has a screen. Does not wait for it. */
 export function openInBrowser(address: string, env: Env): void {
   const hasScreen = process.platform === "darwin" || env.DISPLAY || env.WAYLAND_DISPLAY;
   if (!hasScreen || !/^https?:\/\//.test(address)) return;

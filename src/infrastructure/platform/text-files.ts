@@ -58,7 +58,7 @@ function readDescriptorBounded(fd: number, path: string): Uint8Array {
   }
 }
 
-/** A pipe or a terminal that another program has made non-blocking has nothing yet, which is no end. */
+/** A pipe or a terminal that another program has made non-blocking has nothing yet, which is not its end. */
 function readWaiting(fd: number, piece: Uint8Array): number {
   for (;;) {
     try {

@@ -2,7 +2,7 @@ import { edenGC } from "bun:jsc";
 
 /** The runtime's own chores, without the calls of the C library that a small job does not load. */
 
-/** Starts a process that nobody waits for, and that goes on when this one ends. */
+/** Starts a process without waiting for it; it continues when this one ends. */
 export function spawnUnattended(
   argv: readonly [string, ...string[]],
   env: Readonly<Record<string, string>>,
@@ -37,7 +37,7 @@ export function createSweep(): () => void {
 /** So many entries leave enough behind to be collected at once. */
 const MANY_ENTRIES = 20_000;
 
-/** Between two steps of a job with many entries: gives back what nobody refers to any more, before the runtime would by itself. */
+/** Between two steps of a job with many entries: frees unreferenced memory before the runtime would by itself. */
 export function collectGarbage(entries: number): void {
   if (entries > MANY_ENTRIES) Bun.gc(true);
 }

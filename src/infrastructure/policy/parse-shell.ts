@@ -43,7 +43,7 @@ function argumentWord(argument: CommandArgument): ShellWord {
   return { text: argument.text, value: known === null ? null : `${name}=${known}` };
 }
 
-/** Quoted delimiters keep the body as it is; in others a backslash before `$`, `` ` ``, `\` or a new line goes. */
+/** Quoted delimiters keep the body as it is; in others a backslash before `$`, `` ` ``, `\` or a new line is removed. */
 function bodyText(node: HereDoc): string | null {
   if (node.delimiter?.quoted) return node.body.text;
   if (!(node.body.parts ?? []).every(isKnown)) return null;
@@ -139,18 +139,18 @@ interface ScriptSource {
   readonly errors: ParseError[];
 }
 
-/** Where a node stands. */
+/** The position of a node. */
 interface NodeContext {
   readonly text: string;
   readonly input: ShellInput;
   readonly inFunction: string | null;
-  /** Whether it runs whatever happens. */
+  /** Whether it always runs. */
   readonly always: boolean;
 }
 
 type ShellNode = Statement["command"] | Pipeline["commands"][number] | CompoundList;
 
-/** Flattens the tree: every simple command with its words, and whatever substitutions hold as commands of their own. */
+/** Flattens the tree: every simple command with its words, and the contents of substitutions as separate commands. */
 function collectCommands(root: ParsedScript, source: ScriptSource): ShellScript {
   const commands: ShellCommand[] = [];
   const functions: ShellFunction[] = [];
@@ -402,7 +402,7 @@ const LIMITS: readonly { readonly what: string; readonly pattern: RegExp; readon
   { what: "operators in arithmetic", pattern: /[-+*/%&|^?:,=<>~!]\s*[\w$(]/g, limit: 20_000 },
 ];
 
-/** Reads a script with `unbash`. A script that is not whole is refused: half a tree is no ground for a decision. */
+/** Reads a script with `unbash`. An incomplete script is refused: half a tree cannot support a decision. */
 export function parseShell(text: string, dialect: ShellDialect): ShellParse {
   if (new TextEncoder().encode(text).length > MAX_BYTES)
     return { ok: false, code: "too-large", message: `${MAX_BYTES} bytes`, at: MAX_BYTES };

@@ -18,7 +18,7 @@ interface TurnBeat {
   begin(id: string): void;
   /** Writes at most every `BEAT_MS`; a claim is young enough by itself before. */
   beat(): Promise<void>;
-  /** The row goes with the last of them. */
+  /** The row is deleted with the last of them. */
   end(id: string): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export interface ChatTurnDeps {
   readonly newId: () => string;
   /** Whether the queue of this process says that it lives, under the same name. Default: it is said here. */
   readonly beatsElsewhere?: boolean;
-  /** Told of the turns that are taken here. */
+  /** Called with the turns that are taken here. */
   readonly held?: Map<string, HeldTurn>;
   /** The time of the embedded store. */
   readonly now?: () => Date;
@@ -85,7 +85,7 @@ function isUniqueViolation(error: unknown): boolean {
   return (error as { readonly code?: unknown } | null)?.code === "23505";
 }
 
-/** The turns of one workspace's chats: the same chat in another workspace waits for nobody here. */
+/** The turns of one workspace's chats: the same chat in another workspace does not wait for them. */
 export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
   const { db, workspace, process, isGone, held, now = () => new Date() } = deps;
   const { messages: queue } = workspaceQueues(workspace);
@@ -116,7 +116,7 @@ export function createChatTurns(deps: ChatTurnDeps): ChatTurns {
       .orderBy("id")
       .execute();
 
-  /** The turn of a dead process is free; a message that it had claimed goes on waiting for a server to release it. */
+  /** The turn of a dead process is free; a message that it had claimed still waits for a server to release it. */
   async function freeTurn({ id, ref, fence, owner }: LineRow): Promise<void> {
     if (ref === OWN_WORK)
       await db.deleteFrom("work_claims").where("id", "=", id).where("owner", "=", owner).execute();

@@ -56,8 +56,8 @@ export function liveAddress(home: string): string | null {
 }
 
 /**
- * The file of the embedded store that a running server of this home has open and that no longer stands there; null when
- * all is well. Whatever is written to a new file in its place, the server never reads.
+ * The file of the embedded store that a running server of this home has open and that is no longer at its path; null if
+ * all is well. The server never reads a new file in its place.
  */
 export function findGoneStore(home: string): string | null {
   const gone = listLive(home).find(({ store }) => store !== undefined && isStoreFileGone(store.file, store));

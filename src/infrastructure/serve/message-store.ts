@@ -145,7 +145,7 @@ function mustRest(row: { readonly attempts: unknown; readonly next_at: string },
   return Number(row.attempts) > 0 && leftMs > 0 && leftMs <= LONGEST_REST_MS;
 }
 
-/** The outbox. A reply is marked while it is being sent, so that whoever takes it over knows that it may have arrived. */
+/** The outbox. A reply is marked while it is being sent, so that a process that takes it over knows that it may have arrived. */
 function createReplyStore(parts: ReplyStoreDeps) {
   const { db, queue, workspace, queueName } = parts;
 
@@ -158,7 +158,7 @@ function createReplyStore(parts: ReplyStoreDeps) {
   async function read(within: StoreTransaction, key: string) {
     const row = await within.selectFrom("replies").selectAll().where("key", "=", key).executeTakeFirst();
     if (row === undefined) return null;
-    // One that rests is not marked: whoever rests with it may die as well, and it has certainly not arrived.
+    // A reply that waits for a retry is not marked: its process may die meanwhile, and it has certainly not arrived.
     if (row.state === "waiting" && mustRest(row, parts.now())) return toClaimedReply(row, row.next_at);
     await within
       .updateTable("replies")

@@ -360,7 +360,7 @@ type RowRange = readonly [from: number, before: number];
 
 /**
  * The embedded store answers within the turn of the event loop that asks it, so it is asked for some rows at a time: a
- * page over a month of replies holds up nobody.
+ * page over a month of replies delays no other request.
  */
 async function sumUsage(db: Kysely<Database>, filter: UsageOfReplies): Promise<UsageRow[]> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;

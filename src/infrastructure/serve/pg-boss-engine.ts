@@ -81,7 +81,7 @@ const [HOUR_S, DAY_S] = [3_600, 86_400];
 
 const QUEUE = {
   policy: "key_strict_fifo",
-  // A job that fails for good would block its key: whether work is given up is decided by whoever claims it.
+  // A job that fails for good would block its key: the process that claims work decides whether it is given up.
   retryLimit: 1_000_000_000,
   retryDelay: 0,
   expireInSeconds: DAY_S,
@@ -111,14 +111,14 @@ export async function createPgBossEngine(
   boss.on("error", onTrouble);
   await boss.start();
   const known = new Map<string, Promise<void>>();
-  /** A queue is made by whoever uses it first. */
+  /** The first process that uses a queue creates it. */
   const ready = (name: string): Promise<void> => {
     const making = known.get(name) ?? boss.createQueue(name, QUEUE);
     known.set(name, making);
     making.catch(() => known.delete(name));
     return making;
   };
-  /** Queues of which whoever claims was told once; those that are for others it does not claim from. */
+  /** Queues that were offered to this process once; it does not claim from those of others. */
   const told = new Set<string>();
   return {
     mayHave: async (_, { queue }) => {

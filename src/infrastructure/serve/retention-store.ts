@@ -124,7 +124,7 @@ async function forgetSessions(within: StoreTransaction, before: Date, limit: num
   return old.length;
 }
 
-/** Entries have no id of their own: the oldest, by their time. A sum goes when all of its entries have gone. */
+/** Entries have no id of their own: the oldest, by their time. A sum is deleted with the last of its entries. */
 async function forgetUsage(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const old = await within
     .selectFrom("usage_entries")
@@ -205,9 +205,9 @@ const BY_PERSON = ["messages", "replies", "job_owners", "people", "pairings", "t
 const OF_THE_WEB = ["web_sessions", "login_links", "api_tokens"] as const;
 
 /**
- * Deletes what one person said and was answered, who they are to us, and everything about chats in which nobody else
- * spoke. Returns the number of rows. Their jobs stay: these are changes to the workspace, not to them. So do the sums of
- * what models cost, in which nobody is named.
+ * Deletes what one person said and was answered, who they are to us, and everything about chats in which no other person
+ * wrote. Returns the number of rows. Their jobs stay: these are changes to the workspace, not to them. So do the sums of
+ * what models cost, which name no person.
  */
 export function forgetPerson(
   db: Kysely<Database>,

@@ -11,7 +11,7 @@ import type { Database, StoreTransaction } from "../store/schema.ts";
 
 /**
  * Posts messages at their times; the library is loaded only when there is something. A rule of the configuration that cannot
- * be read is told before anything is posted. Returns how to end it.
+ * be read is reported before anything is posted. Returns a function that ends it.
  */
 export async function startSchedules(
   schedules: readonly Schedule[],
@@ -42,7 +42,7 @@ export async function startSchedules(
   return runSchedules(schedules, { ...parts, timesOf });
 }
 
-/** The first time of a rule after another; null when it is no rule, or has none. */
+/** The first time of a rule after another; null if it is not a rule, or has none. */
 export async function nextTimeOf(cron: string, timezone: string, after: Date): Promise<Date | null> {
   const { Cron } = await import("croner");
   return attemptOr(null, () => new Cron(cron, { timezone, paused: true }).nextRun(after));

@@ -469,7 +469,7 @@ export interface OpenedQueue {
   readonly newWorkId: () => string;
 }
 
-/** Makes what the queue needs of its own in Postgres, for whoever may; a server then needs no right to create it. */
+/** Creates the queue's own schema in Postgres, for an account that may; a server then needs no right to create it. */
 export async function installQueue(databaseUrl: string): Promise<void> {
   const { createPgBossEngine } = await import("./pg-boss-engine.ts");
   const engine = await createPgBossEngine(databaseUrl, () => {});

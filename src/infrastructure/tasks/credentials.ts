@@ -40,7 +40,7 @@ interface CopiedFile {
   /** From the home. */
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** A login that whoever reads the file can use. */
+  /** A login that any reader of the file can use. */
   readonly isLogin: boolean;
 }
 
@@ -63,7 +63,7 @@ const MAX_DEPTH = 4;
 
 /**
  * The login's files where there are some, else the variables that stand in for one. The files are given
- * to the CLI as copies, because each of the three writes beside them or refreshes them. A key never goes along: the CLI
+ * to the CLI as copies, because each of the three writes beside them or refreshes them. A key is never copied: the CLI
  * gets a stand-in, and a proxy outside of the container puts the key in its place.
  */
 export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Credentials {
@@ -94,7 +94,7 @@ export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Creden
   return { home: parts.home, files: placed, env, keys, found };
 }
 
-/** A CLI that must be told to use a key reads it in its settings. */
+/** The settings of a CLI that uses a key only if its settings say so. */
 function withKeySettings(
   { keySettings }: WorkerKind,
   files: readonly CopiedFile[],
@@ -129,7 +129,7 @@ export function openWorkerLogin(
   return { credentials, mask: maskCredentials(secrets, credentials) };
 }
 
-/** The files of a login that whoever reads them can use. */
+/** The files of a login that any reader can use. */
 export function readableLogins({ files }: Credentials): readonly string[] {
   return files.flatMap(({ path, isLogin }) => (isLogin ? [path] : []));
 }
@@ -191,7 +191,7 @@ function withoutFileKeys(kind: WorkerKind, file: CopiedFile, hide: (key: string)
   return { path: file.path, bytes: new TextEncoder().encode(hidden), isLogin };
 }
 
-/** In the container's own layer, which goes with it; whatever its user's number, it may write there. */
+/** In the container's own layer, which is removed with it; a user with any number may write there. */
 export const CONTAINER_HOME = "/var/tmp/home";
 /** Memory, never a disk. */
 const SECRETS_FOLDER = "/dev/shm/picoclaw";

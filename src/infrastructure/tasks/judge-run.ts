@@ -44,8 +44,8 @@ export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "proces
 }
 
 /**
- * Judges the tests of a task file as any coder's draft: the repository as its container has it is the draft, and what stood when
- * the task began is what it is compared with, whichever container that was. What runs in between is put back by git; nothing of it
+ * Judges the tests of a task file as any coder's draft: the repository as its container has it is the draft, and it is compared with
+ * the repository at the beginning of the task, in any container. What runs in between is put back by git; nothing of it
  * is in a job.
  */
 export interface RunJudge {
@@ -56,7 +56,7 @@ export interface RunJudge {
   close(): Promise<void>;
 }
 
-/** Null where git cannot say what stands there: only exit codes tell then. */
+/** Null where git cannot read the repository's state: then only exit codes count. */
 export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Promise<RunJudge | null> {
   const { sandbox, container, directory, variables, locale, before, ...rest } = deps;
   const place = { container_id: container, workspace_path: directory };

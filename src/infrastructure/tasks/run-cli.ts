@@ -203,7 +203,7 @@ async function openSolveWorker(
         timeoutMs: RUN_MS,
         signal,
         onProgress: (progress) => {
-          // Some tell a text in growing pieces: it is whole when something else comes.
+          // Some CLIs send a text in growing pieces: it is complete when another event follows.
           if (progress.kind === "text") words = progress.text;
           else flush();
           if (progress.kind === "command") onProgress(`$ ${progress.command}`);

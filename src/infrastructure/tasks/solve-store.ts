@@ -20,7 +20,7 @@ export const TASK_KIND = "tasks";
 
 const LIVE_STATES = ["waiting", "running", "paused"];
 
-/** Tasks as they are read, by whoever looks. */
+/** Tasks for readers. */
 export function createSolveReader(db: Kysely<Database>): SolveReader {
   return {
     async find(id) {
@@ -86,7 +86,7 @@ interface SolveClaimDeps {
 
 /** Tasks as work of the queue. */
 function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
-  /** Null for work that nobody wants any more. */
+  /** Null for work that was withdrawn. */
   async function read(work: Work, within: StoreTransaction): Promise<SolveTask | null> {
     const row = await within
       .selectFrom("solve_tasks")
@@ -96,7 +96,7 @@ function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
     const task = toTask(row);
     if (row === undefined || task === null) return null;
     if (row.work_id === work.id) return row.state === "waiting" || row.state === "running" ? task : null;
-    // Given up, and tried again by somebody who looked at it.
+    // Given up, and retried by a person.
     if (row.state !== "failed" || row.work_id === null) return null;
     const live = within.selectFrom("solve_tasks").select("id").where("item", "=", row.item);
     if ((await live.where("state", "in", LIVE_STATES).executeTakeFirst()) !== undefined) return null;

@@ -45,7 +45,7 @@ interface ContainerStage {
   /** `copy`: the uppers are whole copies. */
   readonly kind: "overlay" | "copy";
   readonly processes: ProcessRunner;
-  /** The container stood still since its processes were ended; it goes on. */
+  /** The container was paused since its processes were ended; it is resumed. */
   readonly goOn: () => Promise<void>;
   /** Puts paths back inside, so that the container shows what the workspace has. Absolute. */
   readonly restoreInside: (paths: readonly string[]) => Promise<void>;
@@ -60,7 +60,7 @@ export interface UnlandedRuns {
   readonly sight: FirstSight;
   /** By root: the upper as the first of them found it. */
   readonly before: readonly UpperLook[];
-  /** By root: what they did, with the folders above. Anything else that changed meanwhile is of tests, and nobody's. */
+  /** By root: what they did, with the folders above. Anything else that changed meanwhile was written by tests and belongs to no job. */
   readonly paths: readonly ReadonlySet<string>[];
 }
 
@@ -86,7 +86,7 @@ function pathsOf(ops: readonly Op[], root: number): Set<string> {
 }
 
 /**
- * Stages a job in the view that a container has of the workspace. The container goes on afterwards, and so does its
+ * Stages a job in the view that a container has of the workspace. The container continues afterwards with the same
  * upper: a job is what changed in the upper between its beginning and its end.
  */
 function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBeginResult {
@@ -324,7 +324,7 @@ function copyRoots(
 
 /**
  * The engine mounts as root, and the kernel leaves a folder that only root can look into in each work folder. Where it
- * is empty, whoever owns the folder above may remove it; where whiteouts were made, one of them may be left inside, and
+ * is empty, the owner of the folder above may remove it; where whiteouts were made, one of them may be left inside, and
  * false says so.
  */
 function removeLayers(folder: string): boolean {
@@ -348,7 +348,7 @@ function trySystemCall(act: () => void): boolean {
   }
 }
 
-/** The user has a name and a home inside, whatever its number: programs ask for both. */
+/** A user with any number has a name and a home inside: programs ask for both. */
 function accountMounts(folder: string, { uid, gid }: LayerDeps["user"]): ContainerMount[] {
   const passwd = [
     "root:x:0:0:root:/root:/bin/sh",
@@ -377,11 +377,11 @@ export interface StagedRun {
   readonly stage: Sandbox;
   /** Null until the CLI has ended. */
   result(): CliResult | null;
-  /** Lets the container run again; nothing where it stands still no longer. */
+  /** Resumes the container; does nothing if it is not paused any more. */
   goOn(): Promise<void>;
   /** It could not be made to stand still, and was ended. */
   isContainerGone(): boolean;
-  /** The part that does not land goes on with the next run; null until it is staged. */
+  /** The part that does not land is carried over to the next run; null until it is staged. */
   unlanded(): UnlandedRuns | null;
 }
 

@@ -81,7 +81,7 @@ function taskPreviews(workspace: Workspace, { hooks }: WorkspaceDeps): TaskPrevi
     async land(jobId) {
       const outcome = await workspace.commitPreview(jobId);
       if (outcome.status === "done") return [];
-      // Any other outcome leaves the change as it is, and is told by its name.
+      // Any other outcome leaves the change as it is and is reported by name.
       return outcome.status === "conflict" ? outcome.conflicts.map(({ path }) => path) : [outcome.status];
     },
     async discard(jobId) {
@@ -121,14 +121,14 @@ function executeInStage(
       transactions,
       mask,
       staging: { kind: "overlay", reason: "overlay-available", confinable: true },
-      // How jobs are staged elsewhere is no news here.
+      // How jobs are staged elsewhere does not matter here.
       archive: { ...parts.archive, isFirstOf: () => false },
     },
     job,
   );
 }
 
-/** Files that the worker makes belong to whoever owns the repository. */
+/** Files that the worker makes belong to the owner of the repository. */
 function ownerOf(workspace: string): { readonly uid: number; readonly gid: number } {
   const uid = process.getuid?.() ?? 10_001;
   if (uid !== 0) return { uid, gid: process.getgid?.() ?? uid };

@@ -41,7 +41,7 @@ import {
   type UnlandedRuns,
 } from "./stage-run.ts";
 
-/** Why there is no container, for whoever asked for the task. */
+/** Why there is no container, worded for the person who asked for the task. */
 function startFailure(
   {
     messages,
@@ -129,7 +129,7 @@ interface RunningContainer {
   readonly container: string;
   readonly layers: TaskLayers;
   readonly image: string;
-  /** Null where there are no tests, or git cannot tell what stands there. */
+  /** Null where there are no tests, or git cannot read the repository's state. */
   readonly judge: RunJudge | null;
 }
 
@@ -143,7 +143,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   const quota = createKeyQuota(parts.keyLimits);
   let standing: RunningContainer | null = null;
   let staged: StagedWork | null = null;
-  /** The judge's needs, for a container that is made anew. */
+  /** What the judge needs for a new container. */
   let task: { readonly test: string } = { test: "" };
   const landed: string[] = [];
 

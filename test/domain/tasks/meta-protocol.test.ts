@@ -27,7 +27,7 @@ describe("a plan", () => {
     ['{"acceptance_criteria":[{"id":"x"}]}', "acceptance_criteria[0].description must be a text"],
     [
       '{"acceptance_criteria":[{"id":"x","description":"a"},{"id":"x","description":"b"}]}',
-      "acceptance_criteria[1].id x stands twice",
+      "acceptance_criteria[1].id x is used twice",
     ],
     [
       JSON.stringify({ acceptance_criteria: Array.from({ length: 31 }, (_, i) => `c${i}`) }),

@@ -105,7 +105,7 @@ function isRecursive(args: readonly ShellWord[]): boolean {
   return hasShort(optionsOf(args), "rR") || hasLong(optionsOf(args), "recursive");
 }
 
-/** The root, a home, the project itself, whatever lies above, everything here. */
+/** The root, a home, the project itself, a folder above it, or everything here. */
 function isWide({ text, value }: ShellWord): boolean {
   const plain = (value ?? text.replace(/["']/g, "")).replace(/\/+/g, "/");
   return (
@@ -115,7 +115,7 @@ function isWide({ text, value }: ShellWord): boolean {
   );
 }
 
-/** The first word that is no option (`-w` is a mode); null when it is not known. */
+/** The first word that is not an option (`-w` is a mode); null if it is unknown. */
 function modeOf(args: readonly ShellWord[]): string | null {
   for (const { value } of args) {
     if (value === null) return null;
