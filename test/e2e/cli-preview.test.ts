@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DoctorCheck } from "../../src/application/ports/jobs-workspace.ts";
 import { type Cli, create, createCli, JOBS_HINT, jobIdIn, shell } from "./cli-kit.ts";
@@ -192,16 +192,50 @@ test("an interrupted job is told by `show` and `doctor` with the state of its fi
   expect(cli.run(["doctor"]).out).not.toContain("was interrupted");
 });
 
-test("a job whose undo data is damaged is named by `doctor` and `show`, with what can be done", () => {
+/** The files of a job's undo data. */
+function undoRecords(job: string): { readonly plan: string; readonly stands: string } {
+  const find = (name: string) =>
+    [...new Bun.Glob(`**/${job}/${name}`).scanSync({ cwd: cli.home, absolute: true })][0] as string;
+  return { plan: find("plan.ndjson"), stands: find("stands.1.ndjson") };
+}
+
+test("a damaged plan is named by `jobs`, `show` and `doctor`, and `undo` rebuilds it and restores everything", () => {
+  const job = jobIdIn(cli.apply([create("a", "new\n"), create("b/c", "new\n")]).out);
+  const { plan } = undoRecords(job);
+  truncateSync(plan, 20);
+  for (const args of [["jobs"], ["show", job], ["doctor"]]) {
+    const { out } = cli.run(args);
+    expect(out).toContain(`damaged or gone: ${plan}`);
+    expect(out).toContain("All of the job can still be undone");
+  }
+  const undone = cli.run(["undo", job]);
+  expect([undone.code, undone.out]).toEqual([0, expect.stringContaining(`kept: ${plan}.damaged`)]);
+  expect(existsSync(join(cli.workspace, "b"))).toBe(false);
+  expect(cli.run(["show", job]).out).toContain("was rebuilt; nothing is lost.");
+  expect(cli.run(["redo", job]).code).toBe(0);
+});
+
+test("paths that nothing tells any more are named by `doctor --repair`, `jobs` and `undo`, and the rest is undone", () => {
+  const job = jobIdIn(cli.apply([create("one", "new\n"), create("two", "new\n")]).out);
+  const { plan, stands } = undoRecords(job);
+  truncateSync(plan, 0);
+  const lines = readFileSync(stands, "utf8").split("\n");
+  writeFileSync(stands, `${lines.slice(0, 2).join("\n")}\n`);
+  expect(cli.run(["doctor"]).out).toContain("restores all but these:");
+  for (const args of [["doctor", "--repair"], ["jobs"], ["show", job], ["undo", job]])
+    expect(cli.run(args).out).toMatch(/can no longer be undone or applied again:\n +two$/m);
+  expect(["one", "two"].map((name) => existsSync(join(cli.workspace, name)))).toEqual([false, true]);
+});
+
+test("a job with no record of its undo data is refused, with what can be done", () => {
   const job = jobIdIn(cli.apply([create("a", "new\n")]).out);
-  const [plan] = [...new Bun.Glob(`**/${job}/plan.ndjson`).scanSync({ cwd: cli.home, absolute: true })];
-  truncateSync(plan as string, 20);
+  const { plan, stands } = undoRecords(job);
+  for (const file of [plan, stands]) truncateSync(file, 0);
   for (const args of [["doctor"], ["doctor", "--repair"]]) {
     const { out } = cli.run(args);
-    expect(out).toContain(`! Job ${job} can be neither undone nor applied again`);
-    expect(out).toContain(`lie in ${join(dirname(plan as string), "slots")}: copy what you need.`);
+    expect(out).toContain("The job can be neither undone nor applied again.");
+    expect(out).toContain(`lie in ${join(dirname(plan), "slots")}: copy what you need.`);
   }
-  expect(cli.run(["show", job]).out).toContain(`damaged or gone: ${plan}`);
   expect(cli.run(["undo", job]).code).not.toBe(0);
 });
 

@@ -1,6 +1,6 @@
 import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
-import { wordInterruption } from "../../application/jobs/word-notes.ts";
+import { wordInterruption, wordNote } from "../../application/jobs/word-notes.ts";
 import type { Opened, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
@@ -54,13 +54,13 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
     }));
     const withWorkspace = flags.values.all === true;
     const text = report.lookOfJobs(program, opened.messages, rows, { withWorkspace });
-    await program.page(`${text}\n${remarks(opened, list)}`);
+    await program.page(`${text}\n${await remarks(opened, list)}`);
     return EXIT.done;
   }
   // Titles are a model's words, or a command's: none of their bytes may steer the terminal behind the pipe.
   const shown = { withWorkspace: flags.values.all === true, withIds: flags.values.ids === true };
   const text = list.length === 0 ? opened.messages.noJobs : table(opened, list, shown);
-  program.out(`${printable(text)}\n${remarks(opened, list)}`);
+  program.out(`${printable(text)}\n${await remarks(opened, list)}`);
   return EXIT.done;
 }
 
@@ -80,11 +80,24 @@ export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, job: ListedJo
 }
 
 /** Jobs that nobody can use, and the actions that are possible with waiting ones. */
-function remarks(opened: Opened, list: readonly ListedJob[]): string {
+async function remarks(opened: Opened, list: readonly ListedJob[]): Promise<string> {
+  const { messages, workspace } = opened;
   const damaged = list
     .filter((job) => job.damaged !== undefined)
-    .map((job) => `\n${printable(opened.messages.recordDamaged(job.jobId, job.damaged ?? ""))}\n`);
-  return `${damaged.join("")}${previews(opened, list)}`;
+    .map((job) => messages.recordDamaged(job.jobId, job.damaged ?? ""));
+  const jobIds = new Set(list.map(({ jobId }) => jobId));
+  const undo = await workspace.findDamagedUndo({ whole: false, jobIds });
+  const lines = [
+    ...damaged,
+    ...undo.map(({ jobId, file, lost }) => messages.undoDamaged(jobId, file, lost)),
+    ...workspace.archive.list().flatMap(({ jobId, notes }) =>
+      notes.flatMap((note) => {
+        const isLost = typeof note !== "string" && note.code === "rebuilt" && note.paths.length > 0;
+        return isLost && jobIds.has(jobId) ? [`${messages.jobLine(jobId)}: ${wordNote(messages, note)}`] : [];
+      }),
+    ),
+  ];
+  return `${lines.map((line) => `\n${printable(line)}\n`).join("")}${previews(opened, list)}`;
 }
 
 function previews({ messages, workspace }: Opened, list: readonly ListedJob[]): string {

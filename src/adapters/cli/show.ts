@@ -12,6 +12,7 @@ import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/
 import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
 import type { JobEvent, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
+import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import type { InterruptedFiles } from "../../domain/jobs/note.ts";
@@ -32,8 +33,7 @@ interface ShownJob {
   readonly all: boolean;
   /** Of a swap that was cut off. */
   readonly files?: InterruptedFiles | null;
-  /** The file for which it cannot be undone. */
-  readonly damagedUndo?: string | undefined;
+  readonly damagedUndo?: DamagedUndo | undefined;
 }
 
 /** A job as `show` tells it. `all`: nothing of what the journal holds is left out. */
@@ -73,7 +73,9 @@ export function describeJob(
     wordSummary(messages, facts),
     ...(work.attempts === 0 ? [] : wordWork(historyMessagesFor(messages.locale), work)),
     ...(job.damaged === undefined ? [] : [messages.recordDamaged(job.jobId, job.damaged)]),
-    ...(damagedUndo === undefined ? [] : [messages.undoDamaged(job.jobId, damagedUndo)]),
+    ...(damagedUndo === undefined
+      ? []
+      : [messages.undoDamaged(job.jobId, damagedUndo.file, damagedUndo.lost)]),
     ...(facts.status === "interrupted" && job.unsettled
       ? [messages.jobInterrupted(job.jobId, interruptedDirection(job))]
       : []),
@@ -193,12 +195,12 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
     return EXIT.done;
   }
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
-  const [damaged] = await opened.workspace.findDamagedUndo({ whole: false, jobId });
+  const [damaged] = await opened.workspace.findDamagedUndo({ whole: false, jobIds: new Set([jobId]) });
   const text = printable(
     describeJob(opened, job, {
       all: flags.values.all === true,
       files,
-      damagedUndo: damaged?.file,
+      damagedUndo: damaged,
     }),
   );
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;

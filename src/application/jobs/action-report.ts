@@ -78,6 +78,8 @@ interface SwappedJob {
   readonly mergedBy?: string;
   /** The verdict of the project's checks on the merge; absent where they did not run. */
   readonly checked?: Worded;
+  /** A damaged record of the job that was rebuilt first. */
+  readonly rebuilt?: string;
 }
 
 /** The source of a job whose commit is pushed for a pull request: no undo reaches the forge. */
@@ -102,12 +104,13 @@ export function takeBackFacts(
     action: direction,
     workspace,
     ...(notes.length > 0 && { notes }),
-    done: done.map(({ job, changes, left, mergedBy, checked }) => ({
+    done: done.map(({ job, changes, left, mergedBy, checked, rebuilt }) => ({
       jobId: job.jobId,
       changes,
       left,
       ...(mergedBy !== undefined && { mergedBy }),
       ...(checked !== undefined && { checked }),
+      ...(rebuilt !== undefined && { rebuilt }),
     })),
     conflicts: [],
     failedCmds: 0,
@@ -317,7 +320,8 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
   const lines = done.map(({ jobId }) => verb[action](jobId));
   const changes = changeLines(messages, seenFrom(action, done));
   if (changes !== "") lines.push(changes);
-  for (const { jobId, left, mergedBy, checked } of done) {
+  for (const { jobId, left, mergedBy, checked, rebuilt } of done) {
+    if (rebuilt !== undefined) lines.push(messages.recordMended(jobId, rebuilt));
     if (mergedBy !== undefined)
       lines.push(
         action === "redo" ? messages.redoneByMerge(jobId, mergedBy) : messages.undoneByMerge(jobId, mergedBy),
@@ -328,6 +332,8 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
     if (refs.length > 0) lines.push(messages.undonePartly({ jobId, refs }));
     const kept = of("not-empty");
     if (kept.length > 0) lines.push(messages.foldersKept(kept));
+    const lost = of("lost");
+    if (lost.length > 0) lines.push(messages.undoRebuilt(lost));
   }
   return lines.join("\n");
 }

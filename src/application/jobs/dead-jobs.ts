@@ -69,11 +69,14 @@ export async function diagnoseJobs(
       ok: interrupted.outcome !== "stuck",
       text: wordRepair(messages, interrupted),
     });
-  for (const { jobId, file, mended } of await workspace.mendRecords())
+  for (const { jobId, file, mended, lost } of await workspace.mendRecords())
     checks.push({
       name: "repair",
       ok: mended,
-      text: mended ? messages.recordMended(jobId, file) : messages.recordLost(jobId, file),
+      text: [
+        mended ? messages.recordMended(jobId, file) : messages.recordLost(jobId, file),
+        ...(lost === undefined ? [] : [messages.undoRebuilt(lost)]),
+      ].join("\n"),
     });
   for (const jobId of await workspace.closeDeadJobs())
     checks.push({ name: "repair", ok: true, text: messages.jobDied(jobId) });
@@ -96,17 +99,20 @@ async function diagnoseInterruption(workspace: Workspace, messages: Messages): P
   return [{ name: "repair", ok: false, text, remedy: "picoclaw doctor --repair" }];
 }
 
-/** Told, and no failure: nothing that the user does makes them whole. */
+/** Optional: the next undo rebuilds what can be rebuilt, and nothing that the user does restores the rest. */
 async function diagnoseUndo(
   workspace: Workspace,
   messages: Messages,
   { whole }: { readonly whole: boolean },
 ): Promise<DoctorCheck[]> {
-  return (await workspace.findDamagedUndo({ whole })).map(({ jobId, file }) => ({
+  return (await workspace.findDamagedUndo({ whole })).map(({ jobId, file, lost }) => ({
     name: "undo",
     ok: false,
     optional: true,
-    text: messages.undoDamaged(jobId, file),
-    remedy: messages.undoDamagedRemedy(file.replace(/[^/]*$/, "slots")),
+    text: messages.undoDamaged(jobId, file, lost),
+    remedy:
+      lost === null
+        ? messages.undoDamagedRemedy(file.replace(/[^/]*$/, "slots"))
+        : "picoclaw doctor --repair",
   }));
 }

@@ -26,6 +26,8 @@ export interface TakenBack {
   readonly mergedBy?: string;
   /** The verdict of the project's checks on the merge. */
   readonly checked?: Worded;
+  /** A damaged record of the job that was rebuilt first. */
+  readonly rebuilt?: string;
 }
 
 /** `repaired`: an earlier swap had been cut off, and was finished first. */
@@ -146,7 +148,8 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
       const ignored = known.get(change.path);
       return ignored === undefined ? change : { ...change, ignored };
     });
-    done.push({ job, changes, left: outcome.left });
+    const { left, rebuilt } = outcome;
+    done.push({ job, changes, left, ...(rebuilt !== undefined && { rebuilt }) });
   }
   return { status: "done", jobs: done };
 }

@@ -49,6 +49,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.identityFallback;
     case "signing-skipped":
       return messages.signingSkipped;
+    case "rebuilt":
+      return messages.undoRebuilt(note.paths.map(shownPath));
     case "protected-restored":
       return messages.protectedRestored(note.paths);
     case "filter-unknown":

@@ -620,7 +620,13 @@ export interface SealedChanges {
 }
 
 export type SwapOutcome =
-  | { readonly status: "done"; readonly changes: readonly Change[]; readonly left: readonly UntouchedPath[] }
+  | {
+      readonly status: "done";
+      readonly changes: readonly Change[];
+      readonly left: readonly UntouchedPath[];
+      /** The damaged record that was rebuilt first. */
+      readonly rebuilt?: string;
+    }
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] }
   | {
       readonly status: "refused";
@@ -645,10 +651,10 @@ interface LateCommit {
   readonly status: "late";
 }
 
-/** A path that a swap did not touch on purpose: a ref or index that moved on, a folder that is not empty. */
+/** A path that a swap did not touch: a ref or index that moved on, a folder that is not empty, a path whose record is lost. */
 export interface UntouchedPath {
   readonly path: string;
-  readonly reason: "moved-on" | "not-empty" | "object";
+  readonly reason: "moved-on" | "not-empty" | "object" | "lost";
 }
 
 /** A job with a record that could not be read. */
@@ -656,19 +662,23 @@ export interface MendedRecord {
   readonly jobId: string;
   readonly file: string;
   readonly mended: boolean;
+  /** Of undo data that was rebuilt: the paths that are lost to undo and redo. */
+  readonly lost?: readonly string[];
 }
 
-/** A job that can be neither undone nor applied again, because this file of its undo data is damaged or gone. */
+/** A job with a file of its undo data that is damaged or gone. */
 export interface DamagedUndo {
   readonly jobId: string;
   readonly file: string;
+  /** The paths that a rebuilt record would leave out; null where nothing can be rebuilt. */
+  readonly lost: readonly string[] | null;
 }
 
 export interface DamageSearch {
   /** Every line is read; else the beginning and the end of each file, which finds what was cut or emptied. */
   readonly whole: boolean;
   /** Default: all jobs. */
-  readonly jobId?: string;
+  readonly jobIds?: ReadonlySet<string>;
 }
 
 export interface RepairedJob {

@@ -84,7 +84,7 @@ export interface Workspace {
   repair(): Promise<RepairedJob | null>;
   /** Writes records of jobs anew that cannot be read. */
   mendRecords(): Promise<readonly MendedRecord[]>;
-  /** The jobs whose undo data is damaged; nothing is changed. Nothing can mend it. */
+  /** The jobs whose undo data is damaged, and what could be rebuilt; nothing is changed. */
   findDamagedUndo(options: DamageSearch): Promise<readonly DamagedUndo[]>;
   /** The swap that was cut off and waits for a repair; null when there is none, or somebody is at work on it. Nothing is changed. */
   findInterruption(): Promise<OpenInterruption | null>;

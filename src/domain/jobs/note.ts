@@ -158,7 +158,9 @@ export type NoteFact =
         | "protected-logged"
         | "filter-unknown"
         | "home-hidden"
-        | "home-left-out";
+        | "home-left-out"
+        /** A damaged record of the job's undo data was rebuilt without these. */
+        | "rebuilt";
       readonly paths: readonly string[];
     }
   | {

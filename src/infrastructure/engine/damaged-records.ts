@@ -1,18 +1,26 @@
 import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { JobRecord } from "../../application/ports/jobs.ts";
 import type {
   DamagedUndo,
   DamageSearch,
   JobState,
   MendedRecord,
 } from "../../application/ports/jobs-transaction.ts";
+import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
-import { identify, identifyAt } from "../jobs/entry-identity.ts";
+import { areaOf } from "../jobs/compare-entries.ts";
+import { identify, identifyAt, sameBody, shownBelow } from "../jobs/entry-identity.ts";
+import { isInside, rootsFor } from "../jobs/git-roots.ts";
 import {
   type Intent,
   ifSound,
   type JobFolder,
   jobFolder,
   listJobIds,
+  type Op,
+  openSwapRecord,
+  opSlotPath,
   type Plan,
   planFile,
   readOwnPlan,
@@ -20,13 +28,18 @@ import {
   readSoundState,
   readSwapRecord,
   type StateFile,
+  type SwapRecord,
+  type SwapRecordEntry,
+  salvagePlan,
+  salvageSwapRecord,
   stateFile,
   swapRecordPath,
   toChanges,
   writeDurably,
+  writePlan,
   writeState,
 } from "../jobs/job-folder.ts";
-import { bareRecord, readJob } from "./job-archive.ts";
+import { bareRecord, readJob, readJobRecord, saveJobRecord } from "./job-archive.ts";
 import { jobBytes } from "./job-quota.ts";
 import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, staysInPlace } from "./swap.ts";
 
@@ -102,14 +115,17 @@ function identifyIn(root: string, path: string) {
 }
 
 /**
- * Writes the records of jobs anew that cannot be read: the state from the swaps that are recorded, the story from the journal
- * and the plan. The damaged file is kept beside. A job without a plan that can be read stays as it is. Called under the lock,
- * when no swap is under way.
+ * Writes the records of jobs anew that cannot be read: plan and swap record from each other, the state from the swaps that are
+ * recorded, the story from the journal and the plan. The damaged file is kept beside. Called under the lock, when no swap is
+ * under way.
  */
 export function mendRecords(storage: string, workspace: string): MendedRecord[] {
   const mended: MendedRecord[] = [];
   for (const jobId of listJobIds(storage)) {
     const folder = jobFolder(storage, jobId);
+    const file = findDamagedFile(folder, true);
+    const lost = file === null ? null : rebuildPlan(folder, workspace);
+    if (file !== null && lost !== null) mended.push({ jobId, file, mended: true, lost });
     for (let tries = 0; tries < 2; tries++) {
       const { damaged } = readJob(folder);
       if (damaged === null) break;
@@ -122,6 +138,175 @@ export function mendRecords(storage: string, workspace: string): MendedRecord[] 
   return mended;
 }
 
+/**
+ * Writes a damaged plan and the damaged record of the last swap anew, from what each of them, the story, the slots and the
+ * workspace still prove; the damaged files are kept beside. Returns the paths of the job that nothing tells any more, or null
+ * where nothing can be rebuilt. `wholeOnly`: nothing is written unless every path is known. Called under the lock.
+ */
+export function rebuildPlan(
+  folder: JobFolder,
+  workspace: string,
+  { wholeOnly = false }: { readonly wholeOnly?: boolean } = {},
+): readonly string[] | null {
+  const rebuilt = findProvenOps(folder, workspace);
+  if (rebuilt === null || (wholeOnly && rebuilt.lost.length > 0)) return null;
+  const { plan, record, turn, lost } = rebuilt;
+  for (const file of [planFile(folder), swapRecordPath(folder, turn)])
+    if (existsSync(file)) copyFileSync(file, `${file}.damaged`);
+  const lines = openSwapRecord(folder, turn, { ...record, roots: plan.roots });
+  for (const op of plan.ops) lines.add(op, record.entries.get(op.n) as SwapRecordEntry);
+  lines.finish();
+  writePlan(folder, plan);
+  const story = ifSound(() => readJobRecord(folder));
+  if (story !== null) {
+    const notes = story.notes.filter((note) => typeof note === "string" || note.code !== "rebuilt");
+    saveJobRecord(folder, { ...story, notes: [...notes, { code: "rebuilt", paths: lost }] });
+  }
+  return lost;
+}
+
+interface ProvenOps {
+  readonly plan: Plan;
+  readonly record: SwapRecord;
+  readonly turn: number;
+  readonly lost: readonly string[];
+}
+
+/** A preview that was never applied has no second record, and nothing in the workspace to compare with. */
+function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
+  const state = readSoundState(folder) ?? lastSwap(folder);
+  if (state.turn === 0 || NEXT[state.state] === undefined) return null;
+  const planned = salvagePlan(folder);
+  const swapped = salvageSwapRecord(folder, state.turn);
+  const story = ifSound(() => readJobRecord(folder));
+  const roots = planned.header?.roots ?? swapped.header?.roots ?? rootsOfKind(story, workspace);
+  const shown = (op: Op) => shownBelow(workspace, roots[op.root] as string, op.path);
+  const kinds = new Map(story?.changes.map(({ path, kind }) => [path, kind]));
+  const isIn = state.state === "committed";
+  /** A line without a sum counts where story and swap record say the same. */
+  const isConfirmed = (op: Op) => {
+    const entry = swapped.entries.get(op.n);
+    if (roots[op.root] === undefined || kinds.get(shown(op)) !== kindOf(op) || staysInPlace(op)) return false;
+    return (
+      entry === undefined ||
+      (isSameEntry(entry.standing, isIn ? op.b : op.a) && isSameEntry(entry.kept, isIn ? op.a : op.b))
+    );
+  };
+  const ops = new Map(swapped.ops);
+  for (const [n, op] of planned.ops) if (planned.isSure || isConfirmed(op)) ops.set(n, op);
+  const known = new Set([...ops.values()].filter((op) => roots[op.root] !== undefined).map(shown));
+  const unknown = [...kinds].filter(([path]) => !known.has(path));
+  for (const op of recogniseOps(unknown, swapped.entries, { ops, roots, workspace, state }))
+    ops.set(op.n, op);
+  const entries = new Map<number, SwapRecordEntry>();
+  for (const op of ops.values()) {
+    const entry = roots[op.root] && (swapped.entries.get(op.n) ?? proveEntry(folder, roots, op, state));
+    if (entry) entries.set(op.n, entry);
+  }
+  const proven = [...ops.values()].filter(({ n }) => entries.has(n)).sort((x, y) => x.n - y.n);
+  const count = planned.header?.count;
+  if (proven.length === 0 || (story === null && count !== proven.length)) return null;
+  const named = new Set(proven.map(shown));
+  const lost = [...kinds.keys()].filter((path) => !named.has(path)).sort();
+  const { stamp = "0", swaps = [Date.parse(state.at)], around = [] } = swapped.header ?? {};
+  return {
+    plan: {
+      roots,
+      stamp: planned.header?.stamp ?? "0",
+      folders: planned.header?.folders ?? [],
+      ops: proven,
+      ...(lost.length > 0 && { lost }),
+    },
+    record: { stamp, swaps, around, entries },
+    turn: state.turn,
+    lost,
+  };
+}
+
+function lastSwap(folder: JobFolder): StateFile {
+  const turn = Math.max(0, ...readdirSync(folder.path).map(turnOf));
+  const state: JobState = turn === 0 ? "staged" : turn % 2 === 1 ? "committed" : "undone";
+  return { state, turn, at: new Date(bornAt(folder)).toISOString() };
+}
+
+function rootsOfKind(story: JobRecord | null, workspace: string): readonly string[] {
+  return story?.kind === "direct" ? [workspace] : rootsFor(workspace);
+}
+
+function kindOf({ a, b }: Op): Change["kind"] {
+  return a === null ? "added" : b === null ? "deleted" : "modified";
+}
+
+interface Recognition {
+  readonly ops: ReadonlyMap<number, Op>;
+  readonly roots: readonly string[];
+  readonly workspace: string;
+  readonly state: StateFile;
+}
+
+/**
+ * The ops of records that do not repeat the plan: the entry at a path of the story is the one that the last swap left there.
+ * A path without an entry is known where one path and one slot remain.
+ */
+function recogniseOps(
+  unknown: readonly (readonly [path: string, kind: Change["kind"]])[],
+  entries: ReadonlyMap<number, SwapRecordEntry>,
+  { ops, roots, workspace, state }: Recognition,
+): Op[] {
+  const left = new Map([...entries].filter(([n]) => !ops.has(n)));
+  const isIn = state.state === "committed";
+  const added = new Set(
+    unknown.filter(([, kind]) => kind === "added").map(([path]) => resolve(workspace, path)),
+  );
+  const found: Op[] = [];
+  const take = (path: string, kind: Change["kind"], match: (entry: SwapRecordEntry) => boolean) => {
+    const absolute = resolve(workspace, path);
+    const root = roots.findLastIndex((one) => isInside(one, absolute));
+    const fitting = [...left].filter(([, entry]) => {
+      const [a, b] = isIn ? [entry.kept, entry.standing] : [entry.standing, entry.kept];
+      return (a === null) === (kind === "added") && (b === null) === (kind === "deleted") && match(entry);
+    });
+    const [only] = fitting;
+    if (root < 0 || only === undefined || fitting.length > 1) return;
+    const [n, { standing, kept }] = only;
+    const top = roots[root] as string;
+    const below = absolute.slice(top.length + 1);
+    const area = areaOf(below, root > 0, (at) => added.has(join(top, at)));
+    const [a, b] = isIn ? [kept, standing] : [standing, kept];
+    left.delete(n);
+    found.push({ n, root, path: below, a, b, area });
+  };
+  const isGone = (kind: Change["kind"]) => kind === (isIn ? "deleted" : "added");
+  for (const [path, kind] of unknown) {
+    const here = isGone(kind) ? null : identifyIn(workspace, path);
+    if (here !== null) take(path, kind, ({ standing }) => standing !== null && isSameEntry(here, standing));
+  }
+  const gone = unknown.filter(([, kind]) => isGone(kind));
+  if (gone.length === 1)
+    for (const [path, kind] of gone) take(path, kind, ({ standing }) => standing === null);
+  return found;
+}
+
+/** The entries of an op whose line of the record is lost: those of the plan, where path and slot hold nothing else. */
+function proveEntry(
+  folder: JobFolder,
+  roots: readonly string[],
+  op: Op,
+  { state, at }: StateFile,
+): SwapRecordEntry | null {
+  const isIn = state === "committed";
+  const [planned, other] = isIn ? [op.b, op.a] : [op.a, op.b];
+  const kept = staysInPlace(op) ? null : identifyAt(opSlotPath(folder, op.n, isIn ? "a" : "b"));
+  if (!staysInPlace(op) && op.area !== "object" && !isSameEntry(kept, other)) return null;
+  const here = identifyIn(roots[op.root] as string, op.path);
+  const isUntouched =
+    here !== null &&
+    planned !== null &&
+    sameBody(here, planned) &&
+    BigInt(here.ctime) <= BigInt(Date.parse(at) + 1) * 1_000_000n;
+  return { standing: isUntouched ? here : planned, kept };
+}
+
 /** The highest swap that is recorded says on which side the job stands: its first commits it, and every second undoes it. */
 function mendState(folder: JobFolder, workspace: string): boolean {
   const own = ifSound(() => readOwnPlan(folder, workspace));
@@ -132,8 +317,7 @@ function mendState(folder: JobFolder, workspace: string): boolean {
     return true;
   }
   if (own?.status !== "own") return false;
-  const turn = Math.max(0, ...readdirSync(folder.path).map(turnOf));
-  const state: JobState = turn === 0 ? "staged" : turn % 2 === 1 ? "committed" : "undone";
+  const { state, turn } = lastSwap(folder);
   const record = ifSound(() => readSwapRecord(folder, turn));
   if (turn > 0 && record?.entries.size !== own.plan.ops.length) return false;
   const found: StateFile = {
@@ -151,16 +335,21 @@ function mendState(folder: JobFolder, workspace: string): boolean {
  * The jobs of which an undo or redo would be refused, because a record of their undo data is damaged or gone. Others may be at
  * work: a job that was swapped meanwhile is looked at again.
  */
-export function findDamagedUndo(storage: string, { whole, jobId }: DamageSearch): DamagedUndo[] {
+export function findDamagedUndo(
+  storage: string,
+  workspace: string,
+  { whole, jobIds }: DamageSearch,
+): DamagedUndo[] {
   const damaged: DamagedUndo[] = [];
   for (const id of listJobIds(storage)) {
-    if (jobId !== undefined && id !== jobId) continue;
+    if (jobIds?.has(id) === false) continue;
     const folder = jobFolder(storage, id);
     for (let state = readSoundState(folder); state !== null; ) {
-      const file = NEXT[state.state] === undefined ? null : damagedFile(folder, state.turn, whole);
+      const file = findDamagedFile(folder, whole);
       const now = file === null ? state : readSoundState(folder);
       if (now?.turn === state.turn && now.state === state.state) {
-        if (file !== null) damaged.push({ jobId: id, file });
+        if (file !== null)
+          damaged.push({ jobId: id, file, lost: findProvenOps(folder, workspace)?.lost ?? null });
         break;
       }
       state = now;
@@ -169,10 +358,11 @@ export function findDamagedUndo(storage: string, { whole, jobId }: DamageSearch)
   return damaged;
 }
 
-/** Null also where there is no plan: the job changed nothing, or its undo data was evicted. */
-function damagedFile(folder: JobFolder, turn: number, whole: boolean): string | null {
+/** Null also where neither is there: the job changed nothing, or its undo data was evicted. */
+function findDamagedFile(folder: JobFolder, whole: boolean): string | null {
+  const { state, turn } = readSoundState(folder) ?? lastSwap(folder);
   const [plan, stands] = [planFile(folder), swapRecordPath(folder, turn)];
-  if (!existsSync(plan)) return null;
+  if (NEXT[state] === undefined || (!existsSync(plan) && !existsSync(stands))) return null;
   const readPlanned = () => (whole ? readPlan(folder)?.ops.length : readLastNumber(plan));
   const readRecorded = () => (whole ? readSwapRecord(folder, turn)?.entries.size : readLastNumber(stands));
   const planned = ifSound(readPlanned) ?? null;

@@ -37,6 +37,7 @@ import {
   readState,
   removeSlots,
   swappedJobId,
+  swapRecordPath,
   sweepTrash,
   toChanges,
   writeState,
@@ -266,14 +267,19 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     return outcome === "busy" ? busy(jobId) : outcome;
   }
 
-  /** Nothing is moved before all of the record was read. */
+  /** Nothing is moved before all of the record was read; a damaged one is rebuilt once, as far as it can be. */
   async function swapLocked(...request: Parameters<typeof swapRecorded>): Promise<SwapOutcome> {
-    try {
-      return await swapRecorded(...request);
-    } catch (error) {
-      if (error instanceof DamagedRecord)
-        return { status: "refused", reason: "damaged", paths: [error.file] };
-      throw error;
+    for (let damaged: string | null = null; ; ) {
+      try {
+        const outcome = await swapRecorded(...request);
+        return outcome.status === "done" && damaged !== null ? { ...outcome, rebuilt: damaged } : outcome;
+      } catch (error) {
+        if (!(error instanceof DamagedRecord)) throw error;
+        const { rebuildPlan } = await import("./damaged-records.ts");
+        if (damaged !== null || rebuildPlan(jobFolder(storage.folder, request[0]), workspace) === null)
+          return { status: "refused", reason: "damaged", paths: [error.file] };
+        damaged = error.file;
+      }
     }
   }
 
@@ -301,7 +307,8 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (direction === "commit" && state.state === "committed" && plan !== null)
       return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [] };
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
-    if (plan === null && existsSync(planFile(folder))) throw new DamagedRecord(planFile(folder));
+    if (plan === null && [planFile(folder), swapRecordPath(folder, state.turn)].some(existsSync))
+      throw new DamagedRecord(planFile(folder));
     if (plan === null) return { status: "refused", reason: "evicted" };
     const slots = openSlots(folder);
     try {
@@ -425,7 +432,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     mendRecords: mendDamaged,
     findInterruption,
     findDamagedUndo: async (options) =>
-      (await import("./damaged-records.ts")).findDamagedUndo(storage.folder, options),
+      (await import("./damaged-records.ts")).findDamagedUndo(storage.folder, workspace, options),
     enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly EvictedJob[]> => {
       const evicted = await locked(undefined, () => {
         removeOldStories(storage.folder, journalDays, now);

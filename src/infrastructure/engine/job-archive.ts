@@ -175,10 +175,7 @@ export function createJobArchive(
     },
     append: (jobId, event) =>
       appendJournal(jobFolder(storage, jobId), `${JSON.stringify({ at: now().toISOString(), event })}\n`),
-    save(record) {
-      const write = record.outcome === "running" ? writeWhole : writeDurably;
-      write(join(jobFolder(storage, record.jobId).path, "job.json"), JSON.stringify(record));
-    },
+    save: (record) => saveJobRecord(jobFolder(storage, record.jobId), record),
     read: (jobId) => read(jobId),
     list,
     events: (jobId) =>
@@ -221,7 +218,12 @@ function jobFile({ path }: JobFolder): string {
   return join(path, "job.json");
 }
 
-function readJobRecord(folder: JobFolder): JobRecord | null {
+export function saveJobRecord(folder: JobFolder, record: JobRecord): void {
+  const write = record.outcome === "running" ? writeWhole : writeDurably;
+  write(jobFile(folder), JSON.stringify(record));
+}
+
+export function readJobRecord(folder: JobFolder): JobRecord | null {
   return readRecord<JobRecord>(
     jobFile(folder),
     ({ jobId, changes }) => typeof jobId === "string" && Array.isArray(changes),

@@ -287,7 +287,11 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
       plan.roots,
       workspace,
     ),
-    left: [...left, ...swapped.left.map((one) => ({ ...one, path: relative(workspace, one.path) }))],
+    left: [
+      ...left,
+      ...swapped.left.map((one) => ({ ...one, path: relative(workspace, one.path) })),
+      ...(plan.lost ?? []).map((path) => ({ path, reason: "lost" as const })),
+    ],
   };
 }
 
@@ -484,6 +488,7 @@ async function settleSwap(
     stamp: String(stamp),
     swaps: [...(stands?.swaps ?? []), takeSwapTime(parts.storage, parts.now())],
     around: addFolderTouches(stands?.around ?? [], around, readFoldersAround(plan, work.turns)),
+    roots: plan.roots,
   });
   const sweep = createSweep();
   for (const op of plan.ops) {
@@ -497,7 +502,7 @@ async function settleSwap(
     const standing = left.has(op.n)
       ? (turn?.goes ?? null)
       : (given?.get(op.n) ?? currentEntryAt(plan, op, turn, anchors));
-    record.add(op.n, { standing, kept });
+    record.add(op, { standing, kept });
   }
   anchors.close();
   record.finish();
@@ -554,6 +559,14 @@ async function rebuildIntent(storage: string, workspace: string): Promise<Intent
   return intent;
 }
 
+/** Null where what is read is damaged and cannot be rebuilt as a whole. */
+async function readOrRebuild<T>(folder: JobFolder, workspace: string, read: () => T): Promise<T | null> {
+  const found = ifSound(read);
+  if (found !== null) return found;
+  const { rebuildPlan } = await import("./damaged-records.ts");
+  return rebuildPlan(folder, workspace, { wholeOnly: true }) === null ? null : ifSound(read);
+}
+
 /**
  * Finishes the swap that an intent states was begun. Entries edited since stay as they are, and the rest is
  * finished around them. Called under the lock; null when there is no intent.
@@ -566,7 +579,7 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
   if (intent === null) return null;
   const { job_id: jobId, direction } = intent;
   const folder = jobFolder(storage, jobId);
-  const own = ifSound(() => readOwnPlan(folder, workspace));
+  const own = await readOrRebuild(folder, workspace, () => readOwnPlan(folder, workspace));
   const stuck = (conflict: Conflict): RepairedJob => ({
     jobId,
     direction,
@@ -586,7 +599,7 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     clearIntent(storage);
     return { jobId, direction, outcome: "finished", conflicts: [], left: [] };
   }
-  const work = ifSound(() => interruptedSwap(folder, own.plan, intent));
+  const work = await readOrRebuild(folder, workspace, () => interruptedSwap(folder, own.plan, intent));
   if (work === null) return setAside(swapRecordPath(folder, intent.turn - 1));
   try {
     if (intent.taking_back === true) {

@@ -70,6 +70,8 @@ export interface Plan {
   readonly ops: readonly Op[];
   /** The folders above the changed paths, as the view was based on them. */
   readonly folders?: readonly WayFolder[];
+  /** Of a rebuilt plan: the paths of the job that no swap reaches any more. */
+  readonly lost?: readonly string[];
 }
 
 export interface WayFolder {
@@ -109,6 +111,17 @@ export interface SwapRecordEntry {
   /** The entry in the op's slot. */
   readonly kept: Identity | null;
 }
+
+/** What a record repeats of the plan, so that either file can be rebuilt from the other. Absent in old records. */
+type RepeatedOp = readonly [
+  root: number,
+  path: string,
+  area: Op["area"],
+  a: RepeatedSide,
+  b: RepeatedSide,
+  inPlace: boolean,
+];
+type RepeatedSide = readonly [kind: Identity["kind"], mode: number, uid: number, gid: number] | null;
 
 export function jobFolder(storage: string, id: string): JobFolder {
   return { id, path: join(storage, "jobs", id) };
@@ -199,9 +212,10 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
 /** A plan that is written, and stands once it is finished. */
 export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"> {
   const lines = openLines(planFile(folder));
-  lines.add(JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders }));
+  const { roots, stamp, folders, lost, ops } = plan;
+  lines.add(JSON.stringify({ v: SUMMED, roots, stamp, folders, lost, count: ops.length }));
   const sweep = createSweep();
-  for (const op of plan.ops) {
+  for (const op of ops) {
     lines.add(printOp(op));
     sweep();
   }
@@ -228,16 +242,18 @@ function readPlanRoots(folder: JobFolder): readonly string[] | null {
   return null;
 }
 
-function readPlanHeader(line: string, path: string): Omit<Plan, "ops"> {
-  return parseRecord<Plan>(line, path, ({ roots }) => Array.isArray(roots));
+type PlanHeader = Omit<Plan, "ops"> & { readonly count?: number };
+
+function readPlanHeader(line: string, path: string): PlanHeader {
+  return parseRecord<PlanHeader>(line, path, ({ roots }) => Array.isArray(roots));
 }
 
 export function readPlan(folder: JobFolder): Plan | null {
-  let header: Omit<Plan, "ops"> | null = null;
+  let header: PlanHeader | null = null;
   const ops: Op[] = [];
   const sweep = createSweep();
   const path = planFile(folder);
-  for (const line of readLines(path)) {
+  for (const line of readCheckedLines(path)) {
     if (header === null) header = readPlanHeader(line, path);
     else {
       ops.push(readOp(line, path));
@@ -245,8 +261,75 @@ export function readPlan(folder: JobFolder): Plan | null {
     }
   }
   if (header === null) return null;
-  const { roots, stamp, folders = [] } = header;
-  return { roots, stamp, folders, ops };
+  const { roots, stamp, folders = [], lost, count = ops.length } = header;
+  if (count !== ops.length || ops.some(({ root }) => roots[root] === undefined))
+    throw new DamagedRecord(path);
+  return { roots, stamp, folders, ops, ...(lost && { lost }) };
+}
+
+/** The lines of a damaged record that are still as they were written. `isSure`: their sums prove it. */
+interface SalvagedLines {
+  readonly header: Readonly<Record<string, unknown>> | null;
+  readonly lines: readonly string[];
+  readonly isSure: boolean;
+}
+
+function salvageLines(path: string): SalvagedLines {
+  const written = [...readLines(path)].filter((line) => findSum(line) !== "wrong");
+  const summed = written.filter((line) => findSum(line) === "right");
+  const isSure = summed.length > 0;
+  const [first = "", ...rest] = isSure ? summed : written;
+  const header = ifSound(() => parseRecord<Readonly<Record<string, unknown>>>(first, path, isHeader));
+  return { header, lines: header === null ? [first, ...rest] : rest, isSure };
+}
+
+function isHeader(value: Readonly<Record<string, unknown>>): boolean {
+  return !Array.isArray(value) && typeof value.stamp === "string";
+}
+
+/** What is left of a damaged plan. */
+export function salvagePlan(folder: JobFolder) {
+  const path = planFile(folder);
+  const { header, lines, isSure } = salvageLines(path);
+  const ops = lines.flatMap((line) => ifSound(() => readOp(line, path)) ?? []);
+  return { header: header as PlanHeader | null, ops: new Map(ops.map((op) => [op.n, op])), isSure };
+}
+
+/** What is left of a damaged record of a swap, with the ops that it repeats. */
+export function salvageSwapRecord(folder: JobFolder, turn: number) {
+  const path = swapRecordPath(folder, turn);
+  const { header, lines, isSure } = salvageLines(path);
+  const entries = new Map<number, SwapRecordEntry>();
+  const ops = new Map<number, Op>();
+  for (const line of lines) {
+    const read = ifSound(() => readEntry(line, path));
+    if (read === null) continue;
+    const { n, repeated, ...entry } = read;
+    entries.set(n, entry);
+    if (isSure && Array.isArray(repeated))
+      ops.set(n, readRepeated(n, repeated as unknown as RepeatedOp, entry));
+  }
+  return { header: header as (Partial<SwapRecord> & Partial<Pick<Plan, "roots">>) | null, entries, ops };
+}
+
+function readRepeated(
+  n: number,
+  [root, path, area, a, b, inPlace]: RepeatedOp,
+  { standing, kept }: SwapRecordEntry,
+): Op {
+  const side = (written: RepeatedSide) => {
+    if (written === null) return null;
+    const [kind, mode, uid, gid] = written;
+    const known = [standing, kept].find((entry) => entry?.kind === kind && entry.mode === mode);
+    return known ?? Identity.read({ kind, mode, uid, gid, ino: "0", size: 0, mtime: "0", ctime: "0" });
+  };
+  return { n, root, path, a: side(a), b: side(b), area, ...(inPlace && { inPlace }) };
+}
+
+function printRepeated({ root, path, area, a, b, inPlace }: Op): string {
+  const side = (entry: Identity | null) =>
+    entry === null ? "null" : `["${entry.kind}",${entry.mode},${entry.uid},${entry.gid}]`;
+  return `[${root},${JSON.stringify(path)},"${area}",${side(a)},${side(b)},${inPlace === true}]`;
 }
 
 /** Every op has its fields in one order, so that they share what the runtime knows of them. */
@@ -254,26 +337,34 @@ function readOp(line: string, file: string): Op {
   const { n, root, path, a, b, area, aHash, bHash, inPlace } = parseRecord<WrittenOp>(
     line,
     file,
-    (op) => typeof op.path === "string" && Number.isInteger(op.n),
+    (op) => typeof op.path === "string" && Number.isInteger(op.n) && Number.isInteger(op.root),
   );
   const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
-  return { n, root, path, a: readIdentity(a), b: readIdentity(b), area, ...more };
+  return { n, root, path, a: readIdentity(a, file), b: readIdentity(b, file), area, ...more };
 }
 
 type WrittenOp = Omit<Op, "a" | "b"> & Readonly<Record<"a" | "b", WrittenIdentity | null>>;
 
-function readIdentity(written: WrittenIdentity | null): Identity | null {
-  return written === null ? null : Identity.read(written);
+function readIdentity(written: WrittenIdentity | null, file: string): Identity | null {
+  try {
+    return written === null ? null : Identity.read(written);
+  } catch {
+    throw new DamagedRecord(file);
+  }
 }
 
 /** The record of a swap, entry by entry; it stands once it is finished. */
-export function openSwapRecord(folder: JobFolder, turn: number, header: Omit<SwapRecord, "entries">) {
+export function openSwapRecord(
+  folder: JobFolder,
+  turn: number,
+  header: Omit<SwapRecord, "entries"> & Pick<Plan, "roots">,
+) {
   const lines = openLines(swapRecordPath(folder, turn));
-  const { stamp, swaps, around } = header;
-  lines.add(JSON.stringify({ stamp, swaps, around }));
+  const { stamp, swaps, around, roots } = header;
+  lines.add(JSON.stringify({ v: SUMMED, stamp, swaps, around, roots }));
   return {
-    add: (n: number, { standing, kept }: SwapRecordEntry) =>
-      lines.add(`[${n},${printIdentity(standing)},${printIdentity(kept)}]`),
+    add: (op: Op, { standing, kept }: SwapRecordEntry) =>
+      lines.add(`[${op.n},${printIdentity(standing)},${printIdentity(kept)},${printRepeated(op)}]`),
     finish: lines.finish,
   };
 }
@@ -283,18 +374,27 @@ export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | nu
   let header: ReturnType<typeof readSwapHeader> | null = null;
   const entries = new Map<number, SwapRecordEntry>();
   const path = swapRecordPath(folder, turn);
-  for (const line of readLines(path)) {
+  for (const line of readCheckedLines(path)) {
     if (header === null) {
       header = readSwapHeader(line, path);
       continue;
     }
-    const [n, standing, kept] = parseRecord<WrittenEntries>(line, path, Array.isArray);
-    entries.set(n, { standing: readIdentity(standing), kept: readIdentity(kept) });
+    const { n, standing, kept } = readEntry(line, path);
+    entries.set(n, { standing, kept });
   }
   return header === null ? null : { ...header, entries };
 }
 
-type WrittenEntries = readonly [n: number, WrittenIdentity | null, WrittenIdentity | null];
+type WrittenEntries = readonly [n: number, WrittenIdentity | null, WrittenIdentity | null, ...unknown[]];
+
+function readEntry(line: string, file: string) {
+  const [n, standing, kept, repeated] = parseRecord<WrittenEntries>(
+    line,
+    file,
+    (entry) => Array.isArray(entry) && Number.isInteger(entry[0]),
+  );
+  return { n, standing: readIdentity(standing, file), kept: readIdentity(kept, file), repeated };
+}
 
 function readSwapHeader(line: string, path: string): Omit<SwapRecord, "entries"> {
   const {
@@ -463,7 +563,7 @@ function openLines(path: string): LineWriter {
   };
   return {
     add(line) {
-      piece += `${line}\n`;
+      piece += `${addSum(line)}\n`;
       if (piece.length > PIECE_BYTES) attempt(write);
     },
     finish() {
@@ -510,6 +610,38 @@ function* readLines(path: string): Generator<string> {
 }
 
 const NEWLINE = 10;
+
+/** The version of records in which every line ends with its own sum. */
+const SUMMED = 2;
+
+function addSum(line: string): string {
+  const isArray = line.endsWith("]");
+  return `${line.slice(0, -1)},${isArray ? "" : '"sum":'}"${sumOf(line)}"${isArray ? "]" : "}"}`;
+}
+
+function sumOf(line: string): string {
+  return Bun.hash.crc32(line).toString(16).padStart(8, "0");
+}
+
+const SUM = /,(?:"sum":)?"([0-9a-f]{8})"([\]}])$/;
+
+function findSum(line: string): "right" | "wrong" | "none" {
+  const found = SUM.exec(line.slice(-24));
+  if (found === null) return "none";
+  const [end, sum, bracket] = found;
+  return sumOf(`${line.slice(0, -end.length)}${bracket}`) === sum ? "right" : "wrong";
+}
+
+/** The lines of a record; throws where one is not as it was written. Old records have no sums. */
+function* readCheckedLines(path: string): Generator<string> {
+  let isSummed: boolean | null = null;
+  for (const line of readLines(path)) {
+    const sum = findSum(line);
+    isSummed ??= sum !== "none" || line.startsWith(`{"v":${SUMMED}`);
+    if (sum !== (isSummed ? "right" : "none")) throw new DamagedRecord(path);
+    yield line;
+  }
+}
 
 function syncFolder(path: string): void {
   const fd = openSync(path, "r");
@@ -605,7 +737,7 @@ export interface UnwritableFolder {
 }
 
 export function writeIntent(storage: string, intent: Intent): void {
-  writeDurably(intentFile(storage), JSON.stringify(intent));
+  writeDurably(intentFile(storage), addSum(JSON.stringify(intent)));
   syncFolder(storage);
 }
 
@@ -616,19 +748,19 @@ export function readIntent(storage: string): Intent | DamagedIntent | null {
   const path = intentFile(storage);
   const text = readText(path);
   if (text === null) return null;
-  const written = ifSound(() =>
-    parseRecord<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
+  const read = ifSound((): Intent => {
+    const written = parseRecord<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
       text,
       path,
       ({ job_id: id, turn, skip, found, doors }) =>
         typeof id === "string" && Number.isInteger(turn) && [skip, found, doors].every(Array.isArray),
-    ),
-  );
-  if (written === null) return "damaged";
-  const found = written.found.map(
-    ([n, goes, comes]) => [n, readIdentity(goes), readIdentity(comes)] as const,
-  );
-  return { ...written, found };
+    );
+    const found = written.found.map(
+      ([n, goes, comes]) => [n, readIdentity(goes, path), readIdentity(comes, path)] as const,
+    );
+    return { ...written, found };
+  });
+  return findSum(text) === "wrong" || read === null ? "damaged" : read;
 }
 
 /** The job that is being swapped, as far as that can be read. */

@@ -35,9 +35,9 @@ test("a plan is read as it was written, however long its lines are", () => {
 test("so is the record of a swap, which is not there before it is finished", () => {
   const folder = createJobFolder(storage, "job_2");
   const around = [{ ino: "1", before: null, after: "2" }];
-  const record = openSwapRecord(folder, 1, { stamp: "3", swaps: [1, 2], around });
+  const record = openSwapRecord(folder, 1, { stamp: "3", swaps: [1, 2], around, roots: ["/w"] });
   for (let n = 0; n < 3_000; n += 1)
-    record.add(n, { standing: entry(n), kept: n % 2 === 0 ? null : entry(n) });
+    record.add({ ...(ops[0] as Op), n }, { standing: entry(n), kept: n % 2 === 0 ? null : entry(n) });
   expect(readSwapRecord(folder, 1)).toBeNull();
   record.finish();
   const read = readSwapRecord(folder, 1);

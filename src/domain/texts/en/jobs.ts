@@ -210,8 +210,18 @@ export const workTexts = {
     `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
   recordMended: (jobId: string, file: string) =>
     `The record of ${jobId} was damaged and has been restored. The damaged file was kept: ${file}.damaged`,
-  undoDamaged: (jobId: string, file: string) =>
-    `Job ${jobId} can be neither undone nor applied again: a record of its undo data is damaged or gone: ${file}`,
+  undoDamaged: (jobId: string, file: string, lost: readonly string[] | null) =>
+    `A record of the undo data of job ${jobId} is damaged or gone: ${file}\n${
+      lost === null
+        ? "The job can be neither undone nor applied again."
+        : lost.length === 0
+          ? "All of the job can still be undone: the next undo rebuilds the record."
+          : `The next undo rebuilds the record and restores all but these:${paths(lost)}`
+    }`,
+  undoRebuilt: (lost: readonly string[]) =>
+    lost.length === 0
+      ? "A damaged record of the undo data was rebuilt; nothing is lost."
+      : `A damaged record of the undo data was rebuilt. These paths can no longer be undone or applied again:${paths(lost)}`,
   undoDamagedRemedy: (slots: string) =>
     `PicoClaw cannot restore it. The files that the job kept lie in ${slots}: copy what you need. Other jobs are not affected.`,
   undoDataGone: (action: string, jobId: string, list: readonly string[]) =>

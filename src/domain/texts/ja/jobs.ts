@@ -174,8 +174,18 @@ export const workTexts: typeof englishWorkTexts = {
     `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダに残っています。ほかのジョブには影響ありません。`,
   recordMended: (jobId, file) =>
     `${jobId} の壊れた記録を復元しました。壊れたファイルは残してあります: ${file}.damaged`,
-  undoDamaged: (jobId, file) =>
-    `ジョブ ${jobId} は取り消しも再適用もできません。取り消しデータの記録が壊れているか、なくなっています: ${file}`,
+  undoDamaged: (jobId, file, lost) =>
+    `ジョブ ${jobId} の取り消しデータの記録が壊れているか、なくなっています: ${file}\n${
+      lost === null
+        ? "このジョブは取り消しも再適用もできません。"
+        : lost.length === 0
+          ? "ジョブ全体をまだ取り消せます。次に取り消すとき、記録を作り直します。"
+          : `次に取り消すとき記録を作り直し、次のもの以外を元に戻します:${paths(lost)}`
+    }`,
+  undoRebuilt: (lost) =>
+    lost.length === 0
+      ? "壊れた取り消しデータの記録を作り直しました。失われたものはありません。"
+      : `壊れた取り消しデータの記録を作り直しました。次のパスは、もう取り消しも再適用もできません:${paths(lost)}`,
   undoDamagedRemedy: (slots) =>
     `この記録は復元できません。ジョブが保存したファイルは ${slots} にあります。必要なものをコピーしてください。ほかのジョブには影響ありません。`,
   undoDataGone: (action, jobId, list) =>
