@@ -12,7 +12,7 @@ import {
   type StagingKind,
   type TransactionBench,
 } from "../contracts/transaction-bench.ts";
-import type { Tree } from "../contracts/tree.ts";
+import { type Tree, treeOf } from "../contracts/tree.ts";
 import { requirePart } from "../require.ts";
 import { adorn, carryOut, type Edit, edits, plant, seeds, shellLine, somePaths } from "./random-tree.ts";
 
@@ -207,6 +207,77 @@ describe("with nobody else at work", () => {
       });
     }));
 
+  /** Undoes or redoes the jobs in the given order, each as soon as it is not refused; what is refused changes nothing. */
+  async function turnAll(bench: TransactionBench, ids: readonly string[], direction: "undo" | "redo") {
+    for (let left = [...ids]; left.length > 0; ) {
+      const refused: string[] = [];
+      for (const id of left) {
+        const before = bench.tree();
+        const { status } = await bench.transactions[direction](id, { force: false });
+        if (status === "done") continue;
+        expect(bench.tree()).toEqual(before);
+        refused.push(id);
+      }
+      expect(refused.length).toBeLessThan(left.length);
+      left = refused;
+    }
+  }
+
+  const bare = (bench: TransactionBench) => treeOf(bench.workspace, { times: false });
+
+  test.each([
+    ["a folder that the first makes", [shell("mkdir d; echo > d/a"), shell("echo > d/b")]],
+    [
+      "folders in folders",
+      [shell("mkdir -p d/e; echo > d/a"), shell("echo > d/e/b"), shell("mkdir d/e/f; echo > d/e/f/c")],
+    ],
+    ["a folder with a mode", [shell("mkdir -m 711 d"), shell("echo > d/b"), shell("echo > d/c")]],
+    [
+      "a folder in a folder that goes",
+      [shell("mkdir g/d; echo > g/d/a"), shell("echo > g/d/b"), shell("mv g h")],
+    ],
+    ["a folder that a later one empties and removes", [shell("rm g/x"), shell("rm -r g")]],
+    ["a file that a later one removes", [shell("echo > n"), shell("rm n")]],
+    ["a folder that gets another mode", [shell("mkdir -p c/b; echo > c/b/a"), shell("chmod 555 c/b")]],
+  ] as const)("%s: all undone and redone in any order end in the first and the last tree", (_, works) =>
+    within("copy", async (bench) => {
+      for (const path of ["f", "g/x", "g/in/y"]) bench.save(path, "1\n");
+      const first = bare(bench);
+      const ids: string[] = [];
+      for (const work of works) ids.push(await carryOutJob(bench, work));
+      const last = bare(bench);
+      const orders =
+        ids.length === 2
+          ? [
+              [0, 1],
+              [1, 0],
+            ]
+          : [
+              [0, 1, 2],
+              [1, 0, 2],
+              [0, 2, 1],
+              [1, 2, 0],
+              [2, 0, 1],
+              [2, 1, 0],
+            ];
+      for (const undos of orders)
+        for (const redos of orders) {
+          await turnAll(
+            bench,
+            undos.map((at) => ids[at] as string),
+            "undo",
+          );
+          expect([undos, bare(bench)]).toEqual([undos, first]);
+          await turnAll(
+            bench,
+            redos.map((at) => ids[at] as string),
+            "redo",
+          );
+          expect([undos, redos, bare(bench)]).toEqual([undos, redos, last]);
+        }
+    }),
+  );
+
   const byLines = (kind: "copy" | "overlay") =>
     fc.array(shellLine, { minLength: 1, maxLength: 5 }).map((lines): Work => ({ kind, lines }));
   const work = fc.oneof(
@@ -239,6 +310,40 @@ describe("with nobody else at work", () => {
             }),
         ),
         { numRuns: NIGHTLY ? 2_000 : 30 },
+      );
+    },
+    SLOW,
+  );
+
+  test(
+    "any jobs on any tree, undone and redone in any order: what is not refused ends in the first and the last tree",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          seeds,
+          fc.array(work, { minLength: 2, maxLength: 4 }),
+          fc.array(fc.nat(23), { minLength: 4, maxLength: 4 }),
+          (planted, works, keys) =>
+            within("copy", async (bench) => {
+              plant(bench.workspace, planted);
+              const first = bare(bench);
+              const ids: string[] = [];
+              for (const one of works) ids.push(await carryOutJob(bench, one));
+              const last = bare(bench);
+              for (const key of keys) {
+                const order = ids.toSorted(
+                  (x, y) =>
+                    (((ids.indexOf(x) + 1) * 7 * (key + 1)) % 23) -
+                    (((ids.indexOf(y) + 1) * 7 * (key + 1)) % 23),
+                );
+                await turnAll(bench, order, "undo");
+                expect(bare(bench)).toEqual(first);
+                await turnAll(bench, order.toReversed(), "redo");
+                expect(bare(bench)).toEqual(last);
+              }
+            }),
+        ),
+        { numRuns: NIGHTLY ? 2_000 : 20 },
       );
     },
     SLOW,

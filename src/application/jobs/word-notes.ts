@@ -96,6 +96,7 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   if (by === undefined || reason === "kept-aside") return path;
   if (reason === "damaged") return messages.repairImpossible(by, path);
   if (reason === "interrupted") return messages.repairStuck(by, [path]);
+  if (reason === "redo-first") return messages.redoFirst(path, by, at);
   return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;
 }
 

@@ -90,6 +90,9 @@ export interface Conflict {
     | "missing"
     | "open"
     | "parent-missing"
+    /** Another job moved it away: that one is to be undone, or redone, first. */
+    | "undo-first"
+    | "redo-first"
     | "no-access"
     | "no-space"
     | "disk-error"

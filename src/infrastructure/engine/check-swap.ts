@@ -27,7 +27,7 @@ import {
   inSlot,
   keepsFolder,
   outSlot,
-  recordedStep,
+  recordedAtRest,
   rootOf,
   type SwapStep,
   shownPath,
@@ -51,6 +51,8 @@ interface SwapCheck {
   readonly left: readonly UntouchedPath[];
   /** Paths whose other side was recorded, and is not in its slot any more. */
   readonly gone: readonly string[];
+  /** Files and folders that were to leave, and are not there. */
+  readonly absent: readonly SwapStep[];
 }
 
 /** Looks at every path of a plan before anything is moved. */
@@ -61,6 +63,7 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
   const turns: SwapStep[] = [];
   const left: UntouchedPath[] = [];
   const gone: string[] = [];
+  const absent: SwapStep[] = [];
   const anchors = createAnchors();
   const breath = createBreath();
   const parents = createKnownParents();
@@ -76,7 +79,7 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
       parents.forget();
       await breath.take();
     }
-    const recorded = recordedStep(op, direction, stands);
+    const recorded = recordedAtRest(folder, rootOf(plan, op), op, direction, stands);
     const seen = lookAtOp(request, recorded, anchors, parents);
     // An entry that is as recorded is kept once: a job may have a hundred thousand.
     const turn = {
@@ -92,7 +95,10 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
       gone.push(shown(op));
       continue;
     }
-    if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
+    if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) {
+      if (seen.current === null && recorded.goes !== null && op.area === "file") absent.push(recorded);
+      continue;
+    }
     if (seen.reason === null) turns.push(turn);
     else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
     else if (op.area !== "object") {
@@ -101,7 +107,7 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
     }
   }
   anchors.close();
-  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left, gone };
+  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left, gone, absent };
 }
 
 /** The current entry is unknown, so that force does not help. */
@@ -227,8 +233,8 @@ function folderReason(
   current: Identity,
   expected: Identity,
 ): Conflict["reason"] | null {
-  if (keepsFolder(op)) return current.mode === expected.mode ? null : "changed";
-  if (op.a === null) return null;
+  // A folder that the job made gives back what the job put in, and a mode that another gave it is not the job's.
+  if (keepsFolder(op) || op.a === null) return current.mode === expected.mode ? null : "changed";
   const root = rootOf(plan, op);
   const since = BigInt(stands?.stamp ?? plan.stamp);
   const isOurs = (entry: Touched) => own.isOurs(entry, since);

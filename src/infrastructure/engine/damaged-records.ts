@@ -41,7 +41,15 @@ import {
 } from "../jobs/job-folder.ts";
 import { bareRecord, readJob, readJobRecord, saveJobRecord } from "./job-archive.ts";
 import { jobBytes } from "./job-quota.ts";
-import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, staysInPlace } from "./swap.ts";
+import {
+  type Direction,
+  inSlot,
+  isSameEntry,
+  outSlot,
+  recordedAtRest,
+  rootOf,
+  staysInPlace,
+} from "./swap.ts";
 
 /**
  * The swap that a damaged intent was about, as the slots tell it: the job of which an entry is on its way. It is to be taken
@@ -84,7 +92,7 @@ function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): 
   const stands = readSwapRecord(folder, turn);
   if (turn > 0 && stands === null) return [];
   return plan.ops.flatMap((op): Intent["found"] => {
-    const recorded = recordedStep(op, direction, stands);
+    const recorded = recordedAtRest(folder, rootOf(plan, op), op, direction, stands);
     const here = identifyIn(rootOf(plan, op), op.path);
     if (staysInPlace(op)) {
       const isDone =

@@ -160,7 +160,7 @@ export function withoutPlanned(standing: readonly WayFolder[], { folders = [] }:
 }
 
 /** Folders as a swap found them; one that is missing here was touched by others, or that is not known. */
-export type FoldersBefore = ReadonlyMap<string, Pick<Identity, "ino" | "ctime"> | null>;
+export type FoldersBefore = Map<string, Pick<Identity, "ino" | "ctime"> | null>;
 
 /** A rename sets the times of the entry and of its folder within one tick of the kernel's clock. */
 const TICK_NS = 20_000_000n;
@@ -192,15 +192,11 @@ export function recallFolders(
 const KEPT_TOUCHES = 20_000;
 
 /** With those of the job's earlier swaps: touches of several jobs lead from one to the other. */
-export function addFolderTouches(
-  earlier: readonly FolderTouch[],
-  before: FoldersBefore,
-  after: ReadonlyMap<string, Identity | null>,
-): FolderTouch[] {
+export function addFolderTouches(earlier: readonly FolderTouch[], before: FoldersBefore): FolderTouch[] {
   const touches = [...earlier];
-  for (const [path, now] of after) {
-    const was = before.get(path);
-    if (was === undefined || now === null) continue;
+  for (const [path, was] of before) {
+    const now = attemptOr(null, () => identifyAt(path));
+    if (now === null) continue;
     const isSame = was?.ino === now.ino;
     if (!isSame || was?.ctime !== now.ctime)
       touches.push({ ino: now.ino, before: isSame ? (was?.ctime ?? null) : null, after: now.ctime });

@@ -58,6 +58,7 @@ import {
   recallFolders,
   withoutPlanned,
 } from "./own-touches.ts";
+import { findHeldElsewhere, returnFolders } from "./shared-folders.ts";
 import {
   type Checkpoint,
   type Direction,
@@ -222,7 +223,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   if (request.turn > 0 && stands?.entries.size !== plan.ops.length)
     throw new DamagedRecord(stands === null ? swapRecordPath(folder, request.turn) : planFile(folder));
   const own = createOwnTouches({ storage, workspace, folder, stands });
-  const { conflicts, turns, left, gone } = await checkSwap({
+  const { conflicts, turns, left, gone, absent } = await checkSwap({
     folder,
     plan,
     workspace,
@@ -231,12 +232,17 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
     own,
   });
   if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
-  const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
+  const held = stands === null ? null : findHeldElsewhere(parts, { folder, plan, turns }, absent);
+  const stopping = [
+    ...conflicts.filter(({ reason }) => !force || isOutOfReach(reason)),
+    ...(force ? [] : (held?.conflicts ?? [])),
+  ];
   if (stopping.length > 0) return { status: "conflict", conflicts: uppermostConflicts(stopping) };
   const unjudged = findUnjudged({ folder, plan, direction, turns }, workspace);
   if (unjudged.length > 0) return { status: "conflict", conflicts: unjudged };
   const active = new Set(turns.map(({ op }) => op.n));
   const around = readFoldersAround(plan, turns);
+  held?.bring(around);
   const standing = readStandingFolders(plan, turns, around);
   const intent: Intent = {
     job_id: folder.id,
@@ -255,7 +261,9 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   const work: Swap = { folder, plan, direction, turns, doors: intent.doors, places: placed(false) };
   const isFirst = request.isSealedNow === true && stands === null;
   const takeBack = (why: readonly Conflict[]) =>
-    rollBackSwap(parts, { ...work, places: placed(true) }, intent, why).finally(handles.close);
+    rollBackSwap(parts, { ...work, places: placed(true) }, intent, why)
+      .finally(handles.close)
+      .finally(() => returnFolders(parts, reverseSwap(work), new Map()));
   collectGarbage(turns.length);
   at("checked");
   writeIntent(storage, intent);
@@ -273,6 +281,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return takeBack(late);
   handles.close();
+  if (stands !== null) returnFolders(parts, work, around);
   const { given } = swapped;
   try {
     const slotBytes = isFirst && turns.length === plan.ops.length ? bytes : null;
@@ -487,7 +496,7 @@ async function settleSwap(
   const record = openSwapRecord(folder, intent.turn, {
     stamp: String(stamp),
     swaps: [...(stands?.swaps ?? []), takeSwapTime(parts.storage, parts.now())],
-    around: addFolderTouches(stands?.around ?? [], around, readFoldersAround(plan, work.turns)),
+    around: addFolderTouches(stands?.around ?? [], around),
     roots: plan.roots,
   });
   const sweep = createSweep();
@@ -612,6 +621,7 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
       findMovedEntries(work, within),
     );
     await finishAround(parts, work, edited);
+    if (intent.turn > 1) returnFolders(parts, work, around);
     const left = leftPaths(work, edited, workspace);
     markRepair(folder, intent, left);
     await settleSwap(parts, dropLeftOps(work, intent, edited), intent, {

@@ -129,6 +129,24 @@ export function recordedStep(op: Op, direction: Direction, stands: SwapRecord | 
   };
 }
 
+/**
+ * The same for a job at rest. A folder that the job made is where its inode is: other jobs move it out of the job's slot and back
+ * (see `shared-folders.ts`).
+ */
+export function recordedAtRest(
+  folder: JobFolder,
+  root: string,
+  op: Op,
+  direction: Direction,
+  stands: SwapRecord | null,
+): SwapStep {
+  const isMade = op.a === null && op.b?.kind === "directory" && direction === "forward" && stands !== null;
+  if (!isMade || op.b === null) return recordedStep(op, direction, stands);
+  const [slot, here] = [identifyAt(inSlot(folder, op, direction)), identifyAt(`${root}/${op.path}`)];
+  if (slot?.isInodeOf(op.b)) return { op, goes: null, comes: slot };
+  return here?.isInodeOf(op.b) ? { op, goes: here, comes: null } : recordedStep(op, direction, stands);
+}
+
 /** An entry moved out is restored as it is now: a process that had it open may have continued writing. */
 export function reverseStep({ op, goes, comes }: SwapStep): SwapStep {
   return { op, goes: comes, comes: goes?.kind === "file" ? goes.withAnyContents() : goes };
@@ -295,7 +313,7 @@ function exchange(a: string, b: string): boolean {
 }
 
 /** Moves to a free name only: what somebody made there meanwhile is never overwritten. False when it is taken. */
-function moveIfFree(from: string, to: string): boolean {
+export function moveIfFree(from: string, to: string): boolean {
   const done = renameNoReplace(AT_FDCWD, from, AT_FDCWD, to);
   if (done.ok) return true;
   if (done.reason === "failed" && done.code === "EEXIST") return false;

@@ -148,6 +148,7 @@ const SAMPLES: Samples = {
     say("job_1", "committed", "chat"),
     say("job_1", "discarded", "terminal"),
   ],
+  redoFirst: (say) => [say("a.ts", "job_2", "terminal"), say("a.ts", "job_2", "chat")],
   changedByJob: (say) => [say("a.ts", "job_2", "terminal"), say("a.ts", "job_2", "chat")],
   foldersKept: (say) => [say(paths)],
   startFolderAway: (say) => [say("/p")],

@@ -240,6 +240,8 @@ export const workTexts = {
         : `${jobId} cannot be undone or redone now: ${JOB_STATES[state] ?? "its state does not allow it"}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
     `${path} (changed since by ${jobId}; undo that first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
+  redoFirst: (path: string, jobId: string, at: "terminal" | "chat") =>
+    `${path} (made by ${jobId}, which is undone; redo that first: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId})`,
   deletedSince: (path: string) => `${path} (deleted since)`,
   foldersKept: (list: readonly string[]) =>
     `These folders were kept, because they hold files made after the job:${paths(list)}`,

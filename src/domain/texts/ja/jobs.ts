@@ -205,6 +205,8 @@ export const workTexts: typeof englishWorkTexts = {
         : `${jobId} は、${JOB_STATES[state] ?? "今の状態では"}取り消しもやり直しもできません。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
     `${path}（後の ${jobId} が変更。先に取り消してください: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
+  redoFirst: (path, jobId, at) =>
+    `${path}（取り消し済みの ${jobId} が作ったものです。先にそちらをやり直してください: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId}）`,
   deletedSince: (path) => `${path}（その後削除されています）`,
   foldersKept: (list) => `ジョブの後に作られたファイルがあるため、次のフォルダは残しました:${paths(list)}`,
   quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
