@@ -41,15 +41,7 @@ import {
 } from "../jobs/job-folder.ts";
 import { bareRecord, readJob, readJobRecord, saveJobRecord } from "./job-archive.ts";
 import { jobBytes } from "./job-quota.ts";
-import {
-  type Direction,
-  inSlot,
-  isSameEntry,
-  outSlot,
-  recordedAtRest,
-  rootOf,
-  staysInPlace,
-} from "./swap.ts";
+import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, staysInPlace } from "./swap.ts";
 
 /**
  * The swap that a damaged intent was about, as the slots tell it: the job of which an entry is on its way. It is to be taken
@@ -91,8 +83,8 @@ function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): 
   const direction: Direction = state === "committed" ? "back" : "forward";
   const stands = readSwapRecord(folder, turn);
   if (turn > 0 && stands === null) return [];
-  return plan.ops.flatMap((op): Intent["found"] => {
-    const recorded = recordedAtRest(folder, rootOf(plan, op), op, direction, stands);
+  const reached = plan.ops.flatMap((op): Intent["found"] => {
+    const recorded = recordedStep(op, direction, stands);
     const here = identifyIn(rootOf(plan, op), op.path);
     if (staysInPlace(op)) {
       const isDone =
@@ -116,6 +108,17 @@ function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): 
     if (waiting !== null || goes === null) return [[op.n, waiting, comes]];
     return [];
   });
+  // Folders with other jobs' files in them were lent by this job (see `shared-folders.ts`).
+  const ops = new Map(plan.ops.map((op) => [op.n, op]));
+  const isLent = ([n]: Intent["found"][number]) => {
+    const op = ops.get(n);
+    return op?.a === null && hasEntries(join(rootOf(plan, op), op.path));
+  };
+  return reached.every(isLent) ? [] : reached;
+}
+
+function hasEntries(folder: string): boolean {
+  return attemptOr([], () => readdirSync(folder)).length > 0;
 }
 
 function identifyIn(root: string, path: string) {

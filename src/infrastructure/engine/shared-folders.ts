@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { folderOfPath, type Identity, identifyAt, joinFolder, pathBelow } from "../jobs/entry-identity.ts";
 import {
   ifSound,
@@ -165,9 +166,5 @@ function noteParent(around: FoldersAround, path: string, roots: readonly string[
 }
 
 function isEmptyFolder(path: string): boolean {
-  try {
-    return readdirSync(path).length === 0;
-  } catch {
-    return false;
-  }
+  return attemptOr(false, () => readdirSync(path).length === 0);
 }

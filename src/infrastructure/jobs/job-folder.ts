@@ -346,11 +346,9 @@ function readOp(line: string, file: string): Op {
 type WrittenOp = Omit<Op, "a" | "b"> & Readonly<Record<"a" | "b", WrittenIdentity | null>>;
 
 function readIdentity(written: WrittenIdentity | null, file: string): Identity | null {
-  try {
-    return written === null ? null : Identity.read(written);
-  } catch {
-    throw new DamagedRecord(file);
-  }
+  const read = attemptOr(undefined, () => (written === null ? null : Identity.read(written)));
+  if (read === undefined) throw new DamagedRecord(file);
+  return read;
 }
 
 /** The record of a swap, entry by entry; it stands once it is finished. */
