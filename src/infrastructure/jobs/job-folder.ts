@@ -23,6 +23,7 @@ import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { checksum } from "../platform/read-file.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
 import { Identity, isAbsence, O_PATH, shownBelow, type WrittenIdentity } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
@@ -614,11 +615,7 @@ const SUMMED = 2;
 
 function addSum(line: string): string {
   const isArray = line.endsWith("]");
-  return `${line.slice(0, -1)},${isArray ? "" : '"sum":'}"${sumOf(line)}"${isArray ? "]" : "}"}`;
-}
-
-function sumOf(line: string): string {
-  return Bun.hash.crc32(line).toString(16).padStart(8, "0");
+  return `${line.slice(0, -1)},${isArray ? "" : '"sum":'}"${checksum(line)}"${isArray ? "]" : "}"}`;
 }
 
 const SUM = /,(?:"sum":)?"([0-9a-f]{8})"([\]}])$/;
@@ -627,7 +624,7 @@ function findSum(line: string): "right" | "wrong" | "none" {
   const found = SUM.exec(line.slice(-24));
   if (found === null) return "none";
   const [end, sum, bracket] = found;
-  return sumOf(`${line.slice(0, -end.length)}${bracket}`) === sum ? "right" : "wrong";
+  return checksum(`${line.slice(0, -end.length)}${bracket}`) === sum ? "right" : "wrong";
 }
 
 /** The lines of a record; throws where one is not as it was written. Old records have no sums. */
