@@ -1,9 +1,9 @@
 import { onlyAddsTests } from "../../domain/checks/affected-tests.ts";
 import {
   changesImportsOnly,
+  changesWhatDecides,
   decidesChecks,
   decidesInHome,
-  decidingPartOfManifest,
   findTestRunLines,
   type TestRunLine,
 } from "../../domain/checks/deciding-files.ts";
@@ -630,15 +630,11 @@ function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {
   const paths = draft
     .changes()
     .flatMap(({ path, kind }) => (decidesChecks(path, { isNew: kind === "added" }) ? [path] : []));
-  if (!paths.some((path) => /(?:^|\/)package\.json$/.test(path))) return paths;
-  const differences = draft.diff();
+  if (paths.length === 0) return [];
+  const texts = new Map(toChangedTexts(draft).map((one) => [one.path, one]));
   return paths.filter((path) => {
-    const one = differences.find((difference) => difference.path === path);
-    if (!path.endsWith("package.json") || one?.before == null || one.after == null) return true;
-    const [before, after] = [one.before, one.after].map((bytes) =>
-      decidingPartOfManifest(new TextDecoder().decode(bytes)),
-    );
-    return before !== after;
+    const text = texts.get(path);
+    return text === undefined || changesWhatDecides(text);
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ChangedText } from "./affected-tests.ts";
 import { isDocumentation, isTestPath } from "./find-checks.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
 
@@ -14,14 +15,60 @@ export function decidesChecks(path: string, { isNew = false } = {}): boolean {
 /** Parts of a `package.json` that decide; a version or a dependency does not. */
 const DECIDING_KEYS = ["scripts", "config", "jest", "mocha", "ava", "tap", "c8", "nyc", "vitest", "babel"];
 
-/** The deciding part of a manifest, in short; all of it where it cannot be read. */
-export function decidingPartOfManifest(text: string): string {
+/** Whether a change of a deciding file is one of what decides in it. */
+export function changesWhatDecides({ path, before, after }: ChangedText): boolean {
+  if (before === null || after === null) return true;
+  const part = /(?:^|\/)package\.json$/.test(path)
+    ? decidingPartOfJson
+    : /(?:^|\/)(?:pyproject|Cargo)\.toml$/.test(path)
+      ? decidingPartOfToml
+      : (text: string) => text;
+  return part(before) !== part(after);
+}
+
+/** All of it where it cannot be read. */
+function decidingPartOfJson(text: string): string {
   try {
     const read = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
     return JSON.stringify(DECIDING_KEYS.map((key) => read?.[key] ?? null));
   } catch {
     return text;
   }
+}
+
+/** Sections of a TOML manifest that decide nothing, and keys of those that describe the package. */
+const PLAIN_SECTION =
+  /^(?:[\w.-]+\.)?(?:(?:dev-|build-|optional-)?dependencies(?:\.[\w-]+)?|dependency-groups|urls|features)$/;
+const DESCRIBES = /^(?:project|package|workspace\.package|tool\.poetry)$/;
+const PLAIN_KEY =
+  /^(?:version|description|authors|maintainers|readme|license|license-files|keywords|classifiers|categories|dependencies|requires-python|rust-version|homepage|repository|documentation) *=/;
+
+/**
+ * The lines of a TOML manifest without those that are known to decide nothing: whatever is spelled in another way stays. A text in
+ * three quotes may hold anything, so that such a file counts as a whole.
+ */
+function decidingPartOfToml(text: string): string {
+  if (/"""|'''/.test(text)) return text;
+  let section = "";
+  /** How many brackets are open in the value of a key that decides nothing. */
+  let open = 0;
+  return text
+    .split("\n")
+    .filter((line) => {
+      const bare = line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, "").replace(/#.*/, "");
+      const depth = (bare.match(/[[{]/g) ?? []).length - (bare.match(/[\]}]/g) ?? []).length;
+      if (open > 0) {
+        open += depth;
+        return false;
+      }
+      const header = /^\s*\[{1,2}([\w.-]+)\]{1,2}\s*$/.exec(bare)?.[1];
+      if (header !== undefined) section = header;
+      const isPlain =
+        PLAIN_SECTION.test(section) || (DESCRIBES.test(section) && PLAIN_KEY.test(line.trimStart()));
+      if (isPlain && header === undefined) open = Math.max(0, depth);
+      return !isPlain && bare.trim() !== "";
+    })
+    .join("\n");
 }
 
 /** A new line of the project's code that speaks of the test run: code that knows of it can answer it what it wants to hear. */

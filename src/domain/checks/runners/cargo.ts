@@ -60,5 +60,5 @@ export const cargo: CheckRunner = {
   programs: ["cargo"],
   calls: [/^cargo (?:test|check|clippy)(?: |$)/],
   readers: [readCargo],
-  decidedBy: [/(?:^|\/)\.cargo\/config(?:\.toml)?$/],
+  decidedBy: [/(?:^|\/)\.cargo\/config(?:\.toml)?$/, /(?:^|\/)Cargo\.toml$/],
 };
