@@ -7,6 +7,7 @@ import {
   findTestRunLines,
   type TestRunLine,
 } from "../../domain/checks/deciding-files.ts";
+import { findUnstable } from "../../domain/checks/connected.ts";
 import { type Declaration, resolveDeclarations } from "../../domain/checks/declarations.ts";
 import {
   isDocumentation,
@@ -154,6 +155,7 @@ const JUDGE_STEPS: readonly JudgeStep[] = [
   judgeOldTests,
   judgeWithOldSettings,
   settleRed,
+  doubtUnstable,
   doubtTestRun,
   proveGreen,
 ];
@@ -399,6 +401,19 @@ async function settleRed(judging: Judging): Promise<null> {
   });
   judging.judgement = settled.judgement;
   judging.found = { ...judging.found, ...settled.found };
+  return null;
+}
+
+/** A test that became flaky with the change is one for the coder to look at. */
+async function doubtUnstable(judging: Judging): Promise<null> {
+  const { baseline, results, changes, affected, found } = judging;
+  const changed = changes.map(({ path }) => path);
+  const unstable = mayLand(judging.judgement.verdict)
+    ? findUnstable(found.flaky ?? [], { before: baseline.results, results, changed, texts: affected.texts })
+    : [];
+  if (unstable.length === 0) return null;
+  judging.judgement = { ...judging.judgement, verdict: "doubtful" };
+  judging.found = { ...found, unstable };
   return null;
 }
 

@@ -79,11 +79,13 @@ function wordChecks(
 }
 
 function wordWhatIsRed(facts: ChecksFacts): string {
-  const { verdict, unended, onlyWith = [], testRunLines = [], rewritten = [] } = facts;
+  const { verdict, unended, onlyWith = [], testRunLines = [], rewritten = [], unstable = [] } = facts;
   if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
     return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, answer with the line \`Changes checks: FILE: reason\` in the plan.`;
   switch (verdict) {
     case "doubtful": {
+      if (testRunLines.length + rewritten.length === 0)
+        return `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, answer with an empty patch; the user is told of them.`;
       if (testRunLines.length === 0)
         return `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, answer with an empty patch and the line \`Changes checks: FILE: reason\` in the plan.`;
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);

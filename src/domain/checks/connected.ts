@@ -40,6 +40,25 @@ export function findConnection(test: string, input: ConnectedInput): Connection 
   return file === null ? null : findLink(file, code, input.texts);
 }
 
+/** Of tests that failed once with the change and passed before it and alone: those that belong to what it touches. */
+export function findUnstable(
+  flaky: readonly string[],
+  { before, results, changed, texts }: Pick<ConnectedInput, "changed" | "texts"> & ComparedResults,
+): string[] {
+  return flaky.filter((test) =>
+    results.some((now) => {
+      const old = before.find(({ command }) => command === now.command);
+      const isKnown = old?.results?.tests.get(test) === "pass" && now.results?.tests.get(test) === "pass";
+      return isKnown && findConnection(test, { before: old, now, changed, texts }) !== null;
+    }),
+  );
+}
+
+interface ComparedResults {
+  readonly before: readonly CheckResult[];
+  readonly results: readonly CheckResult[];
+}
+
 /** How the change and a red check that names no tests belong together. */
 export function findCheckConnection(
   { line, script = "" }: Pick<ProjectCheck, "line" | "script">,

@@ -20,7 +20,8 @@ const NAMED = {
 } satisfies Record<string, (facts: ChecksFacts) => readonly string[] | undefined>;
 const NAMED_LAST = {
   unnoticed: ({ notChecked, unnoticed }) => (notChecked === "blind" ? [] : unnoticed),
-  flaky: ({ flaky }) => flaky,
+  flaky: ({ flaky, unstable = [] }) => flaky?.filter((test) => !unstable.includes(test)),
+  unstable: ({ unstable }) => unstable,
 } satisfies Record<string, (facts: ChecksFacts) => readonly string[] | undefined>;
 
 export type NamedCode = keyof typeof NAMED | keyof typeof NAMED_LAST;
@@ -158,6 +159,7 @@ type PartCode =
   | "removed-by-coder"
   | "doubtful-rewritten"
   | "doubtful-lines"
+  | "doubtful-unstable"
   | "brief-failing"
   | "brief-names"
   | "brief-still-red"

@@ -42,8 +42,8 @@ export function judgesBaseline({ state, results }: CheckResult): boolean {
 /**
  * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only
  * tests fail that did not exist before. `red-before`: red as it was, nothing worse. `still-red`: as before, and the change is
- * connected with what is red, or was to fix it. `doubtful`: nothing is worse, but the code refers to the test run, or a red test passes
- * only as the draft rewrote it.
+ * connected with what is red, or was to fix it. `doubtful`: nothing is worse, but the code refers to the test run, a red test passes
+ * only as the draft rewrote it, or a test of what was changed is flaky since.
  * `unknown`: red before and after, and the failing tests are unknown.
  */
 export type Verdict =
@@ -543,6 +543,8 @@ export interface ChecksFacts extends Judgement {
   readonly newTests?: NewTests;
   /** Tests that were red, and are not always, or were not only with the change. */
   readonly flaky?: readonly string[];
+  /** Of these, as far as they belong to what the change touches: never seen red without it. */
+  readonly unstable?: readonly string[];
   /** Test files that do not end here without the change either, and were left out. */
   readonly hung?: readonly string[];
   /** The affected tests judged alone; `wholeSeconds` is how long all of them take, or were let run where `isAtLeast`. */

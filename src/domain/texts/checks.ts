@@ -149,7 +149,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
 
   /** What a reply's first line says of a verdict; null where that line says it in other words. */
   function headlineParts(facts: ChecksFacts): readonly string[] | null {
-    const { counts: all, rewritten = [], testRunLines = [] } = facts;
+    const { counts: all, rewritten = [], testRunLines = [], unstable = [] } = facts;
     const figures = all === null ? [] : [passedOf(facts)];
     switch (facts.verdict) {
       case "same":
@@ -168,9 +168,11 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
         return [...figures, say("new-failing-count", { n: facts.newFailing.length }), ...declared(facts)];
       case "doubtful":
         return [
-          testRunLines.length > 0
-            ? say("doubtful-lines")
-            : say("doubtful-rewritten", { n: rewritten.length, names: names(rewritten) }),
+          ...(testRunLines.length > 0 ? [say("doubtful-lines")] : []),
+          ...(testRunLines.length > 0
+            ? []
+            : count("doubtful-rewritten", rewritten.length, { names: names(rewritten) })),
+          ...(unstable.length > 0 ? [...figures, say("doubtful-unstable", { names: names(unstable) })] : []),
           ...declared(facts),
         ];
       case "worse":

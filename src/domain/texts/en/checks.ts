@@ -104,6 +104,7 @@ export const checkWords: CheckWords = {
       "DOUBTFUL: {n} tests expect something else now: {names}",
     ],
     "doubtful-lines": "DOUBTFUL: new code refers to the test run",
+    "doubtful-unstable": "UNSTABLE since this change: {names}",
     "brief-failing": "{failing} of {all} tests fail",
     "brief-names": "{text}: {names}",
     "brief-still-red": "still red",
@@ -145,6 +146,7 @@ export const checkWords: CheckWords = {
     "test-run-lines": "New code that refers to the test run: {names}",
     unnoticed: "The tests do not notice when it is broken: {names}",
     flaky: "Flaky, not worse (alone it passes, or it fails on the old code as well): {names}",
+    unstable: "Failed once with this change and passed alone; never seen red without it: {names}",
     took: "The checks took {time}.",
     "flaky-check": "A check is flaky: it failed once and passed when it was run again.",
     "new-pass-too": [

@@ -96,6 +96,7 @@ export const checkWords: CheckWords = {
     meant: "新しいテスト {n} 件は意図どおり失敗（コーダー: {reasons}）",
     "doubtful-rewritten": "要確認: 期待する内容が変わったテスト {n} 件: {names}",
     "doubtful-lines": "要確認: 新しいコードがテストの実行を参照しています",
+    "doubtful-unstable": "この変更から不安定: {names}",
     "brief-failing": "{all} 件中 {failing} 件失敗",
     "brief-names": "{text}: {names}",
     "brief-still-red": "まだ失敗しています",
@@ -127,6 +128,7 @@ export const checkWords: CheckWords = {
     "test-run-lines": "テストの実行を参照する新しいコード: {names}",
     unnoticed: "壊れていてもテストで検出できないファイル: {names}",
     flaky: "不安定なテスト（単独では成功するか、変更前のコードでも失敗します。悪化ではありません）: {names}",
+    unstable: "この変更で一度失敗し、単独では成功（変更なしでの失敗は未確認）: {names}",
     took: "チェックにかかった時間: {time}",
     "flaky-check": "不安定なチェックがあります: 一度失敗し、再実行では成功しました。",
     "new-pass-too": [
