@@ -204,7 +204,9 @@ withChecks(
       .split("\n")
       .flatMap((line) => (line.includes('"progress"') ? [JSON.parse(line) as { detail?: string }] : []))
       .map(({ detail = "" }) => detail);
-    expect(told.some((detail) => /^npm test: 1 of 2 tests, \d+ s(?: of about \d+ s)?, one works/.test(detail))).toBe(true);
+    expect(
+      told.some((detail) => /^npm test: 1 of 2 tests, \d+ s(?: of about \d+ s)?, one works/.test(detail)),
+    ).toBe(true);
   },
   300_000,
 );

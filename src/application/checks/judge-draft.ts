@@ -1,4 +1,5 @@
 import { onlyAddsTests } from "../../domain/checks/affected-tests.ts";
+import { findUnstable } from "../../domain/checks/connected.ts";
 import {
   changesImportsOnly,
   changesWhatDecides,
@@ -7,7 +8,6 @@ import {
   findTestRunLines,
   type TestRunLine,
 } from "../../domain/checks/deciding-files.ts";
-import { findUnstable } from "../../domain/checks/connected.ts";
 import { type Declaration, resolveDeclarations } from "../../domain/checks/declarations.ts";
 import {
   isDocumentation,

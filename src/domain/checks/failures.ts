@@ -17,11 +17,14 @@ export function blankVariables(text: string): string {
 
 /** Marks before and after a test's title in the lines of runners. */
 const BEFORE_TITLE =
-  /^(?:(?:not )?ok \d+(?: -)? |[✗✘✖×✓✔√●] |--- (?:FAIL|PASS|SKIP): |=== (?:RUN|NAME) +|_{3,} |-{4} |\d+\) |(?:FAIL|FAILED|ERROR|PASS|PASSED):? +)/;
+  /^(?:(?:not )?ok \d+(?: -)? |[✗✘✖×✓✔√●] |--- (?:FAIL|PASS|SKIP): |=== (?:RUN|NAME) +|_{3,} (?:ERROR (?:collecting|at (?:setup|teardown) of) )?|-{4} |\d+\) |(?:FAIL|FAILED|ERROR|PASS|PASSED):? +)/;
 const AFTER_TITLE = /(?: _{3,}| stdout -{4}| \(?[\d.]+ ?m?s\)?| # .*| \([\w.]+\)|:)$/;
 /** The line that says what is wrong; other lines of an account give its place, its source and its time. */
 const MESSAGE =
   /^\s*(?:E {3}|error: |message: |[\w.]*(?:Error|Exception|Failure|AssertionError)\b|thread '|panic: |[\w/.-]+_test\.go:\d+: )/;
+/** A service or a name of the network that is not there, which checks do not reach: that says nothing of the code. */
+const NO_SERVICE =
+  /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|connection refused|network is unreachable|no such host|name or service not known|temporary failure in name resolution)\b/i;
 /** Between the paths of a line. */
 const BETWEEN = /[\s"'`()[\]<>,;|]+/;
 
@@ -30,7 +33,9 @@ export function readFailures(
   lines: readonly string[],
   tests: ReadonlyMap<string, TestOutcome>,
 ): TestFailure[] {
-  const failing = [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
+  const failing = [...tests].flatMap(([name, outcome]) =>
+    outcome === "fail" || outcome === "error" ? [name] : [],
+  );
   if (failing.length === 0) return [];
   const byTitle = Map.groupBy(tests.keys(), titleOfName);
   const accounts = new Map<string, string[]>();
@@ -53,6 +58,11 @@ export function readFailures(
       ? []
       : [{ test, message: findMessage(account), places: findPlaces(account) }];
   });
+}
+
+/** Those that failed for want of a service. */
+export function findUnserved(failures: readonly TestFailure[]): string[] {
+  return failures.flatMap(({ test, message }) => (NO_SERVICE.test(message) ? [test] : []));
 }
 
 /** What a red check without named tests printed. */

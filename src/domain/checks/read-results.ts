@@ -1,5 +1,5 @@
 import { cutMiddle } from "../texts/format-text.ts";
-import { readFailures } from "./failures.ts";
+import { findUnserved, readFailures } from "./failures.ts";
 import { FILE_RUN } from "./narrow-check.ts";
 import { readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
@@ -19,7 +19,12 @@ export function readResults(output: string): TestResults | null {
   const isByFile = lines.some((line) => line.startsWith(FILE_RUN.opens));
   const results = isByFile ? readFileRuns(lines) : readLines(lines);
   const failures = results === null ? [] : readFailures(lines, results.tests);
-  return results === null || failures.length === 0 ? results : { ...results, failures };
+  if (results === null || failures.length === 0) return results;
+  const unserved = findUnserved(failures).filter((name) => results.tests.get(name) === "fail");
+  if (unserved.length === 0) return { ...results, failures };
+  const tests = new Map([...results.tests, ...unserved.map((name) => [name, "error"] as const)]);
+  const unable = (results.counts.unable ?? 0) + unserved.length;
+  return { ...results, tests, counts: { ...results.counts, unable }, failures };
 }
 
 /** One file as it prints when it cannot be loaded: that says nothing of the code under test. */

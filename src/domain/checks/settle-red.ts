@@ -49,31 +49,49 @@ export function settleRedTests(red: RedTests): SettledRed {
     );
     return [test, bareTestName(test), ...(file === null ? [] : [file]), ...(pair ? [pair.now.command] : [])];
   };
-  const { redBefore = [], silenced = [], rewritten = [], newFailing, weakened } = judgement;
+  const { redBefore = [], silenced = [], rewritten = [], unable = [], newFailing, weakened } = judgement;
   const gone = judgement.worse.filter((test) =>
     red.results.every(({ results }) => !results?.tests.has(test)),
   );
-  const told = [...redBefore, ...silenced, ...rewritten, ...newFailing, ...weakened, ...gone];
+  const told = [...redBefore, ...silenced, ...rewritten, ...unable, ...newFailing, ...weakened, ...gone];
   const withCode = removedWithCode([...weakened, ...gone], red);
   const isGreen = red.results.every(({ state }) => state === "green");
+  // A command stands for the tests that can run.
+  const isVague = (test: string, name: string) =>
+    unable.includes(test) && pairs.some(({ now }) => now.command === name);
   const targets = new Map<string, readonly string[]>([
-    ...told.map((test) => [test, namesOf(test)] as const),
+    ...told.map((test) => [test, namesOf(test).filter((name) => !isVague(test, name))] as const),
     ...unread.map(({ now, check }) => [now.command, [now.command, check.line]] as const),
   ]);
   const declared = resolveDeclarations(red.declarations, targets);
   for (const test of withCode) declared.set(test, { kind: "removes", reason: "" });
+  const connection = (test: string) => {
+    const whole = unread.find(({ now }) => now.command === test);
+    if (whole !== undefined) return findCheckConnection(whole.check, { ...whole, changed, texts });
+    const pair = pairOf(test);
+    return pair === undefined ? null : findConnection(test, { ...pair, changed, texts });
+  };
+  // What cannot be set up is the change's own where it was to fix it, or stands in the account of it.
+  const isOwn = (test: string) => {
+    const how = connection(test);
+    return declared.get(test)?.kind === "fixes" || (how !== null && isTied(how));
+  };
+  const own = unable.filter(isOwn);
+  const owned =
+    own.length === 0
+      ? judgement
+      : {
+          ...judgement,
+          redBefore: [...redBefore, ...own],
+          unable: unable.filter((test) => !own.includes(test)),
+        };
   return settleRed({
-    judgement: withoutRenamed(withoutGone(judgement, { gone, declared, isGreen }), red),
+    judgement: withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red),
     gone,
     withCode,
     declared: (test) => declared.get(test),
     unread: unread.map(({ now }) => now.command),
-    connection(test) {
-      const whole = unread.find(({ now }) => now.command === test);
-      if (whole !== undefined) return findCheckConnection(whole.check, { ...whole, changed, texts });
-      const pair = pairOf(test);
-      return pair === undefined ? null : findConnection(test, { ...pair, changed, texts });
-    },
+    connection,
   });
 }
 

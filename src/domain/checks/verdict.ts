@@ -99,18 +99,26 @@ export interface JudgeInput {
   readonly old: CheckResult | null;
   /** Of the tests that the draft changed, nothing is another but the paths of what they import. */
   readonly importsOnly?: boolean;
+  /** Tests that no check could set up before. */
+  readonly unableBefore?: ReadonlySet<string>;
 }
 
 const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
 
 /** One check. The exit code first; where it was red before, test by test. */
-export function judgeCheck({ baseline, draft, old, importsOnly = false }: JudgeInput): Judgement {
+export function judgeCheck({
+  baseline,
+  draft,
+  old,
+  importsOnly = false,
+  unableBefore = new Set(),
+}: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
   const ran = baseline?.state === "green" || baseline?.state === "red" ? baseline : null;
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
-  const comparison = { baseline: ran, draft, old, importsOnly };
+  const comparison = { baseline: ran, draft, old, importsOnly, unableBefore };
   const compared = compare(comparison);
   return { ...compared, counts, verdict: compareVerdict(comparison, compared) };
 }
@@ -119,14 +127,15 @@ type Compared = Omit<Judgement, "verdict" | "counts">;
 type Comparison = Required<Omit<JudgeInput, "baseline">> & { readonly baseline: CheckResult };
 
 function compareVerdict({ baseline, draft, old }: Comparison, compared: Compared): Verdict {
-  const { worse, mended, newFailing } = compared;
+  const { worse, mended, newFailing, unable = [] } = compared;
   const wasGreen = baseline.state === "green";
   const before = baseline.results;
   const now = draft.results;
   if (worse.length > 0 || hasVanished(before, draft, old) || hasLostTests(before, now, old)) return "worse";
   if (draft.state === "green") return wasGreen ? "same" : "better";
   const onlyNew = newFailing.length > 0 && newFailing.length === now?.counts.failed;
-  if (wasGreen) return onlyNew ? "new-failing" : "worse";
+  const onlyUnable = unable.length > 0 && unable.length === now?.counts.failed;
+  if (wasGreen) return onlyNew ? "new-failing" : onlyUnable ? "same" : "worse";
   if (before === null) return "unknown";
   if (now === null) return before.counts.passed > 0 ? "worse" : "unknown";
   if (newFailing.length > 0) return "new-failing";
@@ -156,7 +165,7 @@ function hasLostTests(before: TestResults | null, now: TestResults | null, old: 
 
 const total = ({ passed, failed, skipped }: TestCounts) => passed + failed + skipped;
 
-function compare({ baseline, draft, old, importsOnly }: Comparison): Compared {
+function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison): Compared {
   const before = baseline.results;
   const now = draft.results;
   if (before === null || now === null) {
@@ -187,7 +196,7 @@ function compare({ baseline, draft, old, importsOnly }: Comparison): Compared {
   };
   for (const name of names) {
     const change = changeOf({
-      before: outcomeIn(before, name),
+      before: unableBefore.has(name) ? "error" : outcomeIn(before, name),
       now: outcomeIn(now, name),
       old: old === null ? null : outcomeIn(old.results, name),
       isElsewhere: others.has(bareTestName(name)),
@@ -351,16 +360,22 @@ export interface JudgeAllInput {
 export function judgeAll({ baseline, draft, old, importsOnly = false }: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
+  const unableBefore = new Set(
+    (baseline ?? []).flatMap(({ results }) =>
+      [...(results?.tests ?? [])].flatMap(([name, outcome]) => (outcome === "error" ? [name] : [])),
+    ),
+  );
   const judged = draft.map((result) => ({
     kind: result.kind,
     ...judgeCheck({
+      unableBefore,
       baseline: of(baseline, result),
       draft: result,
       old: of(old, result),
       importsOnly,
     }),
   }));
-  const all = (key: TestChange) => judged.flatMap((one) => one[key] ?? []);
+  const all = (key: TestChange) => [...new Set(judged.flatMap((one) => one[key] ?? []))];
   return {
     verdict: combineVerdicts(judged),
     worse: all("worse"),

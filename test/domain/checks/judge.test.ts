@@ -217,7 +217,7 @@ describe("what the coder declares of red tests", () => {
     [
       "fixes what cannot be set up",
       judged("red: ?a -c +b", "red: ?a +c +b", null, A),
-      "better||c||; unable a",
+      "still-red||c||; still red a",
     ],
     ["fixes the only test", judged("red: -a", "red: -a", null, A), "still-red||||; still red a"],
     [

@@ -1,0 +1,120 @@
+/** What cannot be set up says nothing of the code, and one test has one word; what the coder answers for is not hidden by it. */
+import { describe, expect, test } from "bun:test";
+import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
+import { readResults } from "../../../src/domain/checks/read-results.ts";
+import { settleRedTests } from "../../../src/domain/checks/settle-red.ts";
+import { type CheckResult, judgeAll } from "../../../src/domain/checks/verdict.ts";
+
+const result = (output: string, command = "go test ./..."): CheckResult => {
+  const results = readResults(output);
+  const isRed = results !== null && results.counts.failed > 0;
+  return { kind: "test", command, state: isRed ? "red" : "green", results };
+};
+
+const NO_MODULE = `# example.com/p/docs
+docs/docs_test.go:5:2: module lookup disabled by GOPROXY=off
+FAIL\texample.com/p/docs [setup failed]
+`;
+const ONE = "=== RUN   TestOne\n--- PASS: TestOne (0.00s)\nPASS\nok  \texample.com/p\t0.015s\n";
+
+describe("a package whose module cannot be downloaded, before and after", () => {
+  const none = {
+    ...result(ONE, "go test ./... (new tests)"),
+    results: { ...result(ONE).results!, tests: new Map() },
+  };
+  const judged = judgeAll({
+    baseline: [result(NO_MODULE + ONE), none],
+    draft: [result(NO_MODULE + ONE), result(NO_MODULE, "go test ./... (new tests)")],
+    old: null,
+  });
+  test("cannot run, and is not new and failing, whichever check meets it", () =>
+    expect(judged).toMatchObject({
+      verdict: "same",
+      newFailing: [],
+      redBefore: [],
+      unable: ["example.com/p/docs"],
+    }));
+});
+
+const refused = (test: string, message = "connect ECONNREFUSED 127.0.0.1:5432") => `TAP version 13
+# Subtest: ${test}
+not ok 1 - ${test}
+  ---
+  error: '${message}'
+  ...
+# Subtest: adds
+ok 2 - adds
+1..2
+# tests 2
+# pass 1
+# fail 1
+`;
+
+describe("a service that is not there", () => {
+  test.each([
+    "connect ECONNREFUSED 127.0.0.1:5432",
+    "getaddrinfo ENOTFOUND api.example.com",
+    "[Errno 111] Connection refused",
+    "dial tcp: lookup db on 127.0.0.11:53: no such host",
+  ])("%s: the test cannot run", (message) => {
+    const read = readResults(refused("queries", message));
+    expect(read?.counts).toEqual({ passed: 1, failed: 1, skipped: 0, unable: 1 });
+    const both = [result(refused("queries", message))];
+    expect(judgeAll({ baseline: both, draft: both, old: null })).toMatchObject({
+      verdict: "same",
+      unable: ["queries"],
+    });
+  });
+  test("a test that passed before and asks for one now is worse", () => {
+    const before = [
+      result(refused("queries").replace("not ok", "ok").replace("# pass 1\n# fail 1", "# pass 2")),
+    ];
+    const draft = [result(refused("queries"))];
+    expect(judgeAll({ baseline: before, draft, old: null })).toMatchObject({ verdict: "worse" });
+  });
+});
+
+const collecting = (place: string) => `tests/test_b.py::test_b PASSED
+==================================== ERRORS ====================================
+______________________ ERROR collecting tests/test_a.py ________________________
+tests/test_a.py:1: in <module>
+    from a import f
+${place}: in <module>
+    f = g
+E   NameError: name 'g' is not defined
+=========================== short test summary info ============================
+ERROR tests/test_a.py - NameError: name 'g' is not defined
+========================= 1 passed, 1 error in 0.01s ==========================
+`;
+
+describe("a file that cannot be collected, before and after", () => {
+  const settle = (place: string, plan: string, changed = ["src/a.py"]) => {
+    const both = [result(collecting(place), "pytest")];
+    const checks = [{ kind: "test", command: "pytest", line: "pytest" }] as const;
+    const judgement = judgeAll({ baseline: both, draft: both, old: null });
+    const declarations = readDeclarations(plan);
+    const texts = new Map([
+      ["src/a.py", "f = g\n"],
+      ["tests/test_a.py", "from a import f\n"],
+    ]);
+    const red = { before: both, results: both, checks, judgement, declarations, changed, texts };
+    const settled = settleRedTests(red).judgement;
+    return [settled.verdict, settled.unable, settled.stillRed];
+  };
+  test("cannot run, where nothing ties it to the change", () =>
+    expect(settle("src/other.py:1", "", ["src/b.py"])).toEqual(["same", ["tests/test_a.py"], []]));
+  test("is still red where its account passes through the change", () =>
+    expect(settle("src/a.py:1", "")).toEqual(["still-red", [], ["tests/test_a.py"]]));
+  test("is still red where the coder declared that it fixes it", () =>
+    expect(settle("src/other.py:1", "Fixes: tests/test_a.py", ["src/b.py"])).toEqual([
+      "still-red",
+      [],
+      ["tests/test_a.py"],
+    ]));
+  test("is none of those that the name of the command stands for", () =>
+    expect(settle("src/other.py:1", "Fixes: pytest", ["src/b.py"])).toEqual([
+      "same",
+      ["tests/test_a.py"],
+      [],
+    ]));
+});
