@@ -187,7 +187,10 @@ describe("what the coder declares of red tests", () => {
   withChecks("not its own is refused where the failure passes through the change or is another one", () => {
     const throwing = replace("src/add.mjs", ADD, 'export const add = () => { throw new Error("no"); };');
     const disowned = "Not mine: adds: it was red before";
-    for (const patch of [throwing, replace("src/add.mjs", ADD, "export const add = (a, b) => `${a}${b}`;")]) {
+    for (const patch of [
+      throwing,
+      replace("src/add.mjs", ADD, "export const add = (a, b) => String(a) + b;"),
+    ]) {
       project([proposal(disowned, patch), proposal(disowned, ""), proposal(disowned, "")]);
       const ran = cli.chat("/code3 rewrite add");
       expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 passed, 1 still red\n");

@@ -101,12 +101,10 @@ name = "it"
     ['name = "attrs"', 'name = "attrs"\nentry-points.pytest11.x = "x"'],
     ["[build-system]", 'tool."pytest".ini_options.addopts = "-x"\n[build-system]'],
     ['tests = ["pytest"]', 'tests = ["pytest"]\n[tool.tox]\nx = 1'],
-    [
-      'addopts = "-ra"',
-      'x = """\n[project.optional-dependencies]\n"""\naddopts = "--ignore=tests"',
-    ],
+    ['addopts = "-ra"', 'x = """\n[project.optional-dependencies]\n"""\naddopts = "--ignore=tests"'],
   ])("pyproject.toml decides: %s -> %s", (from, to) =>
-    expect(edited("pyproject.toml", pyproject, from, to)).toBe(true));
+    expect(edited("pyproject.toml", pyproject, from, to)).toBe(true),
+  );
   test("Cargo.toml: dependencies do not, tests do", () => {
     expect(edited("Cargo.toml", cargo, '{ version = "1", features = ["derive"] }', '"2"')).toBe(false);
     expect(edited("Cargo.toml", cargo, '[dev-dependencies.trybuild]\nversion = "1"', "")).toBe(false);
