@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { jobEnvironment } from "../application/jobs/job-processes.ts";
+import type { ProcessRequest } from "../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import { attemptOr } from "../domain/platform/error-text.ts";
 import { deniedResult, ToolError, type ToolFailure } from "./tool-result.ts";
@@ -59,13 +60,9 @@ export function checkWriteScope(
   );
 }
 
-interface ProgramRequest {
-  readonly argv: readonly [string, ...string[]];
-  readonly cwd: string;
+interface ProgramRequest extends Pick<ProcessRequest, "argv" | "cwd" | "timeoutMs" | "signal"> {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: Uint8Array;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
 }
 
 interface ProgramResult {

@@ -2,7 +2,14 @@ import { matchFiles } from "../../domain/coder/match-files.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { LiveRows } from "./live-screen.ts";
-import { createLineEditor, cutToColumns, isKey, readLetter, visibleWidth } from "./terminal-pi.ts";
+import {
+  createLineEditor,
+  cutToColumns,
+  isKey,
+  type LineEditor,
+  readLetter,
+  visibleWidth,
+} from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 import { createVimKeys, type VimKeys } from "./vim-keys.ts";
 
@@ -26,18 +33,12 @@ export interface SlashCommand {
 }
 
 /** The line with everything that helps to write it: a menu of commands or files, the search of what was typed before. */
-export interface Composer {
-  key(bytes: string): void;
-  text(): string;
+export interface Composer extends Pick<LineEditor, "key" | "text" | "set" | "insert" | "whole" | "remember"> {
   isEmpty(): boolean;
   isMenuOpen(): boolean;
   isSearching(): boolean;
   closeMenu(): void;
-  set(text: string): void;
-  insert(text: string): void;
   startSearch(): void;
-  whole(): string;
-  remember(text: string): void;
   /** Whether the keys are vi's. */
   useVim(): void;
   /** Normal mode of vi, with what was typed of its command; null: keys are letters. */

@@ -27,6 +27,7 @@ import {
   createNotice,
   standInNote,
   type Toolbox,
+  type ToolOutcome,
 } from "./chat-turn.ts";
 import {
   createHistoryReader,
@@ -47,16 +48,8 @@ import {
 } from "./reply-words.ts";
 
 /** A tool call that a model made, and what came of it. */
-export interface MadeCall {
+export interface MadeCall extends ToolOutcome {
   readonly name: string;
-  readonly ok: boolean;
-  readonly text: string;
-  readonly jobId?: string;
-  readonly server?: string;
-  /** The host that was asked. */
-  readonly web?: string;
-  /** The background process that was started or ended. */
-  readonly process?: string;
 }
 
 /** Jobs of one message, oldest first. */

@@ -1,20 +1,20 @@
 import type { Config } from "../../config/config.ts";
 import { compileRules, compileTrustedRule, SHIPPED_RULES } from "../../domain/chat/routing-rules.ts";
-import { chatKeyOf, type DayClock } from "../../domain/chat/session.ts";
+import { chatKeyOf } from "../../domain/chat/session.ts";
 import type { Catalogue } from "../../domain/models/catalogue.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { createJobHistory } from "../coder/job-history.ts";
 import type { Meter } from "../models/meter.ts";
-import type { NamedChat, NamedChats, RoutingStore, SessionStore } from "../ports/chat.ts";
+import type { NamedChat, NamedChats, RoutingStore } from "../ports/chat.ts";
 import type { JobArchive } from "../ports/jobs.ts";
 import type { Model, ModelFailure, Models, UsageStore } from "../ports/models.ts";
-import type { Logger, Timers } from "../ports/platform.ts";
+import type { Timers } from "../ports/platform.ts";
 import type { ChatQueue } from "./chat-queue.ts";
 import { type ChatCommand, type ChatDeps, groupPrefix, type LookCommand } from "./chat-turn.ts";
 import { memoryCommands, memoryLooks } from "./memory-commands.ts";
 import { type ModelCommandDeps, modelCommands } from "./model-commands.ts";
 import { createRouter, createRouteTeacher, type Router } from "./route-message.ts";
-import { createSessions, cutSessionsOnTime, type Sessions } from "./sessions.ts";
+import { createSessions, cutSessionsOnTime, type SessionDeps, type Sessions } from "./sessions.ts";
 import { createSummarise } from "./summarise.ts";
 
 /** The memory and the decisions of a conversation: everything of it that is in the store. */
@@ -29,22 +29,17 @@ export interface ChatMemory {
   keepTime(): () => void;
 }
 
-export interface ChatMemoryDeps {
+export interface ChatMemoryDeps extends Pick<SessionDeps, "store" | "clock" | "log" | "mask" | "now"> {
   readonly config: Pick<Config, "routing" | "session" | "budget" | "roles" | "providers">;
-  readonly store: SessionStore;
   readonly routing: RoutingStore;
   readonly queue: ChatQueue;
   readonly models: Models;
   readonly catalogue: Catalogue;
   readonly meter: Meter;
   readonly usage: UsageStore;
-  readonly clock: DayClock;
   /** The workspace's jobs. */
   readonly archive: JobArchive;
-  readonly log: Logger;
-  readonly mask: (text: string) => string;
   readonly words: MemoryMessages;
-  readonly now: () => Date;
   /** Monotonic milliseconds. */
   readonly elapsed: () => number;
   readonly timers: Timers;

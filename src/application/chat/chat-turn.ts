@@ -11,7 +11,6 @@ import type { CheckSettings } from "../checks/baseline.ts";
 import type { JobHistory } from "../coder/job-history.ts";
 import type { WorkspaceHistory } from "../history/open-history.ts";
 import type { ActionFacts } from "../jobs/action-report.ts";
-import type { ResultJson } from "../jobs/job-report.ts";
 import type { Meter, MeteredModels } from "../models/meter.ts";
 import type { Advise } from "../platform/advise.ts";
 import type {
@@ -101,13 +100,8 @@ export interface ChatTurn {
 export type LookRequest = Pick<ChatTurn, "message" | "sessionKey">;
 
 /** The answer of one agent. */
-export interface Answer {
-  readonly text: string;
-  /** The text's content as facts; absent: only the text is known. */
-  readonly said?: readonly ReplyPiece[];
-  readonly ok: boolean;
+export interface Answer extends Pick<Reply, "text" | "said" | "ok" | "jobs"> {
   readonly agent: string;
-  readonly jobs: readonly ResultJson[];
   readonly model?: NonNullable<Reply["model"]>;
   readonly actions?: Reply["actions"];
   readonly choices?: Reply["choices"];

@@ -190,12 +190,7 @@ function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | 
   };
 }
 
-interface TurnOptions {
-  readonly sessionKey: string;
-  readonly signal: AbortSignal;
-  readonly emit: (event: ChatEvent) => void;
-  readonly tellsDrafts: boolean;
-}
+type TurnOptions = Pick<ChatTurn, "sessionKey" | "signal" | "emit" | "tellsDrafts">;
 
 /** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
 async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {

@@ -29,7 +29,7 @@ import {
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { Advise } from "../platform/advise.ts";
-import type { Baseline, CheckMemory } from "../ports/checks.ts";
+import type { Baseline } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import {
   type Affected,
@@ -41,23 +41,18 @@ import {
   type RunDraftChecks,
   repeatWorse,
 } from "./affected.ts";
-import { type CheckSettings, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
+import { type BaselineDeps, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
 import { type Proofs, proveTests, repeatMended, runOldFiles } from "./prove-tests.ts";
 
 /** The part of a draft that checks use. */
 export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">;
 
-interface JudgeDraftDeps {
-  readonly checks: readonly ProjectCheck[];
-  readonly settings: CheckSettings;
-  readonly memory: CheckMemory;
+export interface JudgeDraftDeps extends BaselineDeps {
   readonly baseline: () => Promise<Baseline>;
   /** What the coder declared of red tests so far, in its plans. */
   readonly declarations: readonly Declaration[];
-  readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;
-  readonly now: () => number;
   readonly advise: Advise;
 }
 

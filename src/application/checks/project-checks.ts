@@ -9,14 +9,13 @@ import {
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
-import type { Advise } from "../platform/advise.ts";
-import type { Baseline, CheckMemory } from "../ports/checks.ts";
+import type { Baseline } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
-import { type CheckSettings, measureBaseline, recallChecks } from "./baseline.ts";
+import { measureBaseline, recallChecks } from "./baseline.ts";
 import {
-  type CheckProgress,
   type DraftJudgement,
+  type JudgeDraftDeps,
   type JudgedDraft,
   judgeDraft,
   unjudgedChange,
@@ -132,7 +131,11 @@ function checkCommandLine({ command }: Pick<CheckRun, "command">, checks: readon
   return checks.find(({ line }) => line === command)?.command ?? command;
 }
 
-export interface ProjectChecksDeps {
+export interface ProjectChecksDeps
+  extends Pick<
+    JudgeDraftDeps,
+    "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress"
+  > {
   /** Of `openChecks`; none where `none` says why. */
   readonly checks: readonly ProjectCheck[];
   /** Commands of further checks that cannot run here, which the facts name. */
@@ -141,14 +144,7 @@ export interface ProjectChecksDeps {
   readonly none?: ChecksFacts;
   /** The command that installs what the checks need, for whoever is told that they cannot run. */
   readonly install?: string | null;
-  readonly settings: CheckSettings;
-  readonly memory: CheckMemory;
   readonly texts: ChecksMessages;
-  readonly now: () => number;
-  readonly advise: Advise;
-  readonly signal: AbortSignal;
-  readonly onOutput?: (text: string) => void;
-  readonly onProgress?: (progress: CheckProgress) => void;
   /** How the baseline is measured; several drafts of one message share it. */
   readonly measure?: typeof measureBaseline;
 }

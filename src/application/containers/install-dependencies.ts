@@ -93,18 +93,13 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-export interface InstallDeps {
+export interface InstallDeps extends Pick<DownloadCacheDeps, "timeoutMs" | "signal" | "emit" | "env"> {
   readonly run: RunIn;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  readonly emit: (event: PrepareEvent) => void;
   readonly mask: (text: string) => string;
   readonly clock: () => number;
   /** The addresses that the network's rules allow; null without a network. */
   readonly reachable: readonly string[] | null;
   readonly addressesOf: AddressesOf;
-  /** Variables for installations only: where downloads are cached. */
-  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface InstallOutcome {

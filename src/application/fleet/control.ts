@@ -1,11 +1,9 @@
 import type { JobActionLabels } from "../../domain/jobs/job-status.ts";
 import type { FarJobs } from "../chat/chat-turn.ts";
 import type { Reply } from "../ports/chat.ts";
-import type { ControlOrders, FleetJobs, FleetStore } from "../ports/fleet.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { Timers } from "../ports/platform.ts";
+import type { ControlOrders, FleetStore } from "../ports/fleet.ts";
 import type { AccessStore, AwayReplies, MessageStore, WorkQueue } from "../ports/serve.ts";
-import type { Bus, LiveWork } from "../serve/serve-events.ts";
+import type { LiveWork } from "../serve/serve-events.ts";
 import type { WorkKeeper } from "../serve/take-work.ts";
 import {
   createChatFarJobs,
@@ -16,7 +14,7 @@ import {
 } from "./far-jobs.ts";
 import { createOrderGiver, serveOrders } from "./machine-orders.ts";
 import { createAwayReplies } from "./machine-presence.ts";
-import { createJobReporter } from "./report-jobs.ts";
+import { createJobReporter, type ReportJobsDeps } from "./report-jobs.ts";
 import type { OwnJobs, ViewerJobs } from "./viewer-jobs.ts";
 
 /** Jobs among the machines of a shared store: reports about them, and orders about them. */
@@ -32,8 +30,8 @@ export interface Control {
   stop(): Promise<void>;
 }
 
-export interface ControlDeps {
-  readonly jobs: FleetJobs;
+export interface ControlDeps
+  extends Pick<ReportJobsDeps, "jobs" | "workspace" | "keepDays" | "bus" | "pid" | "timers" | "onTrouble"> {
   readonly orders: ControlOrders;
   readonly own: OwnJobs;
   readonly queue: Pick<WorkQueue, "onWork">;
@@ -44,18 +42,12 @@ export interface ControlDeps {
   readonly fleet: Pick<FleetStore, "serves" | "repliesOfAway">;
   /** The served workspace, as the store names it. */
   readonly workspaceName: string;
-  readonly workspace: () => Pick<Workspace, "archive" | "isAlive" | "mask">;
-  readonly keepDays: () => number;
-  readonly bus: Bus;
   readonly keeper: WorkKeeper;
   /** Whether this process can speak on a channel. */
   readonly reaches: (channel: string) => boolean;
   /** There are replies to send. */
   readonly send: () => void;
   readonly newWorkId: () => string;
-  readonly pid: number;
-  readonly timers: Timers;
-  readonly onTrouble: (error: unknown) => void;
 }
 
 export function createControl(deps: ControlDeps): Control {

@@ -4,7 +4,7 @@ import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { storedJobActions } from "../jobs/follow-up-actions.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers, Tracing } from "../ports/platform.ts";
-import type { AccessStore, Channel, MessageStore, WorkQueue } from "../ports/serve.ts";
+import type { AccessStore, Channel, WorkQueue } from "../ports/serve.ts";
 import { createMessageAnswerer, type MessageAnswerer } from "../serve/answer-messages.ts";
 import {
   chooseMessageLane,
@@ -12,7 +12,7 @@ import {
   openAdmission,
   type Receiver,
 } from "../serve/receive-messages.ts";
-import { createReplySender, type ReplySender } from "../serve/send-replies.ts";
+import { createReplySender, type ReplySender, type SendRepliesDeps } from "../serve/send-replies.ts";
 import { type Bus, createLiveWorks, type LiveWorks } from "../serve/serve-events.ts";
 import type { ReloadableChat } from "../serve/server.ts";
 import { type CommitGuard, createWorkKeeper, type WorkKeeper } from "../serve/take-work.ts";
@@ -21,10 +21,9 @@ import type { Control, ControlDeps } from "./control.ts";
 import { type Machine, type MachineDeps, openMachine } from "./machine-presence.ts";
 import { createViewerJobs, type OwnJobs, type ViewerJobs } from "./viewer-jobs.ts";
 
-export interface InboxDeps {
+export interface InboxDeps extends Pick<SendRepliesDeps, "store" | "bus" | "timers" | "chance" | "mask"> {
   /** Asked again for every message, so that a reload takes effect. */
   readonly current: ReloadableChat["current"];
-  readonly store: MessageStore;
   readonly access: AccessStore;
   readonly queue: Pick<WorkQueue, "beat">;
   readonly guard: CommitGuard;
@@ -34,7 +33,6 @@ export interface InboxDeps {
   /** Messages at once. */
   readonly lanes: number;
   readonly words: () => ServeMessages;
-  readonly bus: Bus;
   /** Filled by the caller once it can receive: a channel is opened with what is made here. */
   readonly channels: ReadonlyMap<string, Channel>;
   /** Whether the configuration lets a user speak on a channel. */
@@ -46,13 +44,8 @@ export interface InboxDeps {
     | ((local: Pick<ControlDeps, "own" | "bus" | "keeper" | "reaches" | "send">) => Promise<Control>)
     | null;
   readonly pid: number;
-  readonly timers: Timers;
   readonly uuid: () => string;
   readonly random: (bytes: number) => Uint8Array;
-  /** Between 0 and 1. */
-  readonly chance: () => number;
-  /** For what leaves the process by a channel. */
-  readonly mask: (text: string) => string;
   readonly onTrouble: (error: unknown, place?: string) => void;
 }
 

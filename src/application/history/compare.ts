@@ -5,7 +5,7 @@ import {
   wilsonInterval,
 } from "../../domain/history/statistics.ts";
 import { diffText } from "../jobs/job-facts.ts";
-import type { CompareStore, PlayRecord } from "../ports/history.ts";
+import type { CompareStore, PlayRecord, PlayResult } from "../ports/history.ts";
 import {
   type BuildRoom,
   type CaseRoom,
@@ -60,7 +60,7 @@ export type CompareEvent =
       readonly failure: string;
     };
 
-export interface ContestantResult {
+export interface ContestantResult extends Pick<PlayResult, "requests" | "tokens" | "usd" | "seconds"> {
   readonly name: string;
   readonly cases: number;
   readonly plays: number;
@@ -69,11 +69,6 @@ export interface ContestantResult {
   readonly verified: number;
   /** Not solved, though it ended as finished. */
   readonly falseDone: number;
-  readonly requests: number;
-  readonly tokens: number;
-  /** Null: nobody knows the price of a play. */
-  readonly usd: number | null;
-  readonly seconds: number;
   /** Wilson's, of the solved plays. */
   readonly interval: Interval;
 }

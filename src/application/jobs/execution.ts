@@ -4,6 +4,7 @@ import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
+import type { DraftRequest } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type {
   ProcessRunner,
@@ -17,20 +18,18 @@ import type { OwnGit } from "./auto-commit.ts";
 import type { CheckSlots } from "./check-slots.ts";
 import type { EditPolicy } from "./edit-policy.ts";
 
-export interface ExecuteRequest {
+export interface ExecuteRequest
+  extends Pick<
+    DraftRequest,
+    "request" | "groupId" | "source" | "sessionKey" | "commandTimeoutSeconds" | "signal" | "onOutput"
+  > {
   readonly patch: string;
   /** The patch, where the caller has parsed it. */
   readonly parsed?: ParseResult;
-  /** The user's request; its first line titles the job. */
-  readonly request?: string;
   /** The coder's plan; its first line titles the job where nobody asked in words. */
   readonly plan?: string;
-  readonly groupId?: string;
   /** The job that this one takes back, or brings in again, by a merge. */
   readonly reverses?: string;
-  readonly source: string;
-  /** `<channel>:<chat>`; for the log. */
-  readonly sessionKey?: string;
   readonly dryRun: boolean;
   readonly preview: boolean;
   /** Lets a preview reach the network; a job that is applied always may. */
@@ -38,14 +37,10 @@ export interface ExecuteRequest {
   readonly atomic: boolean;
   readonly stopOnError: boolean;
   readonly autoCommit: boolean;
-  /** Instead of `worker.command_timeout`. */
-  readonly commandTimeoutSeconds?: number;
-  readonly signal: AbortSignal;
   /** Called once, before the first command. */
   readonly onStart?: (jobId: string) => void;
   /** Progress for a person who is watching. */
   readonly onEvent?: (event: JobEvent) => void;
-  readonly onOutput?: (text: string) => void;
 }
 
 type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
@@ -132,11 +127,9 @@ export interface WorkspaceDeps {
 type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finished" }>;
 
 /** The dependencies for running the commands of a job. */
-export interface RunCommandsDeps {
+export interface RunCommandsDeps
+  extends Pick<WorkspaceDeps, "policy" | "processes" | "planOptions" | "mask" | "clock"> {
   readonly transaction: Transaction;
-  readonly policy: EditPolicy;
-  readonly processes: () => Promise<ProcessRunner>;
-  readonly planOptions: Required<PlanOptions>;
   readonly jobId: string;
   readonly env: Readonly<Record<string, string>>;
   readonly stopOnError: boolean;
@@ -144,8 +137,6 @@ export interface RunCommandsDeps {
   readonly gitTimeoutSeconds: number;
   readonly outputLimitBytes: number;
   readonly limits: LimitSettings;
-  readonly mask: (text: string) => string;
-  readonly clock: () => number;
   readonly emit: (event: CommandEvent) => void;
   readonly onOutput: (text: string) => void;
   readonly signal: AbortSignal;

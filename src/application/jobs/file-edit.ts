@@ -1,5 +1,5 @@
 import type { Note } from "../../domain/jobs/note.ts";
-import type { FailureReason, ProcessEnd } from "../../domain/jobs/result.ts";
+import type { CommandResult, FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { type View, ViewFault } from "../ports/jobs-transaction.ts";
 import {
@@ -11,12 +11,8 @@ import {
 } from "./edit-policy.ts";
 
 /** The output and effects of one command. Failures are `ok: false`, with a text for the user. */
-export interface CommandOutcome {
+export interface CommandOutcome extends Pick<CommandResult, "output" | "error" | "reason" | "process"> {
   readonly ok: boolean;
-  readonly output: string;
-  readonly error: string;
-  readonly reason?: FailureReason;
-  readonly process?: ProcessEnd;
   readonly warnings: readonly Note[];
 }
 

@@ -435,16 +435,10 @@ function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
 }
 
 /** A process's changes to files it may not touch, and their outcome. */
-export interface GuardedChanges {
+export interface GuardedChanges
+  extends Pick<ChangesValidation, "restored" | "created" | "logged" | "leftOut"> {
   /** The change set without what was put back. */
   readonly changes: readonly Change[];
-  readonly restored: readonly RestoredChange[];
-  /** New files that match a protected pattern: reported, not touched. */
-  readonly created: readonly string[];
-  /** Protected files that changed under `action_on_protected_file: log`. */
-  readonly logged: readonly string[];
-  /** Files that programs keep in a home which is in the workspace, and that were put back. */
-  readonly leftOut: readonly string[];
 }
 
 export interface GuardDeps {

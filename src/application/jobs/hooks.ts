@@ -1,19 +1,12 @@
 import type { Note, NoteFact } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import type { JobEvent } from "../ports/jobs.ts";
-import type { Transaction } from "../ports/jobs-transaction.ts";
 import type { HookSettings, WorkspaceDeps } from "./execution.ts";
-import { jobEnvironment } from "./job-processes.ts";
+import { type JobProcessesDeps, jobEnvironment } from "./job-processes.ts";
 
 /** The moments at which the user's own commands run. */
 export type HookMoment = Exclude<keyof HookSettings, "timeout">;
 
-export interface HookedJob {
-  readonly parts: WorkspaceDeps;
-  readonly jobId: string;
-  readonly transaction: Transaction;
-  readonly emit: (event: JobEvent) => void;
-}
+export type HookedJob = Pick<JobProcessesDeps, "parts" | "jobId" | "transaction" | "emit">;
 
 const NAMED_BYTES = 32 * 1024;
 const SHOWN_OUTPUT = 2_000;

@@ -46,7 +46,7 @@ export interface RunOptions {
   readonly onOutput?: ((text: string) => void) | undefined;
 }
 
-interface JobProcessesDeps {
+export interface JobProcessesDeps {
   readonly parts: WorkspaceDeps;
   readonly jobId: string;
   readonly transaction: Transaction;

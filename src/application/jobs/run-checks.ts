@@ -1,16 +1,10 @@
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import type { JobEvent } from "../ports/jobs.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import type { CheckView, ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";
 import type { WorkspaceDeps } from "./execution.ts";
-import { jobEnvironment } from "./job-processes.ts";
+import { type JobProcessesDeps, jobEnvironment } from "./job-processes.ts";
 
-export interface RunChecksDeps {
-  readonly parts: WorkspaceDeps;
-  readonly jobId: string;
-  readonly transaction: Transaction;
-  readonly emit: (event: JobEvent) => void;
-}
+export type RunChecksDeps = Pick<JobProcessesDeps, "parts" | "jobId" | "transaction" | "emit">;
 
 type Request = CheckRequest & { readonly signal: AbortSignal };
 

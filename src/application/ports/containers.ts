@@ -1,6 +1,6 @@
 import type { CloneRange } from "../../domain/containers/clone-plan.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
-import type { OutputStream, ProcessResult } from "./jobs-transaction.ts";
+import type { OutputStream, ProcessRequest, ProcessResult } from "./jobs-transaction.ts";
 
 /**
  * Containers as tasks need them. Nothing here rejects for what can be expected: failures are values.
@@ -141,15 +141,15 @@ type StartProgress =
   | { readonly step: "creating"; readonly name: string; readonly image: string }
   | { readonly step: "starting"; readonly name: string };
 
-export interface StartedContainer {
-  readonly ok: true;
-  readonly id: string;
-  readonly name: string;
+export interface StartedContainer extends Pick<ContainerFacts, "ok" | "id" | "name" | "createdAt"> {
   readonly from: "cold" | "warm";
-  readonly createdAt: string;
 }
 
-export interface ExecRequest {
+export interface ExecRequest
+  extends Pick<
+    ProcessRequest,
+    "timeoutMs" | "graceMs" | "signal" | "outputLimitBytes" | "cutNote" | "onOutput"
+  > {
   /** For `sh -c`, or a program with its arguments. */
   readonly command: string | readonly [string, ...string[]];
   /** Absolute, or relative to the container's working directory. */
@@ -158,17 +158,6 @@ export interface ExecRequest {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: empty, so that a reader ends instead of hanging. */
   readonly stdin?: string | Uint8Array;
-  /** From the start to the first signal. `Infinity` is no limit. */
-  readonly timeoutMs: number;
-  /** Between TERM and KILL. Default 1500. */
-  readonly graceMs?: number;
-  /** Aborting ends the tree like a timeout. */
-  readonly signal?: AbortSignal;
-  /** For each stream: the first and the last half stay, the middle goes; reading goes on. */
-  readonly outputLimitBytes: number;
-  readonly cutNote?: (cutBytes: number) => string;
-  /** Everything as it arrives, not capped, whole characters only. Not called after the result. Must not throw. */
-  readonly onOutput?: (stream: OutputStream, text: string) => void;
   /** The same as bytes, for what is no text. */
   readonly onBytes?: (stream: OutputStream, bytes: Uint8Array) => void;
   /** Commands of one session share working directory and exported variables, one after the other. */
@@ -229,14 +218,10 @@ export interface Leftover {
   readonly reason: string;
 }
 
-export interface ContainerFacts {
+export interface ContainerFacts extends Pick<EnvironmentSummary, "id" | "name" | "image" | "createdAt"> {
   readonly ok: true;
-  readonly id: string;
-  readonly name: string;
   readonly taskId: string;
-  readonly image: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly createdAt: string;
   readonly state: "created" | "running" | "paused" | "stopped";
 }
 

@@ -327,14 +327,10 @@ export interface WorkBeyond {
   readonly diff: string;
 }
 
-export interface RemoteDiff {
-  readonly url: string;
-  readonly credentials: { readonly username: string; readonly token: string } | null;
+export interface RemoteDiff extends Pick<PushRequest, "url" | "credentials" | "insecureTls" | "signal"> {
   /** `refs/heads/main`. */
   readonly base: string;
   readonly head: string;
-  readonly insecureTls: boolean;
-  readonly signal: AbortSignal;
 }
 
 export interface PushRequest {

@@ -4,7 +4,7 @@ import type { Change, CommandResult, JobRefusal, RanJob, RefusedJob } from "../.
 import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "./jobs.ts";
 import type { HeadProcess } from "./jobs-head.ts";
-import type { HomeTraces, ProcessOutcome, TakenEdit, WorkspaceFiles } from "./jobs-transaction.ts";
+import type { HomeTraces, ProcessResult, TakenEdit, WorkspaceFiles } from "./jobs-transaction.ts";
 
 /** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
 export interface DraftRequest {
@@ -211,16 +211,11 @@ export type Checked =
 type NotChecked = "untrusted" | "unavailable" | "aborted";
 
 /** How one check command ended. Its texts are masked. */
-export interface CheckRun {
+export interface CheckRun extends Pick<ProcessResult, "outcome" | "exitCode" | "output" | "durationMs"> {
   readonly command: string;
-  readonly outcome: ProcessOutcome;
-  readonly exitCode: number | null;
-  /** Head and tail, capped at `worker.output_limit`. */
-  readonly output: string;
   /** Both streams as they arrived, for parsers of test results; past 16 MiB its middle is missing too. */
   readonly whole: string;
   readonly wholeStdout: string;
-  readonly durationMs: number;
   /** The files that the baseline's checks built were in sight. */
   readonly overBuilt?: boolean;
 }

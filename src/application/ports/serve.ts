@@ -1,4 +1,5 @@
-import type { ChatEvent, Reply, Route, StoredText } from "./chat.ts";
+import type { ChatEvent, IncomingMessage, Reply, StoredText } from "./chat.ts";
+import type { UsageEntry } from "./models.ts";
 import type { Span } from "./platform.ts";
 
 /**
@@ -42,23 +43,19 @@ export interface Channel {
 /**
  * The input from a channel. Everything in it is kept until the message is answered, so it carries no secret.
  */
-export interface InboundMessage {
-  readonly channel: string;
+export interface InboundMessage
+  extends Pick<
+    IncomingMessage,
+    "channel" | "chatId" | "userId" | "text" | "forcedRoute" | "strict" | "traceparent"
+  > {
   /** The service's own id of this event. The same one twice is one message. */
   readonly eventId: string;
-  readonly chatId: string;
-  readonly userId: string;
-  readonly text: string;
   readonly attachments?: readonly Attachment[];
-  readonly forcedRoute?: Route;
-  readonly strict?: boolean;
   /**
    * The data that the channel needs to answer: a reply token, a thread. Plain JSON, handed back in
    * `Delivery`.
    */
   readonly replyTo?: Readonly<Record<string, unknown>>;
-  /** The trace that it belongs to, as W3C Trace Context writes it. */
-  readonly traceparent?: string;
 }
 
 /**
@@ -370,31 +367,19 @@ interface OwnedJob {
   readonly at: string;
 }
 
-export interface NewReply {
-  readonly key: string;
+export interface NewReply
+  extends Pick<Delivery, "key" | "channel" | "chatId" | "userId" | "content" | "replyTo" | "since"> {
   readonly messageId: string | null;
-  readonly channel: string;
-  readonly chatId: string;
-  readonly userId: string;
-  readonly content: Outgoing;
-  readonly replyTo?: Readonly<Record<string, unknown>>;
-  readonly since: string;
   readonly at: string;
   /** The day it counts for, as the session's time zone has it: `2026-03-01`. */
   readonly day?: string;
 }
 
 /** The cost of one day's answers by one model. */
-export interface UsageRow {
+export interface UsageRow
+  extends Pick<UsageEntry, "provider" | "model" | "local" | "inputTokens" | "outputTokens" | "costUsd"> {
   readonly day: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly local: boolean;
   readonly replies: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Null: nobody said what the model costs. */
-  readonly costUsd: number | null;
 }
 
 export interface AwayReplies {
@@ -545,14 +530,10 @@ interface LoginLink {
   readonly expiresAt: string;
 }
 
-export interface WebSession {
-  readonly hash: string;
-  readonly userId: string;
-  readonly role: Role;
+export interface WebSession extends LoginLink {
   /** Every change must carry it. */
   readonly csrf: string;
   readonly createdAt: string;
-  readonly expiresAt: string;
 }
 
 export const SCOPES = ["read", "chat", "jobs", "mcp"] as const;

@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { CompareResult } from "../history/compare.ts";
+import type { NewTurn } from "./chat.ts";
 import type { EnvironmentReader } from "./containers.ts";
 import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
@@ -32,12 +33,7 @@ export interface SessionReader {
   lastTurns(key: string, limit: number): Promise<readonly SpokenTurn[]>;
 }
 
-export interface SpokenTurn {
-  readonly at: string;
-  readonly role: "user" | "assistant";
-  readonly agent: string;
-  readonly text: string;
-}
+export type SpokenTurn = Pick<NewTurn, "at" | "role" | "agent" | "text">;
 
 export interface SessionSummary {
   /** `YYYYMMDD-<channel>-<chatId>`. */

@@ -64,15 +64,9 @@ async function wasTakenIn(store: SolveStore, item: ItemRef, { at }: ForgeRequest
   return Date.parse(at) <= Date.parse(last.askedAt ?? last.createdAt);
 }
 
-export interface TakeInRequest {
-  readonly item: ItemRef;
-  readonly askedBy: string;
+export interface TakeInRequest
+  extends Pick<SolveTask, "item" | "askedBy" | "worker" | "candidates" | "needs"> {
   readonly trigger: SolveTask["trigger"];
-  readonly worker: string | null;
-  /** Coders that work on it at once. Default: 1. */
-  readonly candidates?: number;
-  /** Labels that a machine must have to carry it out. */
-  readonly needs?: readonly string[];
   /** Starts over even if an earlier task of the item left something to continue from. */
   readonly fresh?: boolean;
 }
@@ -142,14 +136,10 @@ export async function takeInTask(
   return { task: opened.task, began: opened.fresh ? "new" : "already" };
 }
 
-export interface IntakeDeps {
-  readonly forge: Forge;
-  readonly store: SolveStore;
-  readonly label: string;
+export interface IntakeDeps extends ServedRequestDeps {
   /** Labels that a machine must have to carry its tasks out. */
   readonly needs: readonly string[];
   readonly log: Logger;
-  readonly now: () => Date;
   readonly uuid: () => string;
   /** Called when a task is due. */
   readonly onDue: (taskId: string) => void;

@@ -2,6 +2,7 @@ import type { Config } from "../../config/config.ts";
 import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
 import { resolveTimeZone } from "../../domain/chat/session.ts";
 import type { ManageMessages } from "../../domain/texts/web.ts";
+import type { Schedule } from "../ports/serve.ts";
 import type { SettingEdit, SettingsStore } from "../ports/web.ts";
 
 /** Null when it was done, else why not, for a person. */
@@ -26,13 +27,9 @@ export interface ManageSettings {
   removeSchedule(name: string): Promise<SettingRefusal>;
 }
 
-interface ScheduleDraft {
-  readonly name: string;
-  readonly cron: string;
+interface ScheduleDraft extends Pick<Schedule, "name" | "cron" | "chat" | "message"> {
   /** Empty: the session's. */
   readonly timezone: string;
-  readonly chat: string;
-  readonly message: string;
 }
 
 /** A rule that is due in every time zone there is. */

@@ -13,7 +13,7 @@ import { MCP_FILE } from "../../domain/config/command-folders.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { WebDeps } from "../sandbox/read-web.ts";
 import type { McpPool } from "./mcp-pool.ts";
-import type { McpTools } from "./mcp-tools.ts";
+import type { McpTools, McpToolsOptions } from "./mcp-tools.ts";
 
 /** Characters of a tool's result that a model is given; local windows are small. */
 const RESULT_CHARS = 12_000;
@@ -26,12 +26,7 @@ export interface OwnTools {
 
 type CallOptions = Parameters<Toolbox["call"]>[2];
 
-export interface ToolboxDeps {
-  /** PicoClaw's home. */
-  readonly home: string;
-  readonly workspace: string;
-  readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  readonly version: string;
+export interface ToolboxDeps extends Pick<McpToolsOptions, "home" | "workspace" | "hostEnv" | "version"> {
   readonly research: ResearchSettings;
   readonly mask: (text: string) => string;
   /** The servers of every source, those of an editor among them. */

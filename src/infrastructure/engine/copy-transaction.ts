@@ -68,7 +68,7 @@ import {
   restorePaths,
   takeManifest,
 } from "./copied-roots.ts";
-import { createCopyChecks } from "./copy-check.ts";
+import { type CopyChecks, createCopyChecks } from "./copy-check.ts";
 import { lostOwners, makeDurable, partedLinks, takeOut, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
@@ -267,18 +267,13 @@ function goesWithItsFolder(
   return manifest.entries.get(parent)?.kind === "directory" && !folders.has(parent) && !above.has(parent);
 }
 
-export interface CopyDeps {
-  readonly workspace: string;
-  readonly folder: JobFolder;
+export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "ownFolders" | "limit"> {
   readonly limitBytes: number;
-  readonly ownFolders: readonly string[];
   readonly network: boolean;
   /** It leaves nothing in the home that jobs share: what its commands write there goes with it. */
   readonly ownHome: boolean;
   /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
   readonly confine: ConfineCopy | null;
-  /** The fallback where nothing can be confined. */
-  readonly limit: () => LimitCopy | null;
 }
 
 /**

@@ -222,12 +222,8 @@ function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
   return true;
 }
 
-export interface OverlayDeps {
-  readonly liftTo: string | null;
-  readonly workspace: string;
-  readonly folder: JobFolder;
-  readonly installation: Installation;
-  readonly env: Readonly<Record<string, string>>;
+export interface OverlayDeps
+  extends Pick<OverlayChecks, "liftTo" | "workspace" | "folder" | "installation" | "env"> {
   /** Opens what a sandbox needs, each time that one is started. */
   readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   /** The same for a sandbox whose changes are thrown away, kept in a folder of its own. */

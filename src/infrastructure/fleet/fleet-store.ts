@@ -122,7 +122,7 @@ export interface FleetStoreDeps {
 }
 
 /** This process and the machine it runs on. */
-export interface ProcessHere {
+export interface ProcessHere extends Pick<MachineProcess, "kind" | "root" | "labels" | "lanes" | "version"> {
   /** Begins with the place. */
   readonly owner: string;
   readonly machineId: string;
@@ -131,13 +131,8 @@ export interface ProcessHere {
   readonly place: string;
   /** The place and the home. */
   readonly incarnation: string;
-  readonly kind: ProcessKind;
   /** The workspace as the store names it, and its path. */
   readonly workspace: string;
-  readonly root: string;
-  readonly labels: readonly string[];
-  readonly lanes: number;
-  readonly version: string;
 }
 
 /** Instead of the time at which a machine was heard of last. */

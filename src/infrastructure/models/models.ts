@@ -15,17 +15,11 @@ import type { ScriptedModelDeps } from "./scripted.ts";
 import type { Wire } from "./wire.ts";
 
 /** One entry under `providers`, its key resolved. */
-export interface ProviderSettings {
+export interface ProviderSettings
+  extends Pick<ModelSettings, "apiKey" | "keyVariable" | "maxTokens" | "temperature" | "effort" | "local"> {
   readonly type: ModelSettings["type"] | "scripted";
   readonly model: string | null;
   readonly baseUrl: string | null;
-  readonly apiKey: string | undefined;
-  /** Undefined: no key is referred to. */
-  readonly keyVariable: string | undefined;
-  readonly maxTokens: number | null;
-  readonly temperature: number | null;
-  readonly effort: Effort | null;
-  readonly local: boolean;
   readonly script: string | null;
 }
 

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { ProcessConfinement, ProcessEnd } from "../../application/ports/sandbox-processes.ts";
+import type { BackgroundProcess, ProcessEnd } from "../../application/ports/sandbox-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
 import { replaceFile } from "../platform/text-files.ts";
@@ -21,21 +21,25 @@ export interface BornProcess {
 }
 
 /** A background process as its file has it. After the start only its keeper writes it, while that lives. */
-export interface ProcessRecord {
-  readonly name: string;
-  readonly id: string;
-  readonly command: string;
-  readonly root: string;
+export interface ProcessRecord
+  extends Pick<
+    BackgroundProcess,
+    | "name"
+    | "id"
+    | "command"
+    | "root"
+    | "startedAt"
+    | "port"
+    | "restartsOnLanding"
+    | "over"
+    | "runs"
+    | "confinement"
+  > {
   /** Device and inode of the root: another folder in its place is not the workspace. */
   readonly rootIdentity: string;
-  readonly startedAt: string;
-  readonly port: number | null;
   readonly hasOwnNetwork: boolean;
   /** Ports outside that lead into a network of its own. */
   readonly openedPorts: readonly number[];
-  readonly restartsOnLanding: boolean;
-  /** The preview over which it runs; null: the live folder. */
-  readonly over: string | null;
   /** The configuration file that was named at the start. */
   readonly configFile: string | null;
   readonly logLimitBytes: number;
@@ -44,11 +48,8 @@ export interface ProcessRecord {
   /** The program with which it ends. */
   readonly owner: BornProcess | null;
   readonly keeper: BornProcess | null;
-  /** Processes that were started so far. */
-  readonly runs: number;
   /** It runs: the command was started, and is not over. */
   readonly isUp: boolean;
-  readonly confinement: ProcessConfinement | null;
   /** Files of git directories that came since the start and hold what no job may leave there. */
   readonly plantedGit?: readonly string[];
   /** Entries of a home in the folder that came since the start, and that programs run or obey. */

@@ -63,12 +63,8 @@ function workGroupOf(channel: string, userId: string): string {
   return toIndexedText(`${channel}:${userId}`);
 }
 
-interface CopiedRowsDeps {
-  readonly db: Kysely<Database>;
-  readonly queue: WorkQueue<StoreTransaction>;
-  readonly workspace: string;
+interface CopiedRowsDeps extends Pick<MessageStoreDeps, "db" | "queue" | "workspace" | "newWorkId"> {
   readonly places: WorkspaceQueues;
-  readonly newWorkId: () => string;
 }
 
 /**
@@ -125,15 +121,10 @@ type ReplyStore = Pick<
   "post" | "claimReply" | "endReply" | "restReply" | "resendReply" | "handBackReply"
 >;
 
-interface ReplyStoreDeps {
-  readonly db: Kysely<Database>;
-  readonly queue: WorkQueue<StoreTransaction>;
-  readonly workspace: string;
+interface ReplyStoreDeps extends MessageStoreDeps {
   readonly queueName: string;
-  readonly newWorkId: () => string;
   /** The place of the next row. */
   readonly next: () => number;
-  readonly now: () => Date;
 }
 
 /** Longer than any pause between two tries. */

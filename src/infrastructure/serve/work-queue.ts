@@ -453,14 +453,9 @@ function mayBeWorkOfSource({ queue, kind }: WorkSource, named: string | undefine
   return queue === undefined || queue === named;
 }
 
-export interface OpenQueueDeps {
-  readonly db: Kysely<Database>;
+export interface OpenQueueDeps extends Pick<WorkQueueDeps, "db" | "owner" | "isGone" | "timers"> {
   /** As `database_url`, its reference resolved; the embedded store where it is not set. */
   readonly databaseUrl: string | undefined;
-  /** This process, and how to tell that another of this machine is gone. */
-  readonly owner: string;
-  readonly isGone: (owner: string) => boolean;
-  readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
 }
 

@@ -13,9 +13,9 @@ import { findWorkerKind } from "../heads/kinds/find-kind.ts";
 import type { StreamFindings, WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { watchRun } from "../heads/watch-run.ts";
 import {
+  type BringBackDeps,
   bringBackLogins,
   CONTAINER_HOME,
-  type Credentials,
   findCredentials,
   placeCredentials,
   readableLogins,
@@ -24,16 +24,12 @@ import { openKeyAccess } from "./key-access.ts";
 
 const OUTPUT_LIMIT = 1024 ** 2;
 
-export interface CliRun {
-  readonly sandbox: SandboxManager;
-  readonly container: string;
+export interface CliRun extends BringBackDeps {
   readonly kind: WorkerKind;
   readonly prompt: string;
   readonly cwd: string;
-  readonly credentials: Credentials;
   /** Of the task, over all its runs. */
   readonly quota: KeyQuota;
-  readonly messages: TaskMessages;
   readonly mask: (text: string) => string;
   readonly options: RunOptions;
 }

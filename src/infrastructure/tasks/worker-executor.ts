@@ -30,6 +30,7 @@ import { openRunJudge, type RunJudge, type RunJudgeDeps } from "./judge-run.ts";
 import { runCli } from "./run-cli.ts";
 import {
   emptyRun,
+  type LayerDeps,
   makeLayers,
   overlayTrouble,
   putBackText,
@@ -65,20 +66,14 @@ function startFailure(
   return { ok: false, code: "container", message, cause };
 }
 
-export interface WorkerExecutorDeps {
+export interface WorkerExecutorDeps extends LayerDeps {
   readonly taskId: string;
   readonly kind: WorkerKind;
   /** As people call it. */
   readonly image: string;
-  readonly workspace: string;
-  /** Of this task alone, on the workspace's file system. */
-  readonly folder: string;
-  readonly ownFolders: readonly string[];
   /** The remains of tasks whose process died. */
   readonly deadLayers: () => readonly string[];
-  readonly copyLimitBytes: number;
   readonly staleThresholdMs: number;
-  readonly user: { readonly uid: number; readonly gid: number };
   readonly credentials: Credentials;
   readonly keyLimits: KeyLimits;
   readonly limits: ContainerLimits;

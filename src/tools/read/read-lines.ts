@@ -101,12 +101,8 @@ function inMemory(bytes: Uint8Array): LineSource {
   return (offset) => bytes.subarray(offset, offset + CHUNK_BYTES);
 }
 
-interface Collected {
+interface Collected extends Pick<ReadLines, "from" | "to" | "total" | "cut"> {
   readonly bytes: Uint8Array;
-  readonly from: number;
-  readonly to: number;
-  readonly total: number | null;
-  readonly cut: boolean;
 }
 
 /** Every encoding that arrives here has its line feeds as single bytes. */
