@@ -65,6 +65,7 @@ export function chatSettings({ loop, roles, worker, mcp_servers: servers, coder 
     maxLoops: loop.max_loops,
     maxMillis: loop.max_millis,
     defaultCoder: roles.default_coder,
+    measured: roles.measured?.order[0] === roles.default_coder ? roles.measured : null,
     dryRun: worker.dry_run,
     protectedPatterns: worker.protected_patterns,
     mcpServers: Object.keys(servers),

@@ -215,7 +215,7 @@ function hostProblems({ worker: { network }, research }: Config, origin: Origin)
 
 function roleProblems(config: Config, origin: Origin): ConfigProblem[] {
   const names = ["ollama", ...Object.keys(config.providers)];
-  const { default_coder: _, coder: __, ...roles } = config.roles;
+  const { default_coder: _, coder: __, measured: ___, ...roles } = config.roles;
   return Object.entries(roles).flatMap(([role, { provider }]): ConfigProblem[] =>
     names.includes(provider)
       ? []

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { requirePart } from "../require.ts";
-import { createCli } from "./cli-kit.ts";
+import { createCli, until } from "./cli-kit.ts";
 
 /** Words of the change that a contestant must not find; they are nowhere else on this machine. */
 const ANSWER = ["quotient", "OfTheAnswer"].join("");
@@ -120,6 +120,37 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     expect(readdirSync(join(cli.home, "rooms"))).toEqual([]);
   }, 280_000);
 
+  test("a comparison that is killed goes on with what is missing, and leaves no room behind", async () => {
+    const scripts = Object.fromEntries(
+      ["bad", "good"].map((name) => [name, readFileSync(join(cli.home, `${name}.yaml`), "utf8")]),
+    );
+    const words = ["compare", "coder1", "coder3", "--at-once", "1"];
+    const slow = (scripts.good ?? "").replace("printf", "sleep 250; printf");
+    writeFileSync(join(cli.home, "good.yaml"), slow);
+    const child = cli.start(words);
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    let said = "";
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.on("data", (data) => {
+        said += String(data);
+        if (/coder1: commit:\S+ \(1 left/.test(said)) resolve();
+      });
+      child.once("close", () => reject(new Error(said)));
+    });
+    await until(() => readdirSync(join(cli.home, "rooms")).length > 0);
+    const beside = cli.run(words);
+    expect([beside.code, beside.err.includes("running in another process")]).toEqual([3, true]);
+    child.kill("SIGKILL");
+    await ended;
+    writeFileSync(join(cli.home, "good.yaml"), scripts.good ?? "");
+    const again = cli.run(words);
+    expect(again.err).toContain("1 play;");
+    expect(again.err).not.toContain("coder1: commit:");
+    expect(again.out).toMatch(/coder1 +1 +0\/1[\s\S]*coder3 +1 +1\/1/);
+    expect(readdirSync(join(cli.home, "rooms"))).toEqual([]);
+    expect(cli.run(words).err).toContain("0 plays");
+  }, 280_000);
+
   test("what was played is not played again, and is shown as a table and as CSV", () => {
     const again = cli.run(["compare", "coder1", "coder2", "coder3"]);
     expect(again.err).toContain("0 plays");
@@ -155,4 +186,45 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     ]);
     expect(existsSync(join(cli.home, "rooms"))).toBe(true);
   });
+});
+
+describe.if(requirePart("bwrap"))("the measured choice", () => {
+  const cli = createCli();
+  afterAll(() => cli.remove());
+  const play = (contestant: string, n: number, solved: boolean, usd: number) => ({
+    ...{ contestant, case: `commit:${n}`, repeat: 0, at: "2026-11-01T00:00:00Z", solved, done: true },
+    ...{ checked: true, requests: 1, tokens: 10, usd, seconds: 1, diff: "", failure: null },
+  });
+  /** Compares once without a case, so that the comparison has its folder, and writes plays into it. */
+  const record = (words: readonly string[], plays: readonly ReturnType<typeof play>[]) => {
+    cli.run(["compare", ...words]);
+    const [workspace = ""] = readdirSync(join(cli.home, "workspaces"));
+    const runs = join(cli.home, "workspaces", workspace, "compare/runs");
+    const [run = ""] = readdirSync(runs).filter((name) => !existsSync(join(runs, name, "plays.ndjson")));
+    writeFileSync(join(runs, run, "plays.ndjson"), plays.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  };
+  const both = (count: number) =>
+    Array.from({ length: count }, (_, n) => [play("ao", n, n > 0, 0.1), play("gin", n, n > 0, 0.5)]).flat();
+  const config = () => readFileSync(join(cli.home, "config.yaml"), "utf8");
+
+  test("too few cases write nothing, enough of them an order that routing tells and a person can change", () => {
+    mkdirSync(cli.home, { recursive: true });
+    writeFileSync(join(cli.home, "config.yaml"), "# mine\nlocale: en\n");
+    record(["ao", "gin", "--cases", "8"], both(8));
+    const few = cli.run(["compare", "ao", "gin", "--cases", "8", "--adopt"]);
+    expect(few.err).toContain("Nothing was written");
+    expect(config()).toBe("# mine\nlocale: en\n");
+    record(["ao", "gin", "--cases", "18"], both(18));
+    const enough = cli.run(["compare", "ao", "gin", "--cases", "18", "--adopt"]);
+    expect(enough.err).toContain("ao first: 17 of 18 of your cases at 20 % of the cost");
+    expect(config()).toContain("default_coder: coder2");
+    expect(config()).toStartWith("# mine\n");
+    const words = "Ao first: 17 of 18 of your cases at 20 % of the cost (picoclaw compare)";
+    expect(cli.run(["chat", "/model"]).out).toContain(words);
+    expect(cli.run(["chat", "/model"], { env: { PICOCLAW_LOCALE: "ja" } }).out).toContain(
+      "最初は Ao: あなたの事例 18 件中 17 件を解決、費用は 20 %",
+    );
+    writeFileSync(join(cli.home, "config.yaml"), config().replace("coder2", "coder3"));
+    expect(cli.run(["chat", "/model"]).out).not.toContain("of your cases");
+  }, 280_000);
 });

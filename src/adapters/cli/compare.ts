@@ -314,16 +314,23 @@ async function adopt(opened: Opened, texts: HistoryMessages, result: CompareResu
   const [first] = order ?? [];
   const last = order?.at(-1);
   if (order === null || first === undefined || last === undefined) return texts.notAdopted;
-  const problem = await opened.changeConfig([
-    { path: ["roles", "default_coder"], value: roleOf(first.name) },
-    { path: ["coder", "escalate"], value: true },
-  ]);
-  if (problem !== null) return problem;
   const part =
     first.usd !== null && last.usd !== null && last.usd > 0
       ? first.usd / first.plays / (last.usd / last.plays)
       : null;
-  const share = part === null || first === last ? "" : texts.adoptedShare(part);
+  const measured = {
+    order: order.map(({ name }) => roleOf(name)),
+    solved: first.solved,
+    of: first.plays,
+    cost_share: part === null ? null : Number(part.toFixed(3)),
+  };
+  const problem = await opened.changeConfig([
+    { path: ["roles", "default_coder"], value: roleOf(first.name) },
+    { path: ["roles", "measured"], value: measured },
+    { path: ["coder", "escalate"], value: true },
+  ]);
+  if (problem !== null) return problem;
+  const share = part === null ? "" : texts.adoptedShare(part);
   return texts.adopted(first.name, first.solved, first.plays, share, opened.configFile);
 }
 

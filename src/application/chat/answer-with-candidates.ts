@@ -81,7 +81,8 @@ function candidateRoles(
 ): readonly CoderRole[] {
   if (turn.dryRun || parts.workspace.staging.kind === "none") return [role];
   const most = heads === "candidates" ? parts.settings.coder.candidates : CODERS.length;
-  return [role, ...CODERS.filter((other) => other !== role)].filter(parts.canAsk).slice(0, most);
+  const order = [role, ...(parts.settings.measured?.order ?? []), ...CODERS];
+  return [...new Set(order)].filter(parts.canAsk).slice(0, most);
 }
 
 function isRed(

@@ -1,4 +1,4 @@
-import type { CoderRole } from "../../domain/chat/agents.ts";
+import type { CoderRole, MeasuredOrder } from "../../domain/chat/agents.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { HeadName } from "../../domain/config/worker-kind-names.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
@@ -218,6 +218,8 @@ interface ConversationSettings {
   readonly maxLoops: number;
   readonly maxMillis: number;
   readonly defaultCoder: CoderRole;
+  /** Why the default coder is asked first, where a comparison on the user's own cases says so. */
+  readonly measured: MeasuredOrder | null;
   readonly dryRun: boolean;
   readonly protectedPatterns: readonly string[];
   /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */

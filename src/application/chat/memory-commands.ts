@@ -1,3 +1,4 @@
+import { describeMeasured } from "../../domain/chat/agents.ts";
 import { readExplicitRoute } from "../../domain/chat/message-commands.ts";
 import type { RuleProblem } from "../../domain/chat/rule-pattern.ts";
 import { type DayClock, readMemoryLine, type UsageLine } from "../../domain/chat/session.ts";
@@ -301,6 +302,7 @@ export function memoryLooks(parts: MemoryCommandDeps): Readonly<Record<string, L
         message: quoteOneLine(decision.message),
         models: used.map(({ name }) => name),
         corrected: decision.correction?.route ?? null,
+        measured: decision.route === "CODE" ? describeMeasured(chat.settings.measured) : null,
       };
       return answerAboutMemory(chat, (words) => words.why(facts));
     },

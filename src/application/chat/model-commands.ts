@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { agentOf } from "../../domain/chat/agents.ts";
+import { agentOf, describeMeasured } from "../../domain/chat/agents.ts";
 import { type Catalogue, findInCatalogue } from "../../domain/models/catalogue.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { type MemoryMessages, type ModelFactsLine, memoryMessagesFor } from "../../domain/texts/chat.ts";
@@ -205,11 +205,13 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
       if (text.trim() === "") {
         const [roles, offered] = [listRoleModels(deps, chosen), listOfferedModels(deps)];
         const own = memoryMessagesFor(chat.messages.locale).models;
+        const measured = describeMeasured(chat.settings.measured);
         const others = roles.filter(({ role }) => role !== deps.defaultCoder);
         return {
           ...answerAboutModels(chat, (words) =>
             [
               ...roles.map(words.line),
+              ...(measured === null ? [] : [words.measured(measured)]),
               words.table(deps.catalogue.dated),
               words.offered(offered),
               words.usage,

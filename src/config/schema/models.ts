@@ -164,6 +164,20 @@ export const roles = z
       .enum(CODERS)
       .default("coder3")
       .meta({ description: "The coder for messages with the route CODE (`/code`) that name no coder." }),
+    measured: z
+      .strictObject({
+        order: z.array(z.enum(CODERS)).min(1),
+        solved: z.number().int().min(0),
+        of: z.number().int().min(1),
+        cost_share: z.number().min(0).nullable(),
+      })
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          "What `picoclaw compare --adopt` measured on your own cases: the order of coders, how many cases the first one solved, and its share of the last one's cost. It counts while `default_coder` is the first of the order.",
+        shown: "{order, solved, of, cost_share} or null",
+      }),
     coder: z
       .strictObject({
         head: z.enum(HEAD_NAMES).nullable().default(null).meta({

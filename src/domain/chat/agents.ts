@@ -220,3 +220,19 @@ Paths are relative to the workspace; nothing outside of it can be changed. Files
 /** The form of every review. */
 export const REVIEW_ANSWER =
   "Answer in the language of this chat: first one sentence on whether it can be merged, then the findings, the worst first, each with file:line, what happens, and how to fix it. Leave out praise and matters of taste. If you find nothing, say so.";
+
+/** The order of coders that a comparison on the user's own cases supports, as the configuration has it. */
+export interface MeasuredOrder {
+  readonly order: readonly CoderRole[];
+  readonly solved: number;
+  readonly of: number;
+  readonly cost_share: number | null;
+}
+
+/** The coder that is asked first, and what it was measured to do. */
+export function describeMeasured(measured: MeasuredOrder | null) {
+  const first = measured?.order[0];
+  if (measured === null || first === undefined) return null;
+  const { solved, of, cost_share: share } = measured;
+  return { agent: agentOf(first), solved, of, share };
+}

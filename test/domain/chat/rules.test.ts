@@ -77,6 +77,7 @@ test.each([...ROUTES.map((route) => [route, null] as const), ["CHAT", "CODE"] as
       message: "",
       models: [],
       corrected,
+      measured: null,
     } as const;
     expect(memoryMessagesFor("en").why(facts)).toEndWith(`: /route ${other}`);
     expect(memoryMessagesFor("ja").why(facts)).toContain(`/route ${other} `);

@@ -552,7 +552,20 @@ export interface WhyFacts {
   /** `provider/model`, those that answered. */
   readonly models: readonly string[];
   readonly corrected: string | null;
+  readonly measured: MeasuredCoder | null;
 }
+
+/** What a comparison on the user's own cases says about the coder that is asked first. */
+export interface MeasuredCoder {
+  readonly agent: string;
+  readonly solved: number;
+  readonly of: number;
+  /** Of what the last one cost. */
+  readonly share: number | null;
+}
+
+const wordMeasured = ({ agent, solved, of, share }: MeasuredCoder) =>
+  `${agent} first: ${solved} of ${of} of your cases${share === null ? "" : ` at ${Math.round(share * 100)} % of the cost`} (picoclaw compare)`;
 
 const SOURCES = {
   forced: "forced",
@@ -692,12 +705,13 @@ export const memoryTexts = {
   costOfDay: (day: string) => `Day ${day}`,
   costUsage: "/cost DAY shows a day by model, /cost MODEL a model by day.",
   noSuchCost: (name: string) => `Nothing was used under this name in the last 7 days: ${name}`,
-  why: ({ route, source, confidence, reason, message, models, corrected }: WhyFacts) =>
+  why: ({ route, source, confidence, reason, message, models, corrected, measured }: WhyFacts) =>
     [
       `Route: ${route} (${SOURCES[source]}, confidence ${confidence.toFixed(2)})`,
       `Reason: ${reason}`,
       `Message: ${message}`,
       ...(models.length > 0 ? [`Models: ${models.join(", ")}`] : []),
+      ...(measured === null ? [] : [wordMeasured(measured)]),
       ...(corrected === null ? [] : [`Corrected to: ${corrected}`]),
       `If that is wrong, correct it: /route ${otherRoute(route, corrected)}`,
     ].join("\n"),
@@ -770,6 +784,7 @@ export const memoryTexts = {
       medium: "thinks before it answers",
       high: "thinks long; slower and more expensive",
     } as Readonly<Record<string, string>>,
+    measured: wordMeasured,
     table: (dated: string) => `Prices as of ${dated}; models.json in PICOCLAW_HOME replaces them.`,
     offered: (names: readonly string[]) => `To choose from: ${names.length === 0 ? "–" : names.join(", ")}`,
     usage: "/model NAME (the default coder), /model gin NAME, /model default",

@@ -145,7 +145,7 @@ export const historyTexts = {
     `${better} is better than ${worse}: it alone solved ${more}, ${worse} alone ${less} (p = ${p.toFixed(3)}).`,
   drift: (run: string, shares: string) => `Earlier (${run}): ${shares}`,
   adopted: (name: string, solved: number, plays: number, share: string, file: string) =>
-    `${name} first: ${solved} of ${plays} of your cases${share}. Written to ${file} (roles.default_coder, coder.escalate).`,
+    `${name} first: ${solved} of ${plays} of your cases${share}. Written to ${file} (roles.default_coder, roles.measured, coder.escalate).`,
   adoptedShare: (part: number) => ` at ${Math.round(part * 100)} % of the cost`,
   notAdopted:
     "Nothing was written: the measurement does not support an order yet. More cases, or --repeat, may.",

@@ -8,6 +8,7 @@ import type {
   chatTexts as englishChatTexts,
   memoryTexts as englishMemoryTexts,
   rewind as englishRewind,
+  MeasuredCoder,
 } from "../en/chat.ts";
 import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
@@ -460,6 +461,9 @@ export const chatTexts: typeof englishChatTexts = {
   },
 };
 
+const wordMeasured = ({ agent, solved, of, share }: MeasuredCoder) =>
+  `最初は ${agent}: あなたの事例 ${of} 件中 ${solved} 件を解決${share === null ? "" : `、費用は ${Math.round(share * 100)} %`}（picoclaw compare）`;
+
 const SOURCES = {
   forced: "固定ルート",
   explicit: "明示コマンド",
@@ -555,12 +559,13 @@ export const memoryTexts: typeof englishMemoryTexts = {
   costOfDay: (day) => `${day} の使用量`,
   costUsage: "/cost 日付 でその日のモデル別、/cost モデル でそのモデルの日別を表示します。",
   noSuchCost: (name) => `直近 7 日間に、この名前での使用はありません: ${name}`,
-  why: ({ route, source, confidence, reason, message, models, corrected }) =>
+  why: ({ route, source, confidence, reason, message, models, corrected, measured }) =>
     [
       `ルート: ${route}（${SOURCES[source]}、確信度 ${confidence.toFixed(2)}）`,
       `理由: ${reasonWords(reason)}`,
       `メッセージ: ${message}`,
       ...(models.length > 0 ? [`モデル: ${models.join(", ")}`] : []),
+      ...(measured === null ? [] : [wordMeasured(measured)]),
       ...(corrected === null ? [] : [`訂正: ${corrected}`]),
       `違っていたら /route ${otherRoute(route, corrected)} のように訂正できます。`,
     ].join("\n"),
@@ -633,6 +638,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
       medium: "考えてから答えます",
       high: "長く考えます（遅く、費用も増えます）",
     },
+    measured: wordMeasured,
     table: (dated) => `料金は ${dated} 時点です。PICOCLAW_HOME の models.json で置き換えられます。`,
     offered: (names) => `選べるモデル: ${names.length === 0 ? "–" : names.join(", ")}`,
     usage: "/model 名前（既定のコーダー）、/model gin 名前、/model default",

@@ -144,7 +144,7 @@ export const historyTexts = {
     `${better} は ${worse} より優れています: ${better} だけが解決 ${more} 件、${worse} だけが解決 ${less} 件（p = ${p.toFixed(3)}）。`,
   drift: (run: string, shares: string) => `以前（${run}）: ${shares}`,
   adopted: (name: string, solved: number, plays: number, share: string, file: string) =>
-    `最初は ${name}: あなたの事例 ${plays} 件中 ${solved} 件${share}。${file} に書きました（roles.default_coder、coder.escalate）。`,
+    `最初は ${name}: あなたの事例 ${plays} 件中 ${solved} 件${share}。${file} に書きました（roles.default_coder、roles.measured、coder.escalate）。`,
   adoptedShare: (part: number) => `、費用は ${Math.round(part * 100)} %`,
   notAdopted: "何も書いていません。この測定では順番を決められません。事例か --repeat を増やしてください。",
   notAdoptable: "何も書いていません。順番を決められるのは coder1、coder2、coder3 だけです。",
