@@ -213,6 +213,8 @@ interface Group {
   readonly record: StoredJob;
 }
 
+type JobCaseDeps = CaseDeps & { readonly conversations: Conversations };
+
 function findJobChanges(deps: CaseDeps): FoundChange[] {
   const { stack, archive } = deps;
   const byGroup = Map.groupBy(stack.jobs.keys(), (place) => stack.jobs[place]?.groupId ?? "");
@@ -221,19 +223,18 @@ function findJobChanges(deps: CaseDeps): FoundChange[] {
     const record = archive.read(stack.jobs[places[0] ?? 0]?.jobId ?? "");
     if (record !== null) groups.push({ places, record });
   }
+  const told = { ...deps, conversations: readConversations(groups) };
   const own = groups
     .filter(({ record }) => (record.request ?? "") !== "")
-    .map((group) =>
-      toJobChange(deps, [group], { id: `job:${group.record.jobId}`, asked: group.record, groups }),
-    );
-  return [...own, ...findUnsolved(deps, groups), ...findCorrected(deps, groups)];
+    .map((group) => toJobChange(told, [group], { id: `job:${group.record.jobId}`, asked: group.record }));
+  return [...own, ...findUnsolved(told, groups), ...findCorrected(told, groups)];
 }
 
 const pathsOf = ({ stack }: CaseDeps, { places }: Group) =>
   places.flatMap((place) => stack.jobs[place]?.paths ?? []);
 
 /** Requests whose job failed or was taken back, and that a later job with tests fulfilled. */
-function findUnsolved(deps: CaseDeps, groups: readonly Group[]): FoundChange[] {
+function findUnsolved(deps: JobCaseDeps, groups: readonly Group[]): FoundChange[] {
   const standing = new Set(deps.stack.jobs.map(({ jobId }) => jobId));
   const withTests = groups.filter((group) => findPathObstacle(pathsOf(deps, group)) === null);
   return deps.archive.list().flatMap((asked) => {
@@ -244,12 +245,12 @@ function findUnsolved(deps: CaseDeps, groups: readonly Group[]): FoundChange[] {
         group.record.createdAt > asked.createdAt && pathsOf(deps, group).some((path) => paths.has(path)),
     );
     const id = `job:${asked.jobId}+${later?.record.jobId}`;
-    return later === undefined ? [] : [toJobChange(deps, [later], { id, asked, groups })];
+    return later === undefined ? [] : [toJobChange(deps, [later], { id, asked })];
   });
 }
 
 /** Requests whose job landed without tests, and whose lines a later job replaced and brought tests for: both are the real change. */
-function findCorrected(deps: CaseDeps, groups: readonly Group[]): FoundChange[] {
+function findCorrected(deps: JobCaseDeps, groups: readonly Group[]): FoundChange[] {
   const sourcesOf = (group: Group) => new Set(pathsOf(deps, group).filter(isSourcePath));
   const hasTests = groups.map((group) => findPathObstacle(pathsOf(deps, group)) === null);
   const testedAt = new Map<string, number[]>();
@@ -263,7 +264,7 @@ function findCorrected(deps: CaseDeps, groups: readonly Group[]): FoundChange[] 
     const later = groups[Math.min(...next)];
     if (later === undefined || !replacesLines(deps, group, later)) return [];
     const id = `job:${asked.jobId}+${later.record.jobId}`;
-    return [toJobChange(deps, [group, later], { id, asked, groups })];
+    return [toJobChange(deps, [group, later], { id, asked })];
   });
 }
 
@@ -284,12 +285,11 @@ function replacesLines({ stack }: CaseDeps, first: Group, second: Group): boolea
 }
 
 function toJobChange(
-  deps: CaseDeps,
+  deps: JobCaseDeps,
   solving: readonly [Group, ...Group[]],
-  about: { readonly id: string; readonly asked: StoredJob; readonly groups: readonly Group[] },
+  { id, asked }: { readonly id: string; readonly asked: StoredJob },
 ): FoundChange {
   const { stack } = deps;
-  const { id, asked, groups } = about;
   const places = solving.flatMap((group) => group.places);
   const [{ record }] = solving;
   return {
@@ -316,7 +316,7 @@ function toJobChange(
       const change = [...files.values()];
       const jobs = [asked, ...solving.map((group) => group.record)];
       return {
-        request: withEarlier(groups, asked),
+        request: withEarlier(deps.conversations, asked),
         producers: [...new Set(jobs.flatMap(({ jobId }) => readProducer(deps, jobId)))],
         files: change,
         openState: async () => (isGone ? { code: "gone" } : keepJobState(deps, { places, record }, change)),
@@ -335,11 +335,30 @@ const toText = (bytes: Uint8Array | null | undefined) => (bytes == null ? null :
 /** Earlier requests of the same conversation that a request carries: it may lean on them. */
 const MOST_EARLIER = 3;
 
-function withEarlier(groups: readonly Group[], { groupId, request = "", createdAt }: StoredJob): string {
-  const chat = groupId.slice(0, groupId.lastIndexOf("#") + 1);
-  const earlier = groups
-    .filter(({ record }) => chat !== "" && record.groupId.startsWith(chat) && record.createdAt < createdAt)
-    .slice(-MOST_EARLIER)
+interface Conversations {
+  /** The groups of each chat, oldest first. */
+  readonly chats: ReadonlyMap<string, readonly Group[]>;
+  /** Of a group in its chat. */
+  readonly places: ReadonlyMap<string, number>;
+}
+
+function readConversations(groups: readonly Group[]): Conversations {
+  const chats = Map.groupBy(groups, ({ record }) => chatOf(record));
+  const places = [...chats.values()].flatMap((chat) =>
+    chat.map(({ record }, place) => [record.groupId, place] as const),
+  );
+  return { chats, places: new Map(places) };
+}
+
+const chatOf = ({ groupId }: StoredJob) => groupId.slice(0, groupId.lastIndexOf("#") + 1);
+
+function withEarlier({ chats, places }: Conversations, asked: StoredJob): string {
+  const { request = "", createdAt } = asked;
+  const chat = chatOf(asked) === "" ? [] : (chats.get(chatOf(asked)) ?? []);
+  const own = places.get(asked.groupId);
+  const end = own ?? chat.findLastIndex(({ record }) => record.createdAt < createdAt) + 1;
+  const earlier = chat
+    .slice(Math.max(0, end - MOST_EARLIER), end)
     .flatMap(({ record }) =>
       record.request === undefined ? [] : [`> ${record.request.replaceAll("\n", "\n> ")}`],
     );
