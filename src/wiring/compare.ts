@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { BuildRoom, Contestant, PlayLimits, RoomPlay } from "../application/history/case-room.ts";
 import { mergeSettings } from "../application/history/contestants.ts";
 import type { OpenedCompare } from "../application/history/open-history.ts";
@@ -51,7 +51,17 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
     folders: [...new Set([root, ...rootsFor(root), home, toStorage(root, storage, true).outer])],
     shown: dependencies.map((path) => join(root, path)),
   };
-  const place = { env, emptied, settings: mergeSettings(config, ROOM_SETTINGS) };
+  // A script lies beside the user's own configuration, not in the home of a room.
+  const providers = Object.fromEntries(
+    Object.entries(config.providers).flatMap(([name, { script }]) =>
+      script === null ? [] : [[name, { script: resolve(home, script) }]],
+    ),
+  );
+  const place = {
+    env,
+    emptied,
+    settings: mergeSettings(mergeSettings(config, { providers }), ROOM_SETTINGS),
+  };
   const buildRoom: BuildRoom = async (found) => {
     const state = await found.openState();
     if ("code" in state) return state;

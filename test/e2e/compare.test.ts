@@ -53,11 +53,13 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     git("init", "-q");
     mkdirSync(at("test"));
     mkdirSync(at("node_modules/dependency"), { recursive: true });
+    mkdirSync(at("node_modules/.bin"));
+    writeFileSync(at("node_modules/.bin/run-tests"), '#!/bin/sh\nexec node --test "$@"\n', { mode: 0o755 });
     writeFileSync(at("node_modules/dependency/index.js"), "export const dependency = 1;\n");
     writeFileSync(at(".gitignore"), "node_modules/\ndist/\n");
     writeFileSync(
       at("package.json"),
-      '{ "name": "toy", "type": "module", "scripts": { "test": "node --test" } }\n',
+      '{ "name": "toy", "type": "module", "devDependencies": { "run-tests": "1.0.0" }, "scripts": { "test": "run-tests" } }\n',
     );
     writeFileSync(at("math.js"), MATH);
     writeFileSync(at("test/math.test.js"), TEST);
@@ -189,7 +191,10 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
 });
 
 describe.if(requirePart("bwrap"))("the measured choice", () => {
-  const cli = createCli();
+  let cli: ReturnType<typeof createCli>;
+  beforeAll(() => {
+    cli = createCli();
+  });
   afterAll(() => cli.remove());
   const play = (contestant: string, n: number, solved: boolean, usd: number) => ({
     ...{ contestant, case: `commit:${n}`, repeat: 0, at: "2026-11-01T00:00:00Z", solved, done: true },

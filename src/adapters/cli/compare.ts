@@ -117,7 +117,7 @@ function nameRun({ words, values }: Flags, { cases, repeat }: Numbers, now: Date
 function wordEvent(texts: HistoryMessages, event: CompareEvent, budget: number): string {
   switch (event.type) {
     case "seen":
-      return texts.seeing(event.title, event.counts, event.found);
+      return texts.seeing(event.title, event.why === null ? null : texts.notACase(event.why), event.found);
     case "estimate":
       return texts.estimate(event.plays, event.usd, event.seconds, budget);
     case "played":
@@ -250,6 +250,8 @@ async function tellCases(
             : memory.added,
       dropped: action === "drop" ? [...without(memory.dropped), id] : without(memory.dropped),
       requests: action === "edit" ? { ...memory.requests, [id]: request } : memory.requests,
+      // An added case is seen again.
+      seen: Object.fromEntries(Object.entries(memory.seen).filter(([one]) => action !== "add" || one !== id)),
     });
     // An added case keeps its files, whatever the quota evicts later.
     if (action === "add") await cases.find((one) => one.id === id)?.openState();

@@ -1,3 +1,4 @@
+import type { NotACase } from "../../domain/history/case.ts";
 import {
   comparePairs,
   type Interval,
@@ -43,7 +44,8 @@ export type CompareEvent =
       readonly type: "seen";
       readonly id: string;
       readonly title: string;
-      readonly counts: boolean;
+      /** Null: it counts. */
+      readonly why: NotACase | null;
       readonly found: number;
     }
   | {
@@ -139,6 +141,9 @@ function createRooms({ buildRoom }: CompareDeps) {
 type Rooms = ReturnType<typeof createRooms>;
 type JudgedCase = FoundCase & { readonly line: string };
 
+/** Reasons of this moment: a full disk, dependencies that are not installed. */
+const MAY_CHANGE: readonly NotACase["code"][] = ["cannot-run", "no-runner"];
+
 /** The newest cases that were seen to judge, as many as are wanted. */
 async function chooseCases(
   { store }: CompareDeps,
@@ -155,12 +160,13 @@ async function chooseCases(
       const room = await rooms.get(found);
       seen = "code" in room ? { key: found.key, ok: false, why: room } : await seeCase(room, found, signal);
       if (signal.aborted) break;
-      if (seen.ok || seen.why.code !== "cannot-run") rememberSeen(store, found.id, seen);
+      if (seen.ok || !MAY_CHANGE.includes(seen.why.code)) rememberSeen(store, found.id, seen);
       await rooms.close(found.id);
     }
     if (seen.ok) chosen.push({ ...found, line: seen.line });
     else notCounted.push({ id: found.id, title: found.title, why: seen.why });
-    onEvent({ type: "seen", id: found.id, title: found.title, counts: seen.ok, found: chosen.length });
+    const why = seen.ok ? null : seen.why;
+    onEvent({ type: "seen", id: found.id, title: found.title, why, found: chosen.length });
   }
   return { cases: chosen, notCounted };
 }

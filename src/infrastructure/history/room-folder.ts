@@ -32,6 +32,19 @@ export function findDependencies(root: string, below = "", depth = 0): string[] 
   });
 }
 
+/**
+ * A folder of links to what another one holds. It and its programs are real folders: views follow no link, and whether
+ * dependencies are installed is read from them.
+ */
+function linkFolder(from: string, to: string): void {
+  mkdirSync(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [target, link] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory() && /^\.?bin$/.test(entry.name)) linkFolder(target, link);
+    else symlinkSync(target, link);
+  }
+}
+
 /** Removes the rooms of processes that died. */
 function sweepRooms(folder: string): void {
   for (const name of existsSync(folder) ? readdirSync(folder) : [])
@@ -64,7 +77,7 @@ export async function makeRoomFolder(
   const linked = parts.dependencies.filter(
     (path) => !existsSync(join(project, path)) && existsSync(join(project, dirname(path))),
   );
-  for (const path of linked) symlinkSync(join(parts.root, path), join(project, path));
+  for (const path of linked) linkFolder(join(parts.root, path), join(project, path));
   mkdirSync(join(project, ".git/info"), { recursive: true });
   writeFileSync(join(project, ".git/info/exclude"), linked.map((path) => `/${path}\n`).join(""));
   let homes = 0;

@@ -114,7 +114,8 @@ export const historyTexts = {
         return `the change of ${why.id}`;
     }
   },
-  seeing: (title: string, counts: boolean, found: number) => `  ${counts ? "✓" : "–"} ${title} (${found})`,
+  seeing: (title: string, why: string | null, found: number) =>
+    why === null ? `  ✓ ${title} (${found})` : `  – ${title}: ${why}`,
   estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
     `${plays} ${plays === 1 ? "play" : "plays"}; ${usd === null ? "cost not known yet" : `about $${usd.toFixed(2)}`}, ${seconds === null ? "time not known yet" : `about ${Math.ceil(seconds / 60)} min`}. It stops at $${budget.toFixed(2)} (--budget).`,
   played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>

@@ -113,7 +113,8 @@ export const historyTexts = {
         return `${why.id} と同じ変更`;
     }
   },
-  seeing: (title: string, counts: boolean, found: number) => `  ${counts ? "✓" : "–"} ${title}（${found}）`,
+  seeing: (title: string, why: string | null, found: number) =>
+    why === null ? `  ✓ ${title}（${found}）` : `  – ${title}: ${why}`,
   estimate: (plays: number, usd: number | null, seconds: number | null, budget: number) =>
     `${plays} 回。${usd === null ? "費用はまだ不明" : `約 $${usd.toFixed(2)}`}、${seconds === null ? "時間はまだ不明" : `約 ${Math.ceil(seconds / 60)} 分`}。$${budget.toFixed(2)} で止まります（--budget）。`,
   played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>
