@@ -9,6 +9,9 @@ import { createCli, until } from "./cli-kit.ts";
 const ANSWER = ["quotient", "OfTheAnswer"].join("");
 const HIDDEN = ["words", "OfHiddenTests"].join("");
 
+/** In the shape of a key, and none. */
+const TOKEN = `ghp_${"a1B2".repeat(9)}`;
+
 const MATH = "export function add(a, b) {\n  return a + b;\n}\n";
 const DIVIDE = `\nexport function divide(a, b) {\n  const ${ANSWER} = a / b;\n  if (b === 0) throw new RangeError("division by zero");\n  return ${ANSWER};\n}\n`;
 const TEST =
@@ -66,7 +69,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     commit("A module that adds");
     writeFileSync(at("math.js"), MATH + DIVIDE);
     writeFileSync(at("test/math.test.js"), TEST + DIVIDE_TEST);
-    commit("math.js needs divide(a, b), which throws a RangeError where b is zero");
+    commit(`math.js needs divide(a, b), which throws a RangeError where b is zero\n\nNot my key: ${TOKEN}`);
     mkdirSync(at("dist"));
     writeFileSync(at("dist/math.js"), MATH + DIVIDE);
     writeFileSync(at("AGENTS.md"), `Divide as ${ANSWER} does.\n`);
@@ -93,10 +96,12 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
   });
 
   test("lists the case, and says why the other commits are none", () => {
-    const listed = JSON.parse(cli.run(["compare", "cases", "--json"]).out);
+    const { out } = cli.run(["compare", "cases", "--json"]);
+    const listed = JSON.parse(out);
     expect(listed.cases).toMatchObject([
       { title: "math.js needs divide(a, b), which throws a RangeError where b is zero" },
     ]);
+    expect([out.includes(TOKEN), listed.cases[0].request.includes("Not my key: ")]).toEqual([false, true]);
     expect(listed.others).toMatchObject([
       { title: "Words for agents that came later", why: { code: "no-tests" } },
     ]);

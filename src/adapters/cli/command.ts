@@ -76,6 +76,11 @@ export function printable(text: string): string {
   return text.replace(/\r\n/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "");
 }
 
+/** A document without the secrets in its texts. */
+export function maskedJson(document: unknown, mask: (text: string) => string): string {
+  return JSON.stringify(document, (_, value) => (typeof value === "string" ? mask(value) : value));
+}
+
 /** Why a command did not do what was asked; nothing of it is left half done. */
 export interface CliFailure {
   readonly exitCode: (typeof EXIT)[keyof typeof EXIT];

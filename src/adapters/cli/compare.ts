@@ -12,7 +12,7 @@ import { findCases } from "../../application/history/find-cases.ts";
 import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -135,13 +135,13 @@ function wordEvent(texts: HistoryMessages, event: CompareEvent, budget: number):
 
 function tellResult(
   program: CliProgram,
-  { compare: { store } }: Opened,
+  { compare: { store, mask } }: Opened,
   texts: HistoryMessages,
   { values }: Flags,
   result: CompareResult,
 ): void {
   if (values.json === true) {
-    program.out(`${JSON.stringify(result)}\n`);
+    program.out(`${maskedJson(result, mask)}\n`);
     return;
   }
   const percent = (share: number) => `${Math.round(share * 100)}`;
@@ -291,7 +291,7 @@ async function tellCases(
       files: files.map(({ path }) => path),
       seen: seen[name]?.ok === true,
     }));
-    program.out(`${JSON.stringify({ cases: listed, others })}\n`);
+    program.out(`${maskedJson({ cases: listed, others }, opened.workspace.mask)}\n`);
     return EXIT.done;
   }
   const lines = [

@@ -1,7 +1,7 @@
 import { findRemoved, findWhy, readFileLine } from "../../application/history/find-why.ts";
 import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
+import { fail, maskedJson, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -21,7 +21,7 @@ async function why(program: CliProgram, args: readonly string[]): Promise<number
   const { removed } = flags.values;
   const json = flags.values.json === true;
   const tell = (document: unknown, text: string) => {
-    program.out(json ? `${JSON.stringify(document)}\n` : `${printable(workspace.mask(text))}\n`);
+    program.out(json ? `${maskedJson(document, workspace.mask)}\n` : `${printable(workspace.mask(text))}\n`);
     return EXIT.done;
   };
   if (typeof removed === "string" && removed !== "") {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { CaseRoom, Contestant } from "../../../src/application/history/case-room.ts";
+import { type CaseRoom, type Contestant, seeCase } from "../../../src/application/history/case-room.ts";
 import {
   type CompareEvent,
   type CompareResult,
@@ -9,6 +9,7 @@ import {
 } from "../../../src/application/history/compare.ts";
 import type { FoundCase } from "../../../src/application/history/find-cases.ts";
 import type { CaseMemory, CompareStore, PlayRecord } from "../../../src/application/ports/history.ts";
+import defaults from "../../../src/config/defaults.json";
 import { isNonInferior } from "../../../src/domain/history/statistics.ts";
 
 /** A store in memory; `plays` is what a comparison left. */
@@ -46,7 +47,7 @@ const contestant = (name: string): Contestant => ({
 const caseOf = (id: string, producer: string | null = null): FoundCase => ({
   id,
   title: id,
-  request: "",
+  request: "Use token-of-mine",
   producers: producer === null ? [] : [producer],
   at: "",
   files: [],
@@ -66,11 +67,13 @@ function setUp(usd: number | null, failure: (name: string) => string | null = ()
   });
   let [open, most] = [0, 0];
   const budgets: (number | null)[] = [];
+  const requests = new Set<string>();
   const buildRoom = async (): Promise<CaseRoom> => {
     open += 1;
     most = Math.max(most, open);
     return {
-      play: async ({ name }, _, { budgetUsd }) => {
+      play: async ({ name }, request, { budgetUsd }) => {
+        requests.add(request);
         budgets.push(budgetUsd);
         const why = failure(name);
         return {
@@ -92,7 +95,7 @@ function setUp(usd: number | null, failure: (name: string) => string | null = ()
   const events: CompareEvent[] = [];
   const run = (more: { budgetUsd?: number; signal?: AbortSignal } = {}) =>
     playComparison(
-      { store, buildRoom, now: () => new Date(0), mask: (text) => text },
+      { store, buildRoom, now: () => new Date(0), mask: (text) => text.replace("token-of-mine", "***") },
       {
         run: "run",
         contestants: [contestant("one"), contestant("two")],
@@ -106,14 +109,53 @@ function setUp(usd: number | null, failure: (name: string) => string | null = ()
         ...more,
       },
     );
-  return { store, run, events, budgets, rooms: () => ({ open, most }) };
+  return { store, run, events, budgets, requests, rooms: () => ({ open, most }) };
 }
+
+/** A room whose judge ends in this way, run by run; null: it cannot be run. */
+function judgedRoom(ends: (number | null)[]): CaseRoom {
+  const draft = {
+    takeIn: async () => null,
+    discard: async () => {},
+    check: async () => {
+      const exitCode = ends.shift();
+      if (exitCode == null) return { ok: false, why: "unavailable", message: "no space left" };
+      const whole = exitCode === 0 ? "1 passed" : "1 failed";
+      return { ok: true, runs: [{ exitCode, output: whole, whole, durationMs: 10 }] };
+    },
+  };
+  const files = {
+    list: () => ["package.json", "test"],
+    look: (path: string) => ({ kind: path === "package.json" ? "file" : "missing", size: 50, mode: 0o644 }),
+    read: () => new TextEncoder().encode('{ "scripts": { "test": "node --test" } }'),
+  };
+  return {
+    workspace: { openDraft: async () => ({ ok: true, draft }), files },
+    checks: { settings: { ...defaults.checks }, memory: { read: () => null, write: () => {} } },
+    close: async () => {},
+  } as unknown as CaseRoom;
+}
+
+test.each([
+  ["red before and green with the change, twice", [0, 1, 0], { ok: true }],
+  ["green without the change", [0, 0], { why: { code: "green-before" } }],
+  ["green once and red the next time", [0, 1, 1], { why: { code: "flaky" } }],
+  ["red with the change", [1, 1, 1, 1], { why: { code: "red-after" } }],
+  ["not run", [null], { why: { code: "cannot-run", output: "no space left" } }],
+] as const)("a judge that is %s", async (_, ends, seen) => {
+  const found = {
+    ...caseOf("a"),
+    files: [{ path: "test/a.test.js", before: null, after: "test();\n" }],
+  };
+  expect(await seeCase(judgedRoom([...ends]), found, new AbortController().signal)).toMatchObject(seen);
+});
 
 const endOf = (result: CompareResult | "busy") => (result === "busy" ? result : result.end);
 
 test("everyone plays each case as often as asked, except the cases that are its own work", async () => {
-  const { store, run, rooms } = setUp(0.1);
+  const { store, run, rooms, requests } = setUp(0.1);
   expect(endOf(await run())).toBe("finished");
+  expect([...requests]).toEqual(["Use ***"]);
   const count = (name: string, id: string) =>
     store.plays.filter((play) => play.contestant === name && play.case === id).length;
   expect(["a", "b", "c", "d"].map((id) => [count("one", id), count("two", id)])).toEqual([
