@@ -166,7 +166,7 @@ export const roles = z
       .meta({ description: "The coder for messages with the route CODE (`/code`) that name no coder." }),
     measured: z
       .strictObject({
-        order: z.array(z.enum(CODERS)).min(1),
+        order: z.array(z.enum(CODERS)),
         solved: z.number().int().min(0),
         of: z.number().int().min(1),
         cost_share: z.number().min(0).nullable(),
