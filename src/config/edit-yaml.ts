@@ -20,8 +20,8 @@ export interface YamlEdit {
 
 /**
  * A text with some values changed; every other line stays as it was written. Where that cannot be done line by line, the
- * library writes the text anew, which keeps comments and may move them. Null: the text is no YAML, or a value stands
- * where a section would have to be.
+ * library rewrites the text, which keeps comments and may move them. Null: the text is not YAML, or has a value
+ * where a section is needed.
  */
 export function editYaml(text: string, edits: readonly YamlEdit[]): string | null {
   return edits.reduce<string | null>((now, edit) => (now === null ? null : edited(now, edit)), text);
@@ -67,7 +67,7 @@ function splice(text: string, edit: YamlEdit): string | null {
     return put(text, parent, flow({ ...parent.toJSON(), [key]: value }));
   if ((isMap(parent) || isSeq(parent)) && parent.flow !== true && parent.items.length > 0)
     return added(text, parent, isSeq(parent) ? [value] : { [key]: value });
-  // A section that is not there yet goes to the end.
+  // A missing section is added at the end.
   if (root !== null && (!isMap(root) || root.flow === true || nodeAt(root, path.slice(0, 1)) !== null))
     return null;
   const section = [...path].reverse().reduce<unknown>((inner, one) => {

@@ -94,7 +94,7 @@ function localeOf(name: string | undefined): Locale | undefined {
   return isLocale(language) ? language : undefined;
 }
 
-/** Whether somebody has set PicoClaw up: a file, or the key of a provider. */
+/** Whether PicoClaw is set up: a file, or the key of a provider. */
 export function isConfigured(env: Env, cwd: string): boolean {
   return (
     [homeConfigFile(resolveHome(env)), workspaceConfigFile(cwd)].some((file) => existsSync(file)) ||

@@ -3,7 +3,7 @@ import { maskSecrets } from "../domain/policy/mask.ts";
 import schema from "./schema.json" with { type: "json" };
 import type { Path } from "./tree.ts";
 
-/** A key of the tree, read off the schema. `*` in the path stands for a name that people choose. */
+/** A key of the tree, read off the schema. `*` in the path is a name that the user chooses. */
 export interface KeyInfo {
   readonly path: readonly string[];
   readonly node: SchemaNode;

@@ -53,7 +53,7 @@ function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree): Envir
   return { tree, variables, problems, warnings };
 }
 
-/** Chats leave this machine only by a decision that stands written in a file. */
+/** Chats leave this machine only by a decision that is written in a file. */
 const LOCAL_ONLY = "security.local_only";
 const OTHERS = [...Object.keys(SHORT_VARIABLES), "PICOCLAW_HOME", "PICOCLAW_LOCALE"];
 
@@ -165,7 +165,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   ]);
   const origin = {
     position: (key: string) => {
-      // A list has one source; what stands in it has its place in that file.
+      // A list has one source; each of its values has a position in that file.
       const whole = positionOf(sources[key] ?? sources[key.replace(/\[.*$/, "")]);
       const inside = [own.positions.get(key), baseLayer.positions.get(key)];
       return (key.includes("[") ? inside.find((one) => one?.file === whole?.file) : undefined) ?? whole;
@@ -246,7 +246,7 @@ async function workspaceLayer(
   return { ...layer, tree: harmless, warnings };
 }
 
-/** `env:NAME`, wherever it stands. */
+/** `env:NAME`, anywhere in the tree. */
 function referencesIn(value: unknown): string[] {
   if (typeof value === "string") return value.startsWith("env:") ? [value.slice("env:".length)] : [];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(referencesIn) : [];

@@ -159,7 +159,7 @@ export interface ConfigCheck {
   readonly errors: readonly ConfigProblem[];
   readonly warnings: readonly ConfigWarning[];
   readonly files: readonly string[];
-  /** References to variables that are not set, of keys that somebody set (defaults may stay unset). */
+  /** References to variables that are not set, of keys that a file or flag sets (defaults may stay unset). */
   readonly unset: readonly { readonly key: string; readonly variable: string }[];
 }
 

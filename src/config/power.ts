@@ -3,7 +3,7 @@ import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 
 /**
- * The keys that a workspace's own file may set without being trusted: it comes from a stranger's repository.
+ * The keys that a workspace's own file may set without being trusted: it may be part of an untrusted repository.
  * Every key that is not listed counts as widening. `free`: any value. `add`: the list is added to the value
  * that holds otherwise. `lower`: not above that value. `raise`: not below it. `only`: this one value, the
  * stricter one. `local-routes`: routing rules, after those that hold otherwise, and none that sends a message
@@ -104,7 +104,7 @@ export interface PowerSplit {
   readonly widening: readonly string[];
 }
 
-/** `base` is what holds without this file. A value that refers to the environment is widening whatever its key. */
+/** `base` is what holds without this file. A value that refers to the environment is widening for every key. */
 export function splitByPower(tree: Tree, base: Tree): PowerSplit {
   let harmless: Tree = {};
   const widening: string[] = [];

@@ -4,7 +4,7 @@ import type { SchemaNode } from "./keys.ts";
 const SIZE = /^(\d+(?:\.\d+)?)\s*(B|[KMGT]B|[KMGT]iB|[kmgtKMGT])?$/;
 const POWERS = "KMGT";
 
-/** `2GiB`, `500MB`, `4g`, `1048576` → bytes; undefined when it is no size. */
+/** `2GiB`, `500MB`, `4g`, `1048576` → bytes; undefined if it is not a size. */
 export function parseByteSize(text: string): number | undefined {
   const match = SIZE.exec(text.trim());
   if (match === null) return undefined;

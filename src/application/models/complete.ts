@@ -44,7 +44,7 @@ export interface CompleteOptions {
  * times. A user who waits at a terminal does not want this; a task that runs for an hour does.
  */
 export interface Patience {
-  /** Told of every end; how long to wait before the same request is sent again, or null when it is not. */
+  /** Called with every end; returns how long to wait before the same request is sent again, or null for no retry. */
   waitFor(completion: Completion): number | null;
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -136,7 +136,7 @@ function failedCompletion(failure: ModelFailure, signal: AbortSignal): Completio
 
 const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
 
-/** Why there is no whole answer, as the port's facts: for whoever only has to tell it. */
+/** Why there is no whole answer, as the port's facts, for callers that only report it. */
 export function completionFailure(unanswered: UnfinishedCompletion): ModelFailure {
   switch (unanswered.kind) {
     case "cut":
@@ -160,7 +160,7 @@ const FIRST_WAIT_MS = 5000;
 const LONGEST_WAIT_MS = 60_000;
 /** The server cannot now, and can later. */
 const WEATHER: ReadonlySet<ModelFailure["code"]> = new Set(["server-error", "rate-limited", "timeout"]);
-/** The answer was spoilt on its way; the same request usually goes well. */
+/** The answer was damaged on its way; the same request usually succeeds. */
 const SPOILT: ReadonlySet<ModelFailure["code"]> = new Set(["cut-off", "malformed", "empty"]);
 const MOST_SPOILT = 3;
 
@@ -224,7 +224,7 @@ export interface JsonQuestion<T> extends CompleteOptions {
 const WRONG_CHARS = 4_000;
 
 /**
- * Asks for one JSON document. An answer that is not what was asked for goes back once, with what was wrong. The usage is
+ * Asks for one JSON document. An answer in another form is sent back once, with what was wrong. The usage is
  * that of all answers.
  */
 export async function askJson<T>(model: Model, question: JsonQuestion<T>): Promise<JsonAnswer<T>> {
@@ -269,8 +269,8 @@ const LONGEST_OVERLAP = 4_000;
 const SAME_START = 40;
 
 /**
- * One answer of an answer that was cut and what went on from there: what the second repeats of the first is left out,
- * and so is a fence that it opened again. A second that begins anew replaces the first.
+ * Joins an answer that was cut and its continuation: what the second repeats of the first is left out,
+ * and so is a fence that it opened again. A second that starts over replaces the first.
  */
 export function stitchAnswers(head: string, tail: string): string {
   const start = head.trimStart().slice(0, SAME_START);

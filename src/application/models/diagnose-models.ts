@@ -3,7 +3,7 @@ import { modelMessagesFor } from "../../domain/texts/models.ts";
 import type { DoctorCheck, Opened } from "../ports/jobs-workspace.ts";
 import type { ModelCheck, ModelRole, Models } from "../ports/models.ts";
 
-/** A busy machine answers late; a local model that is being loaded may take longer still, and is no fault. */
+/** A busy machine answers late; a local model that is being loaded may take longer still, which is not an error. */
 const PATIENCE_MS = 10_000;
 const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
   ["chat", "Mio"],
@@ -71,7 +71,7 @@ function toModelCheck(role: ModelRole, title: string, check: ModelCheck): Doctor
   };
 }
 
-/** Why roles that every user meets cannot answer as configured; nobody is contacted. */
+/** Why roles that every user meets cannot answer as configured; no server is contacted. */
 export function findModelTroubles(
   models: Models,
   coder: ModelRole,

@@ -98,7 +98,7 @@ export function withFallback(
 
 /**
  * Models whose use is written down and whose cost stays within the day's budget. The one place where either happens:
- * whoever answers a message takes its models from here.
+ * everything that answers a message takes its models from here.
  */
 export interface Meter {
   open(context: MeterContext, chosen?: ChosenModels): Promise<MeteredModels>;
@@ -150,7 +150,7 @@ export interface UsedByMessage {
   readonly contextTokens: number;
   /** Of what has a price. */
   readonly costUsd: number;
-  /** Some of it was answered by a model of which nobody said what it costs. */
+  /** Some of it was answered by a model whose price is unknown. */
   readonly isUnpriced: boolean;
 }
 
@@ -176,7 +176,7 @@ export type BudgetNotice =
 export interface MeterDeps {
   readonly models: Models;
   readonly usage: UsageStore;
-  /** In US dollars; null when nobody said what the model costs. */
+  /** In US dollars; null if the model's price is unknown. */
   readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
   /** Coders that are asked when one cannot answer, in this order; default: none. */
   readonly fallback?: readonly ModelRole[];
@@ -190,7 +190,7 @@ export interface MeterDeps {
   readonly log: Logger;
   /** When the budget's day began. */
   readonly startOfDay: (at: Date) => Date;
-  /** For whoever traces; must not throw. */
+  /** For tracing; must not throw. */
   readonly onCall?: ((call: ModelCall) => void) | undefined;
 }
 
@@ -332,7 +332,7 @@ function addUsage(
 
 /** The usage of one message, and the state of the day's budget. */
 interface Account extends Pick<MeteredModels, "notices" | "used"> {
-  /** Reads anew what the day has cost. */
+  /** Reads again what the day has cost. */
   look(): Promise<void>;
   /**
    * Waits while the requests under way may spend the rest of the day's budget, so that many at once spend no more than
@@ -343,7 +343,7 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   /** The local model in a cloud coder's place; the refusal if there is none. */
   instead(): Model | ModelFailure;
   refusal(): ModelFailure;
-  /** A budget cannot be kept with a model of which nobody said what it costs. */
+  /** A budget cannot be kept with a model whose price is unknown. */
   isWithoutPrice(model: Model): boolean;
   refusalOfPrice(model: Model): ModelFailure;
   /** Answers with what it cost. */
@@ -402,7 +402,7 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
       return account.refusal();
     },
     refusal() {
-      // The figures only: whoever tells people has the words.
+      // The figures only; the texts are added where they are shown.
       const message = `$${spentUsd.toFixed(2)} / $${(daily ?? 0).toFixed(2)}`;
       return { code: "over-budget", message, retryable: false };
     },
@@ -522,7 +522,7 @@ function meterModel(account: Account, role: ModelRole, model: Model, sums: Usage
 const EXPECTED_TOKENS = 4_000;
 /** About as many as a large photograph has with most providers. */
 const IMAGE_TOKENS = 1_500;
-/** Above any window of today's models: no figure, whoever reports it. */
+/** Above any window of today's models: a reported figure beyond this is ignored. */
 const MOST_TOKENS = 10_000_000;
 
 /**

@@ -41,7 +41,7 @@ export interface LoopStep {
 }
 
 export interface ToolLoop extends CompleteFittingOptions {
-  /** Chosen anew for each step: the budget may have moved it. */
+  /** Chosen again for each step: the budget may have changed it. */
   readonly model: () => Model | ModelFailure;
   readonly tools: readonly ModelTool[];
   readonly transcript: Transcript;
@@ -75,7 +75,7 @@ export type LoopEnd =
   /** Without a tool call. Its `finish` says whether it was cut. */
   | { readonly kind: "answered"; readonly answer: ModelAnswer }
   | { readonly kind: "steps" }
-  /** The same call failed again and again, also after the model was told. */
+  /** The same call failed again and again, also after the model was informed. */
   | { readonly kind: "stuck"; readonly call: ToolCall }
   /** `cut`: the calls of several answers in a row were cut. */
   | UnfinishedCompletion;

@@ -14,7 +14,7 @@ import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 export type { Decision, Route } from "../../domain/config/route.ts";
 
 /**
- * The chat as channels see it: a message goes in, events come out, the reply is the last of them.
+ * The chat as channels see it: one message is answered with events, and the reply is the last of them.
  *
  * Messages of one chat are answered in order, chats side by side. `handle` never rejects: a failure is in the
  * reply. Commands like `/undo` and `/why` are messages too.
@@ -42,7 +42,7 @@ export interface Conversation {
 export interface IncomingMessage {
   /**
    * The channel's own id of this message, where it keeps messages. It becomes the group of the message's jobs, so that
-   * after a crash it can be told whether the message had begun to change anything.
+   * after a crash it is known whether the message had begun to change anything.
    */
   readonly id?: string;
   /** `cli`, `web`, `acp`, or the name of a channel. */
@@ -107,7 +107,7 @@ export interface HandleOptions {
   readonly signal: AbortSignal;
   /** As it happens, for progress and streaming; must not throw. */
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Whether a coder's answer is told as it is written (`drafting`). Default: no; it is many events. */
+  /** Whether a coder's answer is streamed (`drafting`). Default: no, because it is many events. */
   readonly tellsDrafts?: boolean;
   /** Under which a server answers it. Absent: the conversation begins the work itself. */
   readonly claim?: MessageClaim;
@@ -151,7 +151,7 @@ export type ChatEvent =
       /** Paths that the patch names. */
       readonly files?: readonly string[];
     }
-  /** The steps of a coder's plan, and how far the work has come; told again whenever that changes. */
+  /** The steps of a coder's plan, and the progress of the work; sent again whenever that changes. */
   | { readonly type: "steps"; readonly steps: readonly PlanStep[] }
   /** A coder at work: which attempt, at what, and what the message has used so far. */
   | {
@@ -194,7 +194,7 @@ export type ChatEvent =
   | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
   | { readonly type: "undone"; readonly jobIds: readonly string[] }
   | { readonly type: "cut-over"; readonly sessionId: string }
-  /** It may follow the reply: of a hook that ran after it and failed. `texts`: for readers of each language. `step`: the same as a step of the work, for whoever lists steps. */
+  /** It may follow the reply: of a hook that ran after it and failed. `texts`: for readers of each language. `step`: the same as a step of the work, for lists of steps. */
   | {
       readonly type: "notice";
       readonly text: string;
@@ -217,7 +217,7 @@ export interface Reply {
   readonly said?: readonly ReplyPiece[];
   readonly ok: boolean;
   /**
-   * The right to work on the chat was lost meanwhile, or the message could not even be begun: nobody stopped it, and it may
+   * The right to work on the chat was lost meanwhile, or the message could not even be begun: no user stopped it, and it may
    * be begun again.
    */
   readonly lost?: true;
@@ -233,7 +233,7 @@ export interface Reply {
   readonly model?: { readonly provider: string; readonly model: string; readonly local: boolean };
   /**
    * Buttons that made sense when this was said. Each is a message; one about jobs names them (`/undo job_…`), so that
-   * whoever shows it later can ask what became of them.
+   * a later view can ask for their current state.
    */
   readonly actions: readonly JobAction[];
   /** The entries of a command's list, for a surface that has lists to choose from; the text names all of them for the others. */
@@ -265,7 +265,7 @@ export interface SessionStore {
   /**
    * Opens a session and closes `from`, in one step. Otherwise nothing is done: `moved` when another one than `from`
    * is open by now, `taken` when there is a session of that id. `from` is null when none is thought to be open; an
-   * open one that cannot be read is closed whatever `from` says.
+   * open one that cannot be read is closed regardless of `from`.
    */
   open(next: NewSession, from: string | null): Promise<"opened" | "moved" | "taken">;
   /** Closes `from` and opens the older one again; the turns of `from` move to its end. False: nothing was done. */
@@ -425,19 +425,19 @@ export interface ReplyUsage {
   readonly cachedTokens?: number;
   /** Of the last request and its answer; absent as above. */
   readonly contextTokens?: number;
-  /** Null: nobody said what the model costs. */
+  /** Null: the model's price is unknown. */
   readonly costUsd: number | null;
 }
 
 /** Names and values of one session. */
 export type SessionMemory = Readonly<Record<string, string>>;
 
-/** The chats of one channel, as whoever speaks there finds them again. */
+/** The chats of one channel, for the person who writes there. */
 export interface NamedChats {
   /** Those of every workspace, the one that was used last first. */
   list(): Promise<readonly NamedChat[]>;
   /**
-   * Forgets what was said in a chat of this workspace; its jobs and what it cost stay. `busy`: somebody speaks there,
+   * Forgets what was said in a chat of this workspace; its jobs and what it cost stay. `busy`: a message is being answered there,
    * and did not end in time.
    */
   forget(name: string): Promise<"forgotten" | "unknown" | "busy">;
@@ -509,7 +509,7 @@ export interface ChatSchedules {
   add(schedule: NewChatSchedule): Promise<ChatSchedule | "never" | "too-many">;
   enable(number: number, enabled: boolean): Promise<void>;
   remove(number: number): Promise<void>;
-  /** Notes that somebody had it run now. */
+  /** Notes that a person started it now. */
   noteRun(name: string, messageId: string | null): Promise<void>;
   /** Newest first. */
   runs(name: string, limit: number): Promise<readonly ScheduleRun[]>;
@@ -582,15 +582,15 @@ export interface ChatTurns {
   name(chatKey: string, claim?: MessageClaim): TurnClaim;
   /** Begins the work. True when it has the turn; otherwise it waits in the line. */
   begin(claim: TurnClaim): Promise<boolean>;
-  /** Takes the turn when it is free and no live work stands before this in the line. */
+  /** Takes the turn if it is free and no live work is before this in the line. */
   take(claim: TurnClaim): Promise<{ readonly taken: boolean; readonly ahead: number }>;
-  /** Says that this process lives; to be called often by whoever has a turn or waits for one. */
+  /** Reports that this process is alive; a process that has a turn or waits for one calls it often. */
   beat(): Promise<void>;
-  /** `held` is false when the turn was lost; `stop` when somebody asked for that. */
+  /** `held` is false when the turn was lost; `stop` when a stop was requested. */
   look(claim: TurnClaim): Promise<{ readonly held: boolean; readonly stop: boolean }>;
   /** Ends work that was begun here. The turn of a message ends when its server ends the message. */
   end(claim: TurnClaim): Promise<void>;
-  /** Asks the holder to stop; false when nobody works on the chat. */
+  /** Asks the holder to stop; false if no process works on the chat. */
   requestStop(chatKey: string): Promise<boolean>;
 }
 

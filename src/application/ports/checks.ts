@@ -15,7 +15,7 @@ export interface CheckMemory {
   readonly running: Map<string, Promise<Baseline>>;
 }
 
-/** The results of the checks over the workspace as it stood, or why there are none. */
+/** The results of the checks over the unchanged workspace, or why there are none. */
 export type Baseline =
   | {
       readonly ok: true;

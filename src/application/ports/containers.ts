@@ -16,8 +16,8 @@ export interface SandboxManager {
    */
   startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
   /**
-   * Runs one command in a running container, as the container's user, as `sh -c` (or as it stands, given `argv`).
-   * Many may run at once. Ends with the command's own exit: what it leaves in the background goes on and is listed.
+   * Runs one command in a running container, as the container's user, as `sh -c` (or directly, given `argv`).
+   * Many may run at once. Ends with the command's own exit: what it leaves in the background keeps running and is listed.
    */
   exec(container: string, request: ExecRequest): Promise<ExecResult>;
   /** The processes that commands left running. */
@@ -37,8 +37,8 @@ export interface SandboxManager {
     options: { readonly socket: string; readonly signal: AbortSignal },
   ): Promise<Forward | SandboxFailure>;
   /**
-   * Stands the whole container still, whatever runs in it and however it hides; nothing can be run in it until it
-   * goes on. False when the engine cannot. Both are idempotent.
+   * Pauses the whole container with every process in it; nothing can be run in it until it is
+   * resumed. False if the engine cannot. Both are idempotent.
    */
   freeze(container: string): Promise<boolean>;
   thaw(container: string): Promise<void>;
@@ -47,7 +47,7 @@ export interface SandboxManager {
    * Idempotent: what is gone already is fine.
    */
   stopContainer(container: string, options?: StopOptions): Promise<Removal>;
-  /** Containers of this installation, whatever their state; warm ones not included. */
+  /** Containers of this installation in any state; warm ones not included. */
   listContainers(signal?: AbortSignal): Promise<readonly ContainerFacts[] | SandboxFailure>;
   /** The current usage of a running container; measuring its disk takes time in proportion to its files. */
   usage(container: string, signal?: AbortSignal): Promise<ContainerUsage | SandboxFailure>;
@@ -80,7 +80,7 @@ export interface ContainerSpec {
   /** Needs the configuration's word, which is asked for again here. */
   readonly mountDockerSocket?: boolean;
   /**
-   * `process`: nobody needs it once this process is gone, so that the next start may remove it. `detached`: it stays
+   * `process`: it is not needed once this process is gone, so the next start may remove it. `detached`: it stays
    * until `stopContainer`, or until it was not used for the stale threshold. Default `process`.
    */
   readonly lease?: "process" | "detached";
@@ -120,7 +120,7 @@ export type ContainerMount =
   | { readonly kind: "bind"; readonly source: string; readonly target: string; readonly readOnly: boolean }
   /** A named volume, made when missing. Not removed with the container. */
   | { readonly kind: "volume"; readonly name: string; readonly target: string; readonly readOnly: boolean }
-  /** An overlay over a folder of the engine's host: writes go to `upper`. The volume goes with the container. */
+  /** An overlay over a folder of the engine's host: writes go to `upper`. The volume is removed with the container. */
   | {
       readonly kind: "overlay";
       readonly lower: readonly string[];
@@ -154,11 +154,11 @@ export interface ExecRequest
   readonly command: string | readonly [string, ...string[]];
   /** Absolute, or relative to the container's working directory. */
   readonly cwd?: string;
-  /** Added to the container's. Goes through the connection: in no record of the engine. */
+  /** Added to the container's. Sent over the connection, so no record of the engine holds it. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default: empty, so that a reader ends instead of hanging. */
   readonly stdin?: string | Uint8Array;
-  /** The same as bytes, for what is no text. */
+  /** The same as bytes, for output that is not text. */
   readonly onBytes?: (stream: OutputStream, bytes: Uint8Array) => void;
   /** Commands of one session share working directory and exported variables, one after the other. */
   readonly session?: string;
@@ -202,7 +202,7 @@ interface StopOptions {
   readonly signal?: AbortSignal;
   /** Straight to KILL. */
   readonly force?: boolean;
-  /** Only one that was made for this claim goes: under the same name there may be that of a successor. */
+  /** Removes only a container of this claim: the same name may belong to a successor. */
   readonly claim?: ContainerClaim;
 }
 
@@ -240,7 +240,7 @@ export interface ContainerUsage {
 export interface StaleRule {
   readonly thresholdMs: number;
   readonly signal?: AbortSignal;
-  /** Tasks known to be live, whatever their containers look like. */
+  /** Tasks known to be live, regardless of the state of their containers. */
   readonly liveTasks?: ReadonlySet<string>;
   /** Whether outdated images go as well. Default: no. */
   readonly images?: boolean;
@@ -301,7 +301,7 @@ export interface SandboxFailure {
   readonly cause?: unknown;
 }
 
-/** An engine that does not answer is no answer about images: every operation rejects with this. */
+/** The engine does not answer, so nothing is known about images: every operation rejects with this. */
 export class EngineUnavailable extends Error {
   constructor(readonly failure: SandboxFailure) {
     super(failure.detail);
@@ -334,7 +334,7 @@ export interface ImageFacts {
 
 export interface ImageProgress {
   readonly signal?: AbortSignal;
-  /** One line of what goes on; must not throw. */
+  /** One line of progress; must not throw. */
   readonly onLine?: (line: string) => void;
 }
 

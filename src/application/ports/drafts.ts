@@ -12,8 +12,8 @@ export interface ProjectFiles {
   /** Whether there is anything of this name, ignored or not: a folder of dependencies. */
   has(path: string): boolean;
   /**
-   * Which words stand in which of the files, in the order given, until the time is over. Binary files have none; of a
-   * very long file only the beginning is looked at. Nothing of a text comes out of it.
+   * Which words occur in which of the files, in the order given, until the time is over. Binary files have none; of a
+   * very long file only the beginning is searched. No text is returned.
    */
   find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number): FoundWords;
   /** For trying edits before they run. */
@@ -42,7 +42,7 @@ export interface FoundWords {
 export interface WordIndex {
   /**
    * Opens it for one search among these files; the answer says of each whether it may hold one of the words, as bytes,
-   * whatever their case. `read` gives the bytes that a search looks at, none for a file without text and null for one that
+   * in any case. `read` gives the bytes that a search looks at, none for a file without text and null for one that
    * cannot be read; files that are not known are learned by it later.
    */
   openSearch(

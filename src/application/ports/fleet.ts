@@ -24,9 +24,9 @@ export interface FleetStore {
   machines(): Promise<readonly Machine[]>;
   /** The waiting work, by the workspace it waits for. */
   queues(): Promise<readonly QueueDepth[]>;
-  /** Chats whose messages wait for a workspace that nobody has served for `DEAD_AFTER_MS`, untold yet. */
+  /** Chats whose messages wait for a workspace that has not been served for `DEAD_AFTER_MS`, and that were not notified yet. */
   waitingForAway(limit: number): Promise<readonly WaitingChat[]>;
-  /** To whom replies wait whose workspace nobody has served for `DEAD_AFTER_MS`. */
+  /** The recipients of replies whose workspace has not been served for `DEAD_AFTER_MS`. */
   repliesOfAway(): Promise<
     readonly { readonly workspace: string; readonly channel: string; readonly userId: string }[]
   >;
@@ -35,9 +35,9 @@ export interface FleetStore {
    * did so.
    */
   noteTold(chat: WaitingChat, within: unknown): Promise<boolean>;
-  /** Chats that were told that they wait for this process's workspace. */
+  /** Chats that were notified that they wait for this process's workspace. */
   toldOfUs(): Promise<readonly WaitingChat[]>;
-  /** Takes the note back, within the transaction that posts the good news; false when somebody did. */
+  /** Removes the note, within the transaction that posts the good news; false if it was already removed. */
   forgetTold(chat: WaitingChat, within: unknown): Promise<boolean>;
 }
 
@@ -154,11 +154,11 @@ export interface JobMachine {
   readonly here: boolean;
 }
 
-/** Jobs of all workspaces of a shared store, as their machines last told of them. */
+/** Jobs of all workspaces of a shared store, as their machines last reported them. */
 export interface FleetJobs {
   /** Of this process's workspace. */
   write(summary: JobSummary): Promise<void>;
-  /** When the state of each job of this workspace changed, as it was told last. */
+  /** When the state of each job of this workspace changed, as last reported. */
   told(): Promise<ReadonlyMap<string, string>>;
   forget(jobIds: readonly string[]): Promise<void>;
   /** Forgets jobs of machines that were not heard of for so long. */
@@ -214,7 +214,7 @@ interface OrderAsker {
 }
 
 /**
- * Orders and their answers. An order is carried out at most once: by whoever took it before its deadline passed, by the
+ * Orders and their answers. An order is carried out at most once: by the machine that took it before its deadline passed, by the
  * database's clock, and before it was withdrawn. One that was taken by a process that died is not begun again.
  */
 export interface ControlOrders {
@@ -228,13 +228,13 @@ export interface ControlOrders {
   look(ids: readonly string[]): Promise<ReadonlyMap<string, OrderState>>;
   /** The answer of an order that has one, once. */
   collect(id: string): Promise<string>;
-  /** True: nobody had taken it, and nobody will. */
+  /** True: no machine had taken it, and none will. */
   withdraw(id: string): Promise<boolean>;
   /** Whether a message of theirs is being answered, on whichever machine. */
   isHeard(asker: Omit<OrderAsker, "role">): Promise<boolean>;
-  /** Forgets orders that nobody came back for. */
+  /** Forgets orders whose answer was never read. */
   sweep(): Promise<void>;
 }
 
-/** `cut-off`: whoever had taken it died over it. `gone`: it was taken, and its machine is silent since. */
+/** `cut-off`: the process that had taken it died. `gone`: it was taken, and its machine is silent since. */
 export type OrderState = "waiting" | "taken" | "answered" | "cut-off" | "gone" | "withdrawn";

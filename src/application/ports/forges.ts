@@ -55,7 +55,7 @@ export interface Forge {
   listOpenPulls(repository: string, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeOpenPull[]>>;
   /** A forge that has no drafts there gets an ordinary pull whose title says `Draft:`. */
   openPull(request: OpenPull, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
-  /** Words it anew, and makes it a draft or ready. */
+  /** Replaces its title and text, and makes it a draft or ready. */
   updatePull(pull: ItemRef, text: PullText, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
   /** The CI results of a commit. */
   checksOf(repository: string, commit: string, signal: AbortSignal): Promise<ForgeAnswer<Checks>>;
@@ -151,7 +151,7 @@ export interface ForgeComment {
 export interface ForgeReviewComment extends ForgeComment {
   readonly path: string;
   readonly line: number | null;
-  /** The line in the branch as it stands; null where the forge knows none: it is outdated, or about a removed line. */
+  /** The line in the current branch; null where the forge knows none: it is outdated, or about a removed line. */
   readonly lineNow: number | null;
   /** The id that `replyTo` takes. */
   readonly thread: string;
@@ -215,10 +215,10 @@ export interface PublishRequest {
   readonly credentials: { readonly username: string; readonly token: string };
   /** The commit that the change was made on. */
   readonly baseCommit: string;
-  /** Where `baseCommit` came from; when it moved since, the change is brought onto its tip, if that goes cleanly. */
+  /** Where `baseCommit` came from; when it moved since, the change is rebased onto its tip if it applies cleanly. */
   readonly baseBranch: string;
   readonly branch: string;
-  /** The commit that this task pushed to the branch before; anything else found there is somebody else's. */
+  /** The commit that this task pushed to the branch before; any other commit there belongs to another person. */
   readonly previous: string | null;
   /** `git diff --binary --full-index` between the base and what the task left. */
   readonly patch: Uint8Array;
@@ -244,7 +244,7 @@ export type Published =
       readonly commit: string;
       readonly paths: readonly string[];
       readonly leftOut: readonly LeftOutPath[];
-      /** Whether the change now stands on a newer base, and whether it would not. */
+      /** Whether the change was rebased onto a newer base, or could not be. */
       readonly base: "same" | "moved" | "conflicts";
     }
   /** Nothing was changed, or nothing but what stays out. */
@@ -266,7 +266,7 @@ export type Published =
     };
 
 /**
- * The repository of a workspace as it stands, read from outside of every job: nothing that its settings name is run, and
+ * The current repository of a workspace, read from outside of every job: nothing that its settings name is run, and
  * nothing in it is changed. Nothing rejects but for an ended signal.
  */
 export interface ProjectRepository {
@@ -403,6 +403,6 @@ export interface DeliveryFormat {
   isGenuine(headers: Headers, bytes: Uint8Array, secret: string): boolean;
   /** The JSON in a delivery's bytes; undefined if there is none. */
   parse(headers: Headers, bytes: Uint8Array): unknown;
-  /** None when it says nothing to us; null when it is no delivery of this forge. */
+  /** None when it says nothing to us; null if it is not a delivery of this forge. */
   read(delivery: ForgeDelivery): readonly IntakeEvent[] | null;
 }

@@ -16,14 +16,14 @@ export type WorkerProgress =
 
 /**
  * Agents of the user's own that may work in the place of a coder's model: their CLI is started in the sandbox of a draft.
- * PicoClaw installs none, logs nobody in and refreshes no login.
+ * PicoClaw installs none, signs in to none and refreshes no login.
  */
 export interface Heads {
   /** Those that can be named, in the order of offering. */
   list(): readonly HeadFacts[];
   /**
-   * Finds the program and the login, and takes the chat's session with this agent. Nothing has run where it is refused.
-   * Whoever opened it closes it.
+   * Finds the program and the login, and takes the chat's session with this agent. Nothing has run if it is refused.
+   * The caller closes it.
    */
   open(request: HeadRequest): Promise<OpenedHead>;
   /** Forgets the sessions and homes of a chat; one at work keeps its own. */
@@ -53,11 +53,11 @@ export type OpenedHead =
 /** An agent for one message. Its turns follow each other in one session. */
 export interface Head {
   readonly name: HeadName;
-  /** Of its program; empty where nobody can tell. */
+  /** Of its program; empty if unknown. */
   readonly version: string;
-  /** Whether the next turn goes on in a session that knows what was said before. */
+  /** Whether the next turn continues a session that knows the earlier messages. */
   resumes(): boolean;
-  /** Makes a turn ready. Its process is to be run once, and `finish` to be called whatever became of it. */
+  /** Prepares a turn. The caller runs its process once and always calls `finish`. */
   begin(message: string): Promise<HeadTurn>;
   /** Idempotent. */
   close(): Promise<void>;

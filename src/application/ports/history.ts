@@ -26,7 +26,7 @@ export interface JobStack {
   differences(place: number): Iterable<FileDifference>;
   /** Places of jobs that removed a line with this text, newest first. */
   findRemoved(text: string): readonly number[];
-  /** Removes the record of a draft that was discarded: a probe is no job of the user's. */
+  /** Removes the record of a draft that was discarded: a probe is not a job of the user. */
   forgetProbe(jobId: string): void;
 }
 
@@ -80,7 +80,7 @@ export interface ContentChange {
 export interface CommitLog {
   /** Newest first; merges and the first commit are left out. Empty where the workspace is not the top of a repository. */
   list(limit: number): Promise<readonly CommitRecord[]>;
-  /** Texts by the name of their content, or by `commit:path`; null is no such file, or no text. */
+  /** Texts by the name of their content, or by `commit:path`; null: no such file, or not a text. */
   read(names: readonly string[]): Promise<ReadonlyMap<string, string | null>>;
   /** By commit, those of the words that occur in its files. Reads each content once, however many commits have it. */
   findWords(
@@ -115,7 +115,7 @@ export interface CompareStore {
 export interface CaseMemory {
   readonly added: readonly string[];
   readonly dropped: readonly string[];
-  /** Requests that a person wrote anew. */
+  /** Requests that a person rewrote. */
   readonly requests: Readonly<Record<string, string>>;
   /** What was seen, by the case's id and the content of its judge. */
   readonly seen: Readonly<Record<string, SeenCase>>;
@@ -142,7 +142,7 @@ export interface PlayResult {
   readonly checked: boolean;
   readonly requests: number;
   readonly tokens: number;
-  /** Null: nobody knows the price. */
+  /** Null: the price is unknown. */
   readonly usd: number | null;
   readonly seconds: number;
   /** Its change; empty where it made none. */

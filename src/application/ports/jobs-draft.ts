@@ -25,7 +25,7 @@ export interface DraftRequest {
   readonly autoCommit?: boolean;
   /** Instead of `worker.command_timeout`. */
   readonly commandTimeoutSeconds?: number;
-  /** Ends whatever runs in the draft. It applies nothing from then on, and is still to be ended by its owner. */
+  /** Ends every process in the draft. It applies nothing from then on; its owner must still end it. */
   readonly signal: AbortSignal;
   readonly onStart?: (jobId: string) => void;
   readonly onEvent?: (event: JobEvent) => void;
@@ -81,8 +81,8 @@ export interface Draft {
    */
   takeTurn(): Promise<() => void>;
   /**
-   * Brings the draft onto the workspace as it stands: what others changed in its files meanwhile is merged, line by line;
-   * what its commands wrote is written by them anew. A file in conflict is left as the draft has it.
+   * Rebases the draft onto the current workspace: what others changed in its files meanwhile is merged line by line;
+   * its commands run again to write what they wrote. A file in conflict is left as the draft has it.
    */
   rebase(): Promise<Rebased>;
   /** Says in the job what became of others' changes of its files. */
@@ -94,7 +94,7 @@ export interface Draft {
   /** Makes the draft real as one job. A conflict keeps it as a preview. */
   commit(): Promise<RanJob>;
   /**
-   * The same, if the workspace is still what `still` says, asked when nobody else can bring anything in: `moved` leaves the
+   * The same, if the workspace is still what `still` says, asked while no other job can land: `moved` leaves the
    * draft open and as it was.
    */
   commitIf(still: () => Promise<boolean>): Promise<RanJob | "moved">;
@@ -115,11 +115,11 @@ export interface MergedNote {
 export interface Rebased {
   readonly merged: readonly MergedNote[];
   readonly conflicts: readonly DraftConflict[];
-  /** Commands that were to write their files anew, and failed. */
+  /** Commands that failed when they ran again to write their files. */
   readonly failed: readonly CommandResult[];
 }
 
-/** A file that the draft and somebody else changed, and that is not merged. */
+/** A file that was changed by the draft and elsewhere, and that is not merged. */
 export interface DraftConflict {
   readonly path: string;
   readonly why: MergeConflict | "lock-file";
@@ -145,7 +145,7 @@ export interface DraftAttempt {
   readonly plan?: string;
   /** Files whose commands hold another's change, merged: the job tells of it. */
   readonly merged?: readonly MergedNote[];
-  /** Files that the attempt was made for with other bytes than the workspace may have when it runs; null is no file. */
+  /** Files that the attempt was made for with other bytes than the workspace may have when it runs; null: no file. */
   readonly bases?: ReadonlyMap<string, Uint8Array | null>;
   /** Its commands reach outward, and never run a second time. */
   readonly once?: boolean;
@@ -172,7 +172,7 @@ export type DraftRun =
 
 export interface CheckRequest {
   readonly commands: readonly string[];
-  /** `baseline`: the workspace as it stands, without the draft. */
+  /** `baseline`: the current workspace, without the draft. */
   readonly over: "draft" | "baseline";
   /** For the journal; 0 for the baseline. */
   readonly attempt?: number;

@@ -119,7 +119,7 @@ function describe(code: ViewFaultCode | undefined, path: string, error: unknown)
 export interface WorkspaceFiles extends Pick<View, "look" | "list" | "read"> {
   /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
   readPart(path: string, offset: number, length: number): Uint8Array;
-  /** When a file was last written or replaced, in milliseconds; null where none stands. Absent where nobody can tell. */
+  /** When a file was last written or replaced, in milliseconds; null if there is none. Absent where that is unknown. */
   readonly changedAt?: (path: string) => number | null;
 }
 
@@ -139,13 +139,13 @@ export interface ProcessRequest {
    * that reads it ends instead of hanging.
    */
   readonly stdin?: (input: ProcessInput) => void;
-  /** From the start to the first signal. `Infinity` is no limit. */
+  /** From the start to the first signal. `Infinity` means no limit. */
   readonly timeoutMs: number;
   /** Between TERM and KILL. Default 1500. */
   readonly graceMs?: number;
   /** Aborting kills the tree like a timeout. */
   readonly signal?: AbortSignal;
-  /** For each of `output`, `stdout`, `stderr`: the first and the last half stay, the middle goes. */
+  /** For each of `output`, `stdout`, `stderr`: the first and the last half are kept, the middle is dropped. */
   readonly outputLimitBytes: number;
   /** The text in place of the cut middle. */
   readonly cutNote?: (cutBytes: number) => string;
@@ -158,7 +158,7 @@ export interface ProcessRequest {
 /** Standard input of a process. Writing to one that has ended does nothing. */
 export interface ProcessInput {
   write(text: string): void;
-  /** No more comes. Idempotent. */
+  /** Closes the input. Idempotent. */
   end(): void;
 }
 
@@ -266,7 +266,7 @@ export interface Transactions {
    * the rest is finished around them. `begin`, `commit`, `undo` and `redo` do so first.
    */
   repair(): Promise<RepairedJob | null>;
-  /** Writes records of jobs anew that cannot be read, as far as the rest tells them. Absent where there is nothing to tell it. */
+  /** Rewrites unreadable records of jobs from the remaining files. Absent where there is nothing to rebuild them from. */
   mendRecords?(): Promise<readonly MendedRecord[]>;
   /** See `Workspace.findDamagedUndo`. */
   findDamagedUndo?(options: DamageSearch): Promise<readonly DamagedUndo[]>;
@@ -299,9 +299,9 @@ export interface BeginRequest {
   readonly network?: boolean;
   /** For a job that stays open: nothing is started before `layers.wake`, and it has a home layer of its own. */
   readonly resting?: boolean;
-  /** The job ends as a preview: it has a home layer of its own, which goes with it. */
+  /** The job ends as a preview: it has a home layer of its own, which is removed with it. */
   readonly preview?: boolean;
-  /** The job has been begun as `direct`, and goes on in a view of another kind, to which its caller takes its edits. */
+  /** The job was begun as `direct` and continues in a view of another kind; its caller transfers its edits. */
   readonly again?: boolean;
 }
 
@@ -416,8 +416,8 @@ export interface Layers {
    */
   rest(): Promise<void>;
   /**
-   * Opens the view again, as the workspace is by now. Null when it stands; else nothing ran. Idempotent. `head`: the view is
-   * to be a head's, which is possible where `headPort` is there; the job must rest then.
+   * Opens the view again over the current workspace. Null on success; otherwise nothing ran. Idempotent. `head`: the view is
+   * for a head, which is possible where `headPort` exists; the job must rest then.
    */
   wake(head?: HeadSurroundings): Promise<BeginRefusal | null>;
   /** The port in an open view that leads to the socket of its head; null where it has none. */
@@ -427,7 +427,7 @@ export interface Layers {
   /** Files as the job has them, resting or awake. */
   readonly files: WorkspaceFiles;
   /**
-   * Opens a view over what the job has so far, or over the workspace as it stands, whose changes are thrown away. The
+   * Opens a view over what the job has so far, or over the current workspace, whose changes are thrown away. The
    * job must rest, unless the view is of the workspace. Absent where that cannot be.
    */
   readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
@@ -450,10 +450,10 @@ export interface Layers {
 export interface HeadSurroundings {
   /**
    * The folder of a home layer of its own, above the job's. Neither checks nor other jobs see it, no commit merges it, and
-   * it stays when the draft goes.
+   * it is kept when the draft ends.
    */
   readonly home: string;
-  /** Files that its home has at every start, by their paths there, whatever it made of them before. */
+  /** Files that its home has at every start, by their paths there, replacing what it made of them before. */
   readonly files: ReadonlyMap<string, string>;
   /** Folders of its program, shown read-only. */
   readonly readable: readonly string[];
@@ -684,11 +684,11 @@ export interface DamageSearch {
 export interface RepairedJob {
   readonly jobId: string;
   readonly direction: "commit" | "undo" | "redo";
-  /** `taken-back`: the swap had failed, and everything stands as it did before it. */
+  /** `taken-back`: the swap had failed, and everything is as it was before it. */
   readonly outcome: "finished" | "taken-back" | "stuck";
   /** Why it is stuck. */
   readonly conflicts: readonly Conflict[];
-  /** Paths that it left as somebody had edited them since, and that it had not reached before. */
+  /** Paths that it had not reached and that were edited since: it left them as they are. */
   readonly left: readonly string[];
   readonly aside?: KeptAside;
 }

@@ -40,7 +40,7 @@ export interface Workspace {
   readonly files: WorkspaceFiles;
   /** The paths that a job may not touch. */
   readonly protection: Protection;
-  /** The jobs, whoever ran them. Reading waits for nobody and never fails for a job that is half written. */
+  /** The jobs of every process. Reading waits for no lock and never fails for a half-written job. */
   readonly archive: JobArchive;
   /** How jobs with processes are staged here, and why. */
   readonly staging: Staging;
@@ -52,7 +52,7 @@ export interface Workspace {
   execute(request: JobRequest): Promise<JobResult>;
   /**
    * Opens a transaction under the id of a new job, for a caller that makes changes over several steps. It stays open
-   * until it is sealed or discarded, and other jobs go on beside it. In a folder nobody else sees its changes before
+   * until it is sealed or discarded, and other jobs run beside it. In a folder no other process sees its changes before
    * they are committed; in a container they happen at once, and `discard` puts edits back.
    */
   begin(request: BeginRequest): Promise<BeginResult>;
@@ -63,7 +63,7 @@ export interface Workspace {
   openDraft(request: DraftRequest): Promise<OpenedDraft>;
   /** Commits exactly what a preview staged; nothing runs again. A conflict leaves the preview as it is. */
   commitPreview(jobId: string): Promise<PreviewCommit>;
-  /** Throws away what a preview staged. Harmless for a job that is no preview any more. */
+  /** Throws away what a preview staged. Harmless for a job that is not a preview any more. */
   discardPreview(jobId: string): Promise<PreviewDiscard>;
   /**
    * Throws away a job that has not begun to land, running or staged, in whichever process: a commit of it that follows
@@ -82,11 +82,11 @@ export interface Workspace {
   stop(jobId: string): Promise<StopJobResult>;
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
   repair(): Promise<RepairedJob | null>;
-  /** Writes records of jobs anew that cannot be read. */
+  /** Rewrites records of jobs that cannot be read. */
   mendRecords(): Promise<readonly MendedRecord[]>;
   /** The jobs whose undo data is damaged, and what could be rebuilt; nothing is changed. */
   findDamagedUndo(options: DamageSearch): Promise<readonly DamagedUndo[]>;
-  /** The swap that was cut off and waits for a repair; null when there is none, or somebody is at work on it. Nothing is changed. */
+  /** The swap that was cut off and waits for a repair; null if there is none, or another process is repairing it. Nothing is changed. */
   findInterruption(): Promise<OpenInterruption | null>;
   /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
   closeDeadJobs(): Promise<readonly string[]>;
@@ -138,6 +138,6 @@ export interface DoctorCheck {
   readonly ok: boolean;
   readonly text: string;
   readonly remedy?: string;
-  /** Something works without it: told, but no failure of `doctor`. */
+  /** PicoClaw works without it: `doctor` reports it and does not fail. */
   readonly optional?: boolean;
 }

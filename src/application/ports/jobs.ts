@@ -135,7 +135,7 @@ export interface JobRecord {
   readonly outcome: JobOutcome;
   /** The process that carried it out; while the state is `running`, it still does or it died. */
   readonly pid?: number;
-  /** Where and when that process was born: its number may be somebody else's by now. Absent in old records. */
+  /** Where and when that process was started: its number may belong to another one by now. Absent in old records. */
   readonly birth?: string;
   readonly success: boolean;
   readonly totalCmds: number;
@@ -148,9 +148,9 @@ export interface JobRecord {
   readonly red?: RedReason;
   /** The job that this one took back, or brought in again, by a merge. */
   readonly reverses?: string;
-  /** The job that took this one back by a merge; while that one stands, the state of this one is `undone`. */
+  /** The job that undid this one by a merge; while that one is applied, the state of this one is `undone`. */
   readonly reversedBy?: string;
-  /** The job that brought this one in again by a merge, after it was taken back; while that one stands, this one is `committed`. */
+  /** The job that brought this one in again by a merge, after it was undone; while that one is applied, this one is `committed`. */
   readonly broughtInBy?: string;
 }
 
@@ -158,10 +158,10 @@ export interface StoredJob extends JobRecord {
   readonly state: JobState;
   /** When the state last changed. */
   readonly stateAt: string;
-  /** Larger for a job whose state changed later, whatever the clock said; absent where only the time is known. */
+  /** Larger for a job whose state changed later, regardless of the clock; absent where only the time is known. */
   readonly moved?: number;
   readonly bytes: number;
-  /** The file of its record that cannot be read: nobody takes the job back, and the rest of this tells what is known. */
+  /** The file of its record that cannot be read: the job cannot be undone, and the rest of this is what is known. */
   readonly damaged?: string;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
   readonly unsettled?: Unsettled;

@@ -18,7 +18,7 @@ export interface McpServers {
     name: string,
     entry: Partial<McpServerEntry>,
   ): Promise<{ readonly file: string } | { readonly why: string }>;
-  /** False: the user's file has none of that name. A kept login goes with it. */
+  /** False: the user's file has none of that name. A kept login is removed with it. */
   remove(name: string): Promise<boolean>;
   /** Null: there is no server of that name. Never rejects. */
   login(name: string, request: McpLoginRequest): Promise<McpLoginOutcome | null>;

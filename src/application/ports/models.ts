@@ -15,16 +15,16 @@ export interface Model {
   readonly model: string;
   /** Whether what is sent stays on machines the user named as local. */
   readonly local: boolean;
-  /** The shipped default that this one stands in for, because it is not installed. */
+  /** The shipped default that this one replaces, because it is not installed. */
   readonly insteadOf?: string;
   /** Which patch format this family writes best, and how its prompts are worded. */
   readonly family: ModelFamily;
   /**
-   * Whether it sees images; absent where nobody knows. A request with images to one that does not fails with `no-images`
+   * Whether it sees images; absent if unknown. A request with images to one that does not fails with `no-images`
    * before anything is sent.
    */
   readonly seesImages?: boolean | undefined;
-  /** Tokens that one request may hold; undefined: nobody knows. */
+  /** Tokens that one request may hold; undefined: unknown. */
   readonly window?: number | undefined;
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
   /** Asks the server whether it would answer; never rejects. */
@@ -43,7 +43,7 @@ export interface ModelRequest {
   /** How much to think before answering. Default: what the configuration says, else as the model does by itself. */
   readonly effort?: Effort;
   /**
-   * Names what goes on over several requests (a chat, a draft), so that a provider finds its cache again. Default: made of
+   * Names what spans several requests (a chat, a draft), so that a provider finds its cache again. Default: made of
    * how the request begins.
    */
   readonly cacheKey?: string;
@@ -95,7 +95,7 @@ export interface ModelTool {
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** Parsed; a string when the model wrote what is no JSON. */
+  /** Parsed; a string if the model wrote invalid JSON. */
   readonly arguments: unknown;
 }
 
@@ -118,7 +118,7 @@ export interface ModelAnswer {
   readonly toolCalls: readonly ToolCall[];
   readonly finish: "stop" | "length" | "tool-calls" | "filtered";
   readonly usage: ModelUsage;
-  /** Goes into the message that stands for this answer. Only with tool calls. */
+  /** Part of the message that repeats this answer. Only with tool calls. */
   readonly thoughts?: ModelThoughts;
 }
 
@@ -139,7 +139,7 @@ export interface ModelFailure {
   readonly code: ModelFailureCode;
   /** For a person; no secret in it. */
   readonly message: string;
-  /** The same for readers of each language; absent where the message is nobody's language. */
+  /** The same for readers of each language; absent where the message is in no particular language. */
   readonly texts?: Worded;
   readonly retryable: boolean;
   readonly status?: number;
@@ -168,8 +168,8 @@ export interface Models {
   /** The one place where local-only is enforced. */
   forRole(role: ModelRole, choice?: ModelChoiceOfRole): Model | ModelFailure;
   /**
-   * Looks which models the local server has, for roles that nobody configured: the shipped names may not be among them.
-   * Never rejects; asks once, and again only where nobody answered.
+   * Looks which models the local server has, for roles that are not configured: the shipped names may not be among them.
+   * Never rejects; asks once, and again only if no server answered.
    */
   look?(signal: AbortSignal): Promise<void>;
 }
@@ -196,7 +196,7 @@ export interface UsageEntry {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
-  /** Null: nobody said what the model costs. */
+  /** Null: the model's price is unknown. */
   readonly costUsd: number | null;
 }
 
@@ -220,6 +220,6 @@ export interface UsageTotal {
   readonly cachedTokens: number;
   /** Of the calls whose price is known. */
   readonly costUsd: number;
-  /** Calls of models of which nobody said what they cost. */
+  /** Calls of models whose price is unknown. */
   readonly unpriced: number;
 }

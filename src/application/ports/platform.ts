@@ -57,7 +57,7 @@ export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer
 export type SpanFacts = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export interface Span {
-  /** As W3C Trace Context writes it; stored with what goes on elsewhere. */
+  /** As W3C Trace Context writes it; stored with work that continues elsewhere. */
   readonly traceparent: string;
   /** Counts once. A span that is never ended is not sent. */
   end(end?: SpanEnd): void;

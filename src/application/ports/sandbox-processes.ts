@@ -1,6 +1,6 @@
 /**
  * The background processes of a workspace: a dev server, a watcher, a database. Each runs over the live folder under a
- * name, and outlives the command or message that started it. What it writes there is no job: nobody can undo it, and a job
+ * name, and outlives the command or message that started it. What it writes there is not a job: it cannot be undone, and a job
  * that lands beside it merges with it as with a person's change.
  *
  * Expected failures are values of the results. Any number of programs see the same processes.
@@ -28,7 +28,7 @@ export interface ProcessStart {
   readonly command: string;
   /** Default: made from the command. */
   readonly name?: string;
-  /** The port that it will listen on; it finds the number as `PORT`. Refused where somebody else listens there. */
+  /** The port that it will listen on; it finds the number as `PORT`. Refused if another process listens there. */
   readonly port?: number;
   /**
    * A preview that waits: the process sees the folder as it would be with it, writes nothing to the folder itself, and ends
@@ -68,12 +68,12 @@ export interface BackgroundProcess {
   readonly confinement: ProcessConfinement | null;
   /**
    * Hooks and settings of git directories that came below the folder since it started, which no job could have left there:
-   * from the process or from somebody else. The user's next git command would obey them.
+   * from this process or from another one. The user's next git command would obey them.
    */
   readonly plantedGit: readonly string[];
   /**
    * Where the folder is a home or holds one: names that came there since it started, and that programs of the user run or
-   * obey. From the process or from somebody else.
+   * obey. From this process or from another one.
    */
   readonly plantedHome: readonly string[];
 }
@@ -83,7 +83,7 @@ export type ProcessConfinement = "confined" | "limited" | "none";
 export type ProcessState =
   | { readonly kind: "starting" }
   | { readonly kind: "running" }
-  /** Of another machine or container that shares this home: nobody here can tell, or end it. */
+  /** Of another machine or container that shares this home: its state is unknown here, and it cannot be ended here. */
   | { readonly kind: "elsewhere" }
   | ({ readonly kind: "ended" } & ProcessEnd);
 

@@ -66,7 +66,7 @@ export interface Attachment {
   readonly mediaType: string;
   readonly sizeBytes: number;
   readonly text?: string;
-  /** A longer text that lies in the store: whoever lists messages does not read it. */
+  /** A longer text that lies in the store: a list of messages does not read it. */
   readonly storedText?: StoredText;
   /** The id of an image in the store. */
   readonly image?: string;
@@ -118,7 +118,7 @@ export interface Delivery {
   readonly channel: string;
   readonly chatId: string;
   readonly userId: string;
-  /** The message that this answers; absent when nobody asked. */
+  /** The message that this answers; absent if there is none. */
   readonly messageId?: string;
   readonly content: Outgoing;
   readonly replyTo?: Readonly<Record<string, unknown>>;
@@ -128,7 +128,7 @@ export interface Delivery {
   readonly attempt: number;
 }
 
-/** An answer, or a message nobody asked for (a schedule, a task that ended). */
+/** An answer, or an unrequested message (a schedule, a task that ended). */
 export type Outgoing =
   | { readonly kind: "reply"; readonly reply: Reply }
   | { readonly kind: "notice"; readonly text: string };
@@ -167,8 +167,8 @@ export interface WorkQueue<Within = unknown> {
     read: (work: Work, within: Within) => Promise<T>,
   ): Promise<ClaimedWork<T> | null>;
   /**
-   * Adds work and claims it in one, so that nobody else comes first. Null, with nothing added, when other work of its key
-   * stands before it.
+   * Adds work and claims it in one step, so that no other process is first. Null, with nothing added, if other work of its key
+   * is before it.
    */
   begin<T>(work: NewWork, read: (work: Work, within: Within) => Promise<T>): Promise<ClaimedWork<T> | null>;
   /**
@@ -239,7 +239,7 @@ export interface ClaimRequest {
   readonly queue: string;
   readonly lightOnly?: boolean;
   readonly notGroups?: readonly string[];
-  /** This very piece of work, when it waits and nothing of its key stands before it. */
+  /** This piece of work, if it waits and nothing of its key is before it. */
   readonly id?: string;
 }
 
@@ -247,7 +247,7 @@ interface WorkEnd<Within> {
   /** Work that follows from this one. */
   readonly add?: readonly NewWork[];
   readonly write?: (within: Within) => Promise<void>;
-  /** Wakes whoever listens to this name: somebody waits for this end. */
+  /** Wakes the listeners of this name, who wait for this end. */
   readonly wake?: string;
   /** Why it is given up; it is kept among the dead. */
   readonly dead?: string;
@@ -288,7 +288,7 @@ export interface MessageStore {
   ): Promise<"done" | "lost">;
   /** Gives a claimed message back. Unless it had `begun`, this attempt does not count. */
   handBack(work: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
-  /** Puts a reply of nobody's asking into the outbox, unless `onlyIf`, asked within that transaction, says no. */
+  /** Puts an unrequested reply into the outbox, unless `onlyIf`, asked within that transaction, says no. */
   post(reply: NewReply, onlyIf?: (within: unknown) => Promise<boolean>): Promise<void>;
   /**
    * The next reply that may be sent, now claimed and marked as being sent; null when there is none. With `away`, of a
@@ -384,7 +384,7 @@ export interface UsageRow
 
 export interface AwayReplies {
   readonly workspace: string;
-  /** To these nobody here can speak. */
+  /** No channel here reaches these. */
   readonly except: readonly { readonly channel: string; readonly userId: string }[];
 }
 

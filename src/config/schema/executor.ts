@@ -230,9 +230,9 @@ export const worker = z
       .strictObject({
         memory: size(
           0,
-          "Most memory that each process of a job may use (memory that is only reserved does not count); 0 is no limit.",
+          "Most memory that each process of a job may use (memory that is only reserved does not count); 0 means no limit.",
         ),
-        file_size: size(0, "Largest file that a command may write; 0 is no limit."),
+        file_size: size(0, "Largest file that a command may write; 0 means no limit."),
         open_files: count(0, "Most files that a process may have open; 0 is your own limit."),
         processes: count(
           8192,
@@ -241,7 +241,7 @@ export const worker = z
         ),
         disk: size(
           20 * GIB,
-          "Most disk space that a job's changes may take, and as much again for its private home; 0 is no limit.",
+          "Most disk space that a job's changes may take, and as much again for its private home; 0 means no limit.",
         ),
       })
       .prefault({}),

@@ -103,7 +103,7 @@ export const serve = z
       .meta({ description: "Port that the server listens on; 0 is any free one.", shown: "port" }),
     public_url: optionalUrl("The address under which others reach the server, for links and webhooks."),
     max_chats: count(50, "How many chats are answered at the same time.", { min: 1 }),
-    rate_limit: count(30, "Most messages of one user in a minute; 0 is no limit."),
+    rate_limit: count(30, "Most messages of one user in a minute; 0 means no limit."),
   })
   .prefault({});
 
@@ -147,7 +147,7 @@ export const schedules = z
 export const notify = z
   .strictObject({
     chat: chat.nullable().default(null).meta({
-      description: "The chat that is told when a task from a forge has ended; null is none.",
+      description: "The chat that is notified when a task from a forge has ended; null is none.",
       shown: "channel:chat",
     }),
   })

@@ -238,10 +238,10 @@ export const budget = z
       .nonnegative()
       .nullable()
       .default(null)
-      .meta({ description: "Most that cloud models may cost in a day, in US dollars; null is no limit." }),
+      .meta({ description: "Most that cloud models may cost in a day, in US dollars; null means no limit." }),
     on_exceed: z.enum(["local", "refuse"]).default("local").meta({
       description:
-        "When the budget is spent: `local` goes on with a local model and says so, `refuse` answers with an error.",
+        "When the budget is spent: `local` continues with a local model and says so, `refuse` answers with an error.",
     }),
     prices: z
       .record(
@@ -303,7 +303,7 @@ export const coder = z
       .nonnegative()
       .nullable()
       .default(null)
-      .meta({ description: "Most that one message may cost, in US dollars; null is no limit." }),
+      .meta({ description: "Most that one message may cost, in US dollars; null means no limit." }),
   })
   .prefault({});
 
@@ -369,7 +369,7 @@ export const research = z
     ]),
     denied: hosts("Hosts that may never be read, even if `allowed` names them."),
     search_url: optionalUrl(
-      "Address of a search engine that answers in JSON, with `{query}` in it; null is no search.",
+      "Address of a search engine that answers in JSON, with `{query}` in it; null means no search.",
     ),
     timeout: count(20, "Time limit for one page, in seconds.", { min: 1 }),
   })

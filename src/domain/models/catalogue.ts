@@ -15,7 +15,7 @@ export interface Catalogue {
 export interface CatalogueEntry {
   /** In tokens. */
   readonly context: number | null;
-  /** Null: nobody said. */
+  /** Null: unknown. */
   readonly price: Price | null;
   readonly images: boolean | null;
   readonly effort: boolean | null;
@@ -90,7 +90,7 @@ const MILLION = 1_000_000;
 const FREE: Price = { input: 0, output: 0, cached: 0 };
 
 /**
- * Null: nobody said what this model costs. `configured` (`budget.prices`) goes before the table; a local model costs nothing
+ * Null: the price is unknown. `configured` (`budget.prices`) takes precedence over the table; a local model costs nothing
  * unless the configuration says otherwise.
  */
 export function priceOf(

@@ -1,11 +1,11 @@
-/** So long a stretch of an answer, made of one piece again and again, is no longer meant. */
+/** A stretch of this length that only repeats one piece is not a real answer. */
 const STRETCH = 6_000;
 /** A longer piece, such as a page of a table, may well be meant several times. */
 const LONGEST_PIECE = 500;
 /** How much is added between two looks. */
 const LOOK_EVERY = 1_000;
 
-/** Watches an answer as it comes in, for a model that repeats one piece without end. */
+/** Watches a streamed answer for a model that repeats one piece without end. */
 export function createCircleWatch(): { readonly goesInCircles: (piece: string) => boolean } {
   let tail = "";
   let unseen = 0;

@@ -47,7 +47,7 @@ export function readImage(name: string, bytes: Uint8Array): ReadImage {
   return { ok: true, mediaType };
 }
 
-/** How a text names an image that stands beside it. */
+/** How a text names an image that is sent with it. */
 export function imageMark(name: string): string {
   return `[image: ${name.replaceAll(/[\x00-\x1f\x7f[\]]/g, " ").slice(0, 200)}]`;
 }

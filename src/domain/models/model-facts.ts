@@ -45,11 +45,11 @@ export type ModelFailureCode =
   | "no-price"
   | "no-images";
 
-/** Why a server did not list its models: no connection, a refused key, or an answer that is no list. */
+/** Why a server did not list its models: no connection, a refused key, or an answer that is not a list. */
 export type ListTrouble =
   | { readonly kind: "unreachable" }
   | { readonly kind: "refused"; readonly status: number }
-  /** Status 200: what came is no list. */
+  /** Status 200, but the answer is not a list. */
   | { readonly kind: "answered"; readonly status: number };
 
 /** A failure of a model, and how an answer can be of no use though it came. */

@@ -1,7 +1,7 @@
 /** A model that a server has on its own machine. */
 export interface InstalledModel {
   readonly name: string;
-  /** Billions of parameters; null where nobody says. */
+  /** Billions of parameters; null if unknown. */
   readonly billions: number | null;
 }
 
@@ -32,7 +32,7 @@ function fit({ name }: InstalledModel, purpose: Purpose): number {
   return isForCode === (purpose === "code") ? 2 : 1;
 }
 
-/** Below the comfortable size, larger is nearer; what is above it comes after all of those. */
+/** Below the comfortable size, larger is nearer; models above it rank after all of those. */
 function distance({ billions }: InstalledModel, purpose: Purpose): number {
   const most = COMFORTABLE[purpose];
   const size = billions ?? UNKNOWN_SIZE;

@@ -122,7 +122,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
     });
   }
 
-  /** By the key that it was given; nobody is there for any other way. */
+  /** By the key that it was given; no person is there for another way. */
   function logIn(): void {
     const methodId = keyMethod;
     keyMethod = null;
@@ -135,7 +135,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
     const offered = listAt(objectAt(opened, "modes"), "availableModes").map((mode) => textAt(mode, "id"));
     const free = deps.permissions === "allow" ? FREE_MODES.find((mode) => offered.includes(mode)) : undefined;
     if (free === undefined) prompt();
-    // A mode that it will not take is no reason to stop: then it asks, and is answered.
+    // If it refuses the mode, continue: it then asks for permission, and is answered.
     else call("session/set_mode", { sessionId, modeId: free }, () => prompt());
   }
 
@@ -175,7 +175,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
   }
 
   function onUpdate(update: StreamEvent): WorkerProgress[] {
-    // A session that is loaded is told again from its beginning.
+    // A loaded session is replayed from its beginning.
     if (!isPrompted) return [];
     switch (update.sessionUpdate) {
       case "agent_message_chunk":

@@ -234,12 +234,12 @@ function versionOf(program: string, name: string): string {
   return /(?:^|[/-])v?(\d+\.\d+\.\d+)/.exec(program)?.[1] ?? "";
 }
 
-/** The home of a head, by workspace, chat and kind: one session goes on in it. */
+/** The home of a head, by workspace, chat and kind: one session continues in it. */
 function homeFolder({ folder }: HeadsDeps, sessionKey: string, name: string): string {
   return join(folder, `${name}-${hashHex("sha256", sessionKey).slice(0, 16)}`);
 }
 
-/** Removes a home that nobody uses. */
+/** Removes an unused home. */
 function removeHome(folder: string): void {
   if (!existsSync(folder)) return;
   const lock = openSync(folder, "r");
@@ -503,7 +503,7 @@ function readsAsNoLogin({ stderr }: ProcessResult, { error }: StreamFindings): b
   return /please run \/login|not logged in|invalid auth method/i.test(`${error ?? ""}\n${stderr}`);
 }
 
-/** The way to the key is on the loopback, whatever proxy the user has; and an agent of any kind gets what it was promised. */
+/** The key proxy is on the loopback, so the user's own proxy must not be used for it; every kind of agent gets this. */
 function headEnvironment({ env, settings }: HeadsDeps, { kind }: FoundAgent): Record<string, string> {
   const own: Record<string, string> = {};
   for (const name of ["NO_PROXY", "no_proxy"])

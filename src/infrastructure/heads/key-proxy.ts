@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Transform } from "node:stream";
 
-/** How much one task may ask of a model with the keys of whoever runs it. */
+/** How much one task may ask of a model with the user's keys. */
 export interface KeyLimits {
   readonly requests: number;
   /** Of requests and answers together. */
@@ -38,7 +38,7 @@ export function createKeyQuota(limits: KeyLimits): KeyQuota {
 /** A folder without a socket may be one that another process is just making. */
 const MAKING_MS = 60_000;
 
-/** Removes the folders of key proxies whose process was killed: nobody answers at their sockets any more. */
+/** Removes the folders of key proxies whose process was killed: no process answers at their sockets any more. */
 export async function sweepKeys(below: string, prefix: string, now = Date.now()): Promise<void> {
   const names = readdirSync(below).filter((name) => name.startsWith(prefix));
   await Promise.all(
@@ -67,7 +67,7 @@ function probeSocket(socket: string): Promise<"open" | "refused" | "missing"> {
 }
 
 export interface KeyProxyDeps {
-  /** Where everything goes, whatever the caller says. */
+  /** The only target, regardless of the caller's address. */
   readonly upstream: string;
   /** The caller's stand-in for a key, and the key. A login may change while it is used: then it is asked for each time. */
   readonly keys: ReadonlyMap<string, string> | (() => ReadonlyMap<string, string>);
@@ -75,7 +75,7 @@ export interface KeyProxyDeps {
   readonly asks?: RegExp;
   /** Of the task; the project's code, which runs where the CLI does, could use the keys up. */
   readonly quota: KeyQuota;
-  /** Told when nothing is left of it. */
+  /** Called when nothing is left of it. */
   readonly onUsedUp: () => void;
 }
 
@@ -87,7 +87,7 @@ export interface KeyProxy {
 
 const FOLDER = "picoclaw-keys-";
 
-/** Of one hop, or made anew. */
+/** Hop-by-hop headers, and those that are rewritten. */
 const LEFT_OUT = new Set([
   "accept-encoding",
   "connection",
@@ -138,7 +138,7 @@ export async function startKeyProxy({
     const hide = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(key, stand), text);
     if (typeof given === "function" && keys.size === 0)
       return void response.writeHead(401, PLAIN_TEXT).end("the login has expired\n");
-    // Put behind the server's own address as it stands: resolved, `//other.host/` would be another server.
+    // Appended unchanged to the server's own address: resolved, `//other.host/` would be another server.
     if (!path.startsWith("/") || ![...keys.keys()].some((stand) => asked.includes(stand)))
       return void response.writeHead(403, PLAIN_TEXT).end("no key of this task\n");
     if (asks !== undefined && !(path.startsWith(base) && asks.test(path.slice(base.length))))
@@ -175,7 +175,7 @@ export async function startKeyProxy({
   }
 
   const server = createServer((request, response) => void answer(request, response));
-  // A CLI that would rather have a web socket goes on without.
+  // A CLI that prefers a web socket falls back to HTTP.
   server.on("upgrade", (_, connection) =>
     connection.end("HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\n\r\n"),
   );
@@ -207,7 +207,7 @@ function* headersOf({ rawHeaders }: IncomingMessage): Generator<[string, string]
   }
 }
 
-/** Null when more comes than may. */
+/** Null if the body is too long. */
 async function bodyOf(
   request: IncomingMessage,
   take: (bytes: number) => boolean,

@@ -10,7 +10,7 @@ export interface RunWatch {
   /** Aborts when it is to be ended before its time. */
   readonly signal: AbortSignal;
   giveUp(): void;
-  /** The trouble with its model that it told of; `detail` is masked. */
+  /** The failure of its model that it reported; `detail` is masked. */
   trouble(): { readonly code: "unauthorized" | "unreachable"; readonly detail: string } | null;
 }
 

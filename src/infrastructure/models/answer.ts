@@ -31,7 +31,7 @@ export function thoughtsOf(message: AssistantMessage, settings: ModelSettings): 
     .filter((thought) => thought !== undefined);
 }
 
-/** Writes thoughts, text and calls in the order in which they came; what has no place of its own comes last. */
+/** Writes thoughts, text and calls in the order in which they came; what has no place of its own is last. */
 export function writeInOrder<T>(
   message: AssistantMessage,
   settings: ModelSettings,
@@ -79,8 +79,8 @@ function createTrace() {
 }
 
 /**
- * Local models write their thoughts into the text, between `<think>` and `</think>`, at its start. Here they are told
- * apart while they stream; a tag may be split over pieces. Only a tag that opens the answer counts, so that an answer
+ * Local models write their thoughts into the text, between `<think>` and `</think>`, at its start. Here they are separated
+ * while they stream; a tag may be split over pieces. Only a tag that opens the answer counts, so that an answer
  * about such tags stays whole.
  */
 export interface ThinkSplitter {
@@ -219,7 +219,7 @@ interface ReadCalls {
   readonly rest: string;
 }
 
-/** Undefined when any of it is no call: half a call is not run. */
+/** Undefined if any part is not a call: half a call is not run. */
 function readCalls(held: string, offered: ReadonlySet<string>): ReadCalls | undefined {
   const inTags = [...held.matchAll(/<tool_call>([\s\S]*?)(?:<\/tool_call>|$)/g)];
   const documents = inTags.length > 0 ? inTags.map((match) => match[1] ?? "") : [unfenced(held)];
@@ -270,9 +270,9 @@ export interface AnswerSink {
   usage(usage: Partial<ModelUsage>): void;
   /** The model thought, whether or not it said what. `kept`: as it has to be given back. */
   thought(kept?: Json): void;
-  /** Why the model stopped: without it an answer counts as cut off. Undefined: it goes on. */
+  /** Why the model stopped: without it an answer counts as cut off. Undefined: it continues. */
   finish(reason: ModelAnswer["finish"] | undefined): void;
-  /** Nothing of interest follows. `otherwise`: why the model stopped, if nobody said it. */
+  /** Nothing of interest follows. `otherwise`: why the model stopped, if no event said it. */
   over(otherwise?: ModelAnswer["finish"]): void;
   /** The server reports a problem in the middle of the stream. */
   problem(problem: ServerProblem): void;
@@ -311,11 +311,11 @@ export interface AnswerDeps {
   readonly newId: () => string;
   /** Tools that the model may call by writing it into its text; default: none. */
   readonly callsInText?: ReadonlySet<string>;
-  /** Whose thoughts are kept; default: nobody's. */
+  /** Whose thoughts are kept; default: none. */
   readonly thinker?: string;
 }
 
-/** A hundred times the longest context there is: a server that tells more has told nothing. */
+/** A hundred times the longest context there is: a larger figure of a server is ignored. */
 const MOST_TOKENS = 100_000_000;
 
 export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: AnswerDeps): AnswerInProgress {

@@ -187,7 +187,7 @@ export interface TokenLimit {
   readonly lasting: boolean;
 }
 
-/** An answer below this is no use: the request is too long. */
+/** A shorter answer is useless: the request is too long. */
 const LEAST_TOKENS = 256;
 
 const ABOUT_ANSWER =
@@ -227,7 +227,7 @@ function fittingLimit(tokens: number, asked: number, lasting: boolean): TokenLim
 /** Parts that some models do not take, and without which the question is the same. The narrower ones come first. */
 const DISPENSABLE: readonly {
   readonly name: string;
-  /** How the part stands in what was sent, and how a server names it. Default: by its name. */
+  /** The field of this part in the request, and how a server names it. Default: its name. */
   readonly sent?: RegExp;
   readonly named?: RegExp;
 }[] = [
@@ -284,7 +284,7 @@ export type TryOutcome =
       readonly limit?: TokenLimit;
     };
 
-/** Sends one request and yields its answer as it comes. Ends within the limits, and at once when aborted. */
+/** Sends one request and yields its answer as it arrives. Ends within the limits, and at once when aborted. */
 export async function* tryOnce(
   parts: TryDeps,
   request: ModelRequest,
@@ -432,7 +432,7 @@ async function* readAnswerStream(
     yield* answer.drain();
     watch.away(false);
     if (answer.state === "broken" || signal.aborted) break;
-    // One document, and no answer in it: whoever is there speaks another protocol.
+    // One document without an answer: the server speaks another protocol.
     if (whole && batch.torn !== undefined && answer.isUnknown) return batch.torn.slice(0, 200);
   }
   return undefined;

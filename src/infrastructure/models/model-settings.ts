@@ -50,7 +50,7 @@ export interface ModelLimits {
 /** Everything outside this process, and the texts for people. */
 export interface ModelDeps {
   readonly fetch: Fetch;
-  /** Whether a TCP connection to the host of this URL comes about; settles late or never when it does not. */
+  /** Whether a TCP connection to the host of this URL succeeds; settles late or never if it does not. */
   readonly connects: (url: string, signal: AbortSignal) => Promise<boolean>;
   readonly limits: ModelLimits;
   readonly messages: ModelMessages;
@@ -63,7 +63,7 @@ export interface ModelDeps {
 
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
-/** Beside the web's own: Bun ends any fetch after five minutes and obeys HTTP_PROXY, unless told not to. */
+/** Beside the web's own: Bun ends any fetch after five minutes and obeys HTTP_PROXY by default. */
 interface FetchInit {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;

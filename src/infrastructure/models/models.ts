@@ -28,9 +28,9 @@ export interface ModelsSettings {
   readonly roles: Readonly<Record<ModelRole, RoleSettings>>;
   readonly ollama: OllamaSettings & { readonly baseUrl: string };
   readonly localOnly: boolean;
-  /** Whether a model sees images; undefined where nobody knows. Default: nobody does. */
+  /** Whether a model sees images; undefined if unknown. Default: unknown. */
   readonly seesImages?: (model: string) => boolean | undefined;
-  /** Tokens that a model takes; undefined where nobody knows. Ollama takes what `ollama.max_context` says. */
+  /** Tokens that a model takes; undefined if unknown. Ollama takes what `ollama.max_context` says. */
   readonly windowOf?: (model: string) => number | undefined;
 }
 
@@ -74,7 +74,7 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
     },
   };
 
-  /** False where nobody answered. */
+  /** False if no server answered. */
   async function lookAround(signal: AbortSignal): Promise<boolean> {
     const open = (Object.keys(settings.roles) as ModelRole[]).filter((role) => {
       const { provider, isDefault } = settings.roles[role];

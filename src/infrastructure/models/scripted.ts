@@ -144,10 +144,10 @@ function pieces(text: string): string[] {
   return text.match(/\S*\s*/g)?.filter((piece) => piece !== "") ?? [];
 }
 
-/** A text that is contained, in whatever case; `/…/` is a pattern. */
+/** A contained text, in any case; `/…/` is a pattern. */
 function matcher(wanted: Json, place: string): Matcher | undefined {
   if (wanted === undefined) return undefined;
-  if (typeof wanted !== "string") throw new Error(`${place} is no text`);
+  if (typeof wanted !== "string") throw new Error(`${place} is not a text`);
   const written = /^\/(.*)\/([imsu]*)$/s.exec(wanted);
   if (written === null) {
     const lower = wanted.toLowerCase();
@@ -159,7 +159,7 @@ function matcher(wanted: Json, place: string): Matcher | undefined {
 
 function onlyKeys(value: Json, known: ReadonlySet<string>, place: string): void {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Error(`${place} is no map`);
+    throw new Error(`${place} is not a map`);
   const stranger = Object.keys(value).find((key) => !known.has(key));
   if (stranger !== undefined)
     throw new Error(`${place} has an unknown key ${stranger}; known are ${[...known].join(", ")}`);
@@ -174,7 +174,7 @@ function oneOf(value: Json, known: readonly string[], place: string): string | u
 function numberAt(value: Json, key: string, place: string): number | undefined {
   const found = fieldAt(value, key);
   if (found === undefined || (typeof found === "number" && found >= 0)) return found;
-  throw new Error(`${place}.${key} is no number`);
+  throw new Error(`${place}.${key} is not a number`);
 }
 
 function optionalField<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
@@ -219,7 +219,7 @@ export interface ScriptedModelDeps
   readonly loadScript: (file: string) => Promise<unknown>;
 }
 
-/** Answers from a file, for demonstrations and tests: streams, calls tools, waits and fails as told. */
+/** Answers from a file, for demonstrations and tests: streams, calls tools, waits and fails as the file says. */
 export function createScriptedModel(settings: ScriptedSettings, parts: ScriptedModelDeps): Model {
   const { provider, model, file, role } = settings;
   const { messages } = parts;
@@ -317,7 +317,7 @@ async function* playAnswer(
   return end.kind === "answer" ? end : { kind: "failed", failure: failures.make("empty"), again: false };
 }
 
-/** Megabytes that nobody reads here. */
+/** Megabytes that are not read here. */
 function withoutImages(message: ModelMessage): ModelMessage {
   return message.role === "user" ? { role: message.role, text: message.text } : message;
 }

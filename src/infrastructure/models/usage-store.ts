@@ -112,7 +112,7 @@ export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["hel
   };
 }
 
-/** The sum comes last: others who write about the same model wait for it until the transaction ends. */
+/** The sum is written last: other writers of the same model wait for it until the transaction ends. */
 async function addEntry(within: StoreTransaction, entry: UsageEntry): Promise<void> {
   const { at, provider, model, inputTokens, outputTokens, cachedTokens, costUsd } = entry;
   await sql`insert into usage_entries

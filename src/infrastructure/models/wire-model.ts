@@ -114,7 +114,7 @@ async function askSight({ wire, settings, fetch, limits }: TryDeps, signal: Abor
   }
 }
 
-/** The one line that helps stands below what went wrong. */
+/** The one line that helps is below the error. */
 async function withRemedy(failure: ModelFailure, parts: TryDeps, signal: AbortSignal): Promise<ModelFailure> {
   const remedy =
     failure.code === "aborted" || failure.code === "refused-remote"
@@ -219,7 +219,7 @@ async function remedyFor(
   }
 }
 
-/** Half a character is no text to a server: it would refuse the whole request. */
+/** A server would refuse the whole request for half a character. */
 function wellFormed(request: ModelRequest): ModelRequest {
   return {
     ...request,

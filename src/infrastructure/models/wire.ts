@@ -127,7 +127,7 @@ export function writeArguments(args: unknown): string {
   return JSON.stringify(typeof args === "object" && args !== null ? args : { input: args });
 }
 
-/** OpenAI refuses to promise JSON when nobody mentions it. */
+/** OpenAI refuses the JSON mode if no message mentions JSON. */
 export function mentionsJson({ system = "", messages }: ModelRequest): boolean {
   return /json/i.test(system) || messages.some(({ text }) => /json/i.test(text));
 }

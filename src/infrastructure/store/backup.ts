@@ -23,7 +23,7 @@ import type { Database } from "./schema.ts";
 
 /**
  * The tables that are a user's data, and those that only state who works on what at the moment. The process
- * that next serves a workspace gives its waiting work to the queue anew, so that a copy takes no claims
+ * that next serves a workspace adds its waiting work to the queue again, so that a copy takes no claims
  * along.
  */
 const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
@@ -77,7 +77,7 @@ const INDEX_TABLES: readonly KeptTable[] = ["jobs", "events", "forge_deliveries"
 
 export type StoredRow = Readonly<Record<string, unknown>>;
 
-/** A row as another store takes it: nobody works on it there, and its workspace may have another name. */
+/** A row for another store: no process works on it there, and its workspace may have another name. */
 function asWaiting(row: StoredRow, nameOf: (workspace: string) => string): StoredRow {
   const named = typeof row.workspace === "string" ? nameOf(row.workspace) : undefined;
   return {
@@ -90,7 +90,7 @@ function asWaiting(row: StoredRow, nameOf: (workspace: string) => string): Store
 const ROWS_PER_PAGE = 500;
 const ROW_POSITION_COLUMN = "place_of_row";
 
-/** All rows of a table that stands still, page by page, by where the store keeps them. */
+/** All rows of a table that does not change, page by page, in the order of storage. */
 async function* readRows(frozen: Kysely<Database>, table: KeptTable): AsyncGenerator<StoredRow> {
   const isPostgres = frozen.getExecutor().adapter instanceof PostgresAdapter;
   const place = isPostgres ? sql.raw("ctid") : sql.raw("rowid");
@@ -107,7 +107,7 @@ async function* readRows(frozen: Kysely<Database>, table: KeptTable): AsyncGener
   }
 }
 
-/** One figure for any number of rows, whatever their order and whichever store gave them. */
+/** One figure for any number of rows, independent of their order and of the store. */
 function createRowDigest() {
   const sum = Buffer.alloc(32);
   let rows = 0;
@@ -190,7 +190,7 @@ async function fillStore(db: Kysely<Database>, { rows, expected }: StoreFill): P
   }
 }
 
-/** Hands over the store as it is at one moment; whoever works with it goes on meanwhile. */
+/** Reads the store as it is at one moment; other processes continue to use it meanwhile. */
 async function withSnapshot<T>(
   db: Kysely<Database>,
   use: (frozen: Kysely<Database>) => Promise<T>,
@@ -232,7 +232,7 @@ export interface BackupDeps {
   readonly configFile: string;
 }
 
-/** One file of rows a table, the configuration, and last the manifest: without it, it is no backup. */
+/** One file of rows a table, the configuration, and last the manifest: without it, the backup is incomplete. */
 async function writeBackup(db: Kysely<Database>, parts: BackupDeps): Promise<number> {
   const { folder, version, now, undoData, configFile } = parts;
   mkdirSync(join(folder, "store"), { recursive: true, mode: 0o700 });

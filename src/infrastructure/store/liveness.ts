@@ -22,8 +22,8 @@ export interface ProcessLife {
 }
 
 /**
- * The one way to judge a process dead: it is gone from this machine, or nothing was heard of it for too long, while
- * whoever judges reached the store.
+ * The one way to judge a process dead: it is gone from this machine, or it has been silent for too long while
+ * the judging process reached the store.
  */
 export function isDead(
   { process, beatAt, tookAt }: ProcessLife,
@@ -33,7 +33,7 @@ export function isDead(
   return Math.max(beatAt ?? 0, tookAt ?? 0, reachedSince) <= now - DEAD_AFTER_MS || isGone(process);
 }
 
-/** A break that two beats fit into; a shorter one keeps nobody silent for `DEAD_AFTER_MS`. */
+/** A break that two beats fit into; a shorter one silences no process for `DEAD_AFTER_MS`. */
 export const BREAK_MS = 2 * BEAT_MS + 1_000;
 
 /** Says that a process lives; the database's time of it. */

@@ -37,7 +37,7 @@ export async function newerSchema(db: Kysely<Database>): Promise<NewerSchema> {
   };
 }
 
-/** Any number: whoever migrates a Postgres holds this lock. */
+/** Any number: a process that migrates a Postgres holds this lock. */
 const MIGRATION_LOCK = 7_433_001;
 
 /** Applies what is missing, in order, in one transaction; a second process that waited finds nothing to do. */

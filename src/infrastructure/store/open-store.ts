@@ -31,7 +31,7 @@ function createGiveWay(
 
 const TURN_MS = 5;
 
-/** Two processes that open a new store at the same time: SQLite refuses the second one's switch at once, whatever its patience. */
+/** Two processes that open a new store at the same time: SQLite refuses the second one's switch at once, regardless of its timeout. */
 function switchToLog(database: DatabaseSync): void {
   for (let attempt = 1; ; attempt++)
     try {
@@ -54,7 +54,7 @@ const LOG_PAGES = 2_000;
 
 /**
  * Opens the embedded store. Readers never wait for a writer; a writer waits up to ten seconds for another process, and
- * everything else in this one goes on meanwhile.
+ * everything else in this one continues meanwhile.
  */
 export function openSqlite(file: string, patience?: Patience): Kysely<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -136,7 +136,7 @@ function detailOf(cause: unknown): string {
 const TRIAL_ROW = "readiness";
 
 /**
- * Rejects when the store takes no writes: on a full disk and in a read-only database reading goes on working. The one
+ * Rejects if the store takes no writes: on a full disk and in a read-only database reading still works. The one
  * row it writes changes each time, since SQLite writes nothing where nothing changes.
  */
 export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
@@ -153,7 +153,7 @@ export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
 const TRIAL_BYTES = 64 * 1024;
 
 /**
- * On a full disk Postgres goes on changing rows in pages that it has, and fails at the first row that needs a new one.
+ * On a full disk Postgres still changes rows in pages that it has, and fails at the first row that needs a new one.
  * A table of the connection's own takes some, and gives them back at the end of the transaction.
  */
 async function tryGrowth(db: Kysely<Database>): Promise<void> {
@@ -168,7 +168,7 @@ async function tryGrowth(db: Kysely<Database>): Promise<void> {
       );
     });
   } catch (error) {
-    // Who may make no tables of their own is not told by this that the disk is full.
+    // An account without the right to create tables fails here too, which does not mean a full disk.
     if ((error as { readonly code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
   }
 }

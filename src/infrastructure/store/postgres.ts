@@ -11,7 +11,7 @@ const PLAN_HOLDS_MS = 1_000;
 const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
 
 /**
- * Connections whose statements are prepared once and go by name after, unless somebody stands between them and the
+ * Connections whose statements are prepared once and called by name afterwards, unless a pooler is between them and the
  * server; and whose transactions begin together with their first statement, without a round trip of their own.
  */
 export function withPreparedStatements(
@@ -129,10 +129,10 @@ export function openPostgres(url: string): Kysely<Database> {
     idleTimeoutMillis: 30_000,
     application_name: "picoclaw",
   });
-  // A connection that breaks while idle is made anew at the next query.
+  // A connection that breaks while idle is reopened at the next query.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
-    // One that breaks between two statements of a transaction says so where nobody listens: the next statement fails.
+    // One that breaks between two statements of a transaction emits an event without a listener; the next statement fails.
     client.on("error", () => {});
     // A process that is stopped, or a machine that is cut off, within a transaction would keep its rows locked for all.
     client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`).catch(() => {});

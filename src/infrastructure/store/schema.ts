@@ -62,7 +62,7 @@ export type SolveRow = Database["solve_tasks"];
 export type JobRow = Database["jobs"];
 export type EventRow = Database["events"];
 
-/** Text that every database takes: Postgres knows no NUL, and half a surrogate pair is no character. */
+/** Text that every database takes: Postgres stores no NUL, and half a surrogate pair is not a character. */
 export function storable(text: string): string {
   return text.replaceAll("\0", "\ufffd").toWellFormed();
 }

@@ -94,8 +94,8 @@ function createTurns(): { take(): Promise<void>; pass(): void } {
 const CHANGES_NOTHING = /^\s*(?:select|pragma|commit|rollback|savepoint|release)\b/i;
 
 /**
- * One connection for all. Whoever has it keeps it for a statement or a transaction, but for the time in which it waits
- * for another process: then others read, and the event loop goes on.
+ * One connection for all callers. A caller keeps it for a statement or a transaction, except while it waits
+ * for another process: then others read, and the event loop continues.
  */
 function createDriver(database: DatabaseSync, file: string, { now, pause }: Patience): Driver {
   const statements = createStatements(database);
@@ -107,7 +107,7 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
     const changes = !database.isTransaction && !CHANGES_NOTHING.test(text);
     const stores = changes || text === "commit";
     if (stores) refuseGone();
-    // SQLite takes a transaction back by itself when the disk is full; what failed is to be told, not this.
+    // SQLite rolls back by itself on a full disk; report the first failure, not this one.
     if (text === "rollback" && !database.isTransaction) return { rows: [] };
     try {
       const statement = statements(text === "begin" ? "begin immediate" : text);
@@ -178,7 +178,7 @@ function toQueryResult({ changes, lastInsertRowid }: ReturnType<Statement["run"]
   return { insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes), rows: [] };
 }
 
-/** Turns are taken here, and not one of Kysely's that nobody can pass on. */
+/** Turns are taken here: a turn of Kysely's own cannot be passed on. */
 class SharedConnectionAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 
-/** A file of the store as it stood when a process opened it. */
+/** A file of the store as it was when a process opened it. */
 export interface NotedStoreFile {
   readonly id: string;
   readonly hadBytes: boolean;
@@ -13,7 +13,7 @@ export function noteStoreFile(file: string): NotedStoreFile | null {
   return found === undefined ? null : { id: identifyFile(found), hadBytes: found.size > 0 };
 }
 
-/** Whether nothing, another file or an emptied one stands where the noted file was. */
+/** Whether the noted file is gone, replaced or emptied. */
 export function isStoreFileGone(file: string, noted: NotedStoreFile): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined || identifyFile(found) !== noted.id || (noted.hadBytes && found.size === 0);
@@ -44,7 +44,7 @@ const SALT_BYTES = 8;
 const LOOKS = 3;
 
 /**
- * Finds a file of the store that is no longer the one this process has open, or that somebody cut. Whatever is written then
+ * Finds a file of the store that is no longer the one this process has open, or that was truncated. Everything written then
  * is lost with the process, though every statement succeeds: SQLite writes its next frame behind the hole, and a process that
  * starts later reads up to the hole.
  */

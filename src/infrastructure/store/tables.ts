@@ -25,7 +25,7 @@ export const TABLES = [
     cut_clock text not null, carried text not null, summary text not null,
     summary_up_to integer not null, turn_count integer not null,
     primary key (workspace, chat_key, session_id))`,
-  // One open session a chat and workspace, whoever writes.
+  // One open session per chat and workspace, for all processes.
   `create unique index sessions_open on sessions (workspace, chat_key) where closed_at is null`,
   `create index sessions_due on sessions (workspace, cut_at) where closed_at is null`,
   `create table turns (
@@ -124,7 +124,7 @@ export const TABLES = [
     owner text, claimed_at bigint not null, turn integer not null, stop integer not null)`,
   `create index work_claims_by_owner on work_claims (owner)`,
   `create index work_claims_by_key on work_claims (work_key)`,
-  // One turn a chat, whoever claims.
+  // One turn per chat, for all processes.
   `create unique index work_turns on work_claims (work_key) where turn = 1`,
   `create table work_owners (owner text primary key, beat_at bigint not null)`,
   `create table dead_work (
@@ -143,7 +143,7 @@ export const TABLES = [
     owner text primary key, machine_id text not null, kind text not null, workspace text not null,
     root text not null, labels text not null, lanes integer not null, busy integer not null,
     version text not null, state text not null, started_at bigint not null, beat_at bigint not null)`,
-  // Chats that were told that their messages wait for a machine, until it is back.
+  // Chats that were notified that their messages wait for a machine, until it is back.
   `create table told_away (
     workspace text not null, channel text not null, chat_id text not null, user_id text not null,
     primary key (workspace, channel, chat_id))`,

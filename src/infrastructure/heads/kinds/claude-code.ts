@@ -13,7 +13,7 @@ import {
 
 const EDITS = new Set(["Edit", "MultiEdit", "Write", "NotebookEdit"]);
 
-/** `--verbose` is what `stream-json` asks for. As root it refuses to skip permissions unless told that it is in a sandbox. */
+/** `--verbose` is what `stream-json` asks for. As root it refuses to skip permissions unless a variable says that it is in a sandbox. */
 export const claudeCode: WorkerKind = {
   name: "claude-code",
   aliases: ["claude-code-cli"],

@@ -9,9 +9,9 @@ export interface WorkerKind {
   readonly aliases: readonly WorkerKindName[];
   /** Our own image, by its folder under `images/`. */
   readonly image: string;
-  /** Where the image is published, for whoever does not build it. */
+  /** Where the image is published, for users who do not build it. */
   readonly pullFrom: string;
-  /** The prompt comes on standard input: a command line can be read by everybody, and has a limit. */
+  /** The prompt is passed on standard input: every process can read a command line, and its length is limited. */
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   /** Files and whole folders of a login and its settings, from the user's HOME to the container's. */
@@ -33,7 +33,7 @@ export interface WorkerKind {
   /** Where the CLI sends its key, and how it is led to another server instead. */
   route(given: RouteInput): KeyRoute;
   /**
-   * The call with a session: a new one (`id` is ours, where it takes one), or one that goes on. `isTrusted`: whether
+   * The call with a session: a new one (`id` is ours, where it takes one), or an earlier one. `isTrusted`: whether
    * the settings that the project itself has for this CLI hold.
    */
   inSession(
@@ -66,7 +66,7 @@ interface CredentialFile {
   readonly isLogin: boolean;
 }
 
-/** Reads one run's standard output as it arrives. Never throws: what is no event is passed over. */
+/** Reads one run's standard output as it arrives. Never throws: lines that are not events are skipped. */
 export interface StreamReader {
   /** The content of the new lines. */
   feed(text: string): WorkerProgress[];
@@ -81,7 +81,7 @@ export interface StreamFindings {
   readonly error: string | null;
   readonly usage: TaskUsage;
   readonly saidChanged: readonly string[];
-  /** By which the session goes on; empty where it named none. */
+  /** The id by which the session continues; empty if it named none. */
   readonly sessionId: string;
 }
 

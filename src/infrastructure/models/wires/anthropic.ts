@@ -32,7 +32,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
     answer.callEnd(index, calls.get(index));
     calls.delete(index);
     const thought = thoughts.get(index);
-    // Unsigned, it is refused when it comes back.
+    // Without its signature the server refuses it in the next request.
     if (thought !== undefined && thought.signature !== "") answer.thought(thought);
     thoughts.delete(index);
   };
@@ -98,7 +98,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
   };
 }
 
-/** As it goes back with the calls that followed it. */
+/** As it is sent back with the calls that followed it. */
 interface Thought {
   readonly type: "thinking";
   thinking: string;
@@ -115,7 +115,7 @@ function takeDelta(answer: AnswerSink, delta: Json, thought: Thought | undefined
 }
 
 /**
- * Tokens written to the cache and read from it are not in `input_tokens`. Where a figure comes twice, the
+ * Tokens written to the cache and read from it are not in `input_tokens`. If a figure is sent twice, the
  * later one counts.
  */
 function createUsage(answer: AnswerSink) {
@@ -177,7 +177,7 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
   const fixed = (system?.length ?? 0) + (tools.length === 0 ? 0 : JSON.stringify(tools).length);
   const marks = without.has("cache_control") ? "none" : fixed >= WORTH_CACHING ? "system" : "turns";
   const messages = messagesOf(request.messages, settings);
-  // A conversation that goes on is read from the cache up to here next time.
+  // The next request of the conversation is read from the cache up to here.
   const last = messages.at(-1)?.content.at(-1);
   const goesOn = request.messages.length > 1 || tools.length > 0;
   if (marks !== "none" && goesOn && last !== undefined) Object.assign(last, MARK);

@@ -16,7 +16,7 @@ const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   function_call: "tool-calls",
 };
 
-/** Gateways hand on the words of whoever is behind them. */
+/** Gateways pass on the error of the server behind them. */
 const FILTERED = /filter|refusal|safety|sensitive|blocked|blocklist|prohibited|recitation|spii|moderation/;
 
 /** Ends that are the server's own trouble. */
@@ -73,7 +73,7 @@ function thinkingIn(part: Json): string {
     .join("");
 }
 
-/** DeepSeek and others want their thoughts of a tool loop back, OpenRouter those of whoever is behind it, piece by piece. */
+/** DeepSeek and others want their thoughts of a tool loop back, OpenRouter those of the model behind it, piece by piece. */
 function createChatThoughts(answer: AnswerSink) {
   let content = "";
   const details = new Map<unknown, Record<string, unknown>>();

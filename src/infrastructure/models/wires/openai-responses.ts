@@ -106,7 +106,7 @@ function createItemKeys(): (frame: Json) => string | number {
   };
 }
 
-/** As it goes back with the calls that followed it. */
+/** As it is sent back with the calls that followed it. */
 function encrypted(item: Json): Json {
   const content = textAt(item, "encrypted_content");
   if (content === "") return undefined;
