@@ -187,7 +187,8 @@ export function toReason(
   const used = events.findLast((event) => event.type === "doing" && event.cost_usd !== undefined);
   const { tokens = 0, cost_usd: costUsd = null } = used?.type === "doing" ? used : {};
   const asked = events.findLast((event) => event.type === "doing" && event.doing === "asking");
-  const planned = events.findLast((event) => event.type === "planned");
+  // What succeeds in an attempt stays, so the plan of each is a reason.
+  const plans = new Set(events.flatMap((event) => (event.type === "planned" ? [event.plan] : [])));
   const checks = events.flatMap((event) =>
     event.type === "check_finished" && event.over === "draft" && event.altered !== true ? [event] : [],
   );
@@ -202,7 +203,7 @@ export function toReason(
     title: record?.title ?? "",
     request: record?.request ?? "",
     by: asked?.type === "doing" ? asked.detail : "",
-    plan: planned?.type === "planned" ? planned.plan : "",
+    plan: [...plans].join("\n→ "),
     checks: [...last].map(([command, { exit_code: exitCode, output }]) => ({
       command,
       exitCode,

@@ -94,7 +94,7 @@ test("a job's page has its plan, model, attempts, tests and cost, and folds the 
   await db.destroy();
 });
 
-test("the work of a job is its last attempt", () => {
+test("the work of a job is its last attempt, by the plans of all", () => {
   const texts = historyMessagesFor("en");
   expect(wordWork(texts, toReason(storedJob(1), "job", journal))).toEqual([
     `By: Gin (demo/gin-1), ${storedJob(1).source}`,
@@ -103,5 +103,8 @@ test("the work of a job is its last attempt", () => {
     "Checks: npm test: 3 passed",
     "Attempts: 2, 2,345 tokens, $0.0125",
   ]);
+  const first: JobEvent = { type: "planned", attempt: 1, plan: "Read the items" };
+  const whole = toReason(null, "job", [{ at: "", event: first }, ...journal]);
+  expect(whole.plan).toBe("Read the items\n→ Count **each** item <script>alert(1)</script>");
   expect(toReason(null, "job", [])).toMatchObject({ attempts: 0, costUsd: null, checks: [] });
 });
