@@ -21,9 +21,8 @@ export function knownForms(secrets: readonly string[]): string[] {
   return [...forms];
 }
 
-/** A secret in a text: `start`–`end` is replaced; `from` is where what makes it a secret begins (its name). */
+/** A secret in a text: `start`–`end` is replaced. */
 export interface SecretSpan {
-  readonly from: number;
   readonly start: number;
   readonly end: number;
 }
@@ -32,7 +31,7 @@ export function findKnown(text: string, forms: readonly string[]): SecretSpan[] 
   const spans: SecretSpan[] = [];
   for (const form of forms) {
     for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1)) {
-      spans.push({ from: at, start: at, end: at + form.length });
+      spans.push({ start: at, end: at + form.length });
     }
   }
   return spans;

