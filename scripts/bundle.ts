@@ -47,8 +47,11 @@ await build({
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
   plugins: [apartFrom(new Set())],
 });
-for (const { run, pieces: group } of piecesByRuns(await loadedPieces(join(fresh, "main.js"))))
-  await together(run, run === "edit" ? group.add("main.js") : group);
+const groups = piecesByRuns(await loadedPieces(join(fresh, "main.js")))
+  .map(({ run, pieces: group }) => ({ run, group: run === "edit" ? group.add("main.js") : group }))
+  .filter(({ group }) => group.size > 1);
+const files = nameFiles(groups);
+for (const { group } of groups) await together(group, files);
 for (const entry of ["executor", "limited", "container-files", "proxy"])
   await build({
     ...BYTECODE,
@@ -71,23 +74,43 @@ async function build(options: Bun.BuildConfig): Promise<void> {
   if (!built.success) process.exit(1);
 }
 
-/** Puts pieces into one file, in which each still begins when it is first asked for. Under its own name stays a line that asks. */
-async function together(name: string, group: ReadonlySet<string>): Promise<void> {
-  if (group.size < 2) return;
-  const texts = [...group].sort().map((piece) => readFileSync(join(pieces, piece), "utf8"));
+/** The file of each piece that is put together with others. A file names others, so all names change with any piece. */
+function nameFiles(
+  groups: readonly { readonly run: string; readonly group: ReadonlySet<string> }[],
+): ReadonlyMap<string, string> {
+  const texts = groups.flatMap(({ group }) =>
+    [...group].sort().map((piece) => readFileSync(join(pieces, piece), "utf8")),
+  );
   const hash = Bun.hash(texts.join("\n")).toString(36);
-  const file = `${name}-${hash}.js`;
+  return new Map(
+    groups.flatMap(({ run, group }, at) =>
+      [...group].map((piece): [string, string] => [piece, `${run}-${at}${hash}.js`]),
+    ),
+  );
+}
+
+/**
+ * Puts pieces into one file, in which each still begins when it is first asked for. Under its own name stays a line that asks,
+ * for pieces that are in no file; the others ask the file itself, because to find and read a line costs as much as a piece.
+ */
+async function together(group: ReadonlySet<string>, files: ReadonlyMap<string, string>): Promise<void> {
+  const [first] = group;
+  const file = files.get(first ?? "") ?? "";
   const entry = join(pieces, file);
   const cases = [...group].map((piece) => `case "${piece}": return require("./${piece}");`);
   writeFileSync(entry, `module.exports = (piece) => { switch (piece) { ${cases.join("\n")} } };`);
-  await build({ ...OF_PIECES, entrypoints: [entry], plugins: [apartFrom(group)] });
+  await build({ ...OF_PIECES, entrypoints: [entry], plugins: [apartFrom(group, files)] });
   for (const piece of group) {
     rmSync(join(fresh, `${piece}.jsc`));
     writeFileSync(
       join(fresh, piece),
-      `// @bun @bun-cjs\n(function(exports, require, module) {module.exports=require("./${file}")("${piece}")})\n`,
+      `// @bun @bun-cjs\n(function(exports, require, module) {${ask(file, piece)}})\n`,
     );
   }
+}
+
+function ask(file: string, piece: string): string {
+  return `module.exports=require("./${file}")("${piece}")`;
 }
 
 /**
@@ -121,14 +144,23 @@ function unfrozen(): Bun.BunPlugin {
   };
 }
 
-/** Pieces ask for each other by name, but for those of the same group. */
-function apartFrom(group: ReadonlySet<string>): Bun.BunPlugin {
+/** Pieces ask for each other by name, but for those of the same group; a piece of another group is asked for in its file. */
+function apartFrom(
+  group: ReadonlySet<string>,
+  files: ReadonlyMap<string, string> = new Map(),
+): Bun.BunPlugin {
   return {
     name: "pieces stay apart",
     setup(builder) {
-      builder.onResolve({ filter: /^\.\// }, ({ path, importer }) =>
-        importer === "" || group.has(path.slice(2)) ? undefined : { path, external: true },
-      );
+      builder.onResolve({ filter: /^\.\// }, ({ path, importer }) => {
+        const piece = path.slice(2);
+        if (importer === "" || group.has(piece)) return undefined;
+        return files.has(piece) ? { path: piece, namespace: "elsewhere" } : { path, external: true };
+      });
+      builder.onLoad({ filter: /.*/, namespace: "elsewhere" }, ({ path }) => ({
+        contents: ask(files.get(path) ?? "", path),
+        loader: "js",
+      }));
     },
   };
 }
