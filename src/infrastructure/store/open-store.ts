@@ -1,7 +1,8 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, type KyselyPlugin, PostgresAdapter, sql } from "kysely";
+import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { readStoreAway, type StoreTrouble } from "../../domain/store/store-trouble.ts";
 import { migrate, migrationStatus, NewerStore, OlderStore } from "./migrate.ts";
 import type { Database } from "./schema.ts";
@@ -58,6 +59,7 @@ const LOG_PAGES = 2_000;
  */
 export function openSqlite(file: string, patience?: Patience): Kysely<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  keepPrivate(file);
   const database = new DatabaseSync(file);
   // A wait of SQLite's own would stop the event loop.
   database.exec("pragma busy_timeout = 0");
@@ -68,6 +70,18 @@ export function openSqlite(file: string, patience?: Patience): Kysely<Database> 
     dialect: createSqliteDialect(database, file, patience),
     plugins: [createGiveWay(TURN_MS)],
   });
+}
+
+/**
+ * Conversations are for their owner alone. SQLite gives its log and the log's index the mode of the file; those of earlier
+ * versions were readable by all. A file that this user may not change is opened as it is, or fails to open.
+ */
+function keepPrivate(file: string): void {
+  succeeds(() => closeSync(openSync(file, "a", 0o600)));
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) {
+    const mode = attemptOr(0, () => statSync(one).mode);
+    if ((mode & 0o077) !== 0) succeeds(() => chmodSync(one, mode & 0o700));
+  }
 }
 
 export interface StoreLocation {
