@@ -32,6 +32,9 @@ describe("the history of a workspace on the command line", () => {
     expect(between.out).toContain("+++ b/b.txt");
     expect(cli.run(["diff", `..${jobs[1]}`, "a.txt"]).out).not.toContain("b.txt");
     expect(cli.run(["diff", "..", "--json"]).out).toContain('"hand_edits":["a.txt"]');
+    const back = cli.run(["diff", "2..1"]);
+    expect([back.code, back.err]).toEqual([0, expect.stringContaining("2 is later than 1")]);
+    expect(back.out).toContain("-broken\n");
   });
 
   test("show JOB:FILE is the file after that job", () => {
@@ -57,7 +60,8 @@ describe("the history of a workspace on the command line", () => {
     [["why", "a.txt:99"], "a.txt has 3 lines", 2],
     [["why", "none.txt:1"], "There is no file none.txt", 2],
     [["diff", "job_1_none"], "job_1_none", 2],
-    [["diff", "job_1_none..job_2_none"], "Not a range of jobs", 2],
+    [["diff", "job_1_none..job_2_none"], "No such job: job_1_none", 2],
+    [["diff", "1..9"], "No such job: 9", 2],
     [["show", "job_1_none:a.txt"], "job_1_none", 2],
     [["bisect"], "Give the command that fails", 2],
     [["bisect", "--at-once", "0", "--", "true"], "Give the command that fails", 2],

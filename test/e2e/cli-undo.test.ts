@@ -37,6 +37,16 @@ describe("undo and redo", () => {
     expect(cli.run(["redo"])).toEqual({ code: 3, out: "", err: "No change\nThere is no job to redo.\n" });
   });
 
+  test("several jobs at once list each path by what became of it: made and removed again is nothing", () => {
+    job("1");
+    job("2");
+    cli.apply([create("gone", "x"), create("kept", "x")]);
+    cli.apply([{ type: "file_edit", action: "delete", target: "gone", content: "" }]);
+    const undone = cli.run(["undo", "1", "2", "3", "4"]).out;
+    expect(undone).toContain("Changed files: 2\n  D kept\n  D a\n");
+    expect(cli.run(["redo", "1", "2", "3", "4"]).out).toContain("Changed files: 2\n  A a\n  A kept\n");
+  });
+
   test("a folder above that is a link now is named, and --force is not advised to whoever has tried it", () => {
     cli.write("d/f", "in\n");
     const jobId = jobIdIn(cli.apply([create("d/f", "changed\n")]).out);

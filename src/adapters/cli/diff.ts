@@ -34,11 +34,18 @@ async function diff(program: CliProgram, args: readonly string[]): Promise<numbe
   let differences: Iterable<FileDifference>;
   let handEdits: readonly HandEdit[] = [];
   if (name?.includes("..")) {
-    const [from = "", to = ""] = name
-      .split("..")
-      .map((one) => (one === "" ? one : resolveJobName(workspace, one)));
+    const names = name.split("..");
+    const [from = "", to = ""] = names.map((one) => (one === "" ? one : resolveJobName(workspace, one)));
     const [first, last] = [placeAfter(stack, from, 0), placeAfter(stack, to, stack.jobs.length)];
-    if (first === null || last === null) return stop("unknown-job", texts.badRange(name));
+    if (first === null || last === null) {
+      const missing = first === null ? from : to;
+      const isKnown = workspace.archive.list().some((job) => [job.jobId, job.groupId].includes(missing));
+      return stop(
+        "unknown-job",
+        isKnown ? texts.badRange(missing) : messages.unknownJob(missing, "terminal"),
+      );
+    }
+    if (first > last && !json) program.err(`${texts.backwards(names)}\n`);
     const states = [stack.openBefore(first), stack.openBefore(last)] as const;
     differences = walkStates(...states);
     const later = new Set(stack.jobs.slice(first, last).map(({ jobId }) => jobId));

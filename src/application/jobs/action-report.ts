@@ -340,12 +340,23 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
 
 const INVERSE = { added: "deleted", deleted: "added", modified: "modified" } as const;
 
-/** To take back a file that was added is to delete it; what several jobs had changed is one path. */
+/** To take back a file that was added is to delete it. What several jobs did to a path is one change, or none. */
 function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Change[] {
-  const changes = done
-    .flatMap((one) => one.changes)
-    .map((one): Change => ({ ...one, kind: action === "undo" ? INVERSE[one.kind] : one.kind }));
-  return [...new Map(changes.map((change) => [change.path, change])).values()];
+  const seen = new Map<
+    string,
+    { readonly change: Change; readonly stood: boolean; readonly stands: boolean }
+  >();
+  for (const one of done.flatMap(({ changes }) => changes)) {
+    const kind = action === "undo" ? INVERSE[one.kind] : one.kind;
+    const { stood = kind !== "added" } = seen.get(one.path) ?? {};
+    seen.set(one.path, { change: one, stood, stands: kind !== "deleted" });
+  }
+  return [...seen.values()]
+    .filter(({ stood, stands }) => stood || stands)
+    .map(({ change, stood, stands }) => ({
+      ...change,
+      kind: stood && stands ? "modified" : stands ? "added" : "deleted",
+    }));
 }
 
 function nothing(messages: Messages, action: ActionFacts["action"]): string {

@@ -203,13 +203,14 @@ export function listTitle(request: Pick<ExecuteRequest, "request" | "plan" | "pa
   return (isPlanned ? "" : firstEdit(request.patch) || diffTitle(request.patch)) || planTitle(request);
 }
 
-/** How the lines of a diff, and of V4A, name a file that they change. */
-const DIFF_FILE = /^(?:\+\+\+ (?:b\/)?|--- (?:a\/)?|\*\*\* (?:Add|Update|Delete) File: )([^\t\n]+)/gm;
+/** How the lines of a diff, of V4A, and the fences of Markdown name a file that they change. */
+const DIFF_FILE =
+  /^(?:\+\+\+ (?:b\/)?|--- (?:a\/)?|\*\*\* (?:Add|Update|Delete) File: |[`~]{3,}[^\s:]*:)([^\t\n]+)/gm;
 const NAMED_FILES = 3;
 
-/** The files of a diff, whose own first line is marks: `a.ts, b.ts, …`. */
+/** The files of a diff or of fences, whose own first line is marks: `a.ts, b.ts, …`. */
 function diffTitle(patch: string): string {
-  if (!/^(?:diff --git |--- |\+\+\+ |Index: |\*\*\* Begin Patch)/.test(patch.trimStart())) return "";
+  if (!/^(?:diff --git |--- |\+\+\+ |Index: |\*\*\* Begin Patch|[`~]{3,})/.test(patch.trimStart())) return "";
   const paths = [...patch.slice(0, 100_000).matchAll(DIFF_FILE)].map(([, path = ""]) => path.trim());
   const files = [...new Set(paths)].filter((path) => path !== "/dev/null");
   const more = files.length > NAMED_FILES ? [`… (${files.length})`] : [];

@@ -27,7 +27,8 @@ describe("what a list calls a job", () => {
     ],
     ["is the files of a diff", { patch: "--- a/x\n+++ b/x\n--- /dev/null\n+++ b/y z.ts\n" }, "x, y z.ts"],
     ["is the files of V4A", { patch: "*** Begin Patch\n*** Update File: src/a.ts\n@@\n" }, "src/a.ts"],
-    ["is the first line of any other patch", { patch: "```txt:a.txt\nhello\n```" }, "hello"],
+    ["is the files of fences", { patch: "```txt:a.txt\nhello\n```\n~~~c++:b.cc\n~~~" }, "a.txt, b.cc"],
+    ["is the first line of any other patch", { patch: "```sh\nnpm test\n```" }, "npm test"],
   ];
   for (const [name, given, title] of cases) test(name, () => expect(listTitle(given)).toBe(title));
 });

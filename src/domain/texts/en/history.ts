@@ -46,7 +46,9 @@ export const historyTexts = {
   notInState: (path: string, job: string) => `There was no file ${path} after ${job}.`,
   notStanding: (job: string) => `${job} is not part of the workspace (undone, a preview, or not applied).`,
   noJobs: "No job has changed this workspace yet.",
-  badRange: (text: string) => `Not a range of jobs: ${text}. Example: picoclaw diff job_A..job_B`,
+  badRange: (jobId: string) => `${jobId} is not in effect, so there is no state after it to compare.`,
+  backwards: ([from = "", to = ""]: readonly string[]) =>
+    `${from} is later than ${to}, so this shows how to get back from ${from} to ${to}. The other way round: picoclaw diff ${to}..${from}`,
   handEdits: (paths: readonly string[], more: number) =>
     `Also changed outside of PicoClaw in between: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
   bisectUsage: "Give the command that fails: picoclaw bisect -- npm test",

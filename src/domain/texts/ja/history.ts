@@ -47,7 +47,9 @@ export const historyTexts = {
   notStanding: (job: string) =>
     `${job} はワークスペースに入っていません（取り消し済み、プレビュー、または未適用）。`,
   noJobs: "このワークスペースを変更したジョブはまだありません。",
-  badRange: (text: string) => `ジョブの範囲ではありません: ${text}。例: picoclaw diff job_A..job_B`,
+  badRange: (jobId: string) => `${jobId} は適用中ではないため、比べられる状態がありません。`,
+  backwards: ([from = "", to = ""]: readonly string[]) =>
+    `${from} は ${to} より後のジョブです。${from} から ${to} に戻る変更を表示します。逆向き: picoclaw diff ${to}..${from}`,
   handEdits: (paths: readonly string[], more: number) =>
     `この間に PicoClaw の外でも変更されています: ${paths.join("、")}${more > 0 ? ` ほか ${more} 件` : ""}`,
   bisectUsage: "失敗するコマンドを指定してください: picoclaw bisect -- npm test",
