@@ -54,7 +54,7 @@ function keepMachine(parts: KeepMachineDeps): {
   stop(): Promise<void>;
 } {
   const { fleet, load, timers, onReplaced, onTrouble } = parts;
-  const state = { stopped: false, cancel: () => {} };
+  const state = { stopped: false, cancel: () => {}, last: Promise.resolve() };
   const told = new Set<string>();
 
   async function beat(): Promise<void> {
@@ -72,19 +72,25 @@ function keepMachine(parts: KeepMachineDeps): {
     for (const name of fresh) told.add(name);
     parts.onNewerSchema({ added, breaking });
   }
+  /** One beat after the other: the row that leaving writes is the last one. */
+  function beatNext(): Promise<void> {
+    state.last = state.last.then(beat).catch(onTrouble);
+    return state.last;
+  }
   function again(): void {
     if (state.stopped) return;
-    state.cancel = timers.after(BEAT_MS, () => void beat().catch(onTrouble).finally(again));
+    state.cancel = timers.after(BEAT_MS, () => void beatNext().finally(again));
   }
   return {
     async start() {
       await beat();
       again();
     },
-    tell: () => beat().catch(onTrouble),
+    tell: beatNext,
     async stop() {
       state.stopped = true;
       state.cancel();
+      await state.last;
       await fleet.leave().catch(onTrouble);
     },
   };

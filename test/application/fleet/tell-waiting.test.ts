@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createWaitingNotifier } from "../../../src/application/fleet/machine-presence.ts";
+import { createWaitingNotifier, openMachine } from "../../../src/application/fleet/machine-presence.ts";
 import type { NewReply } from "../../../src/application/ports/serve.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
 
@@ -43,4 +43,40 @@ test("a chat is not told of an outage that its machine had with all others", asy
   expect(await lookAfter(5_000)).toBe(1);
   expect(await lookAfter(5_000)).toBe(1);
   expect(await lookAfter(5_000)).toBe(2);
+});
+
+test("a machine leaves after its last beat, however slow that is", async () => {
+  const written: string[] = [];
+  const slow = Promise.withResolvers<void>();
+  const machine = await openMachine({
+    fleet: {
+      enter: async () => ({ status: "entered" }),
+      async beat({ draining }) {
+        if (draining) await slow.promise;
+        written.push(draining ? "drains" : "works");
+        return "held";
+      },
+      leave: async () => void written.push("left"),
+      waitingForAway: async () => [],
+      noteTold: async () => true,
+      toldOfUs: async () => [],
+      forgetTold: async () => false,
+    },
+    store: { post: async () => {} },
+    busy: () => 0,
+    lacking: () => [],
+    newerSchema: async () => ({ added: [], breaking: [] }),
+    reaches: () => true,
+    words: () => serveMessagesFor("en"),
+    uuid: () => "id",
+    timers: { now: () => new Date(0), after: () => () => {} },
+    log: () => {},
+    end: () => {},
+    onTrouble: () => {},
+  });
+  machine.drain();
+  const left = machine.leave();
+  slow.resolve();
+  await left;
+  expect(written).toEqual(["works", "drains", "left"]);
 });
