@@ -141,6 +141,7 @@ function steady(text: string): string {
   return text
     .replace(/job_\d+_\w{8}/g, "JOB")
     .replace(/\d+(?:\.\d+)? ?m?s\b/g, "N ms")
+    .replace(/\d+ 秒/g, "N 秒")
     .replace(/(?<="duration_ms": )\d+/g, "N")
     .replace(/\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?/g, "WHEN");
 }

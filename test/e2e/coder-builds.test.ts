@@ -65,3 +65,15 @@ describe.each([
     expect(ran.out).toStartWith(`Applied: 1 file, ${command} 4 passed`);
   });
 });
+
+withChecks(
+  "where nothing confines and the folder is not trusted, the first line says why and what helps",
+  () => {
+    const config = "worker: { confine: off }\n";
+    cli = createNodeProject({ script: says(proposal("A", wrong)), files: FILES, config });
+    const ran = cli.chat("/code3 turn the operands of add around");
+    expect(ran.out.split("\n")[0]).toBe(
+      "Applied: 1 file, NOT CHECKED: nothing confines commands here, and tests are the project's own code; install bubblewrap, or run `picoclaw trust` in that folder",
+    );
+  },
+);

@@ -5,8 +5,8 @@ import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
-import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
-import type { ChatMessages } from "../../domain/texts/chat.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.ts";
@@ -19,7 +19,7 @@ import {
 import type { CheckProgress } from "../checks/judge-draft.ts";
 import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
-import type { CoderEnd, CoderEnding } from "../coder/coder-ends.ts";
+import type { CoderEnd, CoderEnding, SentBackReason } from "../coder/coder-ends.ts";
 import { type CoderEvent, type CoderLook, type CoderLoop, coderLoop } from "../coder/coder-loop.ts";
 import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked, wishOf } from "../coder/explorer.ts";
 import { type ContestedFile, createShownFiles, type ShownFiles } from "../drafts/shown-files.ts";
@@ -537,15 +537,9 @@ async function answerForEnd(
       return { ...createAnswer(parts, said, false), ...about };
     }
     case "unusable":
-      logUnparsed(parts, turn, end.unparsed);
+      logUnparsed(parts, turn, end.reason);
       return {
-        ...createAnswer(
-          parts,
-          end.unparsed === undefined
-            ? [say("proposalUnusable", mask(end.why))]
-            : [say("patchUnreadable", mask(end.unparsed.message), end.unparsed.line ?? null)],
-          false,
-        ),
+        ...createAnswer(parts, [sayUnusable(end, mask)], false),
         ...about,
       };
     case "aborted":
@@ -603,12 +597,18 @@ function reportCoderEvent(
       return;
     case "sent-back": {
       const brief = mask(event.brief);
-      const wordBrief = (chat: ChatMessages) => (event.unparsed === undefined ? brief : chat.unreadableBrief);
-      logUnparsed(parts, turn, event.unparsed);
+      const { reason } = event;
+      const wordBrief = (chat: ChatMessages) =>
+        reason === undefined
+          ? brief
+          : reason.kind === "doubts"
+            ? mask(chat.doubts(reason.doubts))
+            : chat.unreadableBrief;
+      logUnparsed(parts, turn, reason);
       turn.emit(
         createNotice(parts, (chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
           kind: "retry",
-          detail: brief,
+          detail: wordBrief(chatMessagesFor(parts.messages.locale)),
         }),
       );
       return;
@@ -660,12 +660,35 @@ function reportCoderEvent(
   }
 }
 
+/** Why no proposal could be carried out, for the user: never in the words that the coder was sent. */
+function sayUnusable(
+  { why, reason }: Extract<CoderEnd, { kind: "unusable" }>,
+  mask: (text: string) => string,
+): ReplyPiece {
+  switch (reason?.kind) {
+    case "doubts":
+      return say(
+        "proposalDoubted",
+        reason.doubts.map((doubt) =>
+          doubt.kind === "elision" ? { ...doubt, line: mask(doubt.line) } : doubt,
+        ),
+      );
+    case "unparsed":
+      return say("patchUnreadable", mask(reason.failure.message), reason.failure.line ?? null);
+    case "unread":
+      return say("patchUnreadable", "", null);
+    case undefined:
+      return say("proposalUnusable", mask(why));
+  }
+}
+
 /** A patch that cannot be read is an error of the log, whoever wrote it. */
 function logUnparsed(
   { logger, workspace }: ChatDeps,
   { groupId }: ChatTurn,
-  unparsed: ParseFailure | undefined,
+  reason: SentBackReason | undefined,
 ): void {
-  if (unparsed === undefined) return;
-  logger.error("worker", ...LOG.executionError, { job_id: groupId, error: workspace.mask(unparsed.message) });
+  if (reason?.kind !== "unparsed") return;
+  const error = workspace.mask(reason.failure.message);
+  logger.error("worker", ...LOG.executionError, { job_id: groupId, error });
 }

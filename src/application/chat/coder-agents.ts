@@ -278,7 +278,7 @@ function wordOutcome(number: number, ended: EndedAgent): AgentOutcome {
           : `${who} got no answer from its model, so none of its work was used: ${end.text.en}`,
       );
     case "unusable":
-      return failed(`${who} wrote nothing that could be executed: ${end.why}`);
+      return failed(`${who} wrote nothing that could be executed: ${end.reason?.kind ?? end.why}`);
     case "refused":
       return failed(`${who} could not begin: ${wordRefusal(end.result)}`);
     case "aborted":

@@ -1,4 +1,5 @@
 import type { Proposal } from "../../domain/coder/proposal.ts";
+import type { Doubt } from "../../domain/drafts/check-edits.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
 import { findHookRefusal } from "../../domain/jobs/note.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
@@ -7,6 +8,12 @@ import type { Worded } from "../../domain/texts/worded.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import { firstFailureLine } from "./coder-reports.ts";
 
+/** Why an answer was not carried out, as facts: the coder and the user are told in words of their own. */
+export type SentBackReason =
+  | { readonly kind: "unread" }
+  | { readonly kind: "unparsed"; readonly failure: ParseFailure }
+  | { readonly kind: "doubts"; readonly doubts: readonly Doubt[] };
+
 /** How a coder's work on one message ended. */
 export type CoderEnd =
   /** Words instead of a patch: an answer, or a question; `claims`: they insist that something was changed. */
@@ -14,8 +21,8 @@ export type CoderEnd =
   | { readonly kind: "planned"; readonly plan: string }
   /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
   | { readonly kind: "unanswered"; readonly text: Worded; readonly claimed?: string }
-  /** No proposal could be carried out; `why` is for the user. */
-  | { readonly kind: "unusable"; readonly why: string; readonly unparsed?: ParseFailure }
+  /** No proposal could be carried out; `why` is in the coder's own words, or names a setting. */
+  | { readonly kind: "unusable"; readonly why: string; readonly reason?: SentBackReason }
   | { readonly kind: "refused"; readonly result: JobResult }
   | { readonly kind: "aborted" }
   /** Another coder's draft was taken. */

@@ -9,7 +9,7 @@ import {
 } from "../../domain/coder/proposal.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
-import type { ParsedPatch, ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import type { Advise } from "../platform/advise.ts";
@@ -23,6 +23,7 @@ import {
   findHookRed,
   findRedAttempt,
   type RedAttempt,
+  type SentBackReason,
 } from "./coder-ends.ts";
 import {
   failureMark,
@@ -117,8 +118,8 @@ export type CoderEvent =
       readonly attempt: number;
       readonly of: number;
       readonly brief: string;
-      /** The answer held no readable patch. */
-      readonly unparsed?: ParseFailure;
+      /** The answer was not carried out, which the brief does not say. */
+      readonly reason?: SentBackReason;
     }
   /** Others changed the same lines of these files meanwhile; `jobs` are theirs, where jobs did it. */
   | { readonly type: "contested"; readonly paths: readonly string[]; readonly jobs: readonly string[] }
@@ -185,8 +186,8 @@ interface GivenUp {
   readonly stopped: CoderStopReason;
   /** Its last words. */
   readonly words: string;
-  /** What it would have been told. */
-  readonly report: string;
+  /** Why its last answer was not carried out; null where it was. */
+  readonly reason: SentBackReason | null;
 }
 
 /** Null: the next step decides. */
@@ -208,10 +209,10 @@ async function endGivenUp(
   state: LoopState,
   stopped: CoderStopReason,
   words = "",
-  report = "",
+  reason: SentBackReason | null = null,
 ): Promise<CoderEnd> {
   for (const step of END_STEPS) {
-    const end = await step({ loop, state, stopped, words, report });
+    const end = await step({ loop, state, stopped, words, reason });
     if (end !== null) return end;
   }
   switch (loop.limits.onRed) {
@@ -230,19 +231,20 @@ async function keepUnsettled({ loop, state, words }: GivenUp): Promise<CoderEnd 
 }
 
 /** An error in a later answer is not a fault of a draft that is green. */
-async function landGreenDraft({ loop, state, stopped, words, report }: GivenUp): Promise<CoderEnd | null> {
+async function landGreenDraft({ loop, state, stopped, words, reason }: GivenUp): Promise<CoderEnd | null> {
   if (!isGreen(state)) return null;
   if (words !== "") state.answers.push(words);
   const step = await commitBench(loop, state, state.attempts, [], { steered: false });
   if ("end" in step) return step.end;
-  if (state.red !== null) return endGivenUp(loop, state, stopped, "", report);
-  state.red = { kind: "conflict", failed: [], brief: step.back.split("\n")[0] ?? "" };
+  if (state.red !== null) return endGivenUp(loop, state, stopped, "", reason);
+  state.red = { kind: "conflict", failed: [], brief: state.contested.join(", ") };
   return endContested(loop, state);
 }
 
-async function endWithoutDraft({ state, stopped, words, report }: GivenUp): Promise<CoderEnd | null> {
+async function endWithoutDraft({ state, stopped, words, reason }: GivenUp): Promise<CoderEnd | null> {
   if (state.red !== null) return null;
-  if (stopped.why !== "unanswered") return { kind: "unusable", why: report || words };
+  if (stopped.why !== "unanswered")
+    return { kind: "unusable", why: words, ...(reason !== null && { reason }) };
   const { doubted } = state;
   return { kind: "unanswered", text: stopped.text, ...(doubted !== null && { claimed: doubted }) };
 }
@@ -361,7 +363,7 @@ function wordDropReason(end: CoderEnd): string {
     case "unanswered":
       return `unanswered: ${(end.text.en ?? "").split("\n", 1)[0]}`;
     case "unusable":
-      return `unusable: ${end.why.split("\n", 1)[0]}`;
+      return `unusable: ${end.reason?.kind ?? end.why.split("\n", 1)[0]}`;
     case "aborted":
       return "aborted";
     default:
@@ -511,13 +513,18 @@ function endPlanned({ loop, answer, read }: ReadAnswer): CoderStep | null {
 async function returnUnreadPatch({ loop, state, read }: ReadAnswer): Promise<CoderStep | null> {
   if (read.kind === "none")
     return looksLikePatch(read.text)
-      ? sendBack(loop, state, { report: "No patch could be read in your answer.", commands: [] })
+      ? sendBack(loop, state, {
+          report: "No patch could be read in your answer.",
+          commands: [],
+          reason: { kind: "unread" },
+        })
       : null;
   if (read.parsed.ok) return null;
-  const { message, line } = read.parsed.failure;
+  const { failure } = read.parsed;
+  const { message, line } = failure;
   const where = line === undefined ? message : `${message} (line ${line} of the patch)`;
   const report = `The patch could not be parsed: ${where}`;
-  return sendBack(loop, state, { report, commands: [], unparsed: read.parsed.failure });
+  return sendBack(loop, state, { report, commands: [], reason: { kind: "unparsed", failure } });
 }
 
 async function endUnsettledAnswer({ loop, state, words, isEmpty }: ReadAnswer): Promise<CoderStep | null> {
@@ -646,7 +653,8 @@ async function attemptProposal(
     const doubted = commands.filter(({ target, edit }) =>
       edit === undefined ? named.has(target.replace(/^\.\//, "")) : "path" in edit && named.has(edit.path),
     );
-    return sendBack(loop, state, { report: wordDoubts(doubts), commands: doubted });
+    const reason = { kind: "doubts", doubts } as const;
+    return sendBack(loop, state, { report: wordDoubts(doubts), commands: doubted, reason });
   }
   state.contested = [];
   const settled = await bench.settle(commands);
@@ -745,8 +753,8 @@ interface SentBack {
   readonly also?: string;
   /** Whose files it should see again. */
   readonly commands: readonly PatchCommand[];
-  /** The patch could not be read. */
-  readonly unparsed?: ParseFailure;
+  /** Why nothing of it was carried out. */
+  readonly reason?: SentBackReason;
   /** Where these are edits alone, the lines that they meant are enough to see. */
   readonly failed?: readonly CommandResult[];
   /** The commands were carried out over files that nobody else changed: what they wrote is known. */
@@ -762,7 +770,7 @@ const GO_ON =
 async function sendBack(
   loop: CoderLoop,
   state: LoopState,
-  { head, report, also = "", commands, failed = [], ran = false, unparsed }: SentBack,
+  { head, report, also = "", commands, failed = [], ran = false, reason }: SentBack,
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
@@ -781,16 +789,15 @@ async function sendBack(
     const stopped = isStuck
       ? ({ why: "same" } as const)
       : ({ why: "attempts", limit: limits.attempts } as const);
-    const end = await endGivenUp(loop, state, stopped, "", report);
-    return { end: end.kind === "unusable" && unparsed !== undefined ? { ...end, unparsed } : end };
+    return { end: await endGivenUp(loop, state, stopped, "", reason ?? null) };
   }
-  const brief = mask(state.red?.brief || report.split("\n")[0] || "");
+  const brief = mask(state.red?.brief ?? "");
   tell({
     type: "sent-back",
     attempt: state.attempts,
     of: limits.attempts,
     brief,
-    ...(unparsed !== undefined && { unparsed }),
+    ...(reason !== undefined && { reason }),
   });
   const files =
     loop.advise(

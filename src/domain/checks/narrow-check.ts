@@ -63,13 +63,19 @@ export function takesFiles(line: string): boolean {
   return narrowLine(line, ["a_test.go"], new Map([["a_test.go", "func TestA("]])) !== null;
 }
 
-/** The test file that a run had begun when it was ended, as pytest's last line says; null where the output does not. */
+/** The test file, or Go's test, that a run had begun when it was ended, as its last line says; null where the output does not. */
 export function hangingFile(printed: string): string | null {
-  return /^(\S+\.py)::\S+(?: \S*)?$/.exec(printed.split("\n").at(-1)?.trimEnd() ?? "")?.[1] ?? null;
+  const open = printed.split("\n").at(-1)?.trimEnd() ?? "";
+  const last = printed.trimEnd().split("\n").at(-1) ?? "";
+  return /^(\S+\.py)::\S+(?: \S*)?$/.exec(open)?.[1] ?? /^=== RUN +(Test\w+)/.exec(last)?.[1] ?? null;
 }
 
 /** The line without these test files; null where nothing else is left of it, the line itself where that is not known. */
 export function withoutFiles(line: string, files: readonly string[]): string | null {
+  if (/^go test -v /.test(line)) {
+    const tests = files.filter((name) => /^Test\w+$/.test(name));
+    return tests.length === 0 ? line : `${line} -skip '^(${tests.join("|")})$'`;
+  }
   if (!/ -m pytest /.test(line) || EACH_FILE.test(line)) return line;
   const words = splitWords(line);
   const named = words.filter((word) => isPython(word) && isTestPath(word));

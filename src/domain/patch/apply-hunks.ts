@@ -13,7 +13,7 @@ import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "./patc
 import { lineKey, type Matching, type MatchTarget, spendBudget, TextLines } from "./target-lines.ts";
 
 /**
- * Did you mean: the places that share most with a hunk that was not found. Lines in common vote for a place; where
+ * The nearest lines: the places that share most with a hunk that was not found. Lines in common vote for a place; where
  * none is in common, the longest line is compared by letter pairs. Only shown, never written. Bounded: common
  * lines do not vote, and at most some thousand lines are compared.
  */
@@ -320,7 +320,7 @@ function placeHunk(
     ? placed
     : {
         status: "refused",
-        message: "not found: patch and file are too large to search further; send fewer or smaller edits",
+        message: "not found: patch and file are too large to search further; split it into smaller edits",
       };
 }
 
@@ -404,7 +404,7 @@ function placeByNumber(
 function reportAlreadyApplied(line: number): UnplacedHunk {
   return {
     status: "already-applied",
-    message: `the file has the result of this hunk already, at line ${line + 1}; do not send it again. If another place is meant, add the lines around it`,
+    message: `the file has the result of this hunk already, at line ${line + 1}; if another place is meant, add the lines around it`,
   };
 }
 

@@ -408,11 +408,11 @@ export function formatEditReport(reports: readonly HunkReport[]): string {
   const good = reports.length - failed.length;
   parts.push(
     good > 0
-      ? `Nothing of this edit was written. ${countHunks(good)} would apply as sent; correct the others and send this edit again.`
+      ? `Nothing of this edit was written. ${countHunks(good)} would apply; the others have to be corrected.`
       : "Nothing of this edit was written.",
   );
   if (failed.some((report) => report.status === "already-applied")) {
-    parts.push("Leave out what is already applied. Do not send again other edits that succeeded.");
+    parts.push("What is already applied has to be left out.");
   }
   return parts.join("\n");
 }
@@ -432,7 +432,7 @@ function formatFailed(report: HunkReport): string {
   const head = `${reportPath(report)}: ${report.status}${report.message === undefined ? "" : `: ${report.message}`}`;
   const candidates = report.candidates ?? [];
   if (candidates.length === 0) return head;
-  const title = report.status === "ambiguous" ? "It matches at:" : "Did you mean:";
+  const title = report.status === "ambiguous" ? "It matches at:" : "The nearest lines:";
   const shown = candidates.map((candidate) => {
     const likeness =
       report.status === "ambiguous"

@@ -275,6 +275,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     brief(facts: ChecksFacts): string {
       const { counts: all, verdict, unended: endless, stillRed: red = [], worse } = facts;
       const failing = all === null ? 0 : countFailing(all);
+      if (verdict === "doubtful") return join(headlineParts(facts) ?? []);
       if (endless !== undefined) return unended(endless);
       if (verdict === "still-red" && red.length > 0)
         return say("brief-names", { text: stillRed(facts), names: names(red) });

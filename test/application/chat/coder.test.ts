@@ -167,7 +167,7 @@ describe("a proposal that cannot run", () => {
     const back = at.asked[1]?.messages ?? [];
     expect(back.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
     expect(back[2]?.text).toStartWith("Attempt 1 of 4 ran in a draft; nothing has landed yet.");
-    expect(back[2]?.text).toContain("Did you mean:\n  line 2");
+    expect(back[2]?.text).toContain("The nearest lines:\n  line 2");
     expect(back[2]?.text).toContain('<file path="a.txt">\none\ntwo little words\n</file>');
     expect(at.events.find(({ type }) => type === "notice")).toMatchObject({
       text: "Try 1 of 4: a.txt: hunk 1 not-found: the expected lines are not in the file. Fixing…",

@@ -1,6 +1,7 @@
 /** What cannot be set up says nothing of the code, and one test has one word; what the coder answers for is not hidden by it. */
 import { describe, expect, test } from "bun:test";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
+import { hangingFile, withoutFiles } from "../../../src/domain/checks/narrow-check.ts";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
 import { settleRedTests } from "../../../src/domain/checks/settle-red.ts";
 import { type CheckResult, judgeAll } from "../../../src/domain/checks/verdict.ts";
@@ -117,4 +118,21 @@ describe("a file that cannot be collected, before and after", () => {
       ["tests/test_a.py"],
       [],
     ]));
+});
+
+describe("a test that does not end", () => {
+  test("is named by the last line of a run that was ended", () => {
+    expect(hangingFile("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n=== RUN   TestServes\n")).toBe(
+      "TestServes",
+    );
+    expect(hangingFile("=== RUN   TestServes/here\n")).toBe("TestServes");
+    expect(hangingFile("tests/test_a.py::test_serves ")).toBe("tests/test_a.py");
+    expect(hangingFile("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n")).toBeNull();
+  });
+  test("is left out of the next run", () => {
+    expect(withoutFiles("go test -v ./...", ["TestServes", "TestListens"])).toBe(
+      "go test -v ./... -skip '^(TestServes|TestListens)$'",
+    );
+    expect(withoutFiles("go test -v ./...", ["tests/test_a.py"])).toBe("go test -v ./...");
+  });
 });

@@ -88,7 +88,7 @@ test("a hunk sent twice is named as applied", () => {
     wrap("*** Update File: f\n@@\n first\n-second\n+second new\n"),
   );
   expect(errors[0]).toContain("already-applied");
-  expect(errors[0]).toContain("do not send it again");
+  expect(errors[0]).toContain("if another place is meant");
 });
 
 test("parsing never throws", () => {

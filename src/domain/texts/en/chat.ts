@@ -2,6 +2,7 @@ import type { OwnTrouble } from "../../chat/message-commands.ts";
 import type { RuleProblem } from "../../chat/rule-pattern.ts";
 import type { UsageLine } from "../../chat/session.ts";
 import { type DecisionSource, otherRoute, ROUTES } from "../../config/route.ts";
+import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
 import {
   type RewindJob,
@@ -191,15 +192,30 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
   return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
+/** An edit that was not carried out because it looks like a mistake. */
+function doubt(one: Doubt): string {
+  switch (one.kind) {
+    case "unseen":
+      return `${one.path} would be replaced whole, and the coder has not seen it`;
+    case "elision":
+      return `${one.path} would hold the line "${one.line}" in the place of its code`;
+    case "shrinks":
+      return `${one.path} would shrink from ${one.from} to ${one.to} lines`;
+  }
+}
+const doubts = (of: readonly Doubt[]) => of.map(doubt).join("; ");
+const unusable = (detail: string) => `The proposal could not be carried out; nothing was changed.\n${detail}`;
+
 export const chatTexts = {
   // A coder's job
   /** A job, or a group of several. */
   riskNote: (risk: string) => `Risk: ${risk}`,
   patchUnreadable: (detail: string, line: number | null) =>
-    `The patch is not in a valid format. Write it as JSON, Markdown, a unified diff, V4A or SEARCH/REPLACE.\n${line === null ? "Detail" : `Detail (line ${line})`}: ${detail}\nNothing was changed.`,
+    `The patch is not in a valid format. Write it as JSON, Markdown, a unified diff, V4A or SEARCH/REPLACE.\n${detail === "" ? "" : `${line === null ? "Detail" : `Detail (line ${line})`}: ${detail}\n`}Nothing was changed.`,
   unreadableBrief: "the patch is not in a valid format",
-  proposalUnusable: (detail: string) =>
-    `The proposal could not be carried out; nothing was changed.\n${detail}`,
+  doubts,
+  proposalDoubted: (of: readonly Doubt[]) => unusable(`${doubts(of)}.`),
+  proposalUnusable: unusable,
   sentBack: (attempt: number, of: number, brief: string) => `Try ${attempt} of ${of}: ${brief}. Fixing…`,
   joins: "A coder is at work; this joins its next round.",
   giveToCoder: "Give to a coder",

@@ -13,7 +13,7 @@ export const checkWords: CheckWords = {
     "red-before":
       "the checks failed before the change as well, and their output does not say which tests failed",
     untrusted:
-      "commands cannot be confined here; to allow checks anyway, run `picoclaw trust` in that folder",
+      "nothing confines commands here, and tests are the project's own code; install bubblewrap, or run `picoclaw trust` in that folder",
     unavailable: "the checks could not be run separately from the workspace",
     blind: "the tests do not notice when what was changed is broken",
     aborted: "the checks were stopped",

@@ -1,4 +1,5 @@
 import { otherRoute, ROUTES } from "../../config/route.ts";
+import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
 import { type RewindJob, rewindJobs, rewindMessages } from "../../jobs/rewind-plan.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
@@ -159,11 +160,24 @@ const BRIEF_TROUBLES: Readonly<Record<string, string>> = {
   deadline: "制限時間に達しました",
 };
 
+function doubt(one: Doubt): string {
+  switch (one.kind) {
+    case "unseen":
+      return `${one.path} を、コーダーが見ていないまま全体で置き換えようとしました`;
+    case "elision":
+      return `${one.path} に、コードの代わりに省略の行「${one.line}」が入ります`;
+    case "shrinks":
+      return `${one.path} が ${one.from} 行から ${one.to} 行に縮みます`;
+  }
+}
+
 export const chatTexts: typeof englishChatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
   patchUnreadable: (_, line) =>
     `patch のフォーマットが不正だよ。JSON または Markdown で書いてね。${line === null ? "" : `\n問題のある行: ${line}`}\n何も変更していません。`,
   unreadableBrief: "patch のフォーマットが不正です",
+  doubts: (of) => of.map(doubt).join("、"),
+  proposalDoubted: (of) => chatTexts.proposalUnusable(`${chatTexts.doubts(of)}。`),
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief}。修正しています…`,
   joins: "コーダーが作業中です。次の試行で取り入れます。",

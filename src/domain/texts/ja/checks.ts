@@ -11,7 +11,7 @@ export const checkWords: CheckWords = {
     "no-change": "変更がありません",
     "red-before": "変更前から失敗しており、どのテストによるものか出力から読み取れません",
     untrusted:
-      "ここではコマンドを隔離できません。チェックを許可するには、そのフォルダで `picoclaw trust` を実行してください",
+      "テストはプロジェクト自身のコードですが、ここにはコマンドを隔離する手段がありません。bubblewrap を入れるか、そのフォルダで `picoclaw trust` を実行してください",
     unavailable: "workspace から切り離してチェックを実行できませんでした",
     blind: "変更した部分が壊れていても、テストでは検出できません",
     aborted: "チェックは中断されました",
