@@ -77,5 +77,7 @@ test("an edit without a likely place is meant where its telling lines stand, onc
   const { commands } = parsed;
   const text = "one\nreturn 1;\nfunction areIdentical() {\n  return 1;\n  return 2;\n}\n";
   expect(meantLines(commands, "a.ts", text, "a.ts hunk 1: not-found")).toEqual([3]);
-  expect(meantLines(commands, "a.ts", text, "The nearest lines:\n  line 5 (80 % alike)\n    5| x")).toEqual([5]);
+  expect(meantLines(commands, "a.ts", text, "The nearest lines:\n  line 5 (80 % alike)\n    5| x")).toEqual([
+    5,
+  ]);
 });

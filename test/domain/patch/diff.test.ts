@@ -196,7 +196,9 @@ describe("a diff is one unit", () => {
     const patch = '--- a/f\n+++ b/f\n@@ -3 +3 @@\n-test("of a tag", () =>\n+x\n';
     const plan = planEdit({ kind: "diff", files: files(patch) }, tree, planOptions);
     expect(plan.ok).toBe(false);
-    expect(formatEditReport(plan.reports)).toContain(`The nearest lines:\n  line 3 (95 % alike)\n    3| ${whole}`);
+    expect(formatEditReport(plan.reports)).toContain(
+      `The nearest lines:\n  line 3 (95 % alike)\n    3| ${whole}`,
+    );
   });
 
   test("of a long hunk the lines around the first that differs are shown, and what was expected there", () => {
@@ -206,7 +208,9 @@ describe("a diff is one unit", () => {
     const patch = `--- a/f\n+++ b/f\n@@ -1,30 +1,1 @@\n${sent.join("\n")}\n+x\n`;
     const plan = planEdit({ kind: "diff", files: files(patch) }, tree, planOptions);
     const report = formatEditReport(plan.reports);
-    expect(report).toContain("The nearest lines:\n  line 2 (99 % alike)\n    18| const name16 = compute(16);\n");
+    expect(report).toContain(
+      "The nearest lines:\n  line 2 (99 % alike)\n    18| const name16 = compute(16);\n",
+    );
     expect(report).toContain("\n    21| const name19 = compute(19);\n");
     expect(report).toContain(
       "\n  line 21 is the first that differs; expected was\n      | const name19 = computed(19);\n",
