@@ -81,10 +81,17 @@ export async function clearLeftovers(folder: string, at = Number.POSITIVE_INFINI
       continue;
     // A removal would reach through the mount.
     if (mounts.some((point) => `${point}/`.startsWith(`${path}/`))) continue;
-    left.push(`${entry.isDirectory() ? "folder" : entry.isSocket() ? "socket" : "file"} ${name}`);
+    const kind = entry.isDirectory() ? "folder" : entry.isSocket() ? "socket" : "file";
+    left.push(`${kind} ${name}${entry.isDirectory() ? ` (${listSome(path)})` : ""}`);
     removeTree(path);
   }
   return left;
+}
+
+/** Some of what a folder holds: often this says who wrote there last. */
+function listSome(folder: string): string {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return names.length === 0 ? "empty" : names.slice(0, 6).join(", ");
 }
 
 /** The last look at this process: what it listens on itself, and its own control groups. */

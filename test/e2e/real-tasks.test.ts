@@ -6,11 +6,11 @@
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readRecordedAnswers } from "../fakes/model-server/recorded-answers.ts";
 import { startModelServer } from "../fakes/model-server/server.ts";
+import { makeTestFolder } from "../left-behind.ts";
 import { requirePart } from "../require.ts";
 import { PROGRAM } from "./cli-kit.ts";
 
@@ -25,7 +25,7 @@ const tasks = readdirSync(ANSWERS)
   .filter((task) => task === "qs-comma-null" || process.env.PICOCLAW_TEST_NIGHTLY);
 
 describe.if(PROJECTS !== undefined && requirePart("bwrap"))("a real task, answered as a model did", () => {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-real-"));
+  const folder = makeTestFolder("real");
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const bash = (...args: string[]) => spawnSync("bash", args, { encoding: "utf8", timeout: 5 * MINUTES });
 

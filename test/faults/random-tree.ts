@@ -92,8 +92,7 @@ export function plant(root: string, all: readonly Seed[]): void {
     const at = join(root, seed.path);
     try {
       if (lstatSync(at, { throwIfNoEntry: false })) continue;
-      mkdirSync(dirname(at), { recursive: true });
-      if (!isBelow(root, dirname(at))) continue;
+      if (!makeBelow(root, dirname(at))) continue;
       if (seed.kind === "file") writeFileSync(at, seed.content, { mode: seed.mode });
       else if (seed.kind === "link") symlinkSync(seed.target, at);
       else mkdirSync(at);
@@ -111,6 +110,15 @@ export function plant(root: string, all: readonly Seed[]): void {
       // It was not planted.
     }
   }
+}
+
+/** Makes a folder, unless the way to it leads through a link: that may lead out of the tree. */
+function makeBelow(root: string, folder: string): boolean {
+  if (folder === root) return true;
+  if (!makeBelow(root, dirname(folder))) return false;
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) mkdirSync(folder);
+  return found === undefined || found.isDirectory();
 }
 
 /** No component on the way is a link: the tree stays a tree. */

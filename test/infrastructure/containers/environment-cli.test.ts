@@ -1,12 +1,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createCli } from "../../e2e/cli-kit.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 import { requirePart } from "../../require.ts";
 import { createEnvironmentKit } from "./environment-kit.ts";
 import { DOCKER_HOST, docker, installationOf, removeInstallation } from "./real-engine.ts";
 
 describe.if(requirePart("docker") && requirePart("environment-images"))("picoclaw env", () => {
   const kit = createEnvironmentKit();
-  const cli = createCli();
+  const cli = createCli(makeTestFolder("cli"));
   const env = { DOCKER_HOST };
   const run = (...args: readonly string[]) => cli.run(["env", ...args], { env });
   afterAll(async () => {

@@ -10,6 +10,7 @@ import type { ConfigOverrides } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { createEnvironments, type WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { createServices } from "../../../src/wiring/services.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 import { DOCKER_HOST, docker, installationOf, removeInstallation } from "./real-engine.ts";
 
 export const PYTHON = "coding-agent-executor-python:latest";
@@ -32,7 +33,7 @@ export interface EnvironmentKit {
 }
 
 export function createEnvironmentKit(): EnvironmentKit {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-env-"));
+  const folder = makeTestFolder("env");
   const home = join(folder, "home");
   const opened: WiredEnvironments[] = [];
   let count = 0;

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeTestFolder } from "../../left-behind.ts";
 import { requirePart } from "../../require.ts";
 import { docker, openRealEngine, type RealEngine } from "./real-engine.ts";
 
@@ -99,7 +99,7 @@ const ATTEMPTS: readonly (readonly [string, string, string])[] = [
 describe.if(requirePart("docker"))("from inside a task's container", () => {
   let engine: RealEngine;
   let id: string;
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-escape-"));
+  const folder = makeTestFolder("escape");
   const hostFile = join(folder, "host-file");
 
   beforeAll(async () => {

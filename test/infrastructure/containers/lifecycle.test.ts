@@ -192,10 +192,12 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     const nowhere = openRealEngine({ host: "unix:///nonexistent/docker.sock" });
     expect(await nowhere.sandbox.describe()).toMatchObject({ code: "engine-unreachable", actor: "operator" });
     expect(await nowhere.sandbox.startContainer(specOf("x"))).toMatchObject({ code: "engine-unreachable" });
+    await nowhere.end();
     const tcp = openRealEngine({ host: "tcp://127.0.0.1:1" });
     expect(await tcp.sandbox.describe()).toMatchObject({ code: "engine-unreachable" });
     const result = await tcp.sandbox.exec("x", requestOf("true"));
     expect([result.outcome, result.failure?.code]).toEqual(["not-started", "engine-unreachable"]);
+    await tcp.end();
   });
 
   test("an engine over TCP does the same, and a cut connection is a disconnected command", async () => {

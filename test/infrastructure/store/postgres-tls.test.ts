@@ -1,13 +1,13 @@
 /** `sslmode=verify-full`: the server must show a certificate for its name, signed by whom the operator trusts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { createPgBossEngine } from "../../../src/infrastructure/serve/pg-boss-engine.ts";
 import { openMigratedStore } from "../../../src/infrastructure/store/open-store.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 import { requirePart } from "../../require.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
@@ -44,7 +44,7 @@ async function freePort(): Promise<number> {
 }
 
 describe.if(requirePart("postgres") && requirePart("openssl"))("a Postgres with TLS", () => {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-tls-"));
+  const folder = makeTestFolder("tls");
   const server: { postgres?: PostgresServer; port: number } = { port: 0 };
   beforeAll(async () => {
     makeCertificates(folder);

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { commandsIn } from "../../fakes/forges/commands-in.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
@@ -18,6 +17,7 @@ import {
   type Repository,
   type World,
 } from "../../fakes/forges/world.ts";
+import { makeTestFolder } from "../../left-behind.ts";
 import { requirePart } from "../../require.ts";
 import { bridgeGateway, DOCKER_HOST, docker } from "../containers/real-engine.ts";
 import { buildImages } from "./task-kit.ts";
@@ -59,7 +59,7 @@ type Language = keyof typeof SAMPLES;
 describe.if(requirePart("docker") && requirePart("environment-images"))(
   "solve, with real containers and real git",
   () => {
-    const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-docker-"));
+    const folder = makeTestFolder("solve-docker");
     let gateway: string;
     let world: World;
     let repository: Repository;
