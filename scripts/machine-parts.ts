@@ -32,8 +32,8 @@ const DAY_MS = 86_400_000;
 /** In so many days each of the others has had its turn. */
 const QUARTER = 4;
 const TENTH = 10;
-/** What the sandbox of any job touches: a file that touches no more is one of many that run a job. */
-const OF_EVERY_JOB = ["bwrap", "mount", "namespaces", "uid"];
+/** What the sandbox of any job touches, with bubblewrap or without: a file that touches no more is one of many that run a job. */
+const OF_EVERY_JOB = ["bwrap", "landlock", "mount", "namespaces", "uid"];
 /** The sandbox is what these are about, and they run every day. */
 const OF_THE_SANDBOX = /^test\/(?:contracts|faults|hostile|root|infrastructure\/sandbox)\//;
 

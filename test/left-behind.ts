@@ -25,8 +25,8 @@ const prefixOf = (run: string) => `pt${run}-`;
 const CURRENT = ".test-file";
 /** Folders that a test leaves to the run. */
 const KEPT = "kept-";
-/** The kernel's clocks for births of files and processes are behind by so much; the next test file may have begun. */
-const CLOCK_MS = 50;
+/** Of Node itself, which keeps its compiled code there since version 22 where npm asks for it. */
+const OF_NODE = "node-compile-cache";
 /** Both waits together stay below the five seconds that the runtime gives a hook. */
 const GRACE_MS = 2_500;
 const GROUPS_GRACE_MS = 1_000;
@@ -34,7 +34,6 @@ const GROUPS_GRACE_MS = 1_000;
 interface FoundProcess {
   readonly pid: number;
   readonly parent: number;
-  readonly bornMs: number;
   readonly command: string;
 }
 
@@ -58,13 +57,12 @@ export function noteTestFile(folder: string, file: string): void {
 }
 
 /**
- * Lines about what is left of this folder's run that was there at a time. Processes get a moment to end; those that do not
- * are killed, and folders are removed, so that the next file does not leave them once more.
+ * Lines about what is left of this folder's run. Processes get a moment to end; those that do not are killed, and folders are
+ * removed, so that the next file does not leave them once more.
  */
-export async function clearLeftovers(folder: string, at = Number.POSITIVE_INFINITY): Promise<string[]> {
-  const untilMs = at - CLOCK_MS;
+export async function clearLeftovers(folder: string): Promise<string[]> {
   const end = performance.now() + GRACE_MS;
-  const find = () => findProcesses(folder).filter(({ bornMs }) => bornMs <= untilMs);
+  const find = () => findProcesses(folder);
   let processes = find();
   while (processes.length > 0 && performance.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -77,8 +75,7 @@ export async function clearLeftovers(folder: string, at = Number.POSITIVE_INFINI
   for (const name of existsSync(folder) ? readdirSync(folder) : []) {
     const path = join(folder, name);
     const entry = lstatSync(path, { throwIfNoEntry: false });
-    if (name === CURRENT || name.startsWith(KEPT) || entry === undefined || entry.birthtimeMs > untilMs)
-      continue;
+    if (name === CURRENT || name === OF_NODE || name.startsWith(KEPT) || entry === undefined) continue;
     // A removal would reach through the mount.
     if (mounts.some((point) => `${point}/`.startsWith(`${path}/`))) continue;
     const kind = entry.isDirectory() ? "folder" : entry.isSocket() ? "socket" : "file";
@@ -120,7 +117,6 @@ export async function clearRun(run: string): Promise<string[]> {
 
 function findProcesses(folder: string): FoundProcess[] {
   if (process.platform !== "linux") return [];
-  const bootMs = Date.now() - Number.parseFloat(readText("/proc/uptime")) * 1000;
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
@@ -128,11 +124,10 @@ function findProcesses(folder: string): FoundProcess[] {
   const marked = new Set<number>();
   for (const pid of all) {
     const stat = readText(`/proc/${pid}/stat`);
-    const [state = "", parent = "0", ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [state = "", parent = "0"] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (state === "" || state === "Z" || state === "X") continue;
     const command = readText(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
-    const bornMs = bootMs + Number(rest[17] ?? 0) * 10;
-    found.set(pid, { pid, parent: Number(parent), bornMs, command: command.slice(0, 300) });
+    found.set(pid, { pid, parent: Number(parent), command: command.slice(0, 300) });
     const texts = [command, readText(`/proc/${pid}/environ`), readLink(`/proc/${pid}/cwd`)];
     if (texts.some((text) => text.includes(folder))) marked.add(pid);
   }

@@ -1,5 +1,5 @@
 /** Runs before every suite: no test sees the developer's keys, configuration or home. */
-import { afterAll, afterEach, beforeEach, mock, setDefaultTimeout } from "bun:test";
+import { afterAll, mock, setDefaultTimeout } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { plugin } from "bun";
@@ -17,37 +17,26 @@ const ownHome = `${testFolder}-home`;
 mkdirSync(ownHome);
 process.env.PICOCLAW_HOME = ownHome;
 
-// After each file nothing of it is left: asked when the next one begins, or at the end.
-const at = { file: "", endedMs: 0, usedSeconds: 0 };
+// After each file nothing of it is left: asked when the next one is loaded, or at the end.
+const at = { file: "", usedSeconds: 0 };
 const left: string[] = [];
-const look = async (untilMs?: number) => {
+const look = async () => {
   const used = processorSeconds();
   if (process.env.PICOCLAW_TEST_RUN)
     console.error(`processor seconds: ${at.file} ${(used - at.usedSeconds).toFixed(1)}`);
   at.usedSeconds = used;
-  for (const one of await clearLeftovers(testFolder, untilMs)) left.push(`${at.file} left ${one}`);
+  for (const one of await clearLeftovers(testFolder)) left.push(`${at.file} left ${one}`);
 };
-beforeEach(async () => {
-  const file = relative(program, Bun.main);
-  if (file === at.file) return;
-  if (at.file !== "") await look(at.endedMs);
-  at.file = file;
-  noteTestFile(testFolder, file);
-});
-afterEach(() => {
-  at.endedMs = Date.now();
-});
 afterAll(async () => {
   await look();
   for (const one of await findOwnLeftovers())
     left.push(`${at.file} (or a file before it in this process) left ${one}`);
   removeTree(testFolder);
   removeTree(ownHome);
-  // By day the full run of an ordinary user fails by processes, mounts and ports; elsewhere, and folders, are only named. By
-  // night everything fails.
+  // Everything is fatal in the full run of an ordinary user, and by night. Elsewhere a folder or an empty control group is named.
   const isFullRun = process.getuid?.() !== 0 && (process.env.PICOCLAW_TEST_BRIEF ?? "") === "";
   const isFatal = (line: string) =>
-    nightly || (isFullRun && !/ left (?:folder|file|socket|control group) /.test(line));
+    nightly || isFullRun || !/ left (?:folder|file|socket|control group) /.test(line);
   for (const line of left.filter((one) => !isFatal(one))) console.log(`left behind: ${line}`);
   const fatal = left.filter(isFatal);
   if (fatal.length > 0) throw new Error(`left behind:\n${fatal.join("\n")}`);
@@ -71,6 +60,9 @@ plugin({
   name: "limit of each test",
   setup: (build) =>
     void build.onLoad({ filter: /\.test\.ts$/ }, async ({ path }) => {
+      if (at.file !== "") await look();
+      at.file = relative(program, path);
+      noteTestFile(testFolder, at.file);
       setDefaultTimeout(LONGEST_TEST_MS);
       return { contents: await Bun.file(path).text(), loader: "ts" };
     }),

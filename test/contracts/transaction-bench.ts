@@ -1,15 +1,4 @@
-import {
-  appendFileSync,
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Transaction, Transactions, View } from "../../src/application/ports/jobs-transaction.ts";
@@ -21,6 +10,7 @@ import {
 } from "../../src/infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../../src/infrastructure/jobs/git-roots.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/jobs/job-storage.ts";
+import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
 import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { findProgram } from "../../src/infrastructure/sandbox/staging.ts";
 import { landsAll } from "./lands-all.ts";
@@ -99,7 +89,7 @@ export function createBench(kind: StagingKind, options: BenchOptions = {}): Tran
       if (outcome.status !== "done") throw new Error(`not committed: ${JSON.stringify(outcome)}`);
       return jobId;
     },
-    remove: () => removeAll(folder),
+    remove: () => removeTree(folder),
   };
   return bench;
 }
@@ -152,19 +142,4 @@ export const text = (content: string): Uint8Array => Buffer.from(content);
 /** Appends in place, keeping the inode, as `echo >>` does. */
 export function appendInPlace(path: string, content: string): void {
   appendFileSync(path, content);
-}
-
-/** Removes a folder whatever the modes in it are. */
-export function removeAll(folder: string): void {
-  const open = (at: string) => {
-    if (!lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) return;
-    chmodSync(at, 0o700);
-    for (const name of readdirSync(at)) open(join(at, name));
-  };
-  try {
-    rmSync(folder, { recursive: true, force: true });
-  } catch {
-    open(folder);
-    rmSync(folder, { recursive: true, force: true });
-  }
 }

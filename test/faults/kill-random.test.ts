@@ -3,6 +3,7 @@
  * 24 of them): its program in one half of the rounds, its sandbox in the other. Whatever the moment, the next command finds the
  * workspace exactly as before the job or exactly as after it.
  */
+
 import { describe, expect, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
 import {
@@ -16,7 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeAll } from "../contracts/transaction-bench.ts";
+import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
 import { treeOf, withoutTimes } from "../contracts/tree.ts";
 import { create, PROGRAM, shell, until } from "../e2e/cli-kit.ts";
 import { requirePart, runs } from "../require.ts";
@@ -152,7 +153,7 @@ async function round(
     await until(() => processesNaming(folder).length === 0);
     return side;
   } finally {
-    removeAll(folder);
+    removeTree(folder);
   }
 }
 
@@ -164,7 +165,7 @@ async function finished(): Promise<{ after: unknown; durationMs: number }> {
     expect((await ended(start(place, "job.json"))).code).toBe(0);
     return { after: withoutTimes(treeOf(place.workspace)), durationMs: performance.now() - began };
   } finally {
-    removeAll(place.folder);
+    removeTree(place.folder);
   }
 }
 

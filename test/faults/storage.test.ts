@@ -15,8 +15,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
 import { locateStorage } from "../../src/infrastructure/jobs/job-storage.ts";
+import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
 import { landsAll } from "../contracts/lands-all.ts";
-import { createBench, newJobId, openTransactions, removeAll, text } from "../contracts/transaction-bench.ts";
+import { createBench, newJobId, openTransactions, text } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";
 import { git, sh } from "./fidelity-workspace.ts";
 
@@ -26,7 +27,7 @@ const made = (folder: string) => {
   return folder;
 };
 afterEach(() => {
-  for (const folder of folders.splice(0)) removeAll(folder);
+  for (const folder of folders.splice(0)) removeTree(folder);
 });
 const newFolder = (under = tmpdir()) => made(realpathSync(mkdtempSync(join(under, "picoclaw-storage-"))));
 const otherDevice = existsSync("/dev/shm") && statSync("/dev/shm").dev !== statSync(tmpdir()).dev;
@@ -127,6 +128,7 @@ describe("what a copy cannot show", () => {
     transaction.view.remove("d/kept.txt");
     expect(() => transaction.view.remove("d")).toThrow("not empty");
     expect(() => transaction.view.rename("d", "e")).toThrow("cannot be moved");
+    await transaction.discard();
   });
 
   test.if(process.getuid?.() !== 0)(
@@ -193,11 +195,12 @@ describe("a job whose process died", () => {
     const { jobId: alive, transaction } = await bench.begin();
     expect(existsSync(join(jobs, dead))).toBe(false);
     const other = openTransactions(bench.storage, join(bench.folder, "home"));
-    await other.begin({ jobId: newJobId(), kind: "direct" });
+    const begun = await other.begin({ jobId: newJobId(), kind: "direct" });
     transaction.view.write("a.txt", text("two\n"));
     await transaction.seal(landsAll);
     expect((await bench.transactions.commit(alive)).status).toBe("done");
     expect(readdirSync(jobs)).toContain(alive);
+    if (begun.ok) await begun.transaction.discard();
   });
 
   test("with its machine, before the disk had what it said of itself, is swept as well", async () => {

@@ -1,4 +1,5 @@
 /** Set-ups that only root can make: files of other users, full and read-only file systems, mounts. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {
@@ -13,8 +14,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
 import type { StagingKind } from "../contracts/transaction-bench.ts";
-import { createBench, newJobId, removeAll, text } from "../contracts/transaction-bench.ts";
+import { createBench, newJobId, text } from "../contracts/transaction-bench.ts";
 import { sh } from "../faults/fidelity-workspace.ts";
 
 const isRoot = process.getuid?.() === 0 && process.platform === "linux";
@@ -22,7 +24,7 @@ const folders: string[] = [];
 const mounts: string[] = [];
 afterEach(() => {
   for (const mount of mounts.splice(0).reverse()) spawnSync("umount", ["-l", mount]);
-  for (const folder of folders.splice(0)) removeAll(folder);
+  for (const folder of folders.splice(0)) removeTree(folder);
 });
 function newFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-root-")));

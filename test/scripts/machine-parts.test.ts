@@ -14,7 +14,7 @@ const root = join(import.meta.dir, "../..");
 const RECORD: PartsRecord = {
   since: "2026-05-01",
   touches: {
-    "test/sandboxed.test.ts": ["bwrap", "landlock"],
+    "test/hostile/sandboxed.test.ts": ["bwrap"],
     "test/shells.test.ts": ["zsh"],
     ...Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`test/plain-${n}.test.ts`, []])),
   },
@@ -46,9 +46,9 @@ test("a trace names the parts that a file touches", () => {
 
 test("a machine runs the files that touch a part in which it differs", () => {
   const selected = (machine: string) => select(machine).files.filter((file) => !isPlain(file));
-  expect(selected("bare")).toEqual(["test/sandboxed.test.ts", "test/shells.test.ts"]);
-  expect(selected("root")).toEqual(["test/sandboxed.test.ts"]);
-  expect(selected("no-namespaces")).toEqual(["test/sandboxed.test.ts"]);
+  expect(selected("bare")).toEqual(["test/hostile/sandboxed.test.ts", "test/shells.test.ts"]);
+  expect(selected("root")).toEqual(["test/hostile/sandboxed.test.ts"]);
+  expect(selected("no-namespaces")).toEqual(["test/hostile/sandboxed.test.ts"]);
   expect(selected("one that is new")).toEqual(selected("bare"));
 });
 

@@ -178,8 +178,20 @@ function isTooLong(error: unknown): boolean {
   return (error as { code?: unknown }).code === "ENAMETOOLONG";
 }
 
-/** Removes a folder that is ours and everything in it, read-only folders included. A missing one is fine. */
+/**
+ * Removes a folder that is ours and everything in it, read-only folders included. A missing one is fine. Where another process
+ * removes entries of it at the same time, the runtime stops at the first that is gone and reports success: it is asked again.
+ */
 export function removeTree(path: string): void {
+  for (let asked = 0; asked < MOST_REMOVALS; asked++) {
+    removeOnce(path);
+    if (lstatEntry(path) === undefined) return;
+  }
+}
+
+const MOST_REMOVALS = 20;
+
+function removeOnce(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
