@@ -1,3 +1,5 @@
+import { isJsonObject } from "../platform/json-members.ts";
+
 /** An MCP server as a file names it; values may refer to variables. */
 export interface McpServerEntry {
   readonly command?: string | undefined;
@@ -137,11 +139,11 @@ export function readMcpFile(text: string): McpFileReading {
   } catch {
     return { ok: false };
   }
-  if (!isRecord(value) || !isRecord(value.mcpServers)) return { ok: false };
+  if (!isJsonObject(value) || !isJsonObject(value.mcpServers)) return { ok: false };
   const servers: [string, McpServerEntry][] = [];
   const unusable: string[] = [];
   for (const [name, entry] of Object.entries(value.mcpServers)) {
-    const read = NAME.test(name) && isRecord(entry) ? readEntry(entry) : null;
+    const read = NAME.test(name) && isJsonObject(entry) ? readEntry(entry) : null;
     if (read === null) unusable.push(name.slice(0, 60));
     else servers.push([name, read]);
   }
@@ -165,9 +167,5 @@ function readEntry(entry: Readonly<Record<string, unknown>>): McpServerEntry | n
 }
 
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
-  return isRecord(value) && Object.values(value).every((one) => typeof one === "string");
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isJsonObject(value) && Object.values(value).every((one) => typeof one === "string");
 }

@@ -1,4 +1,5 @@
 import { type Route, readRoute } from "../config/route.ts";
+import { isJsonObject } from "../platform/json-members.ts";
 
 export interface SlashCommand {
   /** Lower case, without the slash: `code3`, `undo`. */
@@ -69,7 +70,7 @@ function readHead(head: string, readYaml: ReadYaml) {
   for (const block of head.split(/\r?\n(?=[^\s#-])/)) {
     if (firstLine(block) === "") continue;
     const field = readYaml(block) ?? proseField(block);
-    for (const [name, value] of isMap(field) ? Object.entries(field) : []) {
+    for (const [name, value] of isJsonObject(field) ? Object.entries(field) : []) {
       const key = name.toLowerCase();
       // A description of `1.10` is not the number 1.1.
       const text =
@@ -79,7 +80,7 @@ function readHead(head: string, readYaml: ReadYaml) {
       if (typeof text === "string") fields.set(key, text.replace(/\s+/g, " ").trim());
       else if (key === "description" || key === "route") broken ??= firstLine(block);
     }
-    if (!isMap(field)) broken ??= firstLine(block);
+    if (!isJsonObject(field)) broken ??= firstLine(block);
   }
   return { fields, broken };
 }
@@ -92,10 +93,6 @@ function proseField(block: string): Record<string, string> | undefined {
 
 function isNested(value: unknown): boolean {
   return typeof value === "object" && value !== null;
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function firstLine(block: string): string {

@@ -1,4 +1,5 @@
 import { attemptOr } from "../platform/error-text.ts";
+import { isJsonObject } from "../platform/json-members.ts";
 /** The tools that download; each has a private cache. */
 export type Ecosystem =
   | "npm"
@@ -242,9 +243,9 @@ function npmPins(text: string, registry: string | null): readonly string[] {
   if (registry === null) return [];
   const indexHost = new URL(registry).host;
   const lock = attemptOr(null, () => JSON.parse(text));
-  const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {};
+  const packages = isJsonObject(lock) && isJsonObject(lock.packages) ? lock.packages : {};
   return Object.entries(packages).flatMap(([path, entry]) => {
-    if (!isObject(entry) || entry.link === true || entry.inBundle === true) return [];
+    if (!isJsonObject(entry) || entry.link === true || entry.inBundle === true) return [];
     const at = path.lastIndexOf("node_modules/");
     if (at < 0) return [];
     const name = typeof entry.name === "string" ? entry.name : path.slice(at + "node_modules/".length);
@@ -268,10 +269,6 @@ function pipPins(text: string): readonly string[] {
 
 function hostOf(address: string): string | null {
   return /^https?:/.test(address) && URL.canParse(address) ? new URL(address).host : null;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The requirements that a project's files name, read without running any of its code. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../platform/json-members.ts";
 import shipped from "./catalogue.json" with { type: "json" };
 import type { Price, PriceTable, TokenCounts } from "./model-facts.ts";
 
@@ -30,7 +31,7 @@ export type CatalogueReading =
 
 /** The value of a table's file. One unreadable entry refuses the whole: half a price list is useless. */
 export function readCatalogue(value: unknown): CatalogueReading {
-  if (!isRecord(value) || !isRecord(value.models)) return { ok: false, where: "" };
+  if (!isJsonObject(value) || !isJsonObject(value.models)) return { ok: false, where: "" };
   const { dated = "" } = value;
   if (typeof dated !== "string" || !/^(?:\d{4}-\d{2}-\d{2})?$/.test(dated))
     return { ok: false, where: "dated" };
@@ -46,7 +47,7 @@ export function readCatalogue(value: unknown): CatalogueReading {
 const FIELDS = new Set(["context", "input", "output", "cached", "images", "effort", "source"]);
 
 function readEntry(entry: unknown): CatalogueEntry | null {
-  if (!isRecord(entry) || Object.keys(entry).some((name) => !FIELDS.has(name))) return null;
+  if (!isJsonObject(entry) || Object.keys(entry).some((name) => !FIELDS.has(name))) return null;
   const { context = null, images = null, effort = null, source = null } = entry;
   const { input, output, cached = input } = entry;
   if (!isAmountOrNull(context) || !isFlagOrNull(images) || !isFlagOrNull(effort)) return null;
@@ -116,10 +117,6 @@ export function costOf(usage: TokenCounts, price: Price): number {
   const cached = Math.min(usage.cachedTokens, usage.inputTokens);
   const fresh = usage.inputTokens - cached;
   return (fresh * price.input + cached * price.cached + usage.outputTokens * price.output) / MILLION;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isAmount(value: unknown): value is number {

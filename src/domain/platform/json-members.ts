@@ -70,3 +70,8 @@ export function isServiceId(value: unknown): value is string {
     value.length <= MOST_OF_AN_ID
   );
 }
+
+/** An object of JSON or YAML with any members: neither null nor a list. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,4 +1,5 @@
 import { jsonInAnswer } from "../chat/json-in-answer.ts";
+import { isJsonObject } from "../platform/json-members.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import {
   type Criterion,
@@ -147,10 +148,10 @@ export function readCriteriaPlan(text: string): MetaAnswer<readonly Criterion[]>
       return unusableAnswer(`acceptance_criteria must have at most ${MAX_CRITERIA} entries`);
     const criteria: Criterion[] = [];
     for (const [index, entry] of list.entries()) {
-      const description = trimmedText(isObject(entry) ? entry.description : entry);
+      const description = trimmedText(isJsonObject(entry) ? entry.description : entry);
       if (description === "")
         return unusableAnswer(`acceptance_criteria[${index}].description must be a text`);
-      const id = (isObject(entry) && trimmedText(entry.id)) || `AC-${index + 1}`;
+      const id = (isJsonObject(entry) && trimmedText(entry.id)) || `AC-${index + 1}`;
       if (criteria.some((one) => one.id === id))
         return unusableAnswer(`acceptance_criteria[${index}].id ${id} is used twice`);
       criteria.push({ id, description });
@@ -161,11 +162,11 @@ export function readCriteriaPlan(text: string): MetaAnswer<readonly Criterion[]>
 
 export function readDecision(text: string): MetaAnswer<MetaDecision> {
   return fromJson(text, (document) => {
-    const decision = isObject(document.decision) ? document.decision : document;
+    const decision = isJsonObject(document.decision) ? document.decision : document;
     const { action } = decision;
     if (action !== "run_worker" && action !== "mark_complete")
       return unusableAnswer('decision.action must be "run_worker" or "mark_complete"');
-    const call = isObject(document.worker_call) ? document.worker_call : document;
+    const call = isJsonObject(document.worker_call) ? document.worker_call : document;
     const prompt = trimmedText(call.prompt);
     if (action === "run_worker" && prompt === "")
       return unusableAnswer("worker_call.prompt must be a text when the action is run_worker");
@@ -183,7 +184,7 @@ export function readAssessment(text: string, criteria: readonly Criterion[]): Me
     if (!Array.isArray(list)) return unusableAnswer("criteria must be a list");
     const verdicts = new Map<string, Verdict>();
     for (const [index, entry] of list.entries()) {
-      if (!isObject(entry)) return unusableAnswer(`criteria[${index}] must be an object`);
+      if (!isJsonObject(entry)) return unusableAnswer(`criteria[${index}] must be an object`);
       const id = trimmedText(entry.id);
       if (!criteria.some((one) => one.id === id))
         return unusableAnswer(`criteria[${index}].id ${JSON.stringify(id)} is not a criterion`);
@@ -206,10 +207,6 @@ function fromJson<T>(text: string, read: (document: Document) => MetaAnswer<T>):
   return document === undefined
     ? unusableAnswer("the answer must be one JSON object and nothing else")
     : read(document);
-}
-
-function isObject(value: unknown): value is Document {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function trimmedText(value: unknown): string {

@@ -15,6 +15,7 @@ import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { createMasker } from "../../domain/policy/mask.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
@@ -104,7 +105,7 @@ function withKeySettings(
   const { path, choose } = keySettings;
   const own = files.find((file) => file.path === path);
   const settings = own === undefined ? {} : parseLogin(new TextDecoder().decode(own.bytes));
-  const chosen = JSON.stringify(choose(isObject(settings) ? settings : {}, env));
+  const chosen = JSON.stringify(choose(isJsonObject(settings) ? settings : {}, env));
   const bytes = new TextEncoder().encode(chosen);
   return [...files.filter((file) => file !== own), { path, bytes, isLogin: false }];
 }
@@ -326,7 +327,7 @@ export function validateLogin({ placed, inside, host }: LoginCopies): LoginVerdi
   if (inside === placed || inside === host) return "same";
   if (inside.length > placed.length + LONGER_BY) return "unlike";
   const [before, after] = [parseLogin(placed), parseLogin(inside)];
-  if (!isObject(before) || !isObject(after) || !isRefreshed(before, after)) return "unlike";
+  if (!isJsonObject(before) || !isJsonObject(after) || !isRefreshed(before, after)) return "unlike";
   return host === placed ? "refreshed" : "host-changed";
 }
 
@@ -335,9 +336,9 @@ function isRefreshed(before: LoginJson, after: LoginJson): boolean {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].every((name) => {
     const [old, now] = [before[name], after[name]];
-    if (isObject(old) && isObject(now)) return isRefreshed(old, now);
+    if (isJsonObject(old) && isJsonObject(now)) return isRefreshed(old, now);
     if (JSON.stringify(old) === JSON.stringify(now)) return true;
-    if (!REFRESHABLE.test(name) || isObject(old) || isObject(now)) return false;
+    if (!REFRESHABLE.test(name) || isJsonObject(old) || isJsonObject(now)) return false;
     if (old !== undefined && old !== null && typeof old !== typeof now) return false;
     return personIn(old) === personIn(now) || personIn(old) === null;
   });
@@ -348,14 +349,10 @@ function personIn(token: unknown): string | null {
   const middle = typeof token === "string" ? /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token)?.[1] : undefined;
   if (middle === undefined) return null;
   const claims = parseLogin(attemptOr("", () => atob(middle.replaceAll("-", "+").replaceAll("_", "/"))));
-  return isObject(claims) && typeof claims.sub === "string" ? claims.sub : null;
+  return isJsonObject(claims) && typeof claims.sub === "string" ? claims.sub : null;
 }
 
 type LoginJson = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is LoginJson {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function parseLogin(text: string): unknown {
   return attemptOr(undefined, () => JSON.parse(text));

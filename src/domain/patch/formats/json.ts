@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../platform/json-members.ts";
 import type { ParseFailure, ParseResult, PatchCommand } from "../patch-command.ts";
 
 /**
@@ -140,7 +141,7 @@ export function jsonMeaning(value: unknown): JsonMeaning {
       ? { kind: "commands", items: value }
       : { kind: "other" };
   }
-  if (!isRecord(value)) return { kind: "other" };
+  if (!isJsonObject(value)) return { kind: "other" };
   if (!isCommandLike(value) && Object.hasOwn(value, "patch")) {
     if (typeof value.patch === "string") return { kind: "proposal", patch: value.patch };
     if (Array.isArray(value.patch)) return { kind: "commands", items: value.patch };
@@ -149,7 +150,7 @@ export function jsonMeaning(value: unknown): JsonMeaning {
 }
 
 function isCommandLike(value: unknown): boolean {
-  return isRecord(value) && (Object.hasOwn(value, "type") || Object.hasOwn(value, "action"));
+  return isJsonObject(value) && (Object.hasOwn(value, "type") || Object.hasOwn(value, "action"));
 }
 
 export interface JsonCommands {
@@ -228,7 +229,7 @@ const COMMAND_FIELDS = new Set([
  * they are run. `null` counts as absent. Keys that mean nothing are returned in `ignored`.
  */
 function readCommand(value: unknown, index: number): CommandRead {
-  if (!isRecord(value))
+  if (!isJsonObject(value))
     return refuseCommand(
       index,
       undefined,
@@ -278,17 +279,13 @@ function readCommand(value: unknown, index: number): CommandRead {
   };
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 type StringsRead =
   | { readonly ok: true; readonly strings: Readonly<Record<string, string>> | undefined }
   | { readonly ok: false; readonly failure: ParseFailure };
 
 function readStrings(value: unknown, index: number, field: string): StringsRead {
   if (value === undefined) return { ok: true, strings: undefined };
-  if (!isRecord(value))
+  if (!isJsonObject(value))
     return refuseCommand(
       index,
       field,
