@@ -4,6 +4,7 @@ import type { BuildRoom, Contestant, PlayLimits, RoomPlay } from "../application
 import { mergeSettings } from "../application/history/contestants.ts";
 import type { OpenedCompare } from "../application/history/open-history.ts";
 import type { ModelCall } from "../application/models/meter.ts";
+import type { ReadIssue } from "../application/ports/history.ts";
 import type { Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ConfigOverrides } from "../config/config.ts";
 import { editYaml } from "../config/edit-yaml.ts";
@@ -21,7 +22,7 @@ import { toStorage } from "../infrastructure/jobs/job-storage.ts";
 import { findInstallation } from "../infrastructure/platform/installation.ts";
 import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { openChat } from "./chat.ts";
-import type { Environment } from "./services.ts";
+import type { Environment, Services } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
 /** A contestant never reaches beyond its room, and nothing that belongs to the user's own work starts for it. */
@@ -46,6 +47,7 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
   const isOwn = isInside(root, installation.folder) || isInside(installation.folder, root);
   const trouble = isOwn ? "own-checkout" : workspace.staging.confinable ? null : "not-confined";
   const dependencies = findDependencies(root);
+  const made: { issues?: Promise<ReadIssue> } = {};
   const configFile = homeConfigFile(home);
   const emptied: EmptiedFolders = {
     folders: [...new Set([root, ...rootsFor(root), home, toStorage(root, storage, true).outer])],
@@ -96,6 +98,10 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
       const coders = { coder1: nameOf("coder1"), coder2: nameOf("coder2"), coder3: nameOf("coder3") };
       return { coders, providers: Object.keys(config.providers), heads: HEAD_NAMES };
     },
+    readIssue: async (number) => {
+      made.issues ??= openIssues(services, root, parts.now);
+      return (await made.issues)(number);
+    },
     trouble,
     configFile,
     async changeConfig(edits) {
@@ -107,6 +113,30 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
       writeDurably(configFile, changed);
       return null;
     },
+  };
+}
+
+const ISSUES_MS = 300_000;
+
+/** The issues of the repository that the workspace is pushed to. */
+async function openIssues(services: Services, root: string, now: () => Date): Promise<ReadIssue> {
+  const [{ openProjectForges }, { parseRemoteUrl }] = await Promise.all([
+    import("./project-forge.ts"),
+    import("../domain/forges/forge-items.ts"),
+  ]);
+  const forges = openProjectForges(services, root, now);
+  const signal = AbortSignal.timeout(ISSUES_MS);
+  const state = await forges.repository.read(signal);
+  const remote = state.status === "read" ? state.remote : null;
+  const ref = remote === null ? null : parseRemoteUrl(remote.url, forges.sites);
+  const forge = ref === null ? "" : await forges.open(ref.forge, () => {});
+  return async (number) => {
+    if (ref === null || typeof forge === "string") return null;
+    const item = await forge.readItem({ ...ref, kind: "issue", number }, signal);
+    if (!item.ok) return item.failure.code === "not-found" ? "" : null;
+    // The words of a pull tell the way.
+    const { title, body, ref: found } = item.value;
+    return found.kind === "issue" ? `${title}\n\n${body}`.trim() : "";
   };
 }
 

@@ -8,7 +8,7 @@ import {
   toResult,
 } from "../../application/history/compare.ts";
 import { readContestant } from "../../application/history/contestants.ts";
-import { findCases } from "../../application/history/find-cases.ts";
+import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
 import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
@@ -25,6 +25,7 @@ export const command: Subcommand = {
     cases: "string",
     commits: "string",
     see: "string",
+    issues: "boolean",
     repeat: "string",
     budget: "string",
     "at-once": "string",
@@ -228,6 +229,10 @@ async function tellCases(
   const json = flags.values.json === true;
   const { store } = opened.compare;
   const commits = readNumbers(flags)?.commits ?? DEFAULTS.commits;
+  if (flags.values.issues === true) {
+    const read = await readLinkedIssues(opened.cases(), { commits }, opened.readIssue);
+    program.err(`${texts.issuesRead(read)}\n`);
+  }
   const { cases, others } = await findCases(opened.cases(), { commits });
   if (action === "add" || action === "drop" || action === "edit") {
     const isKnown = [...cases, ...others].some((one) => one.id === id);

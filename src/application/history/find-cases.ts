@@ -12,7 +12,14 @@ import {
   readChangelogEntries,
 } from "../../domain/history/case.ts";
 import { decodeText } from "../../domain/jobs/file-bytes.ts";
-import type { CaseMemory, CaseState, CommitLog, CompareStore, JobStack } from "../ports/history.ts";
+import type {
+  CaseMemory,
+  CaseState,
+  CommitLog,
+  CompareStore,
+  JobStack,
+  ReadIssue,
+} from "../ports/history.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import { type TakenEdit, ViewFault, type WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import { modelOf, readReason } from "./find-why.ts";
@@ -66,7 +73,7 @@ export async function findCases(
   { commits }: { readonly commits: number },
 ): Promise<CaseList> {
   const memory = deps.store.readCases();
-  const found = [...findJobChanges(deps), ...(await findCommitChanges(deps, commits))]
+  const found = [...findJobChanges(deps), ...(await findCommitChanges(deps, commits, memory))]
     .map((one) => ({ ...one, why: findEarlyReason(memory, one) }))
     .sort((x, y) => (x.at < y.at ? 1 : -1));
   const wanted = found.filter(({ why }) => why === null);
@@ -181,7 +188,40 @@ function keyOf({ files, request }: Pick<HistoryCase, "files" | "request">): stri
   return hash.update(request).digest("hex").slice(0, 16);
 }
 
-async function findCommitChanges({ log, root: repository }: CaseDeps, limit: number): Promise<FoundChange[]> {
+/** Issues that one call reads, and characters of one that a request carries. */
+const [MOST_ISSUES, LONGEST_ISSUE] = [100, 4_000];
+
+/** The issues that a message names, as forges write them. */
+const linkedIssues = (message: string) =>
+  [...message.matchAll(/(?<!\w)#(\d{1,6})\b/g)].map(([, number = ""]) => number);
+
+/** Reads the issues that commits name and keeps their texts; how many, or null where the forge cannot be asked. */
+export async function readLinkedIssues(
+  { log, store }: CaseDeps,
+  { commits }: { readonly commits: number },
+  readIssue: ReadIssue,
+): Promise<number | null> {
+  const { issues } = store.readCases();
+  const mayCount = (await log.list(commits)).filter(
+    ({ changes }) => findPathObstacle(changes.map(({ path }) => path)) === null,
+  );
+  const numbers = new Set(mayCount.flatMap(({ message }) => linkedIssues(message)));
+  const found: Record<string, string> = {};
+  for (const number of [...numbers].filter((one) => issues[one] === undefined).slice(0, MOST_ISSUES)) {
+    const text = await readIssue(Number(number));
+    if (text === null) return null;
+    found[number] = text.slice(0, LONGEST_ISSUE);
+  }
+  const memory = store.readCases();
+  store.keepCases({ ...memory, issues: { ...memory.issues, ...found } });
+  return Object.values(found).filter((text) => text !== "").length;
+}
+
+async function findCommitChanges(
+  { log, root: repository }: CaseDeps,
+  limit: number,
+  { issues }: CaseMemory,
+): Promise<FoundChange[]> {
   return (await log.list(limit)).map(({ commit, parent, at, message, changes }) => {
     const [title = "", ...body] = message.split("\n");
     return {
@@ -197,7 +237,8 @@ async function findCommitChanges({ log, root: repository }: CaseDeps, limit: num
           before: texts.get(before ?? "") ?? null,
           after: texts.get(after ?? "") ?? null,
         }));
-        const parts = [title, body.join("\n").trim(), readChangelogEntries(files)];
+        const linked = linkedIssues(message).map((number) => issues[number] ?? "");
+        const parts = [title, body.join("\n").trim(), readChangelogEntries(files), ...new Set(linked)];
         return {
           request: parts.filter((part) => part !== "").join("\n\n"),
           producers: [],

@@ -1,4 +1,4 @@
-import type { JobStack } from "../ports/history.ts";
+import type { JobStack, ReadIssue } from "../ports/history.ts";
 import type { CompareDeps } from "./compare.ts";
 import type { ContestantDeps } from "./contestants.ts";
 import type { CaseDeps } from "./find-cases.ts";
@@ -57,6 +57,7 @@ export interface OpenedCompare {
   readonly cases: () => CaseDeps;
   readonly compare: CompareDeps;
   readonly contestants: () => Promise<ContestantDeps>;
+  readonly readIssue: ReadIssue;
   /** Why nothing can be played here: commands could not be kept from the answers. */
   readonly trouble: "not-confined" | "own-checkout" | null;
   /** The user's own file, which `--adopt` writes. */

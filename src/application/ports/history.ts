@@ -91,6 +91,9 @@ export interface CommitLog {
   findBase(at: string, without: ReadonlyMap<string, string>): Promise<string | null>;
 }
 
+/** Title and text of an issue of the project's forge; empty where there is no such issue, null where the forge cannot be asked. */
+export type ReadIssue = (number: number) => Promise<string | null>;
+
 /** The state of a case: a commit of the workspace's own repository, or of one that keeps states of jobs. */
 export interface CaseState {
   readonly repository: string;
@@ -117,6 +120,8 @@ export interface CaseMemory {
   readonly dropped: readonly string[];
   /** Requests that a person rewrote. */
   readonly requests: Readonly<Record<string, string>>;
+  /** Texts of linked issues, by number; empty where there is none. */
+  readonly issues: Readonly<Record<string, string>>;
   /** What was seen, by the case's id and the content of its judge. */
   readonly seen: Readonly<Record<string, SeenCase>>;
 }

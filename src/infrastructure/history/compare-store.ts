@@ -6,7 +6,7 @@ import { withFolderLocks } from "../jobs/folder-lock.ts";
 import { writeDurably } from "../jobs/job-folder.ts";
 import { type AskGit, commitState } from "./git-log.ts";
 
-const NO_CASES: CaseMemory = { added: [], dropped: [], requests: {}, seen: {} };
+const NO_CASES: CaseMemory = { added: [], dropped: [], requests: {}, issues: {}, seen: {} };
 
 /** Cases and comparisons of one workspace, in a folder beside its jobs. */
 export function createCompareStore(folder: string, root: string, git: AskGit): CompareStore {

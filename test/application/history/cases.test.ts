@@ -2,10 +2,12 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findCases, hiddenTests } from "../../../src/application/history/find-cases.ts";
+import { findCases, hiddenTests, readLinkedIssues } from "../../../src/application/history/find-cases.ts";
 import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 import { checkOutState, createAskGit } from "../../../src/infrastructure/history/git-log.ts";
 import { openCompare } from "../../../src/wiring/compare.ts";
+import { startGitHub } from "../../fakes/forges/github-server.ts";
+import { addItem, addPerson, addRepository, createWorld } from "../../fakes/forges/world.ts";
 import { createBench } from "../jobs/worker-kit.ts";
 
 let bench = createBench();
@@ -25,8 +27,8 @@ const update = (target: string, content: string, action: "update" | "create" = "
   content,
 });
 
-async function open() {
-  const opened = await openCompare(bench.environment(), { cwd: bench.workspace });
+async function open(more: Record<string, string> = {}) {
+  const opened = await openCompare(bench.environment(more), { cwd: bench.workspace });
   if (!opened.ok) throw new Error(opened.message);
   const { workspace } = opened;
   const signal = new AbortController().signal;
@@ -209,4 +211,56 @@ test("a name that another file of the project had is known, and one that came la
     ["roundNever"],
     ["roundLate"],
   ]);
+});
+
+test("the text of a linked issue completes the request of a commit; the words of a pull are left out", async () => {
+  const world = createWorld();
+  const server = startGitHub(world);
+  try {
+    const project = addRepository(world, "us/prices");
+    const author = addPerson(world, "uma");
+    const { number: issue } = addItem(project, {
+      kind: "issue",
+      title: "Cents are lost",
+      body: "The total must be rounded by a function roundCents",
+      author,
+    });
+    const { number: pull } = addItem(project, {
+      kind: "pull",
+      title: "How I did it",
+      body: "roundCents multiplies by a hundred",
+      author,
+      pull: { head: "fix", base: "main", headRepository: "us/prices", headCommit: "0".repeat(40) },
+    });
+    bench.write("price.js", PRICE);
+    bench.git("init", "-q");
+    bench.git("remote", "add", "origin", `${server.url}/us/prices.git`);
+    const commit = (message: string) => {
+      bench.git("add", "-A");
+      bench.git("-c", "user.name=u", "-c", "user.email=u@x", "commit", "-qm", message);
+    };
+    commit("first");
+    bench.write("price.js", PRICE.replace("return a", "return roundCents(a)"));
+    bench.write("test/price.test.js", `${TEST}test("name", () => roundCents(1));\n`);
+    commit(`Fix (#${pull})\n\nCloses #${issue}, see #999`);
+    const { opened, find } = await open({
+      PICOCLAW_FORGES_GITHUB_BASE_URL: `${server.url}/api/v3`,
+      GITHUB_PERSONAL_ACCESS_TOKEN: world.token,
+    });
+    expect((await find()).others).toMatchObject([{ why: { code: "unknown-names", names: ["roundCents"] } }]);
+    expect(await readLinkedIssues(opened.cases(), { commits: 20 }, opened.readIssue)).toBe(1);
+    const [found] = (await find()).cases;
+    expect(found?.request).toEndWith("Cents are lost\n\nThe total must be rounded by a function roundCents");
+    expect(found?.request).not.toContain("hundred");
+    const asked = world.requests.length;
+    expect(await readLinkedIssues(opened.cases(), { commits: 20 }, opened.readIssue)).toBe(0);
+    expect(world.requests).toHaveLength(asked);
+  } finally {
+    server.stop();
+  }
+});
+
+test("issues of a project without a forge are said to be unread", async () => {
+  const { opened } = await open();
+  expect(await opened.readIssue(1)).toBe(null);
 });

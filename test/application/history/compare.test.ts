@@ -14,7 +14,7 @@ import { isNonInferior } from "../../../src/domain/history/statistics.ts";
 
 /** A store in memory; `plays` is what a comparison left. */
 function createStore(plays: PlayRecord[] = []): CompareStore & { readonly plays: PlayRecord[] } {
-  let cases: CaseMemory = { added: [], dropped: [], requests: {}, seen: {} };
+  let cases: CaseMemory = { added: [], dropped: [], requests: {}, issues: {}, seen: {} };
   let isHeld = false;
   return {
     plays,

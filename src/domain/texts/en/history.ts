@@ -80,6 +80,10 @@ export const historyTexts = {
   noCases: "No case counts here yet. To see why: picoclaw compare cases",
   caseCount: (cases: number, others: number) =>
     `${cases} ${cases === 1 ? "case" : "cases"}; ${others} other ${others === 1 ? "change does" : "changes do"} not count:`,
+  issuesRead: (issues: number | null) =>
+    issues === null
+      ? "Issues were not read: the project's forge cannot be asked (remote, forges.*.token)."
+      : `${issues} new ${issues === 1 ? "issue" : "issues"} read.`,
   caseUnseen: "not tried yet",
   caseSeen: (seconds: number) => `seen red and green, ${seconds.toFixed(1)} s`,
   caseUnknown: (id: string) => `There is no case or change ${id}. picoclaw compare cases lists them.`,

@@ -79,6 +79,10 @@ export const historyTexts = {
   compareBusy: "同じ比較が別のプロセスで実行中です。",
   noCases: "使える事例がまだありません。理由: picoclaw compare cases",
   caseCount: (cases: number, others: number) => `事例 ${cases} 件。ほかの変更 ${others} 件は使えません:`,
+  issuesRead: (issues: number | null) =>
+    issues === null
+      ? "Issue は読んでいません。プロジェクトのフォージに問い合わせられません（リモート、forges.*.token）。"
+      : `新しい Issue を ${issues} 件読みました。`,
   caseUnseen: "未確認",
   caseSeen: (seconds: number) => `赤と緑を確認済み、${seconds.toFixed(1)} 秒`,
   caseUnknown: (id: string) => `${id} という事例や変更はありません。一覧: picoclaw compare cases`,
