@@ -86,6 +86,14 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
       files: workspace.files,
       store,
       log: createCommitLog(git),
+      readTalk: async (groupId) => {
+        const store = await services.openStore({ migrate: false });
+        if (!store.ok) return [];
+        const { readTalkBefore } = await import("../infrastructure/history/talk-before.ts");
+        return readTalkBefore(store.db, groupId)
+          .catch(() => [])
+          .finally(() => store.close());
+      },
       stack: openJobStack({ storage, workspace: root, archive }),
     }),
     compare: { store, buildRoom, now: parts.now, mask: workspace.mask },

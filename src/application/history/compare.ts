@@ -269,7 +269,7 @@ async function playOnce(
     };
     return { ...about, ...none, failure: room.code };
   }
-  const { differences, ...play } = await room.play(contestant, mask(found.request), limits);
+  const { differences, ...play } = await room.play(contestant, mask(await found.readRequest()), limits);
   const isPlayed = play.failure === null && differences.length > 0;
   const judged = isPlayed && (await judgePlay(room, found, found.line, differences, limits.signal));
   const failure = judged === null ? "the hidden tests could not be run" : play.failure;

@@ -17,6 +17,7 @@ import type {
   CaseState,
   CommitLog,
   CompareStore,
+  EarlierTurn,
   JobStack,
   ReadIssue,
 } from "../ports/history.ts";
@@ -31,6 +32,8 @@ export interface CaseDeps {
   readonly files: WorkspaceFiles;
   readonly log: CommitLog;
   readonly store: CompareStore;
+  /** What was said in a chat before the message of a group, oldest first. */
+  readonly readTalk: (groupId: string) => Promise<readonly EarlierTurn[]>;
 }
 
 export interface FoundCase extends HistoryCase {
@@ -38,6 +41,8 @@ export interface FoundCase extends HistoryCase {
   readonly key: string;
   /** The files before the change. */
   readonly openState: () => Promise<CaseState | NotACase>;
+  /** The request as a contestant gets it, with the conversation that it may lean on. */
+  readonly readRequest: () => Promise<string>;
 }
 
 export interface OtherChange {
@@ -65,7 +70,7 @@ interface FoundChange {
   readonly read: (texts: ReadonlyMap<string, string | null>) => ReadChange;
 }
 
-type ReadChange = Pick<FoundCase, "request" | "producers" | "files" | "openState">;
+type ReadChange = Pick<FoundCase, "request" | "producers" | "files" | "openState" | "readRequest">;
 
 /** The cases of a workspace by its jobs and its commits; nothing is run, and only what may be a case is read. */
 export async function findCases(
@@ -80,8 +85,16 @@ export async function findCases(
   const texts = await deps.log.read([...new Set(wanted.flatMap(({ contents }) => contents))]);
   const read = wanted.map(({ read: readChange, ...one }) => {
     const change = { ...one, ...readChange(texts) };
-    const request = memory.requests[one.id] ?? change.request;
-    return { ...change, request, key: keyOf(change), obstacle: findObstacle({ ...change, request }) };
+    const { [one.id]: edited } = memory.requests;
+    const request = edited ?? change.request;
+    const readRequest = edited === undefined ? change.readRequest : async () => edited;
+    return {
+      ...change,
+      request,
+      readRequest,
+      key: keyOf(change),
+      obstacle: findObstacle({ ...change, request }),
+    };
   });
   const known = await findKnownWords(deps, read);
   const jobs = new Map(read.filter(({ id }) => id.startsWith("job:")).map((one) => [testsKey(one), one.id]));
@@ -239,8 +252,10 @@ async function findCommitChanges(
         }));
         const linked = linkedIssues(message).map((number) => issues[number] ?? "");
         const parts = [title, body.join("\n").trim(), readChangelogEntries(files), ...new Set(linked)];
+        const request = parts.filter((part) => part !== "").join("\n\n");
         return {
-          request: parts.filter((part) => part !== "").join("\n\n"),
+          request,
+          readRequest: async () => request,
           producers: [],
           files,
           openState: async () => ({ repository, commit: parent }),
@@ -358,8 +373,10 @@ function toJobChange(
         }
       const change = [...files.values()];
       const jobs = [asked, ...solving.map((group) => group.record)];
+      const request = withEarlier(deps.conversations, asked);
       return {
-        request: withEarlier(deps.conversations, asked),
+        request,
+        readRequest: async () => withTalk(asked, await deps.readTalk(asked.groupId)) ?? request,
         producers: [...new Set(jobs.flatMap(({ jobId }) => readProducer(deps, jobId)))],
         files: change,
         openState: async () => (isGone ? { code: "gone" } : keepJobState(deps, { places, record }, change)),
@@ -408,6 +425,17 @@ function withEarlier({ chats, places }: Conversations, asked: StoredJob): string
   return earlier.length === 0
     ? request
     : `${request}\n\nEarlier in this conversation (done):\n${earlier.join("\n")}`;
+}
+
+/** Characters of one turn that a request carries. */
+const LONGEST_TURN = 800;
+
+function withTalk({ request = "" }: StoredJob, talk: readonly EarlierTurn[]): string | null {
+  const turns = talk.map(({ agent, text }) => {
+    const shown = text.length > LONGEST_TURN ? `${text.slice(0, LONGEST_TURN)} …` : text;
+    return `${agent === "" ? "User" : agent}: ${shown}`.replaceAll(/^/gm, "> ");
+  });
+  return turns.length === 0 ? null : `${request}\n\nEarlier in this conversation:\n${turns.join("\n")}`;
 }
 
 /** The state before a group of jobs as a commit: the base that git had, with the files of all jobs up to then. */

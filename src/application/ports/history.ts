@@ -91,6 +91,12 @@ export interface CommitLog {
   findBase(at: string, without: ReadonlyMap<string, string>): Promise<string | null>;
 }
 
+export interface EarlierTurn {
+  /** Empty for the user. */
+  readonly agent: string;
+  readonly text: string;
+}
+
 /** Title and text of an issue of the project's forge; empty where there is no such issue, null where the forge cannot be asked. */
 export type ReadIssue = (number: number) => Promise<string | null>;
 

@@ -8,6 +8,7 @@ import { checkOutState, createAskGit } from "../../../src/infrastructure/history
 import { openCompare } from "../../../src/wiring/compare.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { addItem, addPerson, addRepository, createWorld } from "../../fakes/forges/world.ts";
+import { createChatCli, proposal } from "../chat/chat-kit.ts";
 import { createBench } from "../jobs/worker-kit.ts";
 
 let bench = createBench();
@@ -263,4 +264,31 @@ test("the text of a linked issue completes the request of a commit; the words of
 test("issues of a project without a forge are said to be unread", async () => {
   const { opened } = await open();
   expect(await opened.readIssue(1)).toBe(null);
+});
+
+test("a request carries what was said in its chat before it, and nothing that was said later", async () => {
+  const patch = `\`\`\`js:price.js\n${ROUNDED}\`\`\`\n\`\`\`js:test/price.test.js\n${TEST}\`\`\``;
+  const cli = createChatCli([
+    { when: { message: "thanks" }, text: "Said later." },
+    { when: { message: "the same" }, text: proposal("Round it.", patch) },
+    { when: { message: "cents" }, text: "Math.round does it for dollars; I would round total so." },
+  ]);
+  try {
+    cli.write("price.js", PRICE);
+    cli.chat("/chat how are cents rounded here?");
+    cli.chat("/code3 do the same for the function total");
+    cli.chat("/chat thanks a lot");
+    const opened = await openCompare(cli.environment(), { cwd: cli.workspace });
+    if (!opened.ok) throw new Error(opened.message);
+    const [found] = (await findCases(opened.cases(), { commits: 20 })).cases;
+    const request = await found?.readRequest();
+    expect(request).toStartWith("do the same for the function total");
+    expect(request).toContain("> User: ");
+    expect(request).toContain("how are cents rounded here?");
+    expect(request).toContain("> Mio: Math.round does it for dollars");
+    expect(request).not.toContain("later");
+    expect(found?.producers).toEqual(["demo/demo"]);
+  } finally {
+    cli.remove();
+  }
 });

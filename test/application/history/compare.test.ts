@@ -53,6 +53,7 @@ const caseOf = (id: string, producer: string | null = null): FoundCase => ({
   files: [],
   key: id,
   openState: async () => ({ code: "gone" }),
+  readRequest: async () => "Use token-of-mine",
 });
 
 /** Plays cost as much as they say, and never reach a judge: they change nothing. */
