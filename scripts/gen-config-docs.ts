@@ -64,7 +64,7 @@ for every other single value, too.
 ## What a workspace's file may do
 
 A \`picoclaw.yaml\` may come from a stranger's repository. Until you run \`picoclaw trust\` in that folder, it may set only what
-gives nobody more power than your own configuration does; all other keys are ignored, and one warning names them.
+grants no more power than your own configuration does; all other keys are ignored, and one warning names them.
 Trust holds for that folder and that content: a changed file must be trusted again. The commands and skills of \`.picoclaw/\`, \`.agents/\` and \`.claude/\`, with the files beside a skill, are trusted along with it, also by their content: when one changes or is added,
 all of them are off until you trust them again; the \`picoclaw.yaml\` stays trusted. \`picoclaw trust\` lists what it trusts. The column *untrusted* says which values count before that:
 
