@@ -25,7 +25,7 @@ import { type Answer, answerPieces, type ChatDeps, type ChatTurn, mergeAnswers }
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 
 export interface CandidatesRequest extends CodeRequest {
-  readonly heads: CandidateMode;
+  readonly mode: CandidateMode;
 }
 
 const CODERS: readonly CoderRole[] = ["coder1", "coder2", "coder3"];
@@ -35,14 +35,14 @@ interface CandidateEnding {
   readonly checked: ChecksFacts | null;
 }
 
-/** Several coders at one message, each in a draft of its own without network; the best draft lands, the others are told. */
+/** Several coders at one message, each in a draft of its own without network; the best draft lands, and the reply describes the others. */
 export async function answerWithCandidates(
   parts: ChatDeps,
   turn: ChatTurn,
   request: CandidatesRequest,
 ): Promise<Answer> {
   const roles = candidateRoles(parts, turn, request);
-  const isNext = request.heads === "next";
+  const isNext = request.mode === "next";
   if (roles.length < 2) {
     const [role = request.role] = roles;
     const alone = await answerWithCode(parts, turn, { ...request, role });
@@ -50,12 +50,12 @@ export async function answerWithCandidates(
   }
   const desk = parts.steering.open(turn.sessionKey);
   const steering = shareDesk(desk.take, roles);
-  const pit = createDraftContest(parts);
+  const contest = createDraftContest(parts);
   // A copy of the workspace for each draft is made one at a time.
   const atOnce = !isNext && parts.workspace.staging.kind === "overlay";
   const time = { leftMs: parts.settings.coder.maxMinutes * 60_000 };
   const ends = await runCoderCandidates<CoderRole, CandidateEnding, CoderRunResult>({
-    heads: roles,
+    candidates: roles,
     atOnce,
     goesOn: (came) => !turn.signal.aborted && (!isNext || isRed(came)),
     run: (role, chosen) =>
@@ -65,22 +65,22 @@ export async function answerWithCandidates(
         planOnly: false,
         steering: steering(role),
         chosen: (ending, checked) => chosen({ ending, checked }),
-        beside: pit.beside(role),
+        beside: contest.beside(role),
         ...(!atOnce && { time }),
       }),
-    choose: (waiting) => (turn.signal.aborted ? Promise.resolve(null) : pit.choose(waiting)),
+    choose: (waiting) => (turn.signal.aborted ? Promise.resolve(null) : contest.choose(waiting)),
   }).finally(desk.close);
-  return wordCandidates(parts, turn, ends, pit.result());
+  return wordCandidates(parts, turn, ends, contest.result());
 }
 
 /** The routed one first; only those that can be asked. Without drafts there is no second one. */
 function candidateRoles(
   parts: ChatDeps,
   turn: ChatTurn,
-  { role, heads }: CandidatesRequest,
+  { role, mode }: CandidatesRequest,
 ): readonly CoderRole[] {
   if (turn.dryRun || parts.workspace.staging.kind === "none") return [role];
-  const most = heads === "candidates" ? parts.settings.coder.candidates : CODERS.length;
+  const most = mode === "candidates" ? parts.settings.coder.candidates : CODERS.length;
   const order = [role, ...(parts.settings.measured?.order ?? []), ...CODERS];
   return [...new Set(order)].filter(parts.canAsk).slice(0, most);
 }
@@ -125,7 +125,7 @@ interface CandidatesResult {
   readonly by: ChosenBy;
 }
 
-/** Where the drafts meet: it knows each one's draft and which is best. */
+/** Compares the drafts of several coders and chooses the best. */
 function createDraftContest({ workspace }: Pick<ChatDeps, "workspace">) {
   const measure = shareBaseline();
   const drafts = new Map<CoderRole, Draft>();
@@ -154,15 +154,20 @@ function createDraftContest({ workspace }: Pick<ChatDeps, "workspace">) {
   }
 
   async function choose(waiting: ReadonlyMap<CoderRole, CandidateEnding>): Promise<CoderRole | null> {
-    const heads = [...waiting].map(([role, ended]) => ({
+    const candidates = [...waiting].map(([role, ended]) => ({
       role,
       ...toCandidateFacts(workspace.mask, role, ended, drafts.get(role)),
     }));
-    // A test is only asked where the checks do not tell two apart.
-    const [best] = heads.toSorted(compareByChecks);
-    const equal = heads.filter((head) => best !== undefined && compareByChecks(head, best) === 0);
+    // The proof by a test is needed only if the checks rank two equally.
+    const [best] = candidates.toSorted(compareByChecks);
+    const equal = candidates.filter(
+      (candidate) => best !== undefined && compareByChecks(candidate, best) === 0,
+    );
     const proofs = equal.length < 2 ? [] : await Promise.all(equal.map(({ role }) => proves(role)));
-    const judged = heads.map((head) => ({ ...head, provesFix: proofs[equal.indexOf(head)] ?? false }));
+    const judged = candidates.map((candidate) => ({
+      ...candidate,
+      provesFix: proofs[equal.indexOf(candidate)] ?? false,
+    }));
     const { ranked, by } = rankCoderCandidates(judged);
     const taken = ranked[0]?.role ?? null;
     result = { facts: new Map(judged.map(({ role, ...facts }) => [role, facts])), taken, by };

@@ -110,7 +110,7 @@ export interface CoderTask {
   /** The request to the coder. */
   readonly text: string;
   readonly planOnly: boolean;
-  readonly heads: CandidateMode;
+  readonly mode: CandidateMode;
 }
 
 /** Who works on it: one coder, several at once, or the next one if one does not get green. */
@@ -125,18 +125,18 @@ export function readCoderTask(
   { text, decision }: RoutedText,
   settings: Pick<CoderSettings, "candidates" | "escalate">,
 ): CoderTask {
-  const heads = candidateMode(decision, settings);
-  if (decision.source !== "explicit" || !isCoder(decision.route)) return { text, planOnly: false, heads };
+  const mode = candidateMode(decision, settings);
+  if (decision.source !== "explicit" || !isCoder(decision.route)) return { text, planOnly: false, mode };
   const planned = readPlanFirst(text);
-  if (planned !== null) return { text: planned, planOnly: true, heads: "one" };
+  if (planned !== null) return { text: planned, planOnly: true, mode: "one" };
   const forAll = decision.route === "CODE" ? readAllCoders(text) : null;
-  if (forAll !== null) return { text: forAll, planOnly: false, heads: "all" };
+  if (forAll !== null) return { text: forAll, planOnly: false, mode: "all" };
   const last = turn.history.at(-1);
   // The plan of a message that had jobs was carried out already.
   if (!isGo(text) || last === undefined || last.words === "" || last.facts() !== "")
-    return { text, planOnly: false, heads };
+    return { text, planOnly: false, mode };
   const request = readPlanFirst(last.user) ?? last.user;
-  return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, heads };
+  return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, mode };
 }
 
 /** Whether the user named one coder. */

@@ -615,9 +615,9 @@ async function answerPart(parts: ChatDeps, begun: ChatTurn, asked: RoutedText): 
     const turn = { ...begun, emit: tellSteps(begun.emit) };
     const wish = { role, ...readCoderTask(turn, asked, parts.settings.coder) };
     const name = parts.heads?.standing ?? null;
-    if (name !== null && !isNamedCoder(asked.decision) && wish.heads !== "all")
+    if (name !== null && !isNamedCoder(asked.decision) && wish.mode !== "all")
       return (await import("./answer-with-head.ts")).answerWithHead(parts, turn, { name, ...wish });
-    return wish.heads === "one"
+    return wish.mode === "one"
       ? (await import("./answer-with-code.ts")).answerWithCode(parts, turn, wish)
       : (await import("./answer-with-candidates.ts")).answerWithCandidates(parts, turn, wish);
   }

@@ -6,8 +6,8 @@ import type { Baseline } from "../ports/checks.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 
-export interface CandidatesRun<Head, Ending, End> {
-  readonly heads: readonly Head[];
+export interface CandidatesRun<Candidate, Ending, End> {
+  readonly candidates: readonly Candidate[];
   /** All at once, or one after the other. */
   readonly atOnce: boolean;
   /** One after the other: whether the next one is to try as well. */
@@ -16,81 +16,84 @@ export interface CandidatesRun<Head, Ending, End> {
    * A candidate with a draft asks whether it is taken, and waits there; no other candidate is asked for its
    * end.
    */
-  readonly run: (head: Head, chosen: (ending: Ending) => Promise<boolean>) => Promise<End>;
+  readonly run: (candidate: Candidate, chosen: (ending: Ending) => Promise<boolean>) => Promise<End>;
   /** Which of the drafts that wait is taken. */
-  readonly choose: (waiting: ReadonlyMap<Head, Ending>) => Promise<Head | null>;
+  readonly choose: (waiting: ReadonlyMap<Candidate, Ending>) => Promise<Candidate | null>;
 }
 
-/** Where a coder stands: its draft waits, or it has ended without one. */
+/** The state of a candidate: its draft waits, or it has ended without one. */
 type CandidateState<Ending, End> =
   | { readonly kind: "waits"; readonly ending: Ending }
   | { readonly kind: "ended"; readonly end: End };
 
 /**
  * Several coders at one message. Each works until it has a draft that could land or until it has none; when all are
- * there, one draft is chosen, its coder goes on to land it, and the others end.
+ * there, one draft is chosen, its coder continues and lands it, and the others end.
  */
-export async function runCoderCandidates<Head, Ending, End>(
-  parts: CandidatesRun<Head, Ending, End>,
-): Promise<ReadonlyMap<Head, End>> {
-  const waiting = new Map<Head, { readonly ending: Ending; readonly decide: (taken: boolean) => void }>();
-  const running = new Map<Head, Promise<End>>();
-  let taken: Head | null = null;
+export async function runCoderCandidates<Candidate, Ending, End>(
+  parts: CandidatesRun<Candidate, Ending, End>,
+): Promise<ReadonlyMap<Candidate, End>> {
+  const waiting = new Map<
+    Candidate,
+    { readonly ending: Ending; readonly decide: (taken: boolean) => void }
+  >();
+  const running = new Map<Candidate, Promise<End>>();
+  let taken: Candidate | null = null;
 
   /** Ends when its draft waits, or when it has ended. */
-  function start(head: Head): Promise<CandidateState<Ending, End>> {
+  function start(candidate: Candidate): Promise<CandidateState<Ending, End>> {
     const draft = Promise.withResolvers<CandidateState<Ending, End>>();
-    const end = parts.run(head, (ending) => {
-      if (taken === head) return Promise.resolve(true);
+    const end = parts.run(candidate, (ending) => {
+      if (taken === candidate) return Promise.resolve(true);
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      waiting.set(head, { ending, decide: resolve });
+      waiting.set(candidate, { ending, decide: resolve });
       draft.resolve({ kind: "waits", ending });
       return promise;
     });
-    running.set(head, end);
+    running.set(candidate, end);
     return Promise.race([draft.promise, end.then((one) => ({ kind: "ended", end: one }) as const)]);
   }
 
   try {
     if (parts.atOnce) {
       // Every candidate is awaited: an error is thrown when all have ended, and nothing is taken then.
-      const came = await Promise.allSettled(parts.heads.map(start));
+      const came = await Promise.allSettled(parts.candidates.map(start));
       for (const one of came) if (one.status === "rejected") throw one.reason;
     } else
-      for (const head of parts.heads) {
-        const came = await start(head);
+      for (const candidate of parts.candidates) {
+        const came = await start(candidate);
         if (!parts.goesOn(came)) break;
       }
-    if (waiting.size > 0) taken = await parts.choose(inOrder(parts.heads, waiting));
+    if (waiting.size > 0) taken = await parts.choose(inOrder(parts.candidates, waiting));
   } finally {
-    for (const [head, { decide }] of waiting) decide(head === taken);
+    for (const [candidate, { decide }] of waiting) decide(candidate === taken);
     await Promise.allSettled(running.values());
   }
-  const ends = new Map<Head, End>();
-  for (const [head, end] of running) ends.set(head, await end);
+  const ends = new Map<Candidate, End>();
+  for (const [candidate, end] of running) ends.set(candidate, await end);
   return ends;
 }
 
-/** Not in the order they came: what is equal goes to the first that was asked. */
-function inOrder<Head, Ending>(
-  heads: readonly Head[],
-  waiting: ReadonlyMap<Head, { readonly ending: Ending }>,
-): ReadonlyMap<Head, Ending> {
+/** In the order in which they were asked, so that the first one wins a tie. */
+function inOrder<Candidate, Ending>(
+  candidates: readonly Candidate[],
+  waiting: ReadonlyMap<Candidate, { readonly ending: Ending }>,
+): ReadonlyMap<Candidate, Ending> {
   return new Map(
-    heads.flatMap((head) => {
-      const one = waiting.get(head);
-      return one === undefined ? [] : [[head, one.ending] as const];
+    candidates.flatMap((candidate) => {
+      const one = waiting.get(candidate);
+      return one === undefined ? [] : [[candidate, one.ending] as const];
     }),
   );
 }
 
-/** The checks of several drafts of one workspace: one baseline for all. How many run at once is the engine's to say. */
+/** The checks of several drafts of one workspace: one baseline for all. The engine decides how many run at once. */
 export interface SharedChecks {
   readonly openDraft: Workspace["openDraft"];
   readonly measure: typeof measureBaseline;
 }
 
-/** One that ended with the draft it ran over says nothing; the next draft measures anew. */
+/** One that ended with the draft it ran over proves nothing; the next draft measures again. */
 export function shareBaseline(): SharedChecks["measure"] {
   const known = new Map<string, Promise<Baseline>>();
   return async (parts, draft) => {

@@ -67,13 +67,13 @@ export function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCan
 }
 
 /** The best first, and by what it is better than the second: checks, a test that proves the fix, the smaller change. */
-export function rankCoderCandidates<Head extends RankedCoderCandidate>(
-  heads: readonly Head[],
-): { readonly ranked: readonly Head[]; readonly by: ChosenBy } {
+export function rankCoderCandidates<Candidate extends RankedCoderCandidate>(
+  candidates: readonly Candidate[],
+): { readonly ranked: readonly Candidate[]; readonly by: ChosenBy } {
   const proof = (one: RankedCoderCandidate, other: RankedCoderCandidate) =>
     Number(other.provesFix) - Number(one.provesFix);
   const size = (one: RankedCoderCandidate, other: RankedCoderCandidate) => one.size - other.size;
-  const ranked = heads.toSorted(
+  const ranked = candidates.toSorted(
     (one, other) => compareByChecks(one, other) || proof(one, other) || size(one, other),
   );
   const [best, next] = ranked;

@@ -7,15 +7,15 @@ const drafting = (ending: string) => async (chosen: Chosen) =>
   (await chosen(ending)) ? "landed" : "dropped";
 
 function run(
-  heads: Readonly<Record<string, (chosen: Chosen) => Promise<string>>>,
+  candidates: Readonly<Record<string, (chosen: Chosen) => Promise<string>>>,
   more: { atOnce: boolean },
 ) {
   const asked: string[][] = [];
   const ends = runCoderCandidates<string, string, string>({
-    heads: Object.keys(heads),
+    candidates: Object.keys(candidates),
     atOnce: more.atOnce,
     goesOn: (came) => came.kind === "waits" && came.ending === "red",
-    run: (head, chosen) => (heads[head] as (chosen: Chosen) => Promise<string>)(chosen),
+    run: (name, chosen) => (candidates[name] as (chosen: Chosen) => Promise<string>)(chosen),
     choose: async (waiting) => {
       asked.push([...waiting.keys()]);
       return [...waiting].find(([, ending]) => ending === "green")?.[0] ?? null;
