@@ -51,7 +51,7 @@ export function findOwnResult(
   // As its header says, byte for byte: only a result at the very same line is as likely.
   if (strategy === "exact" && line === wanted)
     return (adds || isEnclosed(lines)) &&
-      !isWithin(target, placement, made, line) &&
+      !isWithin(target, placement, made)(line) &&
       standsAt(target, made, line, "exact")
       ? line
       : -1;
@@ -80,14 +80,21 @@ function isEnclosed(lines: readonly HunkLine[]): boolean {
  * The result is a part of the old text, where it says nothing: a function goes, and the one before it ends alike. Only
  * where the result stands at both ends of the old text do the same lines repeat, and none tells what is gone.
  */
-function isWithin(target: MatchTarget, placement: Placement, made: readonly HunkLine[], at: number): boolean {
-  const { lines, line, strategy } = placement;
+function isWithin(
+  target: MatchTarget,
+  { lines, line, strategy }: Placement,
+  made: readonly HunkLine[],
+): (at: number) => boolean {
   const last = line + countOld(lines) - made.length;
-  if (at < line || at > last) return false;
   const rung = strategy === "drift" ? "indent" : strategy;
-  const repeats =
-    isEnclosed(lines) && last > line && [line, last].every((end) => standsAt(target, made, end, rung));
-  return !repeats;
+  // Asked for each line around a hunk, which may be as long as its file.
+  let repeats: boolean | undefined;
+  return (at) => {
+    if (at < line || at > last) return false;
+    repeats ??=
+      isEnclosed(lines) && last > line && [line, last].every((end) => standsAt(target, made, end, rung));
+    return !repeats;
+  };
 }
 
 export function countOld(lines: readonly HunkLine[]): number {
@@ -98,9 +105,10 @@ export function countOld(lines: readonly HunkLine[]): number {
 function findOverlapping(target: MatchTarget, placement: Placement, made: readonly HunkLine[]): number {
   const { line, lines, strategy } = placement;
   const rung = strategy === "drift" ? "indent" : strategy;
-  const old = countOld(lines);
-  for (let at = Math.max(0, line - made.length + 1); at < line + Math.max(1, old); at++) {
-    if (isWithin(target, placement, made, at)) continue;
+  const end = line + Math.max(1, countOld(lines));
+  const within = isWithin(target, placement, made);
+  for (let at = Math.max(0, line - made.length + 1); at < end; at++) {
+    if (within(at)) continue;
     if (standsAt(target, made, at, rung) || (rung !== "indent" && standsShifted(target, made, at))) return at;
   }
   return -1;

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { applyHunks, type MatchRule } from "../../../src/domain/patch/apply-hunks.ts";
 import type { Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
 import { Matching, TextLines } from "../../../src/domain/patch/target-lines.ts";
+import { cpuTimeMs } from "../../cpu-time.ts";
 
 /** Steps that any patch may take, and steps for each line of patch and file; with room for the last search begun. */
 const LEAST = 500_000;
@@ -78,4 +79,30 @@ test("a search that the budget ends places nothing, though one place was found",
     { status: "refused", message: expect.stringContaining("too large to search further") },
   ]);
   expect(done.text).toBe(text);
+});
+
+/** A hunk of so many lines, every fiftieth of them changed, which drifted from its file. */
+function longHunk(count: number): { readonly text: string; readonly hunk: Hunk } {
+  const line = (n: number) => `  const value${n} = compute(${n});`;
+  const text = `${Array.from({ length: 2 * count }, (_, n) => line(n)).join("\n")}\n`;
+  const lines = Array.from({ length: count }, (_, n): HunkLine[] => {
+    const old = { text: n % 50 === 25 ? `  const other${n};` : line(count / 2 + n), eol: "\n" };
+    return n % 50 === 26
+      ? [
+          { ...old, tag: "-" },
+          { tag: "+", text: `new ${n}`, eol: "\n" },
+        ]
+      : [{ ...old, tag: " " }];
+  });
+  return { text, hunk: { lines: lines.flat(), oldStart: count / 2 + 1 } };
+}
+
+/** Processor time: a fraction of it is enough, and comparing each line with each other takes more than twice as much. */
+const LONG_HUNK_MS = 1_000;
+
+test("a hunk of sixteen thousand lines that drifted is placed without comparing each line with each other", () => {
+  const { text, hunk } = longHunk(16_000);
+  const begun = cpuTimeMs();
+  expect(applyHunks("f", text, [hunk], "diff", new Matching()).ok).toBe(true);
+  expect(cpuTimeMs() - begun).toBeLessThan(LONG_HUNK_MS);
 });
