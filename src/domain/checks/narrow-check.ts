@@ -78,7 +78,7 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
   }
   if (!/ -m pytest /.test(line) || EACH_FILE.test(line)) return line;
   const words = splitWords(line);
-  const named = words.filter((word) => isPython(word) && isTestPath(word));
+  const named = words.filter((word) => !word.startsWith("-") && isPython(word) && isTestPath(word));
   if (named.length === 0) return `${line} ${files.map((file) => `--ignore=${quote(file)}`).join(" ")}`;
   const left = words.filter((word) => !files.includes(word));
   return left.some((word) => named.includes(word)) ? left.join(" ") : null;

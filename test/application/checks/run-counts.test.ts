@@ -159,3 +159,123 @@ describe.if(python)("runs of pytest", () => {
     expect(listRuns().slice(before)).toEqual([{ over: "draft", altered: false, files: [] }]);
   });
 });
+
+/** What was run, without what each run says of itself. */
+const inShort = () =>
+  listRuns().map(({ over, altered, files }) => [over, ...(altered ? ["altered"] : []), ...files].join(" "));
+
+describe.if(python)("the patterns of real tasks, with the price of their verdict", () => {
+  test("attrs: a first attempt breaks a test, the second is right and brings a new one", async () => {
+    await openPython([
+      proposal("Try", `${replace("src/mod_a.py", '    return "a"', '    return "A"')}\n${shoutTest}`),
+      proposal(
+        "Right",
+        replace(
+          "src/mod_a.py",
+          '    return "A"',
+          '    return "a"\n\n\ndef shout():\n    return give().upper()',
+        ),
+      ),
+    ]);
+    const reply = await at.send("/code3 add shout to src/mod_a.py, with a test");
+    expect(reply.text.split("\n")[0]).toBe("Applied: 2 files, python -m pytest -q 8 passed (1 new)");
+    expect(reply.text).toContain("1 new test, fails without the change");
+    // It was 18: the whole suite, the repeats and the proofs of both attempts.
+    expect(inShort().length).toBeLessThanOrEqual(8);
+    expect(inShort().filter((run) => run === "baseline" || run === "draft").length).toBeLessThanOrEqual(3);
+  });
+
+  test("tomlkit: tests that get other names and cases, with the change that they are for", async () => {
+    const table = `import pytest
+from mod_a import give
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_gives(name):
+    assert give(name) == name
+`;
+    await openPython([
+      proposal(
+        "Give any name",
+        `${replace("src/mod_a.py", 'def give():\n    return "a"', 'def give(name="a"):\n    return name')}\n\`\`\`py:tests/test_a.py\n${table}\`\`\``,
+      ),
+    ]);
+    const reply = await at.send("/code3 let give of src/mod_a.py take a name, as a table of tests");
+    expect(reply.text.split("\n")[0]).toStartWith("Applied: 2 files, python -m pytest -q 8 passed");
+    expect(reply.text).not.toContain("weakens");
+    // It was 27 times the suite.
+    expect(inShort()).toEqual(["baseline", "draft", "draft altered test_a", "draft altered test_a"]);
+  });
+
+  test("sqlparse: green at the first try, with a new test file", async () => {
+    const more = `\`\`\`py:tests/test_shout.py\nfrom mod_a import shout\n\n\ndef test_shouts():\n    assert shout() == "A"\n\`\`\``;
+    await openPython([proposal("Shout", `${upper}\n${more}`)]);
+    const reply = await at.send("/code3 add shout to src/mod_a.py, with a test file of its own");
+    expect(reply.text.split("\n")[0]).toBe("Applied: 2 files, python -m pytest -q 8 passed (1 new)");
+    // It was 13 times the suite.
+    expect(inShort().filter((run) => run !== "draft test_shout")).toEqual([
+      "baseline",
+      "draft",
+      "draft altered test_shout",
+    ]);
+  });
+
+  test("werkzeug: a file that hangs is begun once and left out, and the others judge", async () => {
+    at = await openConversation(
+      () => proposal("Say", replace("src/mod_a.py", "def give():", "# Gives.\ndef give():")),
+      { config: "checks: { timeout: 8, auto_limit: 8 }\n" },
+    );
+    at.write("pyproject.toml", "[tool.pytest.ini_options]\n");
+    for (const name of ["a", "b"]) {
+      at.write(`src/mod_${name}.py`, `def give():\n    return "${name}"\n`);
+      at.write(
+        `tests/test_${name}.py`,
+        `from mod_${name} import give\n\n\ndef test_gives_${name}():\n    assert give() == "${name}"\n`,
+      );
+    }
+    at.write("tests/test_serve.py", "import time\n\n\ndef test_serves():\n    time.sleep(600)\n");
+    const reply = await at.send("/code3 comment src/mod_a.py");
+    expect(reply.text.split("\n")[0]).toBe("Applied: 1 file, python -m pytest -q 2 passed");
+    expect(reply.text).toContain("Left out because they do not end here");
+    const hung = at.archive
+      .list()
+      .flatMap(({ jobId }) => at.archive.events(jobId))
+      .filter(({ event }) => event.type === "check_finished" && event.exit_code === null);
+    expect(hung).toHaveLength(1);
+  }, 120_000);
+});
+
+describe.if(requirePart("bwrap") && requirePart("node"))("the pattern of koa", () => {
+  test("tests that are red for want of a build output cost nothing, and a right change lands", async () => {
+    const head = 'import { test } from "node:test";\nimport assert from "node:assert";\n';
+    const greet = 'export const greet = (name) => "hello " + name;';
+    const greets = 'test("greets", () => assert.equal(greet("a"), "hello a"));';
+    const patch = [
+      replace("src/greet.mjs", greet, 'export const greet = (name) => "hello ".concat(name);'),
+      replace(
+        "test/greet.test.mjs",
+        greets,
+        `test("greets nobody", () => assert.equal(greet(""), "hello "));\n${greets}`,
+      ),
+    ].join("\n");
+    at = await openConversation(() => proposal("挨拶を直す", patch));
+    at.write("package.json", JSON.stringify({ type: "module", scripts: { test: "node --test" } }));
+    at.write("src/greet.mjs", `${greet}\n`);
+    at.write("test/greet.test.mjs", `${head}import { greet } from "../src/greet.mjs";\n${greets}\n`);
+    for (const name of ["cjs", "esm"])
+      at.write(
+        `test/${name}.test.mjs`,
+        `${head}test("the ${name} bundle greets", () => import("../dist/bundle.${name}"));\n`,
+      );
+    const reply = await at.send("/code3 greet を concat で書き直し、テストを追加・修正してください。");
+    expect(reply.ok).toBe(true);
+    expect(reply.text.split("\n")[0]).toContain("2 passed (1 new), 2 were red before and still are");
+    // The test file that the change concerns may run first; then once in its old version, and once over the old code.
+    expect(inShort().filter((run) => run !== "draft greet")).toEqual([
+      "baseline",
+      "draft",
+      "draft altered greet",
+      "draft altered greet",
+    ]);
+  });
+});

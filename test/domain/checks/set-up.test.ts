@@ -134,5 +134,7 @@ describe("a test that does not end", () => {
       "go test -v ./... -skip '^(TestServes|TestListens)$'",
     );
     expect(withoutFiles("go test -v ./...", ["tests/test_a.py"])).toBe("go test -v ./...");
+    const rest = "python -m pytest -v --ignore=tests/test_b.py";
+    expect(withoutFiles(rest, ["tests/test_a.py"])).toBe(`${rest} --ignore=tests/test_a.py`);
   });
 });
