@@ -1,11 +1,17 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { Reply, Route } from "../../application/ports/chat.ts";
-import type { Attachment, Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
+import type {
+  Attachment,
+  Exchange,
+  InboundMessage,
+  Scope,
+  StoredMessage,
+} from "../../application/ports/serve.ts";
 import type { Viewer } from "../../application/serve/access.ts";
 import { isTimeZone } from "../../config/scalar-values.ts";
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
@@ -41,6 +47,12 @@ const LONGEST_SEARCH = 200;
 const NARROWS = ["q", "status", "chat", "day", "path", "page"] as const;
 const MODES = ["apply", "preview", "dry-run"] as const;
 
+/** Refuses a token that may not do this before anything else is looked at. */
+const needs =
+  (scope: Scope, options?: { operator?: boolean }): MiddlewareHandler<ApiEnv> =>
+  async (c, next) =>
+    refuseWithoutScope(c.var.viewer, scope, options) ?? next();
+
 /** Jobs: look, run, take back. */
 export function jobApi(app: Api, { host }: Web): void {
   const { viewerJobs } = host;
@@ -52,9 +64,7 @@ export function jobApi(app: Api, { host }: Web): void {
     const { kind: _, code, message, ...details } = why;
     return apiFailure(422, code, message, details);
   }
-  app.get("/jobs", async (c) => {
-    const refused = refuseWithoutScope(c.var.viewer, "read");
-    if (refused !== null) return refused;
+  app.get("/jobs", needs("read"), async (c) => {
     const limit = Number(c.req.query("limit") ?? 50);
     if (!Number.isInteger(limit) || limit < 1 || limit > MOST_JOBS)
       return apiFailure(400, "bad-limit", `limit: 1 to ${MOST_JOBS}`);
@@ -68,9 +78,7 @@ export function jobApi(app: Api, { host }: Web): void {
     const { jobs, total, page, pages } = await viewerJobs.find(c.var.viewer, query, dayFormatter(zone));
     return c.json({ jobs: jobs.map(viewedJobJson), total, page, pages });
   });
-  app.post("/jobs", async (c) => {
-    const refused = refuseWithoutScope(c.var.viewer, "jobs", { operator: true });
-    if (refused !== null) return refused;
+  app.post("/jobs", needs("jobs", { operator: true }), async (c) => {
     const body = await readJsonBody(c.req.raw);
     if (body instanceof Response) return body;
     const { patch, mode = "apply", atomic = false } = body;
@@ -90,9 +98,7 @@ export function jobApi(app: Api, { host }: Web): void {
     if (facts.about === "refusal") return refusal(facts);
     return c.json({ outcome: facts.outcome, result: toResultJson(words(), facts) });
   });
-  app.get("/jobs/:job", async (c) => {
-    const refused = refuseWithoutScope(c.var.viewer, "read");
-    if (refused !== null) return refused;
+  app.get("/jobs/:job", needs("read"), async (c) => {
     const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
     if (viewed === null) return unknown();
     await giveWay();
@@ -100,19 +106,15 @@ export function jobApi(app: Api, { host }: Web): void {
     await giveWay();
     return c.json({ ...viewedJobJson(viewed), events });
   });
-  app.get("/jobs/:job/diff", async (c) => {
-    const refused = refuseWithoutScope(c.var.viewer, "read");
-    if (refused !== null) return refused;
+  app.get("/jobs/:job/diff", needs("read"), async (c) => {
     const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
     if (viewed === null) return unknown();
     const files = await viewerJobs.differences(c.var.viewer, viewed.job.jobId);
     if (files === null) return apiFailure(503, "machine-away", "the machine that holds this job is away");
     return c.json({ job_id: viewed.job.jobId, diff: await diffText(files) });
   });
-  app.post("/jobs/:job/:verb", async (c) => {
+  app.post("/jobs/:job/:verb", needs("jobs"), async (c) => {
     const { viewer } = c.var;
-    const refused = refuseWithoutScope(viewer, "jobs");
-    if (refused !== null) return refused;
     const [jobId, verb] = [c.req.param("job"), c.req.param("verb")];
     const body = await readJsonBody(c.req.raw);
     if (body instanceof Response) return body;
@@ -208,10 +210,8 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 /** Messages to a chat of the token's own person, and what was answered. */
 export function messageApi(app: Api, web: Web): void {
   const { host } = web;
-  app.post("/messages", async (c) => {
+  app.post("/messages", needs("chat"), async (c) => {
     const { viewer } = c.var;
-    const refused = refuseWithoutScope(viewer, "chat");
-    if (refused !== null) return refused;
     const body = await readJsonBody(c.req.raw, "images");
     if (body instanceof Response) return body;
     const { text = "", chat, route, event_id: eventId, wait = 0 } = body;
@@ -274,19 +274,15 @@ export function messageApi(app: Api, web: Web): void {
     if (found === null) return apiFailure(404, "unknown-message", "no such message");
     return c.json(exchangeJson(host, found), found.message.state === "done" ? 200 : 202);
   });
-  app.get("/messages/:id", async (c) => {
+  app.get("/messages/:id", needs("read"), async (c) => {
     const { viewer } = c.var;
-    const refused = refuseWithoutScope(viewer, "read");
-    if (refused !== null) return refused;
     const found = await find(c.req.param("id"));
     if (found === null || !maySeeMessage(viewer, found.message))
       return apiFailure(404, "unknown-message", "no such message");
     return c.json(exchangeJson(host, found));
   });
-  app.post("/messages/:id/stop", async (c) => {
+  app.post("/messages/:id/stop", needs("chat"), async (c) => {
     const { viewer } = c.var;
-    const refused = refuseWithoutScope(viewer, "chat");
-    if (refused !== null) return refused;
     const message = await host.messages.message(c.req.param("id"));
     if (message === null || !maySeeMessage(viewer, message))
       return apiFailure(404, "unknown-message", "no such message");
@@ -342,10 +338,8 @@ const DAY_MS = 24 * 3_600_000;
 
 /** Sessions, usage, health, configuration. */
 export function overviewApi(app: Api, { host }: Web): void {
-  app.get("/sessions", async (c) => {
+  app.get("/sessions", needs("read"), async (c) => {
     const { viewer } = c.var;
-    const refused = refuseWithoutScope(viewer, "read");
-    if (refused !== null) return refused;
     const mine = viewer.role === "operator" ? {} : { channel: viewer.channel, userId: viewer.userId };
     const chats = await host.messages.chats({ ...mine, limit: 100 });
     return c.json({
@@ -359,10 +353,8 @@ export function overviewApi(app: Api, { host }: Web): void {
       })),
     });
   });
-  app.get("/sessions/:channel/:chat", async (c) => {
+  app.get("/sessions/:channel/:chat", needs("read"), async (c) => {
     const { viewer } = c.var;
-    const refused = refuseWithoutScope(viewer, "read");
-    if (refused !== null) return refused;
     const [channel, chatId] = [c.req.param("channel"), c.req.param("chat")];
     const unknown = () => apiFailure(404, "unknown-session", "no such session");
     if (viewer.role !== "operator") {
@@ -378,10 +370,8 @@ export function overviewApi(app: Api, { host }: Web): void {
       ? unknown()
       : c.json({ messages: exchanges.map((one) => exchangeJson(host, one)) });
   });
-  app.get("/usage", async (c) => {
+  app.get("/usage", needs("read"), async (c) => {
     const { viewer } = c.var;
-    const refused = refuseWithoutScope(viewer, "read");
-    if (refused !== null) return refused;
     const days = Number(c.req.query("days") ?? 30);
     if (!Number.isInteger(days) || days < 1 || days > 366)
       return apiFailure(400, "bad-days", "days: 1 to 366");
@@ -404,18 +394,14 @@ export function overviewApi(app: Api, { host }: Web): void {
       })),
     });
   });
-  app.get("/health", async (c) => {
-    const refused = refuseWithoutScope(c.var.viewer, "read");
-    if (refused !== null) return refused;
+  app.get("/health", needs("read"), async (c) => {
     const { ready, checks } = await host.health();
     if (c.var.viewer.role === "operator") return c.json({ version: host.version, ready, checks });
     // Addresses and the words of other services are the operator's, as on the page.
     const withoutDetail = checks.map(({ name, required, ok }) => ({ name, required, ok, detail: "" }));
     return c.json({ version: host.version, ready, checks: withoutDetail });
   });
-  app.get("/config", async (c) => {
-    const refused = refuseWithoutScope(c.var.viewer, "read", { operator: true });
-    if (refused !== null) return refused;
+  app.get("/config", needs("read", { operator: true }), async (c) => {
     return c.json({ keys: await host.configuration() });
   });
 }
