@@ -1,3 +1,4 @@
+import { addToSteps, settleSteps, type WorkStep } from "../../application/chat/describe-event.ts";
 import type { ChatEvent } from "../../application/ports/chat.ts";
 import { type PlanStep, stepLines } from "../../domain/coder/plan-steps.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
@@ -7,18 +8,6 @@ import type { Block } from "./live-screen.ts";
 import { createMarkdownStream } from "./markdown-stream.ts";
 import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
-
-/** A step of work: alive while it runs, folded with its neighbours when words or a card follow. */
-interface Step {
-  readonly name: string;
-  detail: string;
-  readonly startedAt: number;
-  state: "runs" | "done" | "failed";
-  note: string;
-  endedAt: number;
-  /** It goes on beside others, and says itself when it has ended. */
-  readonly isAgent?: boolean;
-}
 
 interface Draft {
   text: string;
@@ -65,8 +54,7 @@ const DRAFT_ROWS = 12;
 
 export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView {
   const startedAt = now();
-  const steps: Step[] = [];
-  const agents = new Map<number, Step>();
+  let steps: readonly WorkStep[] = [];
   /** Steps before this one are folded already. */
   let folded = 0;
   let stream = createMarkdownStream(style);
@@ -82,41 +70,11 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   let stops = false;
   let list: readonly PlanStep[] = [];
 
-  const settle = (state: "done" | "failed" = "done") => {
-    for (const step of steps)
-      if (step.state === "runs" && step.isAgent !== true) {
-        step.state = state;
-        step.endedAt = now();
-      }
+  const settle = () => {
+    steps = settleSteps(steps, "done", now());
     output = "";
   };
-  const begin = (name: string, detail: string, state: Step["state"] = "runs") => {
-    settle();
-    const clean = printable(detail).replace(/\s+/g, " ").trim();
-    steps.push({ name, detail: clean, state, note: "", startedAt: now(), endedAt: now() });
-  };
-  const hearAgent = (event: Extract<ChatEvent, { type: "agent" }>) => {
-    const clean = (text: string) => printable(text).replace(/\s+/g, " ").trim();
-    const known = agents.get(event.number);
-    const step: Step = known ?? {
-      isAgent: true,
-      name: texts.step.agent,
-      detail: `${event.number} ${clean(event.task)}`,
-      state: "runs",
-      note: "",
-      startedAt: now(),
-      endedAt: now(),
-    };
-    if (known === undefined) {
-      settle();
-      agents.set(event.number, step);
-      steps.push(step);
-    }
-    step.note = event.state === "working" ? clean(event.doing) : texts.agentEnd(event.state, event.files);
-    if (event.state === "working") return;
-    step.state = event.state === "done" ? "done" : "failed";
-    step.endedAt = now();
-  };
+  const clean = (text: string) => printable(text).replace(/\s+/g, " ").trim();
   const fold = (): Block[] => {
     settle();
     const open = steps.slice(folded);
@@ -124,21 +82,22 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     if (open.length === 0) return [];
     return [{ render: (columns) => [foldedRow(open, columns)] }];
   };
-  const foldedRow = (open: readonly Step[], columns: number) => {
+  const foldedRow = (open: readonly WorkStep[], columns: number) => {
     const look = style();
-    const names = open.map((step) => `${sign(step, look)} ${step.name}`);
+    const names = open.map((step) => `${sign(step, look)} ${chat.step[step.kind]}`);
     return cutToColumns(look.dim(`  ${texts.steps(open.length)} ${names.join(" · ")}  ctrl-o`), columns);
   };
-  const sign = ({ state }: Step, look: Style) => {
+  const sign = ({ state }: WorkStep, look: Style) => {
     if (state === "runs") return look.cyan(spinner());
     return state === "done" ? look.green("✓") : look.red("✗");
   };
   const spinner = () => FRAMES[Math.floor(now() / SPIN_MS) % FRAMES.length] ?? "";
-  const stepRow = (step: Step, look: Style) => {
+  const stepRow = (step: WorkStep, look: Style) => {
     const seconds = Math.round(((step.state === "runs" ? now() : step.endedAt) - step.startedAt) / 1000);
     const time = seconds >= 2 ? `  ${texts.seconds(seconds)}` : "";
-    const note = step.note === "" ? "" : `  ${step.note}`;
-    return `  ${sign(step, look)} ${step.name.padEnd(5)} ${step.detail}${look.dim(`${note}${time}`)}`;
+    const said = step.end === undefined ? step.note : chat.agentEnd(step.end.end, step.end.files);
+    const note = said === "" ? "" : `  ${clean(said)}`;
+    return `  ${sign(step, look)} ${chat.step[step.kind].padEnd(5)} ${clean(step.detail)}${look.dim(`${note}${time}`)}`;
   };
 
   /** The plan's own list; what is done of it is told from what is not by its sign, not by its colour alone. */
@@ -155,7 +114,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     const before = isSaying ? [] : [...fold(), { render: () => [""] }];
     isSaying = true;
     said += text;
-    doing = texts.writes;
+    doing = chat.writes;
     return [...before, ...stream.add(printable(text))];
   }
 
@@ -178,10 +137,9 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   }
 
   function hearDraft(agent: string, text: string, lines: number): void {
-    if (lines > 0) doing = texts.writesPatch(lines);
-    else if (text !== "") doing = texts.writes;
+    if (lines > 0) doing = chat.writesPatch(lines);
+    else if (text !== "") doing = chat.writes;
     if (text === "") return;
-    settle();
     const draft = drafts.get(agent) ?? { text: "", blocks: [], stream: createMarkdownStream(style) };
     drafts.set(agent, draft);
     severalWrite ||= drafts.size > 1;
@@ -205,97 +163,73 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     });
   }
 
+  function hear(event: ChatEvent): readonly Block[] {
+    switch (event.type) {
+      case "text":
+        return say(event.text);
+      case "drafting":
+        hearDraft(event.agent, event.text, event.lines);
+        return [];
+      case "queued":
+        doing = event.ahead > 0 ? chat.doing("waiting", String(event.ahead)) : texts.working;
+        return [];
+      case "thinking":
+        doing = chat.doing("thinking", `${event.agent} (${event.model})`);
+        return [];
+      case "tool":
+        return event.state === "started" ? endWords() : [];
+      case "proposed": {
+        const [title = ""] = event.plan.split("\n", 1);
+        return [...endWords(), ...endDraft(title, event.agent)];
+      }
+      case "steps":
+        list = event.steps;
+        return [];
+      case "progress":
+        round = event.of > 1 ? texts.round(event.attempt, event.of) : "";
+        doing = texts.doing[event.doing];
+        used = event.tokens;
+        return [];
+      case "agent":
+        return [...endWords(), ...endDraft(null)];
+      case "job-command":
+        // An agent of the user's own speaks between its steps; other coders are silent here.
+        return severalWrite ? [] : endDraft(null);
+      case "job-output":
+        output = printable(event.text.trimEnd().split("\n").at(-1) ?? "").trim();
+        return [];
+      case "notice": {
+        if (event.step !== undefined) return [...endWords(), ...endDraft(null)];
+        const look = style();
+        const text = printable(event.text);
+        return [
+          ...endWords(),
+          ...endDraft(null),
+          {
+            render: (columns) =>
+              text
+                .split("\n")
+                .flatMap((line) => wrapColumns(look.dim(line), columns - 2).map((row) => `  ${row}`)),
+          },
+        ];
+      }
+      case "decided":
+      case "job-finished":
+      case "job-started":
+      case "undone":
+      case "cut-over":
+        return [];
+    }
+  }
+
   return {
     event(event) {
-      switch (event.type) {
-        case "text":
-          return say(event.text);
-        case "drafting":
-          hearDraft(event.agent, event.text, event.lines);
-          return [];
-        case "queued":
-          doing = event.ahead > 0 ? chat.doing("waiting", String(event.ahead)) : texts.working;
-          return [];
-        case "thinking":
-          doing = chat.doing("thinking", `${event.agent} (${event.model})`);
-          return [];
-        case "tool": {
-          if (event.state === "started") {
-            const words = endWords();
-            begin(texts.step.tool, printable([event.name, event.note ?? ""].join(" ").trim()));
-            return words;
-          }
-          const step = steps.findLast(({ state }) => state === "runs");
-          if (step !== undefined) step.note = printable(event.note ?? "").split("\n", 1)[0] ?? "";
-          settle(event.state === "failed" ? "failed" : "done");
-          return [];
-        }
-        case "proposed": {
-          const [title = ""] = event.plan.split("\n", 1);
-          const words = [...endWords(), ...endDraft(title, event.agent)];
-          begin(texts.step.plan, title, "done");
-          return words;
-        }
-        case "steps":
-          list = event.steps;
-          return [];
-        case "progress":
-          round = event.of > 1 ? texts.round(event.attempt, event.of) : "";
-          doing = texts.doing[event.doing];
-          used = event.tokens;
-          if (event.doing === "checking") {
-            const last = steps.at(-1);
-            const goesOn = last?.state === "runs" && last.name === texts.step.check;
-            if (goesOn) last.detail = printable(event.detail).replace(/\s+/g, " ").trim();
-            else begin(texts.step.check, event.detail);
-          }
-          return [];
-        case "agent": {
-          const words = [...endWords(), ...endDraft(null)];
-          hearAgent(event);
-          return words;
-        }
-        case "job-command": {
-          const [type = "", , ...rest] = event.command.split(" ");
-          // An agent of the user's own speaks between its steps; other coders are silent here.
-          const words = severalWrite ? [] : endDraft(null);
-          begin(type === "file_edit" ? texts.step.edit : texts.step.run, rest.join(" "));
-          return words;
-        }
-        case "job-output":
-          output = printable(event.text.trimEnd().split("\n").at(-1) ?? "").trim();
-          return [];
-        case "job-finished":
-          settle(event.success ? "done" : "failed");
-          return [];
-        case "notice": {
-          if (event.step !== undefined) {
-            const { kind, detail } = event.step;
-            const words = [...endWords(), ...endDraft(null)];
-            if (kind === "retry") begin(texts.step.retry, detail, "failed");
-            else begin(kind === "call" ? texts.step.tool : texts.step[kind], detail, "done");
-            return words;
-          }
-          settle();
-          const look = style();
-          const text = printable(event.text);
-          return [
-            ...endWords(),
-            ...endDraft(null),
-            {
-              render: (columns) =>
-                text
-                  .split("\n")
-                  .flatMap((line) => wrapColumns(look.dim(line), columns - 2).map((row) => `  ${row}`)),
-            },
-          ];
-        }
-        case "decided":
-        case "job-started":
-        case "undone":
-        case "cut-over":
-          return [];
-      }
+      // Words that end fold the steps before them.
+      const blocks = hear(event);
+      const before = steps;
+      steps = addToSteps(steps, event, now());
+      if (steps !== before) output = "";
+      return blocks;
     },
     live(columns) {
       const look = style();

@@ -76,7 +76,7 @@ export function jobCard(context: PageContext, card: JobCard): Markup {
 <header><span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span><a class="title" href="/jobs/${encodeURIComponent(card.jobId)}">${visible(title)}</a>${said !== null && said.caveats.length > 0 && caveats(context, said.caveats)}</header>
 ${(attempts > 1 || (said !== null && said.checks !== "")) && html`<p class="meta">${[attempts > 1 && t.attempts(attempts), said?.checks].filter(Boolean).join(" · ")}</p>`}
 ${card.plan !== "" && html`<div class="text plan">${markdown(card.plan)}</div>`}
-${said?.trouble.map((line) => html`<p class="note bad">${outputLines(line)}</p>`)}
+${said?.trouble.map((text) => (text.trim().includes("\n") ? html`<pre class="output">${visible(text)}</pre>` : html`<p class="note bad">${visible(text)}</p>`))}
 ${said?.failed.map((one) => failedCommand(one))}
 ${said !== null && said.way.length > 0 && html`<p class="note">${outputLines(said.way.join("\n"))}</p>`}
 ${card.result.changes.length > 0 && html`<div class="card-files">${card.result.changes.slice(0, SHOWN_FILES).map((change) => changedFile(context, card, change))}${card.result.changes.length > SHOWN_FILES && html`<p class="note">${t.moreFiles(card.result.changes.length - SHOWN_FILES)}</p>`}</div>`}

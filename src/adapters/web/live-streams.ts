@@ -1,25 +1,22 @@
+import type { WorkStep } from "../../application/chat/describe-event.ts";
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { LiveWork, ServeEvent } from "../../application/serve/serve-events.ts";
 import { stepLines } from "../../domain/coder/plan-steps.ts";
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
-import { agentOf, sealOf, visible } from "./markup.ts";
+import { markdown } from "./markdown.ts";
+import { agentOf, duration, html, type Markup, sealOf, visible } from "./markup.ts";
 
-/**
- * The state of a message at work as a page shows it; the stream sends the same, so that both always agree.
- */
+/** The state of a message at work as a page shows it; the stream sends the same, so that both always agree. */
 export interface LiveLine {
   /** The character of whoever works, and its style. */
   readonly face: string;
   readonly style: string;
   readonly now: string;
-  readonly command: string;
-  readonly lines: string;
   readonly cost: string;
-  /** A line for each sub-agent; empty where there is none. */
-  readonly agents: string;
-  /** The steps of the plan, each on a line behind its sign. */
-  readonly steps: string;
+  /** The plan, the steps so far, the output of the one that runs, and the words that are being written. */
+  readonly work: Markup;
 }
 
 export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string): LiveLine {
@@ -28,20 +25,35 @@ export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string):
     face,
     style,
     now: (work.event === null ? null : progressText(t, work)) ?? otherwise,
-    command: visible(shortCommand(work.command)),
-    lines: visible(work.lines.trimEnd()),
     cost: work.costUsd > 0 ? `$${work.costUsd.toFixed(4)}` : "",
-    agents: visible(work.agents.map((agent) => t.chatEvents.agent(agent)).join("\n")),
-    steps: visible(stepLines(work.steps ?? [])),
+    work: workView(t, work),
   };
 }
 
-/** `shell_command run npm test` as people type it. */
-function shortCommand(command: string): string {
-  return command
-    .replace(/^shell_command run /, "")
-    .replace(/^git_operation /, "git ")
-    .replace(/^file_edit /, "");
+/** Steps that are shown; earlier ones are folded. */
+const SHOWN_STEPS = 6;
+const SIGNS = { runs: "…", done: "✓", failed: "✗" } as const;
+
+function workView(t: ConsoleMessages, { steps, trail, lines, words }: LiveWork): Markup {
+  const plan = stepLines(steps ?? [])
+    .split("\n")
+    .filter((line) => line !== "");
+  const earlier = trail.slice(0, -SHOWN_STEPS);
+  return html`${plan.length > 0 && html`<ul class="plan-steps">${plan.map((line) => html`<li>${visible(line)}</li>`)}</ul>`}
+${earlier.length > 0 && html`<details class="earlier"><summary>${t.earlierSteps(earlier.length)}</summary><ol class="trail">${earlier.map((step) => stepView(t, step))}</ol></details>`}
+${trail.length > 0 && html`<ol class="trail">${trail.slice(-SHOWN_STEPS).map((step) => stepView(t, step))}</ol>`}
+${lines.trim() !== "" && html`<pre class="output" data-lines>${visible(lines.trimEnd())}</pre>`}
+${words.trim() !== "" && html`<div class="text">${markdown(words)}</div>`}`;
+}
+
+function stepView(
+  t: ConsoleMessages,
+  { kind, state, detail, note, end, startedAt, endedAt }: WorkStep,
+): Markup {
+  const chat = chatMessagesFor(t.locale);
+  const said = end === undefined ? note : chat.agentEnd(end.end, end.files);
+  const took = endedAt - startedAt;
+  return html`<li class="${state}"><span class="sign" aria-hidden="true">${SIGNS[state]}</span> <span class="verb">${chat.step[kind]}</span> <code>${visible(detail)}</code>${said !== "" && html` <span class="meta">${visible(said)}</span>`}${took >= 2_000 && html` <span class="meta">${duration(took)}</span>`}</li>`;
 }
 
 function progressText(t: ConsoleMessages, { event, agent }: LiveWork): string | null {
@@ -62,6 +74,10 @@ function progressText(t: ConsoleMessages, { event, agent }: LiveWork): string | 
     case "progress":
       // The cost is shown beside it.
       return words.progress({ ...event, costUsd: 0 });
+    case "drafting": {
+      const chat = chatMessagesFor(t.locale);
+      return event.lines > 0 ? chat.writesPatch(event.lines) : chat.writes;
+    }
     case "notice":
       return event.texts?.[t.locale] ?? event.text;
     default:
@@ -76,16 +92,15 @@ export type PageInterest =
   | { readonly kind: "jobs"; readonly userId: string | null };
 
 interface PageEvent {
-  readonly event: "changed" | "work" | "text" | "output" | "tail";
+  readonly event: "changed" | "work" | "output" | "tail";
   readonly data: Readonly<Record<string, string>>;
 }
 
 /** The meaning of an event for a page; null if it has none. */
 function toPageEvent(
-  { live, mask }: Pick<WebHost, "live" | "mask">,
+  { mask }: Pick<WebHost, "mask">,
   event: ServeEvent,
   interest: PageInterest,
-  t: ConsoleMessages,
 ): PageEvent | null {
   switch (interest.kind) {
     case "chat": {
@@ -95,10 +110,7 @@ function toPageEvent(
       const { message } = event;
       if (message.channel !== interest.channel || message.chatId !== interest.chatId) return null;
       if (event.type !== "chat") return { event: "changed", data: {} };
-      if (event.event.type === "text")
-        return { event: "text", data: { message: message.id, text: event.event.text } };
-      const line = liveLine(t, live.of(message.id), t.working);
-      return { event: "work", data: { message: message.id, ...line } };
+      return { event: "work", data: { message: message.id } };
     }
     case "job": {
       if (event.type === "job" && event.jobId === interest.jobId)
@@ -180,6 +192,7 @@ function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: 
 }
 
 const BEAT_MS = 15_000;
+const DRAW_MS = 120;
 /** A browser that reads slower than this is let go; it comes back and reads the page anew. */
 const MOST_WAITING = 256;
 /** Of one session at once. A browser keeps six connections to a server at most. */
@@ -260,22 +273,37 @@ export function createStreams(
           if (!ended) say({ event: "tail", data: { text: host.mask(text) } });
         };
         const unsubscribe = host.bus.subscribe((event) => {
-          const line = toPageEvent(host, event, interest, t);
-          if (line !== null) say(line);
+          const line = toPageEvent(host, event, interest);
+          if (line?.event === "work") worked(line.data.message ?? "");
+          else if (line !== null) say(line);
         });
         const changed = () => {
           say({ event: "changed", data: {} });
           // Its output in another process is not received here.
           void sayTail();
         };
-        const worked = (message: string) =>
-          say({ event: "work", data: { message, ...liveLine(t, host.live.of(message), t.working) } });
+        /** Words come in small pieces: a page is drawn some times a second at most. */
+        const waiting = new Set<string>();
+        let stopDrawing = () => {};
+        const draw = () => {
+          stopDrawing();
+          for (const message of waiting) {
+            const { work, ...line } = liveLine(t, host.live.of(message), t.working);
+            say({ event: "work", data: { message, ...line, html: String(work) } });
+          }
+          waiting.clear();
+        };
+        const worked = (message: string) => {
+          if (waiting.size === 0) stopDrawing = every(DRAW_MS, draw);
+          waiting.add(message);
+        };
         const stopWatch =
           interest.kind === "chat" ? host.watchChat(interest, { changed, worked }) : watch(interest, changed);
         const forget = keep(session, { beat: () => send(": beat\n\n"), end: () => end() });
         end = () => {
           ended = true;
           unsubscribe();
+          stopDrawing();
           stopWatch();
           forget();
           host.closing.removeEventListener("abort", end);

@@ -1,5 +1,6 @@
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import type { ChatEvent } from "../ports/chat.ts";
+import type { AgentEnd } from "../ports/jobs.ts";
 
 /** The event in one line; empty for events that need no text. */
 export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
@@ -27,4 +28,93 @@ export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
     default:
       return "";
   }
+}
+
+export type StepKind = "read" | "search" | "edit" | "check" | "run" | "plan" | "retry" | "tool" | "agent";
+
+/** A step of the work on a message, as the terminal and the console list them. Times are milliseconds. */
+export interface WorkStep {
+  readonly kind: StepKind;
+  readonly detail: string;
+  readonly state: "runs" | "done" | "failed";
+  readonly note: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** The number of a sub-agent: it works beside the others, and says itself how it ended. */
+  readonly agent?: number;
+  readonly end?: { readonly end: AgentEnd; readonly files: number };
+}
+
+/** The steps after an event. Earlier ones keep their places. */
+export function addToSteps(steps: readonly WorkStep[], event: ChatEvent, at: number): readonly WorkStep[] {
+  const begin = (kind: StepKind, detail: string, state: WorkStep["state"] = "runs") => [
+    ...settleSteps(steps, "done", at),
+    { kind, detail, state, note: "", startedAt: at, endedAt: at },
+  ];
+  switch (event.type) {
+    case "tool": {
+      if (event.state === "started") return begin("tool", [event.name, event.note ?? ""].join(" ").trim());
+      const last = steps.findLastIndex(({ state }) => state === "runs");
+      const note = (event.note ?? "").split("\n", 1)[0] ?? "";
+      const noted = steps.map((step, n) => (n === last ? { ...step, note } : step));
+      return settleSteps(noted, event.state === "failed" ? "failed" : "done", at);
+    }
+    case "proposed":
+      return begin("plan", event.plan.split("\n", 1)[0] ?? "", "done");
+    case "progress": {
+      if (event.doing !== "checking") return steps;
+      const last = steps.at(-1);
+      if (last?.state !== "runs" || last.kind !== "check") return begin("check", event.detail);
+      return [...steps.slice(0, -1), { ...last, detail: event.detail }];
+    }
+    case "agent":
+      return addAgent(steps, event, at);
+    case "job-command": {
+      const [type = "", , ...rest] = event.command.split(" ");
+      return begin(type === "file_edit" ? "edit" : "run", rest.join(" "));
+    }
+    case "job-finished":
+      return settleSteps(steps, event.success ? "done" : "failed", at);
+    case "drafting":
+      return event.text === "" ? steps : settleSteps(steps, "done", at);
+    case "notice": {
+      if (event.step === undefined) return settleSteps(steps, "done", at);
+      const { kind, detail } = event.step;
+      return begin(kind === "call" ? "tool" : kind, detail, kind === "retry" ? "failed" : "done");
+    }
+    default:
+      return steps;
+  }
+}
+
+/** What runs has ended, but for sub-agents. */
+export function settleSteps(
+  steps: readonly WorkStep[],
+  state: "done" | "failed",
+  at: number,
+): readonly WorkStep[] {
+  if (steps.every((step) => step.state !== "runs" || step.agent !== undefined)) return steps;
+  return steps.map((step) =>
+    step.state === "runs" && step.agent === undefined ? { ...step, state, endedAt: at } : step,
+  );
+}
+
+function addAgent(
+  steps: readonly WorkStep[],
+  { number, task, state, doing, files }: Extract<ChatEvent, { type: "agent" }>,
+  at: number,
+): readonly WorkStep[] {
+  const known = steps.find(({ agent }) => agent === number);
+  const step: WorkStep = {
+    agent: number,
+    kind: "agent",
+    detail: `${number} ${task}`,
+    note: state === "working" ? doing : "",
+    state: state === "working" ? "runs" : state === "done" ? "done" : "failed",
+    startedAt: known?.startedAt ?? at,
+    endedAt: at,
+    ...(state !== "working" && { end: { end: state, files } }),
+  };
+  if (known === undefined) return [...settleSteps(steps, "done", at), step];
+  return steps.map((one) => (one === known ? step : one));
 }

@@ -1,6 +1,7 @@
 import { type JobActionLabels, jobNamedInButton } from "../../domain/jobs/job-status.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import type { FarJobs } from "../chat/chat-turn.ts";
+import { addToSteps } from "../chat/describe-event.ts";
 import { type ActionFacts, discardFacts, orderFacts } from "../jobs/action-report.ts";
 import { isJobId } from "../jobs/execution.ts";
 import { presentActions } from "../jobs/follow-up-actions.ts";
@@ -259,11 +260,13 @@ export async function reportedWorks(
 
 function toLiveWork({ jobId, events, tail }: TailedJob): LiveWork {
   const last = events.findLast(({ event }) => /^command_(started|finished)$/.test(event.type))?.event;
-  const running = last?.type === "command_started" ? last.command : null;
+  if (last?.type !== "command_started") return { ...NOTHING_LIVE, event: { type: "job-started", jobId } };
+  const { type, action, target } = last.command;
+  const command = `${type} ${action} ${oneLine(target)}`;
   return {
     ...NOTHING_LIVE,
     event: { type: "job-started", jobId },
-    command: running === null ? "" : `${running.type} ${running.action} ${oneLine(running.target)}`,
-    lines: running === null ? "" : lastLines(tail),
+    trail: addToSteps([], { type: "job-command", jobId, index: last.index, command }, 0),
+    lines: lastLines(tail),
   };
 }

@@ -66,7 +66,7 @@ export interface Inbox {
 export async function openInbox(deps: InboxDeps): Promise<Inbox> {
   const { current, store, bus, channels, words, timers, uuid, random, onTrouble } = deps;
   const { now } = timers;
-  const live = createLiveWorks(bus);
+  const live = createLiveWorks(bus, () => now().getTime());
   const keeper = createWorkKeeper({ queue: deps.queue, timers, onTrouble, guard: deps.guard });
   const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
   const labels = () => chatMessagesFor(current().locale).actions;

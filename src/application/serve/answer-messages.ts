@@ -190,7 +190,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
         ...(strict !== undefined && { strict }),
         ...(traceparent !== undefined && { traceparent }),
       },
-      { signal, onEvent, claim },
+      { signal, onEvent, claim, tellsDrafts: replyChannelOf(message) === "web" },
     );
     state.isAnswered = true;
     inHand.delete(message.id);

@@ -1,5 +1,6 @@
 import type { PlanStep } from "../../domain/coder/plan-steps.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
+import { addToSteps, type WorkStep } from "../chat/describe-event.ts";
 import type { Agent, ChatEvent, Reply } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { StoredMessage } from "../ports/serve.ts";
@@ -46,26 +47,20 @@ export function createBus(): Bus {
   };
 }
 
-/**
- * The visible state of a message that is being answered: who works, at what, the last output, the cost so
- * far.
- */
+/** The visible state of a message that is being answered. */
 export interface LiveWork {
   readonly agent: Agent | null;
   /** The last thing that happened and can be said. */
   readonly event: ChatEvent | null;
-  /** The command that runs, on one line; empty between commands. */
-  readonly command: string;
-  /** The last lines that it printed. */
+  /** The steps of the work so far, and the words that are being written. */
+  readonly trail: readonly WorkStep[];
+  readonly words: string;
+  /** The last lines that the running command printed. */
   readonly lines: string;
   readonly costUsd: number;
-  /** The sub-agents of its coder, by their numbers, with those that have ended. */
-  readonly agents: readonly AgentEvent[];
   /** The steps of the coder's plan; absent where it has none. */
   readonly steps?: readonly PlanStep[];
 }
-
-type AgentEvent = Extract<ChatEvent, { type: "agent" }>;
 
 /** Messages at work, so that a page that is opened later shows their progress. */
 export interface LiveWorks {
@@ -77,22 +72,26 @@ export interface LiveWorks {
 export const NOTHING_LIVE: LiveWork = {
   agent: null,
   event: null,
-  command: "",
+  trail: [],
+  words: "",
   lines: "",
   costUsd: 0,
-  agents: [],
 };
 const MOST_LINES = 8;
 const MOST_CHARACTERS = 2_000;
 const MOST_MESSAGES = 200;
 
-export function createLiveWorks(bus: Bus): LiveWorks {
+/** Of words and steps, as many are kept for whoever comes late. */
+const MOST_WORDS = 12_000;
+const MOST_STEPS = 200;
+
+export function createLiveWorks(bus: Bus, now: () => number): LiveWorks {
   const works = new Map<string, LiveWork>();
   bus.subscribe((event) => {
     if (event.type === "answered") works.delete(event.message.id);
     if (event.type !== "chat") return;
     const { id } = event.message;
-    works.set(id, applyEventToWork(works.get(id) ?? NOTHING_LIVE, event.event));
+    works.set(id, applyEventToWork(works.get(id) ?? NOTHING_LIVE, event.event, now()));
     if (works.size > MOST_MESSAGES) works.delete(works.keys().next().value as string);
   });
   const state: { told: ReadonlyMap<string, LiveWork> } = { told: new Map() };
@@ -104,39 +103,39 @@ export function createLiveWorks(bus: Bus): LiveWorks {
   };
 }
 
-function applyEventToWork(work: LiveWork, event: ChatEvent): LiveWork {
+function applyEventToWork(before: LiveWork, event: ChatEvent, at: number): LiveWork {
+  const trail = addToSteps(before.trail, event, at).slice(-MOST_STEPS);
+  const isNext = trail.length !== before.trail.length || trail.at(-1)?.state !== before.trail.at(-1)?.state;
+  const work = { ...before, trail, ...(isNext && { lines: "" }) };
   switch (event.type) {
     case "thinking":
-      return { ...work, agent: event.agent, event, command: "" };
-    case "job-command":
-      return { ...work, command: event.command, lines: "" };
+      return { ...work, agent: event.agent, event, words: "" };
+    case "text":
+      return { ...work, words: (work.words + event.text).slice(-MOST_WORDS) };
+    case "drafting": {
+      // Of several coders that write at once, the one that wrote last is shown.
+      const words = work.agent === event.agent ? work.words : "";
+      return { ...work, agent: event.agent, event, words: (words + event.text).slice(-MOST_WORDS) };
+    }
     case "job-output":
       return { ...work, lines: lastLines(work.lines + event.text) };
     case "progress": {
       // That a coder is asked for the first time is said by its thinking.
       const isFirst = event.doing === "asking" && event.attempt === 1 && event.detail === "";
-      const goesOn =
-        event.doing === "checking" && work.event?.type === "progress" && work.event.doing === "checking";
       const shown = isFirst ? work : { ...work, event };
-      return {
-        ...shown,
-        costUsd: event.costUsd,
-        ...(event.doing !== "running" && !goesOn && { command: "", lines: "" }),
-      };
+      return { ...shown, costUsd: event.costUsd, ...(event.doing === "asking" && { words: "", lines: "" }) };
     }
-    case "agent": {
-      const others = work.agents.filter(({ number }) => number !== event.number);
-      const agents = [...others, event].sort((one, other) => one.number - other.number);
-      return { ...work, agents, event: null };
-    }
+    case "agent":
+      return { ...work, event: null };
     case "steps":
       return { ...work, steps: event.steps };
     case "tool":
       return event.state === "started" ? { ...work, event } : work;
-    case "job-finished":
-      return { ...work, event, command: "", lines: "" };
-    case "decided":
     case "proposed":
+      return { ...work, event, words: "" };
+    case "job-finished":
+      return { ...work, event, lines: "" };
+    case "decided":
     case "job-started":
     case "notice":
       return { ...work, event };

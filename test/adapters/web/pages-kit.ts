@@ -7,7 +7,7 @@ import type { MessageStore, Receive } from "../../../src/application/ports/serve
 import type { ConsoleSources } from "../../../src/application/ports/web.ts";
 import { createSignIn } from "../../../src/application/serve/access.ts";
 import { createOwnChats } from "../../../src/application/serve/console-chats.ts";
-import { createBus } from "../../../src/application/serve/serve-events.ts";
+import { createBus, NOTHING_LIVE } from "../../../src/application/serve/serve-events.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
@@ -79,7 +79,7 @@ export async function createPages(
     ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
     stopMessage: async () => false,
     bus: createBus(),
-    live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0, agents: [] }) },
+    live: { of: () => NOTHING_LIVE },
     watchChat: () => () => {},
     waitForAnswer: async () => {},
     sources: () => sources,

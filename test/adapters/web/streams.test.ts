@@ -15,7 +15,7 @@ function open() {
       bus: createBus(),
       closing: new AbortController().signal,
       mask: (text) => text,
-      live: createLiveWorks(createBus()),
+      live: createLiveWorks(createBus(), () => 0),
       now: () => new Date(0),
       watchChat: () => () => {},
       access: {

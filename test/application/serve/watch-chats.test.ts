@@ -13,7 +13,7 @@ import { createManualTimers, settle } from "../../fakes/timers.ts";
 function open() {
   const timers = createManualTimers();
   const bus = createBus();
-  const live = createLiveWorks(bus);
+  const live = createLiveWorks(bus, () => 0);
   const now: { standing: StandingMessage[]; told: Map<string, LiveWork> } = {
     standing: [],
     told: new Map(),
@@ -59,11 +59,11 @@ test("a page hears of what another process begins, does and answers, by one look
   expect([await round(), looks]).toEqual([[], { standing: 3, told: 0 }]);
   for (const close of pages.slice(1, 50)) close();
   now.standing = [stand("m0", "done"), stand("m1", "working")];
-  now.told.set("m1", { ...NOTHING_LIVE, command: "shell_command run make", lines: "half of it\n" });
+  now.told.set("m1", { ...NOTHING_LIVE, lines: "half of it\n" });
   expect(await round()).toEqual(["c changed", "c m1"]);
   expect(live.of("m1").lines).toBe("half of it\n");
   expect(await round()).toEqual([]);
-  now.told.set("m1", { ...NOTHING_LIVE, command: "shell_command run make", lines: "all of it\n" });
+  now.told.set("m1", { ...NOTHING_LIVE, lines: "all of it\n" });
   expect(await round()).toEqual(["c m1"]);
   // Another one waits behind it: the answered one is not the newest any more.
   now.standing = [stand("m1", "working"), stand("m2", "received")];

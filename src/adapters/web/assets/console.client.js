@@ -47,17 +47,9 @@ function replaceParts(page) {
     drawn.set(part, fresh.innerHTML);
     const follow = isAtEnd(part);
     const open = new Map(folds(part).map(([key, one]) => [key, one.open]));
-    const streamed = new Map(
-      [...part.querySelectorAll("[data-message]")].map((one) => [
-        one.dataset.message,
-        one.querySelector("[data-stream]")?.textContent ?? "",
-      ]),
-    );
     part.replaceChildren(...fresh.childNodes);
     if (fresh.dataset.every) part.dataset.every = fresh.dataset.every;
     for (const [key, one] of folds(part)) if (open.has(key)) one.open = open.get(key);
-    for (const one of part.querySelectorAll("[data-message]"))
-      one.querySelector("[data-stream]")?.append(streamed.get(one.dataset.message) ?? "");
     dress(part);
     for (const lines of part.querySelectorAll("[data-lines]")) toEnd(lines);
     if (follow) toEnd(part);
@@ -127,45 +119,22 @@ function listen(place) {
   stream.addEventListener("error", () => say(lostText));
   stream.addEventListener("changed", refresh);
   stream.addEventListener("work", (event) => {
-    const { message, face, style, now, command, lines, cost, agents, steps } = JSON.parse(event.data);
+    const { message, face, style, now, cost, html } = JSON.parse(event.data);
     const slot = pending(message);
     if (!slot) return;
     const log = document.getElementById("log");
     const follow = log && isAtEnd(log);
-    const put = (name, text) => {
+    for (const [name, text] of Object.entries({ face, now, cost })) {
       const one = slot.querySelector(`[data-${name}]`);
       if (one.textContent !== text) one.textContent = text;
-    };
-    put("face", face);
+    }
     slot.querySelector("[data-face]").className = `seal ${style}`;
-    put("now", now);
-    put("cost", cost);
-    put("command", command);
-    put("lines", lines);
-    put("agents", agents);
-    slot.querySelector("[data-agents]").hidden = agents === "";
-    const list = slot.querySelector("[data-steps]");
-    const rows = steps.split("\n").filter((row) => row !== "");
-    list.hidden = rows.length === 0;
-    if ([...list.children].map((row) => row.textContent).join("\n") !== rows.join("\n"))
-      list.replaceChildren(
-        ...rows.map((row) => {
-          const one = document.createElement("li");
-          one.textContent = row;
-          return one;
-        }),
-      );
-    slot.querySelector("[data-work]").hidden = command === "" && lines === "";
+    const work = slot.querySelector("[data-work]");
+    const isOpen = work.querySelector("details")?.open;
+    work.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
+    if (isOpen && work.querySelector("details")) work.querySelector("details").open = true;
     // The newest line is the one that is looked for.
-    toEnd(slot.querySelector("[data-lines]"));
-    if (follow) toEnd(log);
-  });
-  stream.addEventListener("text", (event) => {
-    const { message, text } = JSON.parse(event.data);
-    const slot = pending(message)?.querySelector("[data-stream]");
-    const log = document.getElementById("log");
-    const follow = log && isAtEnd(log);
-    if (slot) slot.append(text);
+    for (const lines of work.querySelectorAll("[data-lines]")) toEnd(lines);
     if (follow) toEnd(log);
   });
   stream.addEventListener("tail", (event) => {

@@ -13,7 +13,7 @@ import { chatMessagesFor } from "../../../domain/texts/chat.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";
 import { type JobCard, jobCard } from "../job-view.ts";
 import { empty, page } from "../layout.ts";
-import { type LiveLine, liveLine } from "../live-streams.ts";
+import { liveLine } from "../live-streams.ts";
 import { markdown, WINDOW_CHARACTERS, windowEnd } from "../markdown.ts";
 import {
   actionButton,
@@ -257,10 +257,24 @@ const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.cei
 /** The mark in the event's id of a message that a button sent: nobody typed it. */
 const PRESSED = "button-";
 
-/** A button was pressed: what came of it, without words put into anybody's mouth. */
+/**
+ * A button was pressed: what came of it, without words put into anybody's mouth. Where the job's card is on the page, the
+ * card tells it and has the next button; the answer is folded to a line.
+ */
 function pressedView(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
+  const { locale } = context.t;
+  const isOnCard = !message.text.startsWith("/diff") && view.jobs.has(jobNamedInButton(message.text) ?? "");
+  const at = html`<span class="meta">${moment(context, message.receivedAt)}</span>`;
+  const answer = ({ content }: Exchange["replies"][number], n: number) => {
+    const text = textOfReply(locale, content);
+    const words = html`<div class="text">${longText(context, text, answerAddress(message.id, n))}</div>`;
+    const isOk = content.kind !== "reply" || content.reply.ok;
+    if (isOk && isOnCard)
+      return html`<details class="event-line"><summary>${visible(text.trim().split("\n", 1)[0] ?? "")} ${at}</summary>${words}</details>`;
+    return html`<section class="event-card ${isOk ? "good" : "bad"}">${words}${content.kind === "reply" && html`<div class="actions">${view.actionsOf(content.reply).map((action) => actionForm(context, view.chatId, action))}</div>`}<p>${at}</p></section>`;
+  };
   return html`<article class="exchange pressed" id="${message.id}">
-${replies.map(({ content }, n) => html`<section class="event-card ${content.kind === "reply" && !content.reply.ok ? "bad" : "good"}"><div class="text">${longText(context, textOfReply(context.t.locale, content), answerAddress(message.id, n))}</div>${content.kind === "reply" && html`<div class="actions">${view.actionsOf(content.reply).map((action) => actionForm(context, view.chatId, action))}</div>`}<p class="meta">${moment(context, message.receivedAt)}</p></section>`)}
+${replies.map(answer)}
 ${message.state !== "done" && pendingView(context, view, message)}
 </article>`;
 }
@@ -306,17 +320,8 @@ function pendingView(context: PageContext, view: ChatView, message: Exchange["me
   const line = liveLine(t, view.workOf(message.id), isAtWork ? t.working : t.waiting);
   const elapsedMs = Math.max(0, context.now.getTime() - Date.parse(message.receivedAt));
   return html`<div class="reply pending" data-message="${message.id}"><span class="seal ${line.style}" data-face aria-hidden="true">${line.face}</span><div class="body"><p class="now"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now role="status">${line.now}</span> <span class="meta"><span data-elapsed="${Math.round(elapsedMs / 1_000)}">${isAtWork && duration(Math.floor(elapsedMs / 1_000) * 1_000)}</span> <span data-cost>${line.cost}</span></span></p>
-<pre class="agents" data-agents ${line.agents === "" && html`hidden`}>${line.agents}</pre>${stepsView(line)}${runningView(line)}<div class="text" data-stream></div>
+<div data-work>${line.work}</div>
 ${mayStop && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`;
-}
-
-function stepsView({ steps }: LiveLine): Markup {
-  const lines = steps.split("\n").filter((line) => line !== "");
-  return html`<ul class="plan-steps" data-steps ${lines.length === 0 && html`hidden`}>${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
-}
-
-function runningView({ command, lines }: LiveLine): Markup {
-  return html`<div class="at-work" data-work ${command === "" && lines === "" && html`hidden`}><code data-command>${command}</code><pre class="output" data-lines>${lines}</pre></div>`;
 }
 
 const SHOWN_EXCHANGES = 40;

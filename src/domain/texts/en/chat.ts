@@ -466,6 +466,21 @@ export const chatTexts = {
     "Settings in effect, and where each comes from: picoclaw config show. To change them: picoclaw init (models and keys), the console (picoclaw serve, Settings), or $PICOCLAW_HOME/config.yaml. In this conversation: /model, /effort, /dry.",
   loginWhere:
     "A key never belongs in a conversation. In a shell: picoclaw login asks for it, tests it and keeps it for you alone.",
+  writes: "writing",
+  writesPatch: (lines: number) => `writing the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
+  step: {
+    read: "read",
+    search: "search",
+    edit: "edit",
+    check: "check",
+    run: "run",
+    plan: "plan",
+    retry: "try",
+    tool: "tool",
+    agent: "agent",
+  },
+  agentEnd: (end: "done" | "failed" | "stopped", files: number) =>
+    end === "done" ? (files === 0 ? "" : files === 1 ? "1 file" : `${files} files`) : end,
   exportUsage:
     "/export: this conversation with its jobs and their differences, as a Markdown file. /export html: as a page.",
   exportedTo: (path: string) => `Written: ${path}`,

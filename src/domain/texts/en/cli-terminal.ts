@@ -29,8 +29,6 @@ export const terminalTexts = {
   // While it works
   escStops: "esc stops",
   working: "working",
-  writes: "writing",
-  writesPatch: (lines: number) => `writing the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
   stopping: "stopping …",
   earlierSteps: (count: number) => `${count} earlier ${count === 1 ? "step" : "steps"}`,
   steps: (count: number) => (count === 1 ? "1 step" : `${count} steps`),
@@ -39,19 +37,6 @@ export const terminalTexts = {
   tokens: (count: number) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} tokens`,
   round: (attempt: number, of: number) => `try ${attempt} of ${of}`,
   doing: { asking: "asking the model", running: "running it", checking: "checking" },
-  step: {
-    read: "read",
-    search: "search",
-    edit: "edit",
-    check: "check",
-    run: "run",
-    plan: "plan",
-    retry: "try",
-    tool: "tool",
-    agent: "agent",
-  },
-  agentEnd: (end: "done" | "failed" | "stopped", files: number) =>
-    end === "done" ? (files === 0 ? "" : files === 1 ? "1 file" : `${files} files`) : end,
   joins: "joins the next round",
   waits: "after this one",
   editsQueued: "↑ edits",

@@ -1,7 +1,7 @@
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
 import { nameFew } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
-import { coderAgent, coderProgress } from "./coder.ts";
+import { coderProgress } from "./coder.ts";
 import { runningTexts, wordRollback } from "./jobs-running.ts";
 import { solveTexts, TASK_STATES } from "./tasks.ts";
 
@@ -122,9 +122,9 @@ export const consoleTexts = {
     `${model} · ${where === "local" ? "local" : "cloud"}`,
   tokens: (input: number, output: number) =>
     `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
+  earlierSteps: (count: number) => `${many(count, "earlier step", "earlier steps")}`,
   chatEvents: {
     progress: coderProgress,
-    agent: coderAgent,
     decided: (agent: string) => `${agent} is on it`,
     thinking: (agent: string) => `${agent} is thinking`,
     proposed: (commands: number) => `Proposed ${many(commands, "command", "commands")}`,

@@ -414,6 +414,21 @@ export const chatTexts: typeof englishChatTexts = {
     "有効な設定とその出どころ: picoclaw config show。変更するには picoclaw init（モデルとキー）、コンソール（picoclaw serve の「設定」）、または $PICOCLAW_HOME/config.yaml を使います。この会話では /model、/effort、/dry が使えます。",
   loginWhere:
     "API キーは会話に書かないでください。シェルで picoclaw login を実行すると、キーを尋ね、確認してから本人だけが読める場所に保存します。",
+  writes: "回答中",
+  writesPatch: (lines) => `変更を書いています（${lines} 行）`,
+  step: {
+    read: "読込",
+    search: "検索",
+    edit: "編集",
+    check: "チェック",
+    run: "実行",
+    plan: "計画",
+    retry: "再試行",
+    tool: "ツール",
+    agent: "分担",
+  },
+  agentEnd: (end, files) =>
+    end === "done" ? (files === 0 ? "" : `${files} ファイル`) : end === "failed" ? "失敗" : "停止",
   exportUsage:
     "/export: この会話を、ジョブと差分を含めて Markdown のファイルに書き出します。/export html: ページとして書き出します。",
   exportedTo: (path: string) => `書き出しました: ${path}`,

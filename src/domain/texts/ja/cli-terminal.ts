@@ -24,8 +24,6 @@ export const terminalTexts: typeof en = {
 
   escStops: "esc で停止",
   working: "作業中",
-  writes: "回答中",
-  writesPatch: (lines) => `変更を書いています（${lines} 行）`,
   stopping: "停止しています …",
   earlierSteps: (count) => `これより前に ${count} 手順`,
   steps: (count) => `${count} 手順`,
@@ -34,19 +32,6 @@ export const terminalTexts: typeof en = {
   tokens: (count) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} トークン`,
   round: (attempt, of) => `試行 ${attempt}/${of}`,
   doing: { asking: "モデルに依頼中", running: "実行中", checking: "チェック中" },
-  step: {
-    read: "読込",
-    search: "検索",
-    edit: "編集",
-    check: "チェック",
-    run: "実行",
-    plan: "計画",
-    retry: "再試行",
-    tool: "ツール",
-    agent: "分担",
-  },
-  agentEnd: (end, files) =>
-    end === "done" ? (files === 0 ? "" : `${files} ファイル`) : end === "failed" ? "失敗" : "停止",
   joins: "次の試行に加えます",
   waits: "このあとに送ります",
   editsQueued: "↑ で編集",

@@ -1,7 +1,7 @@
 import { figuresText } from "../../tasks/task-steps.ts";
 import type { consoleTexts as englishConsoleTexts, manageTexts as englishManageTexts } from "../en/web.ts";
 import { nameFew } from "../format-text.ts";
-import { coderAgent, coderProgress } from "./coder.ts";
+import { coderProgress } from "./coder.ts";
 import { runningTexts, wordRollback } from "./jobs-running.ts";
 import { solveTexts, TASK_STATES } from "./tasks.ts";
 
@@ -116,9 +116,9 @@ export const consoleTexts: typeof englishConsoleTexts = {
   notDelivered: "この返信は届けられませんでした。",
   modelFooter: (model, where) => `${model} · ${where === "local" ? "ローカル" : "クラウド"}`,
   tokens: (input, output) => `入力 ${input.toLocaleString("ja")} · 出力 ${output.toLocaleString("ja")}`,
+  earlierSteps: (count) => `これまでの ${count} 手順`,
   chatEvents: {
     progress: coderProgress,
-    agent: coderAgent,
     decided: (agent) => `${agent} が担当します`,
     thinking: (agent) => `${agent} が考えています`,
     proposed: (commands) => `${commands} 件のコマンドを提案しました`,
