@@ -21,6 +21,7 @@ import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
 import { watchOwnPieces } from "../infrastructure/platform/installation.ts";
+import { createRunningEditor } from "../infrastructure/platform/running-editor.ts";
 import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
@@ -28,7 +29,7 @@ import { tryWrite } from "../infrastructure/store/open-store.ts";
 import { allTasks, createTaskFileReader } from "../infrastructure/tasks/task-files.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
 import { VERSION } from "../version.ts";
-import { createComparisonReader } from "./history.ts";
+import { createComparisonReader, createHistory } from "./history.ts";
 import { openModels } from "./models.ts";
 import type { ServedForges } from "./serve-forges.ts";
 import { randomBytes, type ServeDeps } from "./serve-state.ts";
@@ -80,6 +81,13 @@ export function createWebHost(parts: WebHostDeps): WebHost {
       timers,
     }),
     waitForAnswer: createWaitForAnswer({ message: store.message, bus, timers }),
+    findWhy: async (path, line, seen) => {
+      const { findWhy, readSeenText } = await import("../application/history/find-why.ts");
+      const deps = createHistory(current().workspace, env).why();
+      const text = readSeenText(deps, path, seen);
+      return { why: await findWhy(deps, path, line, seen), lines: text.ok ? text.lines : [] };
+    },
+    runningEditor: createRunningEditor(env, now),
     exportTalk: async (chatKey, form, locale) =>
       (await import("./export-talk.ts")).exportTalk(
         { sessions: createSessionStore({ db, workspace, now }), workspace: current().workspace },

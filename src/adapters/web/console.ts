@@ -1,6 +1,8 @@
 import { Hono, type MiddlewareHandler } from "hono";
+import { editorAddress } from "../../domain/texts/format-text.ts";
 import { isLocale } from "../../domain/texts/locale.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
+import type { ServerAddress } from "./host.ts";
 import type { PageInterest } from "./live-streams.ts";
 import type { PageContext } from "./page-context.ts";
 import { chatPages } from "./pages/chat.ts";
@@ -12,8 +14,10 @@ import { systemPages, tasksPages, usagePages } from "./pages/overview.ts";
 import { playgroundPages } from "./pages/playground.ts";
 import { maySee, sessionsPages } from "./pages/sessions.ts";
 import { setupPages } from "./pages/setup.ts";
+import { whyPages } from "./pages/why.ts";
 import { readForm } from "./request-bodies.ts";
 import {
+  isLoopback,
   isOurOrigin,
   localeOf,
   preferenceCookie,
@@ -38,6 +42,7 @@ const PAGES: readonly ConsolePages[] = [
   setupPages,
   chatPages,
   jobsPages,
+  whyPages,
   playgroundPages,
   tasksPages,
   sessionsPages,
@@ -142,6 +147,7 @@ export function createConsole(web: Web): WebApp {
 function contextOf({ host, assets }: Web, request: Request, { viewer, session }: SignedIn): PageContext {
   const locale = localeOf(request, host.locale());
   const { pathname, search } = new URL(request.url);
+  const editor = viewer.role === "operator" && isOnThisMachine(host.place()) ? host.runningEditor() : null;
   const shown = PAGES.flatMap(({ section }) => section ?? []);
   return {
     sections: shown.filter(({ operatorsOnly }) => viewer.role === "operator" || operatorsOnly !== true),
@@ -151,10 +157,17 @@ function contextOf({ host, assets }: Web, request: Request, { viewer, session }:
     csrf: session.csrf,
     theme: themeOf(request),
     demo: host.demo,
+    openIn:
+      editor === null ? null : (path, line) => editorAddress(editor, `${host.workspace()}/${path}`, line),
     here: request.method === "GET" ? `${pathname}${search}` : pathname,
     timezone: zoneOf(request, host.timezone()),
     now: host.now(),
     style: assets.style.path,
     script: assets.script.path,
   };
+}
+
+/** Where whoever looks at the page sits, as far as anybody can tell. */
+function isOnThisMachine({ publicUrl, host: address }: ServerAddress): boolean {
+  return publicUrl === null && isLoopback(address);
 }

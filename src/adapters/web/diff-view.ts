@@ -147,21 +147,32 @@ function decodeText(bytes: Uint8Array | null): string {
 
 export type DiffView = "inline" | "split";
 
+/** Where the number of a line, and the name of a file, lead to. */
+export interface LineLinks {
+  why(path: string, line: number, side: "before" | "after"): string;
+  /** Null: no editor of this machine is known. */
+  readonly editor: ((path: string, line: number) => string) | null;
+}
+
+/** In longer files the numbers are plain: a link for each would be most of the page. */
+const MOST_LINKED_ROWS = 400;
+
 /** One file of a job's changes, folded open unless it is long, or one of many. */
 export function fileDiffView(
   t: ConsoleMessages,
   file: FileDiff,
   view: DiffView,
   folded = file.rows.length > 400,
+  links?: LineLinks,
 ): Markup {
   return html`<details class="diff" ${folded ? null : html`open`}>
 <summary><span class="kind ${file.kind}">${t.changeKinds[file.kind]}</span> <span class="path">${visible(file.path)}</span>
 <span class="counts"><span class="plus">+${file.added}</span> <span class="minus">−${file.removed}</span></span></summary>
-${diffLines(t, file, view)}</details>`;
+${diffLines(t, file, view, links)}</details>`;
 }
 
 /** The lines below the name of a file. */
-export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
+export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView, links?: LineLinks): Markup {
   const words =
     file.note === "binary"
       ? t.diffBinary(file.sizeBytes ?? 0)
@@ -169,7 +180,14 @@ export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView): M
         ? null
         : t.diffNotes[file.note];
   const note = words === null ? null : html`<p class="note">${words}</p>`;
-  return html`${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? splitTable(t, file.rows) : inlineTable(t, file.rows)}</div>`}
+  const isLinked = links !== undefined && file.rows.length <= MOST_LINKED_ROWS;
+  const number: NumberView = (line, side) =>
+    line === undefined || !isLinked
+      ? line
+      : html`<a href="${links.why(file.path, line, side)}" title="${t.whyLine}">${line}</a>`;
+  const first = file.rows.find(({ kind }) => kind === "added")?.after ?? 1;
+  return html`${links?.editor != null && file.kind !== "deleted" && html`<p class="note"><a href="${links.editor(file.path, first)}">${t.openInEditor}</a></p>`}
+${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? splitTable(t, file.rows, number) : inlineTable(t, file.rows, number)}</div>`}
 ${note}`;
 }
 
@@ -209,44 +227,52 @@ export function folderDiff(t: ConsoleMessages, path: string, files: readonly Fil
 export function changesView(
   t: ConsoleMessages,
   { job, alive }: { readonly job: Pick<StoredJob, "changes">; readonly alive: boolean },
-  { files, journal, view }: { files: readonly FileDiff[]; journal: readonly JournalLine[]; view: DiffView },
+  shown: {
+    readonly files: readonly FileDiff[];
+    readonly journal: readonly JournalLine[];
+    readonly view: DiffView;
+    readonly links: LineLinks;
+  },
 ): Markup {
+  const { files, journal, view, links } = shown;
   if (files.length === 0 && job.changes.length === 0)
     return html`<p class="note">${alive ? t.changesLater : t.noChanges}</p>`;
-  const shown = new Set(files.map(({ path }) => path));
+  const named = new Set(files.map(({ path }) => path));
   const bare =
     files.length >= MOST_FILES
       ? []
       : job.changes.filter(
-          ({ path }) => !shown.has(path) && !files.some((file) => file.path.startsWith(`${path}/`)),
+          ({ path }) => !named.has(path) && !files.some((file) => file.path.startsWith(`${path}/`)),
         );
-  return html`${files.map((file) => fileDiffView(t, file, view))}${bare.slice(0, MOST_FILES).map(({ path, kind }) => html`<details class="diff" open><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visible(path)}</span></summary>${noDiff(t, path, journal)}</details>`)}`;
+  return html`${files.map((file) => fileDiffView(t, file, view, undefined, links))}${bare.slice(0, MOST_FILES).map(({ path, kind }) => html`<details class="diff" open><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visible(path)}</span></summary>${noDiff(t, path, journal)}</details>`)}`;
 }
 
-function inlineTable(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {
+type NumberView = (line: number | undefined, side: "before" | "after") => Piece;
+
+function inlineTable(t: ConsoleMessages, rows: readonly DiffRow[], number: NumberView): Markup {
   return html`<table class="lines inline"><caption class="unseen">${t.diffCaption}</caption><tbody>${rows.map(
     (row) =>
       row.kind === "gap"
         ? html`<tr class="gap"><td colspan="4">⋯</td></tr>`
-        : html`<tr class="${row.kind}"><td class="n">${row.before}</td><td class="n">${row.after}</td><td class="s">${SIGNS[row.kind]}</td><td class="t">${rowText(row)}</td></tr>`,
+        : html`<tr class="${row.kind}"><td class="n">${number(row.before, "before")}</td><td class="n">${number(row.after, "after")}</td><td class="s">${SIGNS[row.kind]}</td><td class="t">${rowText(row)}</td></tr>`,
   )}</tbody></table>`;
 }
 
 const SIGNS = { same: "", added: "+", removed: "−" } as const;
 
-function splitTable(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {
+function splitTable(t: ConsoleMessages, rows: readonly DiffRow[], number: NumberView): Markup {
   return html`<table class="lines split"><caption class="unseen">${t.diffCaption}</caption><colgroup><col class="n"><col><col class="n"><col></colgroup><tbody>${pairs(
     rows,
   ).map(([left, right]) =>
     left?.kind === "gap"
       ? html`<tr class="gap"><td colspan="4">⋯</td></tr>`
-      : html`<tr>${side(left, "before")}${side(right, "after")}</tr>`,
+      : html`<tr>${side(left, "before", number)}${side(right, "after", number)}</tr>`,
   )}</tbody></table>`;
 }
 
-function side(row: DiffRow | null, which: "before" | "after"): Markup {
+function side(row: DiffRow | null, which: "before" | "after", number: NumberView): Markup {
   if (row === null) return html`<td class="n none"></td><td class="t none"></td>`;
-  return html`<td class="n ${row.kind}">${row[which]}</td><td class="t ${row.kind}">${rowText(row)}</td>`;
+  return html`<td class="n ${row.kind}">${number(row[which], which)}</td><td class="t ${row.kind}">${rowText(row)}</td>`;
 }
 
 /** Removed lines beside the added ones that follow them. */

@@ -1,4 +1,5 @@
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
+import type { SeenInJob, Why } from "../../application/history/find-why.ts";
 import type { WorkFigures } from "../../application/history/open-history.ts";
 import type { ImageStore, OwnCommand, TalkForm } from "../../application/ports/chat.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
@@ -40,6 +41,10 @@ export interface WebHost {
   readonly waitForAnswer: WaitForAnswer;
   /** A chat as the text of one file; null: nothing was said in it. */
   readonly exportTalk: (chatKey: string, form: TalkForm, locale: Locale) => Promise<string | null>;
+  /** Who wrote a line that a job's difference shows, and the text that it is counted in. */
+  readonly findWhy: (path: string, line: number, seen: SeenInJob) => Promise<FoundWhy>;
+  /** The editor that runs on this machine, by the scheme of its addresses. */
+  readonly runningEditor: () => string | null;
   /** The usage and the jobs that are the viewer's to see. */
   readonly readFigures: (viewer: Viewer, days: number) => Promise<WorkFigures>;
   readonly fleet: FleetControl;
@@ -78,6 +83,11 @@ export interface WebHost {
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   /** Aborted when the server stops: streams end. */
   readonly closing: AbortSignal;
+}
+
+export interface FoundWhy {
+  readonly why: Why;
+  readonly lines: readonly string[];
 }
 
 /** Where this server is reached. */

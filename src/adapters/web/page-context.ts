@@ -27,6 +27,8 @@ export interface PageContext {
   readonly csrf: string;
   readonly theme: Theme;
   readonly demo: boolean;
+  /** The address that opens a file of the workspace in the editor that runs here; null: none does, or the viewer is elsewhere. */
+  readonly openIn: ((path: string, line: number) => string) | null;
   /** Path and query, to come back to. */
   readonly here: string;
   readonly timezone: string;

@@ -24,7 +24,7 @@ export async function talkPage({ title, locale, turns }: TalkDocument): Promise<
     for (const { verdict, status, title: name, facts, differences } of jobs) {
       const files = await fileDiffs(differences());
       cards.push(html`<section class="job-card ${statusTone(status)}"><header><span class="state ${status}">${verdict}</span><strong class="title">${visible(name)}</strong></header>
-${facts.length > 0 && html`<pre class="output">${visible(facts.join("\n"))}</pre>`}${files.map((file) => fileDiffView(t, file, "inline"))}</section>`);
+${facts.length > 0 && html`<pre class="output wrap">${visible(facts.join("\n"))}</pre>`}${files.map((file) => fileDiffView(t, file, "inline"))}</section>`);
     }
     parts.push(
       html`<div class="reply">${seal(who)}<div class="body"><div class="text">${markdown(text)}</div>${cards}${meta}</div></div>`,

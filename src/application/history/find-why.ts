@@ -60,21 +60,69 @@ export type Why =
       /** Earlier names of the file, newest first. */
       readonly renamedFrom: readonly string[];
     }
-  | { readonly ok: false; readonly reason: "no-file" | "not-text" | "no-line"; readonly lines?: number };
+  | {
+      readonly ok: false;
+      readonly reason: "no-file" | "not-text" | "no-line" | "not-standing";
+      readonly lines?: number;
+    };
+
+/** One side of a job's difference, as the text that lines are counted in; absent: the present file. */
+export interface SeenInJob {
+  readonly jobId: string;
+  readonly side: "before" | "after";
+}
+
+type SeenText =
+  | {
+      readonly ok: true;
+      readonly lines: readonly string[];
+      /** The newest job that may have written one of them, and the job after it where the text is not the present. */
+      readonly place: number;
+      readonly later: string | null;
+    }
+  | Extract<Why, { ok: false }>;
+
+export function readSeenText({ stack, files }: WhyDeps, path: string, seen?: SeenInJob): SeenText {
+  const at = seen === undefined ? -1 : stack.jobs.findIndex(({ jobId }) => jobId === seen.jobId);
+  if (seen !== undefined && at === -1) return { ok: false, reason: "not-standing" };
+  if (seen === undefined && files.look(path).kind !== "file") return { ok: false, reason: "no-file" };
+  const bytes = seen === undefined ? files.read(path) : stack.difference(at, path)?.[seen.side];
+  if (bytes == null) return { ok: false, reason: "no-file" };
+  const lines = decodeLines(bytes);
+  if (lines === null) return { ok: false, reason: "not-text" };
+  if (seen === undefined) return { ok: true, lines, place: stack.jobs.length - 1, later: null };
+  return seen.side === "after"
+    ? { ok: true, lines, place: at, later: null }
+    : { ok: true, lines, place: at - 1, later: seen.jobId };
+}
 
 /** Who wrote a line of a file, through later jobs, renames and changes by hand. Lines count from 1. */
-export async function findWhy(deps: WhyDeps, path: string, line: number): Promise<Why> {
-  if (deps.files.look(path).kind !== "file") return { ok: false, reason: "no-file" };
-  const now = decodeLines(deps.files.read(path));
-  if (now === null) return { ok: false, reason: "not-text" };
-  const text = now[line - 1];
-  if (text === undefined || line < 1) return { ok: false, reason: "no-line", lines: now.length };
-  const found = traceJobs(deps, { path, lines: now, line: line - 1 });
+export async function findWhy(deps: WhyDeps, path: string, line: number, seen?: SeenInJob): Promise<Why> {
+  const start = readSeenText(deps, path, seen);
+  if (!start.ok) return start;
+  const { lines, place, later } = start;
+  const text = lines[line - 1];
+  if (text === undefined || line < 1) return { ok: false, reason: "no-line", lines: lines.length };
+  const found = traceJobs(deps, { path, lines, line: line - 1, place, later });
   const isOlder = found.origin === null || (found.origin.kind === "by-hand" && found.origin.before === null);
-  const commit = isOlder ? await deps.blame(path, line) : null;
+  const now = isOlder ? findLineNow(deps, path, seen === undefined ? null : lines, line) : null;
+  const commit = now === null ? null : await deps.blame(path, now);
   const origin: WhyOrigin =
     commit !== null ? { kind: "commit", commit } : (found.origin ?? { kind: "older" });
   return { ok: true, path, line, text, origin, renamedFrom: found.renamedFrom };
+}
+
+/** The place of an earlier text's line in the present file, which is what git can be asked about. */
+function findLineNow(
+  deps: WhyDeps,
+  path: string,
+  earlier: readonly string[] | null,
+  line: number,
+): number | null {
+  if (earlier === null) return line;
+  const present = readSeenText(deps, path);
+  const kept = present.ok ? traceLine(present.lines, earlier, line - 1) : null;
+  return kept?.kind === "kept" ? kept.line + 1 : null;
 }
 
 interface TracedLine {
@@ -82,6 +130,8 @@ interface TracedLine {
   readonly lines: readonly string[];
   /** From 0. */
   readonly line: number;
+  readonly place: number;
+  readonly later: string | null;
 }
 
 /** Follows a line back through the jobs of its file. The origin is null where it is older than all of them. */
@@ -91,9 +141,8 @@ function traceJobs(
 ): { readonly origin: WhyOrigin | null; readonly renamedFrom: readonly string[] } {
   const { stack } = deps;
   const renamedFrom: string[] = [];
-  let { path, lines, line } = start;
-  let later: string | null = null;
-  for (let place = stack.jobs.length - 1; place >= 0; place--) {
+  let { path, lines, line, later } = start;
+  for (let { place } = start; place >= 0; place--) {
     const job = stack.jobs[place];
     if (job === undefined || !job.paths.includes(path)) continue;
     const { jobId } = job;

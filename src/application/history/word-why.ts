@@ -14,6 +14,8 @@ export function wordWhy(texts: HistoryMessages, path: string, why: Why): string 
         return texts.noFile(path);
       case "not-text":
         return texts.notText(path);
+      case "not-standing":
+        return texts.notStandingHere;
       case "no-line":
         return texts.noLine(path, why.lines ?? 0);
     }

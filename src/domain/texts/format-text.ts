@@ -148,3 +148,20 @@ export function formatCost(usd: number, isUnpriced: boolean, digits = 4): string
   if (!isUnpriced) return `$${usd.toFixed(digits)}`;
   return usd === 0 ? "–" : `≥ $${usd.toFixed(digits)}`;
 }
+
+const JETBRAINS: ReadonlySet<string> = new Set([
+  "idea",
+  "pycharm",
+  "webstorm",
+  "goland",
+  "phpstorm",
+  "rider",
+  "clion",
+  "rubymine",
+]);
+
+/** The address that opens a file at a line in an editor of this machine; the editor by the scheme of its addresses. */
+export function editorAddress(editor: string, file: string, line: number): string {
+  if (JETBRAINS.has(editor)) return `${editor}://open?file=${encodeURIComponent(file)}&line=${line}`;
+  return `${editor}://file${file.split("/").map(encodeURIComponent).join("/")}:${line}`;
+}

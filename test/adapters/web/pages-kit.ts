@@ -64,6 +64,8 @@ export async function createPages(
     access,
     readFigures: never,
     exportTalk: never,
+    findWhy: never,
+    runningEditor: () => null,
     fleet: {
       view: async () => ({ self: "", machines: [], queues: [], dead: [] }),
       retry: async () => false,

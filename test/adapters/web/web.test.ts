@@ -119,7 +119,7 @@ test("a chat is called by its first message, and chats of a terminal stand in th
   expect((await alice.get("/sessions/cli/nightly")).status).toBe(404);
 }, 300_000);
 
-test("a button that takes back leaves a card, and no message in anybody's name", async () => {
+test("a button that takes back is told once, on the job's card, and is no message in anybody's name", async () => {
   const page = await answered(operator, "operator.pressed", "/code3 named");
   const form = [...page.matchAll(/<form[^>]*data-say>[\s\S]*?<\/form>/g)]
     .map(([one]) => one)
@@ -129,11 +129,42 @@ test("a button that takes back leaves a card, and no message in anybody's name",
   expect(sent.status).toBe(303);
   let after = await operator.text("/chat/operator.pressed");
   while (after.includes('class="reply pending"')) after = await operator.text("/chat/operator.pressed");
-  expect(after).toContain('class="event-card good"');
+  expect(after).toContain('<details class="event-line"><summary>Undone');
+  expect(after).not.toContain("event-card");
+  expect(after.split('value="/redo ')).toHaveLength(2);
   expect(after).not.toContain('<div class="bubble">/undo');
   const typed = await answered(operator, "operator.pressed", field("text").replace("/undo", "/redo"));
   expect(typed).toContain('<div class="bubble">/redo');
   await answered(operator, "operator.pressed", field("text"));
+}, 300_000);
+
+test("the number of a line in a difference leads to the job that wrote it, through later jobs", async () => {
+  const made = (patch: object) => JSON.parse(server.apply([patch], ["--json"]).out) as { job_id: string };
+  const write = (action: string, content: string) => ({
+    type: "file_edit",
+    action,
+    target: "why/a.txt",
+    content,
+  });
+  const first = made(write("create", "one\ntwo <b>\n")).job_id;
+  const second = made(write("update", "ONE\ntwo <b>\n")).job_id;
+  const page = await operator.text(`/jobs/${second}`);
+  const links = [...page.matchAll(/href="(\/jobs\/[^"]+\/why\?[^"]+)"/g)].map(([, one = ""]) =>
+    one.replaceAll("&amp;", "&"),
+  );
+  const why = async (line: number, side: string) => {
+    const link = links.find((one) => one.includes(`line=${line}&side=${side}`)) ?? "";
+    return /<pre class="output"[^>]*>([\s\S]*?)<\/pre>/.exec(await operator.text(link))?.[1] ?? "";
+  };
+  expect(await why(1, "after")).toContain(`Written by ${second}`);
+  expect(await why(1, "before")).toContain(`why/a.txt:1: one\n\nWritten by ${first}`);
+  expect(await why(2, "after")).toContain(`why/a.txt:2: two &lt;b&gt;\n\nWritten by ${first}`);
+  const at = (query: string) => operator.get(`/jobs/${second}/why?${query}`);
+  expect((await at("path=why%2Fa.txt&line=x")).status).toBe(404);
+  expect(await (await at("path=why%2Fa.txt&line=9")).text()).toContain("why/a.txt has 2 lines.");
+  expect(await (await at("path=..%2F..%2Fetc%2Fpasswd&line=1")).text()).toContain("There is no file");
+  const guest = await signIn(server.link(server.url, "--user", "curious", "--role", "user"));
+  expect((await guest.get(`/jobs/${second}/why?path=why%2Fa.txt&line=1`)).status).toBe(404);
 }, 300_000);
 
 test("the composer is told the project's files that a word after @ may mean", async () => {

@@ -55,6 +55,7 @@ import { markdown, windowEnd } from "../markdown.ts";
 import { actionButton, duration, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
 import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { lineLinks } from "./why.ts";
 
 interface JobView {
   readonly viewed: ViewedJob;
@@ -97,7 +98,7 @@ ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}"
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
-${files === null ? awayDiff(t) : changesView(t, viewed, { files, journal, view })}${files !== null && moreFiles(t, viewed, files.length)}
+${files === null ? awayDiff(t) : changesView(t, viewed, { files, journal, view, links: lineLinks(context, job.jobId) })}${files !== null && moreFiles(t, viewed, files.length)}
 ${wordJobNotes(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
 <aside><section id="facts" data-part><dl class="facts">
 <dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>
@@ -340,7 +341,11 @@ function jobRoutes(app: WebApp, web: Web): void {
     const files = await fileDiffs(found);
     const [file] = files;
     if (file === undefined) return respond(noDiff(t, path, await viewerJobs.journal(viewer, jobId)));
-    return respond(file.path === path ? diffLines(t, file, "inline") : folderDiff(t, path, files));
+    return respond(
+      file.path === path
+        ? diffLines(t, file, "inline", lineLinks(c.var.page, jobId))
+        : folderDiff(t, path, files),
+    );
   });
 }
 

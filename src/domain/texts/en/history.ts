@@ -44,6 +44,8 @@ export const historyTexts = {
   stateGone: (path: string) =>
     `${path} can no longer be shown as it was: the originals of a later job are not kept any more.`,
   notInState: (path: string, job: string) => `There was no file ${path} after ${job}.`,
+  notStandingHere:
+    "This job is not part of the workspace (undone, a preview, or not applied), so its lines cannot be followed.",
   notStanding: (job: string) => `${job} is not part of the workspace (undone, a preview, or not applied).`,
   noJobs: "No job has changed this workspace yet.",
   badRange: (jobId: string) => `${jobId} is not in effect, so there is no state after it to compare.`,

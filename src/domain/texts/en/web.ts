@@ -216,6 +216,8 @@ export const consoleTexts = {
     "too-large": "Too large to show here. picoclaw show --diff prints it.",
     cut: "The rest is left out. picoclaw show --diff prints all of it.",
   },
+  whyLine: "Why is this line here?",
+  openInEditor: "Open in the editor",
   timelineTitle: "Timeline",
   liveTitle: "Live output",
   timeline: {

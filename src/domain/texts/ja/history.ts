@@ -44,6 +44,8 @@ export const historyTexts = {
   stateGone: (path: string) =>
     `${path} の当時の内容は表示できません。後のジョブの元のファイルがもう保存されていません。`,
   notInState: (path: string, job: string) => `${job} の後、${path} というファイルはありませんでした。`,
+  notStandingHere:
+    "このジョブは現在の workspace に含まれていない（取り消し済み、プレビュー、または未適用）ため、行をたどれません。",
   notStanding: (job: string) =>
     `${job} はワークスペースに入っていません（取り消し済み、プレビュー、または未適用）。`,
   noJobs: "このワークスペースを変更したジョブはまだありません。",

@@ -202,6 +202,8 @@ export const consoleTexts: typeof englishConsoleTexts = {
     "too-large": "大きすぎるため表示しません。picoclaw show --diff で見られます。",
     cut: "残りは省略しました。picoclaw show --diff ですべて見られます。",
   },
+  whyLine: "この行はなぜここにある？",
+  openInEditor: "エディターで開く",
   timelineTitle: "タイムライン",
   liveTitle: "実行中の出力",
   timeline: {

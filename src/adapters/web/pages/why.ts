@@ -1,0 +1,85 @@
+import type { JobReason, SeenInJob } from "../../../application/history/find-why.ts";
+import { wordWhy } from "../../../application/history/word-why.ts";
+import type { Viewer } from "../../../application/serve/access.ts";
+import { historyMessagesFor } from "../../../domain/texts/history.ts";
+import type { LineLinks } from "../diff-view.ts";
+import type { FoundWhy, WebHost } from "../host.ts";
+import { page } from "../layout.ts";
+import { html, type Markup, visible } from "../markup.ts";
+import type { PageContext } from "../page-context.ts";
+import { type ConsolePages, respond, troublePage } from "../web.ts";
+
+/** Lines above and below the one that was asked about. */
+const AROUND = 20;
+
+/** The numbers of a job's difference lead to who wrote the line, and its files to the editor that runs here. */
+export function lineLinks({ openIn }: PageContext, jobId: string): LineLinks {
+  return {
+    why: (path, line, side) =>
+      `/jobs/${encodeURIComponent(jobId)}/why?${new URLSearchParams({ path, line: String(line), side })}`,
+    editor: openIn,
+  };
+}
+
+interface WhyView {
+  readonly path: string;
+  readonly line: number;
+  readonly seen: SeenInJob;
+  readonly found: FoundWhy;
+}
+
+/** The answer, and the file around the line: each number asks about its own line. */
+function whyPage(context: PageContext, { path, line, seen, found: { why, lines } }: WhyView): Markup {
+  const { t } = context;
+  const { why: address, editor } = lineLinks(context, seen.jobId);
+  const first = Math.max(1, line - AROUND);
+  const origin = why.ok && why.origin.kind === "job" ? why.origin.job.jobId : null;
+  const title = `${path}:${line}`;
+  return page(context, {
+    title,
+    section: "/jobs",
+    wide: true,
+    body: html`<p class="crumb"><a href="/jobs">${t.jobsTitle}</a> · <a href="/jobs/${encodeURIComponent(seen.jobId)}"><code>${seen.jobId}</code></a></p>
+<h1>${t.whyLine}</h1>
+<pre class="output wrap" tabindex="0">${visible(wordWhy(historyMessagesFor(t.locale), path, why))}</pre>
+<p class="actions">${origin !== null && origin !== seen.jobId && html`<a href="/jobs/${encodeURIComponent(origin)}">${t.openJob}</a>`}${editor !== null && html` <a href="${editor(path, line)}">${t.openInEditor}</a>`}</p>
+<div class="diff"><div class="scroll" tabindex="0" role="region" aria-label="${visible(title)}"><table class="lines inline"><caption class="unseen">${visible(path)}</caption><tbody>${lines
+      .slice(first - 1, line + AROUND)
+      .map((text, n) => {
+        const at = first + n;
+        return html`<tr ${at === line && html`class="added" id="line"`}><td class="n"><a href="${address(path, at, seen.side)}">${at}</a></td><td class="t">${visible(text)}</td></tr>`;
+      })}</tbody></table></div></div>`,
+  });
+}
+
+/** Of a job that is not the viewer's, only that it wrote the line is told. */
+async function hideOthersWords(
+  { viewerJobs }: Pick<WebHost, "viewerJobs">,
+  viewer: Viewer,
+  found: FoundWhy,
+): Promise<FoundWhy> {
+  const { why } = found;
+  if (!why.ok || why.origin.kind !== "job") return found;
+  const { job } = why.origin;
+  if ((await viewerJobs.read(viewer, job.jobId)) !== null) return found;
+  const unnamed: JobReason = { ...job, request: "", title: "", plan: "" };
+  return { ...found, why: { ...why, origin: { ...why.origin, job: unnamed } } };
+}
+
+export const whyPages: ConsolePages = {
+  routes(app, { host }) {
+    app.get("/jobs/:job/why", async (c) => {
+      const { page: context } = c.var;
+      const jobId = c.req.param("job");
+      const path = c.req.query("path") ?? "";
+      const line = Number(c.req.query("line"));
+      const viewed = await host.viewerJobs.read(context.viewer, jobId);
+      if (viewed === null || !Number.isSafeInteger(line) || line < 1)
+        return respond(troublePage(context, context.t.notFoundTitle, context.t.notFound), 404);
+      const side = c.req.query("side") === "before" ? "before" : "after";
+      const seen = { jobId, side } as const;
+      const found = await hideOthersWords(host, context.viewer, await host.findWhy(path, line, seen));
+      return respond(whyPage(context, { path, line, seen, found }));
+    });
+  },
+};
