@@ -154,7 +154,7 @@ test("the number of a line in a difference leads to the job that wrote it, throu
   );
   const why = async (line: number, side: string) => {
     const link = links.find((one) => one.includes(`line=${line}&side=${side}`)) ?? "";
-    return /<pre class="output"[^>]*>([\s\S]*?)<\/pre>/.exec(await operator.text(link))?.[1] ?? "";
+    return /<pre class="output wrap"[^>]*>([\s\S]*?)<\/pre>/.exec(await operator.text(link))?.[1] ?? "";
   };
   expect(await why(1, "after")).toContain(`Written by ${second}`);
   expect(await why(1, "before")).toContain(`why/a.txt:1: one\n\nWritten by ${first}`);
