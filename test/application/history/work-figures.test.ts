@@ -1,4 +1,7 @@
-import { expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { csvOfFigures, figureCells } from "../../../src/application/history/word-why.ts";
 import { readFigures } from "../../../src/application/history/work-figures.ts";
 import type { JobEvent, JournalLine, StoredJob } from "../../../src/application/ports/jobs.ts";
@@ -7,6 +10,12 @@ import { createUsageStore } from "../../../src/infrastructure/models/usage-store
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { storedJob } from "../../infrastructure/store/jobs-kit.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "picoclaw-figures-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const now = new Date("2026-03-10T12:00:00.000Z");
 /** A zone whose days do not begin with an hour of UTC. */
@@ -36,7 +45,7 @@ const landed = (n: number, more: Partial<StoredJob> = {}) =>
   storedJob(n, { createdAt: "2026-03-10T10:00:00.000Z", state: "committed", ...more });
 
 test("usage and jobs are summed by day and model, in the zone of the reader", async () => {
-  const db = openSqlite(":memory:");
+  const db = openSqlite(join(folder, "store.db"));
   await migrate(db, () => now);
   const usage = createUsageStore(db);
   // 18:40 in UTC is the next day there.
