@@ -47,7 +47,7 @@ interface CheckRequest {
 interface SwapCheck {
   readonly conflicts: readonly Conflict[];
   /** The steps to do, with the entry found at each path and in each slot. */
-  readonly turns: readonly SwapStep[];
+  readonly steps: readonly SwapStep[];
   readonly left: readonly UntouchedPath[];
   /** Paths whose other side was recorded, and is not in its slot any more. */
   readonly gone: readonly string[];
@@ -60,7 +60,7 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
   const { folder, plan, workspace, direction, stands } = request;
   const shown = (op: Op) => shownPath(plan, op, workspace);
   const conflicts: Conflict[] = [];
-  const turns: SwapStep[] = [];
+  const steps: SwapStep[] = [];
   const left: UntouchedPath[] = [];
   const gone: string[] = [];
   const absent: SwapStep[] = [];
@@ -99,15 +99,15 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
       if (seen.current === null && recorded.goes !== null && op.area === "file") absent.push(recorded);
       continue;
     }
-    if (seen.reason === null) turns.push(turn);
+    if (seen.reason === null) steps.push(turn);
     else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
     else if (op.area !== "object") {
       conflicts.push({ path: shown(op), reason: seen.reason });
-      if (canBeForced(turn, seen.reason)) turns.push(turn);
+      if (canBeForced(turn, seen.reason)) steps.push(turn);
     }
   }
   anchors.close();
-  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left, gone, absent };
+  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, steps)], steps, left, gone, absent };
 }
 
 /** The current entry is unknown, so that force does not help. */

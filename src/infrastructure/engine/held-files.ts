@@ -184,7 +184,7 @@ function commandName(pid: string): string {
 }
 
 /** Files that another process has open for writing, and git state that a running git has locked. */
-export function findHeldFiles(plan: Plan, workspace: string, turns: readonly SwapStep[]): Conflict[] {
+export function findHeldFiles(plan: Plan, workspace: string, steps: readonly SwapStep[]): Conflict[] {
   const held: Conflict[] = [];
   const absolute = ({ op }: SwapStep) => join(rootOf(plan, op), op.path);
   const planned = new Set(
@@ -193,7 +193,7 @@ export function findHeldFiles(plan: Plan, workspace: string, turns: readonly Swa
   const devices = devicesOf(plan);
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
-  for (const turn of turns) {
+  for (const turn of steps) {
     const { op, goes } = turn;
     const at = absolute(turn);
     if (goes?.kind === "file" && !staysInPlace(op))
@@ -212,7 +212,7 @@ export function findHeldFiles(plan: Plan, workspace: string, turns: readonly Swa
  * the rename is still written in its slot, and its writer does not know. `kept` is the content of the slots.
  */
 export function lateWriters(
-  { folder, plan, direction, turns }: Swap,
+  { folder, plan, direction, steps }: Swap,
   workspace: string,
   kept: ReadonlyMap<number, Identity | null>,
   since: bigint,
@@ -223,7 +223,7 @@ export function lateWriters(
   // Another name of a file that this very swap moved may lie in a folder that goes.
   const isMovedNow = (entry: Touched) => {
     moved ??= new Set(
-      turns
+      steps
         .flatMap(({ op }) => [kept.get(op.n) ?? null, identify(rootOf(plan, op), op.path)])
         .flatMap((one) => (one === null ? [] : [touchKey(one)])),
     );
@@ -233,7 +233,7 @@ export function lateWriters(
   const devices = devicesOf(plan);
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
-  for (const turn of turns) {
+  for (const turn of steps) {
     const { op, goes } = turn;
     const out = kept.get(op.n) ?? null;
     if (out === null || staysInPlace(op)) continue;
@@ -268,8 +268,8 @@ interface KeptEntries {
 }
 
 /** The entries in the slots that a swap fills; most jobs of many files fill none. */
-export function readKeptEntries({ folder, plan, direction, turns }: Swap): KeptEntries {
-  const unfilled = new Set(turns.filter((turn) => fillsNothing(turn, direction)).map(({ op }) => op.n));
+export function readKeptEntries({ folder, plan, direction, steps }: Swap): KeptEntries {
+  const unfilled = new Set(steps.filter((turn) => fillsNothing(turn, direction)).map(({ op }) => op.n));
   const entries = new Map<number, Identity>();
   let bytes: number | null = 0;
   for (const op of plan.ops) {

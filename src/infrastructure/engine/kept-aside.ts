@@ -22,7 +22,7 @@ interface AsideMove {
 export function findUnrestored(storage: string, takenBack: Swap, workspace: string): AsideMove[] {
   const { folder, plan, direction } = takenBack;
   const moves: AsideMove[] = [];
-  for (const { op, comes } of takenBack.turns) {
+  for (const { op, comes } of takenBack.steps) {
     if (staysInPlace(op)) continue;
     const waiting = inSlot(folder, op, direction);
     const other = outSlot(folder, op, direction);

@@ -107,10 +107,10 @@ export function touchKey({ ino, ctime }: Pick<Identity, "ino" | "ctime">): strin
 }
 
 /** The folders in which a swap moves something, or whose mode it changes, as they are now. Roots are in no folder that goes. */
-export function readFoldersAround(plan: Plan, turns: readonly SwapStep[]): Map<string, Identity | null> {
+export function readFoldersAround(plan: Plan, steps: readonly SwapStep[]): Map<string, Identity | null> {
   const folders = new Map<string, Identity | null>();
   let last = { root: -1, around: "" };
-  for (const { op } of turns) {
+  for (const { op } of steps) {
     const around = keepsFolder(op) ? op.path : staysInPlace(op) ? "." : dirname(op.path);
     if (around === "." || (last.root === op.root && last.around === around)) continue;
     last = { root: op.root, around };
@@ -127,7 +127,7 @@ export function readFoldersAround(plan: Plan, turns: readonly SwapStep[]): Map<s
 /** The folders in which a swap moves something or changes a mode, as they stand just before it; missing ones are left out. */
 export function readStandingFolders(
   plan: Plan,
-  turns: readonly SwapStep[],
+  steps: readonly SwapStep[],
   around: ReadonlyMap<string, Identity | null>,
 ): WayFolder[] {
   const standing = new Map<string, WayFolder>();
@@ -138,7 +138,7 @@ export function readStandingFolders(
     if (folder?.kind === "directory") standing.set(key, { root, path, ino: folder.ino });
   };
   let last = { root: -1, path: "" };
-  for (const { op } of turns) {
+  for (const { op } of steps) {
     const { root } = op;
     const path = folderOfPath(op.path);
     const known = (folder: string) => () => {

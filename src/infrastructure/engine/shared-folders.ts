@@ -65,13 +65,13 @@ function* withAncestors(root: string, path: string): Generator<string> {
 }
 
 /** The missing folders above what comes in, from the uppermost down. */
-function findMissing({ plan, turns }: Pick<Swap, "plan" | "turns">): string[] {
+function findMissing({ plan, steps }: Pick<Swap, "plan" | "steps">): string[] {
   const own = new Set(
-    turns.filter(({ comes }) => comes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
+    steps.filter(({ comes }) => comes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
   );
   const missing = new Set<string>();
   let last = "";
-  for (const { op, comes } of turns) {
+  for (const { op, comes } of steps) {
     const root = rootOf(plan, op);
     const parent = joinFolder(root, folderOfPath(op.path));
     if (comes === null || parent === last) continue;
@@ -93,7 +93,7 @@ export interface HeldElsewhere {
 /** `absent`: the steps with nothing to do because the entry that is to leave is not there. */
 export function findHeldElsewhere(
   place: Place,
-  swap: Pick<Swap, "folder" | "plan" | "turns">,
+  swap: Pick<Swap, "folder" | "plan" | "steps">,
   absent: readonly SwapStep[],
 ): HeldElsewhere {
   const missing = findMissing(swap);
@@ -133,11 +133,11 @@ export function findHeldElsewhere(
 /** Puts folders that the swap has emptied, and that jobs which are undone had made, into the slots of those jobs. */
 export function returnFolders(
   place: Place,
-  { folder, plan, turns }: Pick<Swap, "folder" | "plan" | "turns">,
+  { folder, plan, steps }: Pick<Swap, "folder" | "plan" | "steps">,
   around: FoldersAround,
 ): void {
   const emptied = new Set<string>();
-  for (const { op, comes } of turns)
+  for (const { op, comes } of steps)
     if (comes === null && op.path.includes("/"))
       emptied.add(joinFolder(rootOf(plan, op), folderOfPath(op.path)));
   const empty = [...emptied].filter(isEmptyFolder);

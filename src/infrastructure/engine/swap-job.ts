@@ -88,19 +88,19 @@ function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
   const stands = readSwapRecord(folder, intent.turn - 1);
   const skip = new Set(intent.skip);
   const found = new Map(intent.found.map(([n, goes, comes]) => [n, { goes, comes }]));
-  const turns = plan.ops
+  const steps = plan.ops
     .filter((op) => !skip.has(op.n))
     .map((op) => ({ ...recordedStep(op, direction, stands), ...found.get(op.n) }));
   // Those of the intent count where the plan says otherwise.
   const standing = intent.folders === undefined ? [] : [...(plan.folders ?? []), ...intent.folders];
-  const places = createSwapPlaces({ folder, plan, turns, standing, seeks: true });
-  const swap: Swap = { folder, plan, direction, turns, doors: intent.doors, places };
+  const places = createSwapPlaces({ folder, plan, steps, standing, seeks: true });
+  const swap: Swap = { folder, plan, direction, steps, unwritable: intent.doors, places };
   return intent.taking_back === true ? reverseSwap(swap) : swap;
 }
 
 /** The swap that puts everything back. */
 function reverseSwap(swap: Swap): Swap {
-  return { ...swap, direction: oppositeDirection(swap.direction), turns: swap.turns.map(reverseStep) };
+  return { ...swap, direction: oppositeDirection(swap.direction), steps: swap.steps.map(reverseStep) };
 }
 
 interface EditedPaths {
@@ -121,7 +121,7 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedP
   const takingBack = intent.taking_back === true;
   const strayed = new Map<number, FoundPlace>();
   const settled = new Set<number>();
-  const edited = swap.turns.filter((turn) => {
+  const edited = swap.steps.filter((turn) => {
     if (!isOther(swap, turn)) return false;
     if (takingBack && isDone(swap, turn)) {
       if (swap.places.isGone(rootOf(swap.plan, turn.op), turn.op.path)) settled.add(turn.op.n);
@@ -142,7 +142,7 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedP
         (goes?.kind === "directory" && path.startsWith(`${own}/`)),
     );
   };
-  const touched = edited.length === 0 ? [] : swap.turns.filter(touches);
+  const touched = edited.length === 0 ? [] : swap.steps.filter(touches);
   return {
     conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
     ops: new Set([...touched.map(({ op }) => op.n), ...settled]),
@@ -223,7 +223,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   if (request.turn > 0 && stands?.entries.size !== plan.ops.length)
     throw new DamagedRecord(stands === null ? swapRecordPath(folder, request.turn) : planFile(folder));
   const own = createOwnTouches({ storage, workspace, folder, stands });
-  const { conflicts, turns, left, gone, absent } = await checkSwap({
+  const { conflicts, steps, left, gone, absent } = await checkSwap({
     folder,
     plan,
     workspace,
@@ -232,39 +232,39 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
     own,
   });
   if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
-  const held = stands === null ? null : findHeldElsewhere(parts, { folder, plan, turns }, absent);
+  const held = stands === null ? null : findHeldElsewhere(parts, { folder, plan, steps }, absent);
   const stopping = [
     ...conflicts.filter(({ reason }) => !force || isOutOfReach(reason)),
     ...(force ? [] : (held?.conflicts ?? [])),
   ];
   if (stopping.length > 0) return { status: "conflict", conflicts: uppermostConflicts(stopping) };
-  const unjudged = findUnjudged({ folder, plan, direction, turns }, workspace);
+  const unjudged = findUnjudged({ folder, plan, direction, steps }, workspace);
   if (unjudged.length > 0) return { status: "conflict", conflicts: unjudged };
-  const active = new Set(turns.map(({ op }) => op.n));
-  const around = readFoldersAround(plan, turns);
+  const active = new Set(steps.map(({ op }) => op.n));
+  const around = readFoldersAround(plan, steps);
   held?.bring(around);
-  const standing = readStandingFolders(plan, turns, around);
+  const standing = readStandingFolders(plan, steps, around);
   const intent: Intent = {
     job_id: folder.id,
     direction: request.direction,
     turn: request.turn + 1,
     skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
-    found: turns
+    found: steps
       .filter((turn) => !isRecorded(turn, recordedStep(turn.op, direction, stands)))
       .map(toFoundEntry),
-    doors: findUnwritableFolders(plan, turns),
+    doors: findUnwritableFolders(plan, steps),
     folders: withoutPlanned(standing, plan),
     around: [...around].map(([path, found]) => [path, found && { ino: found.ino, ctime: found.ctime }]),
   };
   const handles = createFolderHandles();
-  const placed = (seeks: boolean) => createSwapPlaces({ folder, plan, turns, standing, seeks, handles });
-  const work: Swap = { folder, plan, direction, turns, doors: intent.doors, places: placed(false) };
+  const placed = (seeks: boolean) => createSwapPlaces({ folder, plan, steps, standing, seeks, handles });
+  const work: Swap = { folder, plan, direction, steps, unwritable: intent.doors, places: placed(false) };
   const isFirst = request.isSealedNow === true && stands === null;
   const takeBack = (why: readonly Conflict[]) =>
     rollBackSwap(parts, { ...work, places: placed(true) }, intent, why)
       .finally(handles.close)
       .finally(() => returnFolders(parts, reverseSwap(work), new Map()));
-  collectGarbage(turns.length);
+  collectGarbage(steps.length);
   at("checked");
   writeIntent(storage, intent);
   at("intent");
@@ -275,7 +275,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
     return takeBack([toConflict(error, workspace)]);
   }
   at("swapped");
-  collectGarbage(turns.length);
+  collectGarbage(steps.length);
   const { entries: lying, bytes } = readKeptEntries(work);
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
@@ -284,7 +284,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   if (stands !== null) returnFolders(parts, work, around);
   const { given } = swapped;
   try {
-    const slotBytes = isFirst && turns.length === plan.ops.length ? bytes : null;
+    const slotBytes = isFirst && steps.length === plan.ops.length ? bytes : null;
     await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given, slotBytes });
   } catch (error) {
     return cutOff(folder, workspace, systemError(error));
@@ -292,7 +292,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   return {
     status: "done",
     changes: toChanges(
-      turns.map(({ op }) => op),
+      steps.map(({ op }) => op),
       plan.roots,
       workspace,
     ),
@@ -335,11 +335,11 @@ function cutOff(
 
 /** Files that a swap would make live for git: `force` is no leave for them. */
 function findUnjudged(
-  { folder, plan, direction, turns }: Pick<Swap, "folder" | "plan" | "direction" | "turns">,
+  { folder, plan, direction, steps }: Pick<Swap, "folder" | "plan" | "direction" | "steps">,
   workspace: string,
 ): Conflict[] {
   return plan.roots.flatMap((root, index) => {
-    const own = turns.filter(({ op }) => op.root === index);
+    const own = steps.filter(({ op }) => op.root === index);
     const coming = own.flatMap(({ op, goes, comes }) => {
       if (comes === null) return [];
       const lies = staysInPlace(op) ? `${root}/${op.path}` : inSlot(folder, op, direction);
@@ -422,7 +422,7 @@ async function takeBackSwap(
 }
 
 function leftPaths(work: Swap, edited: EditedPaths, workspace: string): string[] {
-  return work.turns
+  return work.steps
     .filter(({ op }) => edited.left.has(op.n) && op.area !== "object")
     .map(({ op }) => shownPath(work.plan, op, workspace))
     .sort();
@@ -489,7 +489,7 @@ async function settleSwap(
 ): Promise<void> {
   const { left, lying, around, stands, given, slotBytes = null } = leftovers;
   const { folder, plan } = work;
-  const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
+  const steps = new Map(work.steps.map((turn) => [turn.op.n, turn]));
   const anchors = createAnchors();
   const breath = createBreath();
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
@@ -506,7 +506,7 @@ async function settleSwap(
       anchors.close();
       await breath.take();
     }
-    const turn = turns.get(op.n);
+    const turn = steps.get(op.n);
     const kept = lying.get(op.n) ?? null;
     const standing = left.has(op.n)
       ? (turn?.goes ?? null)
@@ -617,7 +617,7 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
       return { jobId, direction, outcome: "taken-back", conflicts: [], left, ...(aside && { aside }) };
     }
     const edited = findEditedPaths(work, workspace, intent);
-    const around = recallFolders(intent.around, readFoldersAround(work.plan, work.turns), (within) =>
+    const around = recallFolders(intent.around, readFoldersAround(work.plan, work.steps), (within) =>
       findMovedEntries(work, within),
     );
     await finishAround(parts, work, edited);
@@ -654,7 +654,7 @@ export function readInterruptedFiles(
     begun.direction === "undo" ? (["after", "before"] as const) : (["before", "after"] as const);
   const files = { before: [] as string[], after: [] as string[], edited: [] as string[] };
   const moved: { readonly path: string; readonly at: string | null }[] = [];
-  for (const turn of swap.turns) {
+  for (const turn of swap.steps) {
     if (turn.op.area === "object") continue;
     const path = shownPath(swap.plan, turn.op, workspace);
     const side = readStandingSide(swap, turn);
@@ -691,7 +691,7 @@ function findOriginal(
 
 /** The entries that a swap has moved into a folder, or out of it, so far. */
 function findMovedEntries(swap: Swap, within: string): Identity[] {
-  return swap.turns
+  return swap.steps
     .filter(({ op }) => dirname(join(rootOf(swap.plan, op), op.path)) === within)
     .flatMap(({ op, goes, comes }) => {
       const [out, here] = [identifyAt(outSlot(swap.folder, op, swap.direction)), standingEntry(swap, op)];
@@ -704,9 +704,9 @@ function findMovedEntries(swap: Swap, within: string): Identity[] {
 }
 
 async function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): Promise<void> {
-  for (const turn of work.turns) if (edited.ops.has(turn.op.n)) finishExchange(work, turn);
+  for (const turn of work.steps) if (edited.ops.has(turn.op.n)) finishExchange(work, turn);
   const { strayed } = edited;
-  await runSwap({ ...work, strayed, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
+  await runSwap({ ...work, strayed, steps: work.steps.filter(({ op }) => !edited.ops.has(op.n)) }, at);
 }
 
 /** A commit that left a path out never had it: no undo, redo or diff of the job is to speak of it. */

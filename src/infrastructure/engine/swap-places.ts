@@ -98,7 +98,7 @@ export interface PlacedStep {
 interface PlacesRequest {
   readonly folder: JobFolder;
   readonly plan: Plan;
-  readonly turns: readonly PlacedStep[];
+  readonly steps: readonly PlacedStep[];
   /** The folders in which it moves something, as they stood when it began. */
   readonly standing: readonly WayFolder[];
   /** Looks for a folder by its inode where another or none stands at its path; else that ends the swap. */
@@ -107,12 +107,12 @@ interface PlacesRequest {
 }
 
 export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
-  const { plan, turns, seeks, handles } = request;
+  const { plan, steps, seeks, handles } = request;
   const standing = new Map(
     request.standing.map(({ root, path, ino }) => [joinFolder(plan.roots[root] as string, path), ino]),
   );
   const own = new Map<string, OwnFolder>();
-  for (const { op, goes, comes } of turns) {
+  for (const { op, goes, comes } of steps) {
     const folder = [goes, comes].find((entry) => entry?.kind === "directory");
     const path = joinFolder(plan.roots[op.root] as string, op.path);
     const stays = op.a?.kind === "directory" && op.b?.kind === "directory";
@@ -122,7 +122,7 @@ export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
   }
   let index: ReadonlyMap<string, FoundPlace> | undefined;
   const find = (ino: string) => {
-    index ??= findInodes(request, new Set([...standing.values(), ...turnInodes(turns)]));
+    index ??= findInodes(request, new Set([...standing.values(), ...stepInodes(steps)]));
     return index.get(ino) ?? null;
   };
   const seek = (ino: string): number | null => {
@@ -210,8 +210,8 @@ function openIf(root: string, folder: string, ino: string): number | null {
   return null;
 }
 
-function* turnInodes(turns: readonly PlacedStep[]): Generator<string> {
-  for (const { goes, comes } of turns) for (const entry of [goes, comes]) if (entry !== null) yield entry.ino;
+function* stepInodes(steps: readonly PlacedStep[]): Generator<string> {
+  for (const { goes, comes } of steps) for (const entry of [goes, comes]) if (entry !== null) yield entry.ino;
 }
 
 /** One walk through the roots; what lies in PicoClaw's own storage is not looked at. */

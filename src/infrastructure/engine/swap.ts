@@ -60,8 +60,8 @@ export interface Swap {
   readonly folder: JobFolder;
   readonly plan: Plan;
   readonly direction: Direction;
-  readonly turns: readonly SwapStep[];
-  readonly doors: readonly UnwritableFolder[];
+  readonly steps: readonly SwapStep[];
+  readonly unwritable: readonly UnwritableFolder[];
   readonly places: SwapPlaces;
   /** Where entries are that somebody moved since the swap had put them to their paths. */
   readonly strayed?: ReadonlyMap<number, FoundPlace>;
@@ -248,16 +248,16 @@ interface SwapOrder {
 }
 
 /** A child leaves before its folder and comes after it; git state never points at what is not there. */
-function inDepthOrder(turns: readonly SwapStep[]): SwapOrder {
+function inDepthOrder(steps: readonly SwapStep[]): SwapOrder {
   const leaving = inOrder(
-    turns.filter(({ comes }) => comes === null),
+    steps.filter(({ comes }) => comes === null),
     ({ op }) => -depthOf(op.path),
   );
   const goingFolders = new Set(
-    turns.filter(({ goes }) => goes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
+    steps.filter(({ goes }) => goes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
   );
   const isLate = ({ op }: SwapStep) => op.area !== "file" && !hasAncestor(op.root, op.path, goingFolders);
-  const incoming = turns.filter(({ comes }) => comes !== null);
+  const incoming = steps.filter(({ comes }) => comes !== null);
   return {
     early: leaving.filter((turn) => !isLate(turn)),
     incoming: inOrder(incoming, (turn) => rank(turn) * DEEPEST + depthOf(turn.op.path)),
@@ -275,9 +275,9 @@ function depthOf(path: string): number {
 }
 
 /** By a number each, of which there are few; equal ones stay as they stand. */
-function inOrder(turns: readonly SwapStep[], numberOf: (turn: SwapStep) => number): SwapStep[] {
+function inOrder(steps: readonly SwapStep[], numberOf: (turn: SwapStep) => number): SwapStep[] {
   const groups = new Map<number, SwapStep[]>();
-  for (const turn of turns) {
+  for (const turn of steps) {
     const number = numberOf(turn);
     const group = groups.get(number);
     if (group === undefined) groups.set(number, [turn]);
@@ -376,23 +376,23 @@ function isUnwritable(folder: Identity): boolean {
 }
 
 /** The read-only folders around a swap's paths; those that take part themselves get their modes in the swap. */
-export function findUnwritableFolders(plan: Plan, turns: readonly SwapStep[]): UnwritableFolder[] {
+export function findUnwritableFolders(plan: Plan, steps: readonly SwapStep[]): UnwritableFolder[] {
   if (process.getuid?.() === 0) return [];
-  const doors: UnwritableFolder[] = [];
+  const unwritable: UnwritableFolder[] = [];
   const known = new Set(
-    turns.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes)).map(({ op }) => pathKey(op)),
+    steps.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes)).map(({ op }) => pathKey(op)),
   );
   let last = { root: -1, path: "" };
-  for (const { op } of turns) {
+  for (const { op } of steps) {
     const parent = { root: op.root, path: op.path.slice(0, Math.max(0, op.path.lastIndexOf("/"))) };
     if (last.root === parent.root && last.path === parent.path) continue;
     last = parent;
     if (known.has(pathKey(parent))) continue;
     known.add(pathKey(parent));
     const found = parent.path === "" ? identifyAt(rootOf(plan, op)) : identify(rootOf(plan, op), parent.path);
-    if (found?.kind === "directory" && isUnwritable(found)) doors.push({ ...parent, mode: found.mode });
+    if (found?.kind === "directory" && isUnwritable(found)) unwritable.push({ ...parent, mode: found.mode });
   }
-  return doors;
+  return unwritable;
 }
 
 function deepestFirst(x: SwapStep, y: SwapStep): number {
@@ -407,8 +407,8 @@ function pathKey({ root, path }: { root: number; path: string }): string {
   return `${root}:${path}`;
 }
 
-function unlockFolders({ plan, doors, places }: Swap): void {
-  for (const { root, path, mode } of doors)
+function unlockFolders({ plan, unwritable, places }: Swap): void {
+  for (const { root, path, mode } of unwritable)
     changeMode(places, plan.roots[root] as string, path, mode | 0o700);
 }
 
@@ -428,8 +428,8 @@ function unlockSwapStep(swap: Swap, { op, goes, comes }: SwapStep): void {
  * their new mode and owner.
  */
 function restoreModes(swap: Swap): void {
-  const { folder, plan, direction, turns, doors, places } = swap;
-  const folders = turns.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes));
+  const { folder, plan, direction, steps, unwritable, places } = swap;
+  const folders = steps.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes));
   for (const { op, goes, comes } of folders.sort(deepestFirst)) {
     if (keepsFolder(op)) {
       if (goes !== null && comes !== null) giveFolder(places, rootOf(plan, op), op.path, goes, comes);
@@ -442,7 +442,7 @@ function restoreModes(swap: Swap): void {
         if (isSameEntry(identifyAt(slot), thing)) chmodSync(slot, thing.mode);
     }
   }
-  for (const { root, path, mode } of doors) {
+  for (const { root, path, mode } of unwritable) {
     try {
       changeMode(places, plan.roots[root] as string, path, mode);
     } catch (error) {
@@ -491,8 +491,8 @@ export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): P
   const { plan, places } = request;
   const left: UntouchedPath[] = [];
   const given = new Map<number, Identity>();
-  const inPlace = request.turns.filter(({ op }) => op.inPlace === true);
-  const moving = inPlace.length === 0 ? request.turns : request.turns.filter(({ op }) => op.inPlace !== true);
+  const inPlace = request.steps.filter(({ op }) => op.inPlace === true);
+  const moving = inPlace.length === 0 ? request.steps : request.steps.filter(({ op }) => op.inPlace !== true);
   const { early, incoming, late } = inDepthOrder(moving);
   const attempt = (turn: SwapStep, point: string | null, act: () => void) => {
     try {
@@ -507,11 +507,11 @@ export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): P
   const breath = createBreath();
   const sweep = createSweep();
   const forEach = async (
-    turns: readonly SwapStep[],
+    steps: readonly SwapStep[],
     point: string | null,
     act: (turn: SwapStep) => void,
   ): Promise<void> => {
-    for (const turn of turns) {
+    for (const turn of steps) {
       sweep();
       if (breath.isDue()) {
         places.close();
