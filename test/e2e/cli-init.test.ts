@@ -103,9 +103,9 @@ describe("init", () => {
 
   /** The key's variable, and where the configuration has that cloud's address. */
   const CLOUDS = [
-    ["ANTHROPIC_API_KEY", "CLAUDE", "anthropic", "claude/claude-sonnet-4-6"],
-    ["OPENAI_API_KEY", "OPENAI", "openai-responses", "openai/gpt-5.1"],
-    ["GEMINI_API_KEY", "GEMINI", "gemini", "gemini/gemini-2.5-pro"],
+    ["ANTHROPIC_API_KEY", "CLAUDE", "anthropic", "claude/claude-sonnet-5-5"],
+    ["OPENAI_API_KEY", "OPENAI", "openai-responses", "openai/gpt-6.1-sol"],
+    ["GEMINI_API_KEY", "GEMINI", "gemini", "gemini/gemini-3.1-pro-preview"],
     ["DEEPSEEK_API_KEY", "DEEPSEEK", "openai-chat", "deepseek/deepseek-flash"],
     ["OPENROUTER_API_KEY", "OPENROUTER", "openai-chat", "openrouter/anthropic/claude-sonnet-4.6"],
   ] as const;
@@ -151,7 +151,7 @@ describe("init", () => {
   );
 
   test("a local model can be preferred to the cloud, and --yes never opens it", async () => {
-    const server = await startModelServer({ script: [{ text: "OK" }], offered: ["claude-sonnet-4-6"] });
+    const server = await startModelServer({ script: [{ text: "OK" }], offered: ["claude-sonnet-5-5"] });
     const env = {
       ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD",
       ANTHROPIC_BASE_URL: server.baseUrl("anthropic"),

@@ -24,14 +24,14 @@ describe("login", () => {
   test("a pasted key is tested, kept for its owner alone, used by what follows, and forgotten", async () => {
     const server = await startModelServer({
       script: [{ text: "Hello there" }],
-      offered: ["claude-sonnet-4-6"],
+      offered: ["claude-haiku-6", "claude-sonnet-6-20261101", "claude-sonnet-6", "claude-sonnet-5-5"],
     });
     const env = { ...ALONE, ANTHROPIC_BASE_URL: server.baseUrl("anthropic") };
     try {
       const at = openPty([PROGRAM, "login", "anthropic"], { cwd: cli.workspace, env: cli.environment(env) });
       await at.expect("API key for claude (not shown): ");
       at.type(`${KEY}\r`);
-      await at.expect("It is kept in");
+      await at.expect("claude-sonnet-6 is the newest that fits. The key is kept in");
       expect(await at.exited).toBe(0);
       expect(at.seen()).not.toContain(KEY);
       expect(readFileSync(keysFile(), "utf8")).toBe(`ANTHROPIC_API_KEY=${KEY}\n`);
@@ -56,7 +56,7 @@ describe("login", () => {
   test("at a terminal one key lets the coder's model answer the question that could not be answered", async () => {
     const server = await startModelServer({
       script: [{ text: "Hello there" }],
-      offered: ["claude-sonnet-4-6"],
+      offered: ["claude-sonnet-5-5"],
     });
     const env = { ...ALONE, ANTHROPIC_BASE_URL: server.baseUrl("anthropic"), ANTHROPIC_API_KEY: KEY };
     const at = startProgram(cli, { args: ["chat"], env });

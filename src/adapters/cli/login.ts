@@ -57,8 +57,8 @@ async function login(program: CliProgram, args: readonly string[]): Promise<numb
   if (!kept.ok) return refuse(kept.code, kept.text, kept.code === "no-key" ? EXIT.usage : EXIT.refused);
   program.out(
     json
-      ? `${JSON.stringify({ success: true, provider, file: kept.file, models: kept.models })}\n`
-      : `${words.login.kept({ provider, file: kept.file, models: kept.models })}\n${words.login.next}\n`,
+      ? `${JSON.stringify({ success: true, provider, file: kept.file, models: kept.models, newest: kept.newest })}\n`
+      : `${words.login.kept({ provider, ...kept })}\n${words.login.next}\n`,
   );
   return EXIT.done;
 }
@@ -70,7 +70,12 @@ function readProvider(text: string): KeyProvider | null {
 }
 
 type KeptKey =
-  | { readonly ok: true; readonly file: string; readonly models: number }
+  | {
+      readonly ok: true;
+      readonly file: string;
+      readonly models: number;
+      readonly newest: string | null;
+    }
   | {
       readonly ok: false;
       readonly code: "no-key" | "key-refused" | "inside-workspace";
@@ -93,7 +98,8 @@ async function keepTestedKey(
     const why = source?.trouble == null ? "" : describeListTrouble(source, source.trouble, words);
     return { ok: false, code: "key-refused", text: words.login.notKept(why) };
   }
-  return { ok: true, file: await program.keepKey(KEYS[provider], key), models: source.models?.length ?? 0 };
+  const file = await program.keepKey(KEYS[provider], key);
+  return { ok: true, file, models: source.models?.length ?? 0, newest: source.usual };
 }
 
 /** For `init` on a machine without any model: a key that is pasted there. False: none was given, or it is not accepted. */

@@ -13,7 +13,7 @@ const CODERS = { coder1: "/code1", coder2: "/code2", coder3: "/code3" } as const
 const NAMED = { aka: "coder1", ao: "coder2", gin: "coder3" } as const;
 
 /**
- * `coder2`, `ao`, `claude/claude-sonnet-4-6` or `claude-code`, each with settings of its own behind commas:
+ * `coder2`, `ao`, `claude/claude-sonnet-5-5` or `claude-code`, each with settings of its own behind commas:
  * `gin,coder.attempts=2`. Null: there is no such contestant.
  */
 export function readContestant(

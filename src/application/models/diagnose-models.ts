@@ -32,11 +32,11 @@ export async function diagnoseModels(
     const title = `${doctor.role(role, agent, `${provider} ${name}`)}${instead === undefined ? "" : doctor.insteadOf(instead)}`;
     if ("code" in model) return [toModelCheck(role, title, { ok: false, failure: model })];
     const signal = AbortSignal.timeout(patienceMs);
-    const check = await model.check(signal);
+    const [check, newer = null] = await Promise.all([model.check(signal), model.findNewer?.(signal)]);
     const late = !check.ok && check.failure.code === "aborted";
     const first = toModelCheck(
       role,
-      title,
+      check.ok && newer !== null ? `${title}${doctor.newer(newer)}` : title,
       late
         ? {
             ...check,

@@ -29,6 +29,8 @@ export interface Model {
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
   /** Asks the server whether it would answer; never rejects. */
   check(signal: AbortSignal): Promise<ModelCheck>;
+  /** The newest model of the same line that the provider itself lists; null: this one is. Absent where none is asked. */
+  findNewer?(signal: AbortSignal): Promise<string | null>;
 }
 
 export type ModelFamily = "claude" | "openai" | "deepseek" | "gemini" | "other";

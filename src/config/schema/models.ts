@@ -113,11 +113,11 @@ export const providers = z
   .object({
     claude: provider({
       type: "anthropic",
-      model: "claude-sonnet-4-6",
+      model: "claude-sonnet-5-5",
       api_key: "env:ANTHROPIC_API_KEY",
       base_url: null,
     }),
-    openai: provider({ type: "openai", model: "gpt-5.1", api_key: "env:OPENAI_API_KEY", base_url: null }),
+    openai: provider({ type: "openai", model: "gpt-6.1-sol", api_key: "env:OPENAI_API_KEY", base_url: null }),
     deepseek: provider({
       type: "openai-compatible",
       model: "deepseek-flash",
@@ -126,7 +126,7 @@ export const providers = z
     }),
     gemini: provider({
       type: "google",
-      model: "gemini-2.5-pro",
+      model: "gemini-3.1-pro-preview",
       api_key: "env:GEMINI_API_KEY",
       base_url: null,
     }),

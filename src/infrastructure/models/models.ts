@@ -212,6 +212,7 @@ function lateModel(
       else yield* (await loaded()).generate(request);
     },
     check: async (signal) => (await loaded()).check(signal),
+    findNewer: async (signal) => (await (await loaded()).findNewer?.(signal)) ?? null,
   };
 }
 

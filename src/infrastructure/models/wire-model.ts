@@ -5,12 +5,14 @@ import type {
   ModelFailure,
   ModelRequest,
 } from "../../application/ports/models.ts";
+import { SHIPPED_CATALOGUE } from "../../domain/models/catalogue.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
+import { findNewer, findSuccessor } from "../../domain/models/newest-model.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { addressOf, createFailures, failureText, hasImages, noImagesFailure } from "./failures.ts";
 import { generateWithRetries, type TryDeps, type TryOutcome, tryOnce } from "./generate-answer.ts";
-import { listModels } from "./list-models.ts";
+import { listModels, listOffered } from "./list-models.ts";
 import { type ModelDeps, type ModelSettings, requestOptions } from "./model-settings.ts";
 import type { Wire, WireProbe } from "./wire.ts";
 
@@ -74,6 +76,9 @@ export function createWireModel(
           : event;
     },
     check: (signal) => check(tryParts, signal),
+    async findNewer(signal) {
+      return settings.local ? null : findNewer(await listServed(tryParts, signal), settings.model);
+    },
   };
 }
 
@@ -190,11 +195,23 @@ function inTheCloud({ settings, messages }: Pick<TryDeps, "settings" | "messages
   };
 }
 
+/** The provider's own list of models; none where it has none. */
+async function listServed(
+  { wire, settings, fetch }: Pick<TryDeps, "wire" | "settings" | "fetch">,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (wire.list === undefined) return [];
+  const { headers } = wire.probe;
+  const listed = await listOffered({ url: wire.list, headers, local: settings.local }, signal, fetch);
+  return listed.ok ? listed.models : [];
+}
+
 async function remedyFor(
   { code }: ModelFailure,
-  { settings, fetch }: Pick<TryDeps, "settings" | "fetch">,
+  parts: Pick<TryDeps, "wire" | "settings" | "fetch">,
   signal: AbortSignal,
 ): Promise<((words: ModelMessages) => string) | undefined> {
+  const { settings, fetch } = parts;
   const { type, provider, model, local, baseUrl, keyVariable } = settings;
   switch (code) {
     case "unreachable":
@@ -206,7 +223,10 @@ async function remedyFor(
         return local ? remedy.startServer(address) : remedy.checkAddress(provider);
       };
     case "unknown-model": {
-      if (type !== "ollama") return ({ remedy }) => remedy.checkModelName(provider);
+      if (type !== "ollama") {
+        const successor = findSuccessor(await listServed(parts, signal), model, SHIPPED_CATALOGUE);
+        return ({ remedy }) => remedy.checkModelName(provider, successor);
+      }
       const names = (await listModels(baseUrl, signal, fetch))?.map(({ name }) => name) ?? [];
       return ({ remedy }) => remedy.pull(model, names);
     }

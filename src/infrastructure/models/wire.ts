@@ -11,6 +11,8 @@ export interface Wire {
   /** Given each frame of one answer as parsed JSON. */
   reader(answer: AnswerSink): (frame: Json) => void;
   readonly probe: WireProbe;
+  /** Where the server lists its models; absent for Ollama, whose list is of installed ones. */
+  readonly list?: string;
   /** A question to the server whether its model sees images, where the protocol has one. */
   readonly sight?: {
     readonly url: string;

@@ -2,7 +2,9 @@ import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { dirname } from "node:path";
 import type { WriteConfigResult } from "../../application/ports/setup.ts";
 import { isOpenAi, OPENROUTER } from "../../domain/config/provider-addresses.ts";
+import { SHIPPED_CATALOGUE } from "../../domain/models/catalogue.ts";
 import { localityOf } from "../../domain/models/locality.ts";
+import { chooseOffered } from "../../domain/models/newest-model.ts";
 import { KEY_VARIABLES, type ModelSource, type SetupFindings } from "../../domain/setup/first-config.ts";
 import { listModels, listOffered } from "../models/list-models.ts";
 import { joinUrl } from "../models/wire.ts";
@@ -28,6 +30,9 @@ async function findSources(env: Env, providers: Providers, signal: AbortSignal):
     openrouter(env, providers),
     ...localServers(env).map((server) => localServer(server, providers)),
   ];
+  const { claude, openai: own, gemini: google } = providers;
+  // A gateway offers models of many vendors.
+  const usual = [claude, own, google].flatMap((one) => one?.model ?? []);
   const answers = await Promise.all(
     asked
       .flatMap((one) => (one === null ? [] : [one]))
@@ -38,7 +43,9 @@ async function findSources(env: Env, providers: Providers, signal: AbortSignal):
         const trouble = listed.ok ? null : listed.trouble;
         const wantsKey = trouble?.kind === "refused" && trouble.status === 401;
         if (onlyIfThere === true && !wantsKey && (models === null || models.length === 0)) return null;
-        return { ...source, models, trouble, usual: preferred(models, source.usual) };
+        const wanted = source.usual === null ? usual : [source.usual];
+        const chosen = models === null ? source.usual : chooseOffered(models, wanted, SHIPPED_CATALOGUE);
+        return { ...source, models, trouble, usual: chosen };
       }),
   );
   const found = answers.flatMap((one) => (one === null ? [] : [one]));
@@ -190,18 +197,6 @@ function openrouter(env: Env, { openrouter: own }: Providers): AskedSource | nul
     headers: { authorization: `Bearer ${key}` },
     path: "models",
   };
-}
-
-/** Of a long list without the shipped name, one that writes code well. */
-const GOOD_CODERS = [/claude-sonnet/, /^gpt-5/, /^gemini-[\d.]+-pro/, /^gpt-4/, /^gemini-/, /coder/i];
-
-function preferred(models: readonly string[] | null, shipped: string | null): string | null {
-  if (models === null || (shipped !== null && models.includes(shipped))) return shipped;
-  for (const pattern of GOOD_CODERS) {
-    const name = models.find((one) => pattern.test(one));
-    if (name !== undefined) return name;
-  }
-  return models[0] ?? null;
 }
 
 /** The first address that answers, else the first: a dead one in an old file does not hide the usual one. */

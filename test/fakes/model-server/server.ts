@@ -136,7 +136,7 @@ export async function startModelServer({
   };
 }
 
-/** Lists of models, and one model: all there. */
+/** Lists of models, and one model: all there, or those that are offered. */
 function list(
   path: string,
   { pulled, offered }: Required<Pick<ModelServerOptions, "pulled" | "offered">>,
@@ -148,9 +148,11 @@ function list(
       : path.endsWith("/models")
         ? { object: "list", data: offered.map((id) => ({ id })) }
         : { id: path };
-  const known = path === "/api/tags" || /\/models(\/[^/]+)?$/.test(path);
+  const [, one] = /\/models\/([^/]+)$/.exec(path) ?? [];
+  const isServed = one === undefined || offered.length === 0 || offered.includes(decodeURIComponent(one));
+  const known = path === "/api/tags" || (isServed && /\/models(\/[^/]+)?$/.test(path));
   response.writeHead(known ? 200 : 404, { "content-type": "application/json" });
-  response.end(JSON.stringify(known ? body : { error: "no such page" }));
+  response.end(JSON.stringify(known ? body : { error: isServed ? "no such page" : `model: ${one}` }));
 }
 
 async function answer(request: SeenRequest, reply: ScriptedReply, response: ServerResponse): Promise<void> {

@@ -6,6 +6,7 @@ import { loadConfig } from "../../../src/config/load.ts";
 import { SHIPPED_CATALOGUE } from "../../../src/domain/models/catalogue.ts";
 import { readScript } from "../../../src/infrastructure/models/scripted.ts";
 import { openModels } from "../../../src/lib.ts";
+import { startModelServer } from "../../fakes/model-server/server.ts";
 import { makeTestFolder } from "../../left-behind.ts";
 
 const page = readFileSync(join(import.meta.dir, "../../../docs/models.md"), "utf8");
@@ -15,7 +16,7 @@ const configs = blocks.filter((block) => !block.startsWith("answers:"));
 
 describe("docs/models.md", () => {
   test("its configurations are accepted", async () => {
-    expect(configs.length).toBe(3);
+    expect(configs.length).toBe(4);
     for (const text of configs) {
       const home = makeTestFolder("docs");
       writeFileSync(join(home, "config.yaml"), text);
@@ -44,6 +45,37 @@ describe("docs/models.md", () => {
       "gemini gemini-3.1-pro-preview false",
       "ollama qwen3-coder:30b true",
     ]);
+  });
+
+  test("its settings for Azure, Bedrock and Vertex send a key to the path that the service has", async () => {
+    const text = configs.find((one) => one.includes("azure:")) ?? "";
+    const server = await startModelServer({ script: [{ text: "Hello" }] });
+    const home = makeTestFolder("docs");
+    writeFileSync(join(home, "config.yaml"), text.replaceAll(/https:\/\/[\w.-]+/g, server.url));
+    const key = "k-12345678";
+    const keys = { AZURE_OPENAI_API_KEY: key, AWS_BEARER_TOKEN_BEDROCK: key, VERTEX_API_KEY: key };
+    try {
+      const models = await openModels({ home, env: { PICOCLAW_HOME: home, ...keys }, workspace: home });
+      for (const role of ["coder1", "coder2", "coder3"] as const) {
+        const model = models.forRole(role);
+        if ("code" in model) throw new Error(model.message);
+        const { signal } = new AbortController();
+        for await (const event of model.generate({ messages: [{ role: "user", text: "Hi" }], signal }))
+          expect(event.type).not.toBe("failed");
+      }
+      expect(
+        server.requests.map(({ path, headers }) => [
+          path,
+          headers.authorization ?? headers["x-goog-api-key"],
+        ]),
+      ).toEqual([
+        ["/openai/v1/responses", `Bearer ${key}`],
+        ["/openai/v1/chat/completions", `Bearer ${key}`],
+        ["/v1/publishers/google/models/gemini-3.1-pro-preview:streamGenerateContent", key],
+      ]);
+    } finally {
+      await server.stop();
+    }
   });
 
   test("has the shipped table of models, dated", () => {

@@ -41,7 +41,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
     "→ check the network and providers.deepseek.base_url, or choose another model: picoclaw init",
   );
   expect(out).toContain("! model for coder2 (Ao): demo scripted: the script ");
-  expect(lines).toContain("✓ model for coder3 (Gin): claude claude-sonnet-4-6: answers");
+  expect(lines).toContain("✓ model for coder3 (Gin): claude claude-sonnet-5-5: answers");
   expect(code).toBe(0);
   expect(out).not.toContain("12345678");
 
@@ -55,6 +55,18 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
         "where PicoClaw runs: export ANTHROPIC_API_KEY=…, then picoclaw init; restart picoclaw serve if it runs",
     }),
   );
+  const retired = await startModelServer({ offered: ["claude-opus-6", "claude-sonnet-6", "claude-sonnet-5"] });
+  try {
+    const at = { ...env, ANTHROPIC_BASE_URL: "", PICOCLAW_PROVIDERS_CLAUDE_BASE_URL: retired.url };
+    expect((await doctor(home, at)).out).toContain(
+      "→ claude serves claude-sonnet-6 instead: set providers.claude.model: claude-sonnet-6, or run picoclaw init",
+    );
+    expect((await doctor(home, { ...at, PICOCLAW_PROVIDERS_CLAUDE_MODEL: "claude-sonnet-5" })).out).toContain(
+      "claude claude-sonnet-5 (newer there: claude-sonnet-6; picoclaw init takes it): answers",
+    );
+  } finally {
+    await retired.stop();
+  }
   const missing = { PICOCLAW_ROLES_CHAT_MODEL: "gone:1b" };
   expect((await doctor(home, missing)).out).toContain(
     "→ choose an installed one (chat-v1:latest): picoclaw init; or: ollama pull gone:1b",

@@ -167,7 +167,7 @@ describe("what is not configured", () => {
     });
     expect(isModel(await role("coder3", {}, { ANTHROPIC_API_KEY: "sk-ant-xxxxxxxx" }))).toMatchObject({
       provider: "claude",
-      model: "claude-sonnet-4-6",
+      model: "claude-sonnet-5-5",
       family: "claude",
       local: false,
     });

@@ -69,7 +69,7 @@ export const historyTexts = {
     `The command already fails before the oldest of the ${jobs} ${jobs === 1 ? "job" : "jobs"} whose originals are kept.`,
   cannotRun: (message: string) => `The command could not be run: ${message}`,
   compareUsage:
-    "Name who is to be compared: picoclaw compare coder1 coder3, a model (claude/claude-sonnet-4-6) or an agent (claude-code). Also: picoclaw compare cases",
+    "Name who is to be compared: picoclaw compare coder1 coder3, a model (claude/claude-sonnet-5-5) or an agent (claude-code). Also: picoclaw compare cases",
   badContestant: (word: string) =>
     `Not a contestant: ${word}. Use coder1 to coder3, PROVIDER/MODEL of a configured provider, or claude-code, codex-cli, gemini-cli, acp; settings follow a comma: coder1,coder.attempts=2`,
   noPlays: {

@@ -73,8 +73,11 @@ export const modelsTexts = {
       `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init${address === null ? "" : `; tried: ${address}`}`,
     setKey: (variable: string) =>
       `where PicoClaw runs: export ${variable}=…, then picoclaw init; restart picoclaw serve if it runs`,
-    checkModelName: (provider: string) =>
-      `set providers.${provider}.model to one that your account can use, or choose from its list: picoclaw init`,
+    /** `successor`: what the provider's own list has in its place. */
+    checkModelName: (provider: string, successor: string | null = null) =>
+      successor === null
+        ? `set providers.${provider}.model to one that your account can use, or choose from its list: picoclaw init`
+        : `${provider} serves ${successor} instead: set providers.${provider}.model: ${successor}, or run picoclaw init`,
     checkAddress: (provider: string) =>
       `check the network and providers.${provider}.base_url, or choose another model: picoclaw init`,
     startServer: (address: string | null) =>
@@ -85,6 +88,8 @@ export const modelsTexts = {
   doctor: {
     /** Behind the name of a role's model. */
     insteadOf: (wanted: string) => ` (${wanted} is not installed; choose with picoclaw init)`,
+    /** Behind the name of a role's model: the same line's newest in the provider's list. */
+    newer: (model: string) => ` (newer there: ${model}; picoclaw init takes it)`,
     role: (role: string, agent: string, model: string) => `model for ${role} (${agent}): ${model}`,
     answers: "answers",
     pulled: "pulled",

@@ -30,18 +30,21 @@ export const setupTexts = {
       `${name === "" ? "No provider was named" : `Unknown provider: ${name}`}. Known: ${providers.join(", ")}. Others are set in the configuration (docs/models.md).`,
     ask: (provider: string) => `API key for ${provider} (not shown): `,
     notAKey: "That is not an API key: one word of 8 to 400 characters. Nothing was kept.",
-    notKept: (why: string) => `The key was tested and not kept.${why === "" ? "" : ` ${why}`}`,
+    notKept: (why: string) => `The key was not kept.${why === "" ? "" : ` ${why}`}`,
     kept: ({
       provider,
       file,
       models,
+      newest,
     }: {
       readonly provider: string;
       readonly file: string;
       readonly models: number;
+      /** The newest of its list that fits; null: the list is empty. */
+      readonly newest: string | null;
     }) =>
-      `${provider} accepts the key and offers ${models} ${models === 1 ? "model" : "models"}. It is kept in ${file}, readable by you alone. An environment variable takes precedence over it.`,
-    next: "Next: picoclaw init chooses the models; picoclaw chat starts.",
+      `${provider} accepts the key and offers ${models} ${models === 1 ? "model" : "models"}${newest === null ? "" : `, of which ${newest} is the newest that fits`}. The key is kept in ${file}, readable by you alone. An environment variable takes precedence over it.`,
+    next: "Next: picoclaw init chooses the models (and proposes the newest); picoclaw chat starts.",
     forgotten: (provider: string, file: string) => `The key of ${provider} is no longer in ${file}.`,
   },
   foundTitle: "Found on this machine:",

@@ -69,7 +69,7 @@ export const historyTexts = {
     `元のファイルが残っている ${jobs} 件のジョブのうち、最も古いものより前からコマンドは失敗しています。`,
   cannotRun: (message: string) => `コマンドを実行できませんでした: ${message}`,
   compareUsage:
-    "比べる相手を指定してください: picoclaw compare coder1 coder3、モデル（claude/claude-sonnet-4-6）、エージェント（claude-code）。ほかに picoclaw compare cases",
+    "比べる相手を指定してください: picoclaw compare coder1 coder3、モデル（claude/claude-sonnet-5-5）、エージェント（claude-code）。ほかに picoclaw compare cases",
   badContestant: (word: string) =>
     `比べられません: ${word}。coder1〜coder3、設定済みプロバイダの PROVIDER/MODEL、または claude-code、codex-cli、gemini-cli、acp を使います。設定はコンマの後に: coder1,coder.attempts=2`,
   noPlays: {

@@ -61,8 +61,10 @@ export const modelsTexts: typeof englishModelsTexts = {
       `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください${address === null ? "" : `。接続先: ${address}`}`,
     setKey: (variable) =>
       `PicoClaw を動かしているマシンで export ${variable}=… と picoclaw init を実行してください。picoclaw serve は再起動が必要です`,
-    checkModelName: (provider) =>
-      `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`,
+    checkModelName: (provider, successor = null) =>
+      successor === null
+        ? `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`
+        : `${provider} では後継の ${successor} が使えます。providers.${provider}.model: ${successor} を設定するか、picoclaw init を実行してください`,
     checkAddress: (provider) =>
       `ネットワークと providers.${provider}.base_url を確認するか、picoclaw init で別のモデルを選んでください`,
     startServer: (address) =>
@@ -72,6 +74,7 @@ export const modelsTexts: typeof englishModelsTexts = {
   },
   doctor: {
     insteadOf: (wanted) => `（${wanted} がありません。picoclaw init で選べます）`,
+    newer: (model) => `（新しいモデル: ${model}。picoclaw init で選べます）`,
     role: (role, agent, model) => `${role}（${agent}）のモデル: ${model}`,
     answers: "応答あり",
     pulled: "取得済み",

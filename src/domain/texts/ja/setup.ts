@@ -31,10 +31,10 @@ export const setupTexts: typeof englishSetupTexts = {
       `${name === "" ? "プロバイダーが指定されていません" : `不明なプロバイダーです: ${name}`}。指定できるもの: ${providers.join("、")}。ほかは設定ファイルで指定します（docs/models.md）。`,
     ask: (provider) => `${provider} の API キー（画面には表示しません）: `,
     notAKey: "API キーではありません（8〜400 文字の 1 語）。何も保存していません。",
-    notKept: (why) => `キーを確認しましたが、保存していません。${why}`,
-    kept: ({ provider, file, models }) =>
-      `${provider} がキーを受け付けました（モデル ${models} 個）。${file} に保存し、本人だけが読めるようにしました。環境変数があればそちらを優先します。`,
-    next: "次に: picoclaw init でモデルを選び、picoclaw chat で始めます。",
+    notKept: (why) => `キーを保存していません。${why}`,
+    kept: ({ provider, file, models, newest }) =>
+      `${provider} がキーを受け付けました（モデル ${models} 個${newest === null ? "" : `。適した最新のモデルは ${newest}`}）。${file} に保存し、本人だけが読めるようにしました。環境変数があればそちらを優先します。`,
+    next: "次に: picoclaw init でモデルを選び（最新のものを提案します）、picoclaw chat で始めます。",
     forgotten: (provider, file) => `${provider} のキーを ${file} から削除しました。`,
   },
   foundTitle: "このマシンにあるもの:",

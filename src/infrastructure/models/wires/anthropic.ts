@@ -161,6 +161,7 @@ export function createAnthropicWire(settings: ModelSettings): Wire {
       body: requestBody(settings, request, without),
     }),
     reader: readAnthropic,
+    list: joinUrl(base, "v1/models?limit=100"),
     probe: {
       url: joinUrl(base, `v1/models/${encodeURIComponent(settings.model)}`),
       headers,

@@ -125,6 +125,7 @@ export function createGeminiWire(settings: ModelSettings): Wire {
       body: requestBody(settings, request, without),
     }),
     reader: readGemini,
+    list: joinUrl(settings.baseUrl, "models?pageSize=200"),
     probe: { url: model, headers, judge: () => "there" },
   };
 }

@@ -159,6 +159,7 @@ export function createOpenAiChatWire(settings: ModelSettings): Wire {
       body: requestBody(settings, request, without),
     }),
     reader: readChat,
+    list: joinUrl(settings.baseUrl, "models"),
     probe: probeList(joinUrl(settings.baseUrl, "models"), headers, settings.model),
   };
 }

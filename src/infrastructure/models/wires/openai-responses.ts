@@ -140,6 +140,7 @@ export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
       body: requestBody(settings, request, without),
     }),
     reader: readResponses,
+    list: joinUrl(settings.baseUrl, "models"),
     probe: {
       url: joinUrl(settings.baseUrl, `models/${encodeURIComponent(settings.model)}`),
       headers,

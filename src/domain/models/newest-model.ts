@@ -1,0 +1,90 @@
+import { type Catalogue, findInCatalogue } from "./catalogue.ts";
+
+/** A model's name in its parts: `claude-sonnet-5-5` is version 5.5 of the line `claude-sonnet`. */
+interface ModelName {
+  readonly name: string;
+  readonly line: string;
+  readonly version: readonly number[];
+  /** A dated copy, or an alias that moves (`latest`): another name of a model that is listed too. */
+  readonly isAlias: boolean;
+  readonly isPreview: boolean;
+}
+
+const PREVIEW = new Set(["preview", "exp", "experimental", "beta"]);
+
+/** The vendor before the last `/` is left out: gateways call the same model by a longer name. */
+function readModelName(name: string): ModelName {
+  const words = (name.split("/").at(-1) ?? name).toLowerCase().split(/[-.:@]/);
+  const version: number[] = [];
+  const line: string[] = [];
+  let isAlias = false;
+  let isPreview = false;
+  for (const word of words) {
+    if (/^v?\d{1,2}$/.test(word)) version.push(Number(word.replace("v", "")));
+    else if (/^\d{4,8}$/.test(word) || word === "latest") isAlias = true;
+    else if (PREVIEW.has(word)) isPreview = true;
+    else line.push(word);
+  }
+  return { name, line: line.join("-"), version, isAlias, isPreview };
+}
+
+/** Newest first; of one version, what is no preview, then the shorter name. */
+function compareNames(a: ModelName, b: ModelName): number {
+  for (let i = 0; i < Math.max(a.version.length, b.version.length); i++) {
+    const by = (b.version[i] ?? 0) - (a.version[i] ?? 0);
+    if (by !== 0) return by;
+  }
+  return Number(a.isPreview) - Number(b.isPreview) || a.name.length - b.name.length;
+}
+
+/** The newest model of a line that a provider lists, an alias only where nothing else is there; undefined: none of that line. */
+function findInLine(offered: readonly string[], model: string): ModelName | undefined {
+  const { line } = readModelName(model);
+  const [newest] = offered
+    .map(readModelName)
+    .filter((one) => one.line === line)
+    .toSorted((a, b) => Number(a.isAlias) - Number(b.isAlias) || compareNames(a, b));
+  return newest;
+}
+
+/** The newest model of the same line that a provider lists; null: it lists none that is newer than this one. */
+export function findNewer(offered: readonly string[], model: string): string | null {
+  const newest = findInLine(offered, model);
+  const isNewer = newest !== undefined && !newest.isAlias && compareNames(newest, readModelName(model)) < 0;
+  return isNewer && newest.name !== model ? newest.name : null;
+}
+
+/** What a provider serves in the place of a model that it does not list; null where that would be a guess. */
+export function findSuccessor(
+  offered: readonly string[],
+  model: string,
+  catalogue: Catalogue,
+): string | null {
+  const inLine = findInLine(offered, model);
+  if (inLine !== undefined) return inLine.name;
+  return findInCatalogue(catalogue, model) === null ? null : chooseOffered(offered, [model], catalogue);
+}
+
+/**
+ * The model of a provider's list that comes nearest to the usual ones: the newest of the same line, else of those whose price
+ * is known the newest whose price is nearest, else the first that is made for code. Null: the list is empty.
+ */
+export function chooseOffered(
+  offered: readonly string[],
+  usual: readonly string[],
+  catalogue: Catalogue,
+): string | null {
+  for (const model of usual) {
+    const newest = findInLine(offered, model);
+    if (newest !== undefined) return newest.name;
+  }
+  const priceOf = (model: string) => findInCatalogue(catalogue, model)?.price?.output;
+  const wanted = usual.map(priceOf).find((price) => price !== undefined) ?? 0;
+  const known = offered
+    .flatMap((name) => {
+      const price = priceOf(name);
+      return price === undefined ? [] : [{ ...readModelName(name), far: Math.abs(price - wanted) }];
+    })
+    .toSorted((a, b) => (b.version[0] ?? 0) - (a.version[0] ?? 0) || a.far - b.far || compareNames(a, b));
+  return known[0]?.name ?? offered.find((name) => /coder?/i.test(name)) ?? offered[0] ?? null;
+}
