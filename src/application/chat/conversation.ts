@@ -1,6 +1,7 @@
 import { isCoderRole, roleOf } from "../../domain/chat/agents.ts";
 import {
   readExplicitRoute,
+  readShellLine,
   readSlashCommand,
   type SlashCommand,
 } from "../../domain/chat/message-commands.ts";
@@ -315,9 +316,16 @@ const ASKS_A_MODEL: ReadonlySet<string> = new Set([
   "schedule",
 ]);
 
-/** The command of a message: written as one, or asked for in a plain sentence. */
-function readCommand({ text, strict }: Pick<IncomingMessage, "text" | "strict">): SlashCommand | undefined {
-  return readSlashCommand(text) ?? (strict === true ? undefined : (readSentenceCommand(text) ?? undefined));
+/** The command of a message: written as one, typed as for a shell, or asked for in a plain sentence. */
+function readCommand(
+  parts: Pick<ChatDeps, "commands">,
+  { text, strict }: Pick<IncomingMessage, "text" | "strict">,
+): SlashCommand | undefined {
+  const written = readSlashCommand(text);
+  if (written !== undefined || strict === true) return written;
+  const line = readShellLine(text);
+  if (line !== undefined && commandNames(parts).includes(line.name)) return line;
+  return readSentenceCommand(text) ?? undefined;
 }
 
 /**
@@ -328,7 +336,7 @@ export function createConversation(parts: ChatDeps): Conversation {
   const works = createWorkBoard();
   return {
     interrupts({ channel, chatId, text, images = [] }) {
-      const command = readCommand({ text });
+      const command = readCommand(parts, { text });
       if (command !== undefined) return ASIDE_NAMES.has(command.name) || isLook(parts, command.name);
       const chatKey = `${channel}:${chatId}`;
       if (works.isBusy(chatKey) && readAsideQuestion(text) !== null) return true;
@@ -337,11 +345,11 @@ export function createConversation(parts: ChatDeps): Conversation {
     steer({ channel, chatId, text, images = [] }, signal) {
       const words = cleanMessage(text);
       if (readAsideQuestion(words) !== null) return null;
-      if (words.trim() === "" || images.length > 0 || readCommand({ text: words }) !== undefined) return null;
+      if (words.trim() === "" || images.length > 0 || readCommand(parts, { text: words }) !== undefined) return null;
       return parts.steering.offer(`${channel}:${chatId}`, words, signal);
     },
     needsNoModel(text) {
-      const name = readCommand({ text })?.name;
+      const name = readCommand(parts, { text })?.name;
       return name !== undefined && !ASKS_A_MODEL.has(name) && commandNames(parts).includes(name);
     },
     async handle(message, options) {
@@ -356,7 +364,7 @@ export function createConversation(parts: ChatDeps): Conversation {
         const text = words.trim() === "" ? images.map(({ name }) => imageMark(name)).join("\n") : words;
         if (text === "") return plainReply(parts, say("emptyMessage"));
         if (text.length > LONGEST_MESSAGE) return plainReply(parts, say("messageTooLong", "1 MB"));
-        const command = readCommand({ ...message, text });
+        const command = readCommand(parts, { ...message, text });
         if (command?.name === "stop") return await stopTurn(parts, sessionKey);
         const question = command === undefined && works.isBusy(sessionKey) ? readAsideQuestion(text) : null;
         if (command?.name === "btw" || question !== null) {
@@ -439,7 +447,7 @@ function hookNotice({ messages }: ChatDeps, note: NoteFact): ChatEvent {
 
 async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
   const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
-  const command = readCommand(message);
+  const command = readCommand(parts, message);
   // An agent of the user's own may be asked for a preview, too.
   const inner = preview ? readSlashCommand(command?.rest ?? "") : undefined;
   const given = inner?.name === "head" ? inner : preview ? undefined : command;

@@ -184,8 +184,21 @@ export const help: LookCommand = async (parts, _, rest) => {
   });
 };
 
+/** What other programs call commands that have another name here. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  push: "pr",
+  revert: "undo",
+  rollback: "undo",
+  history: "jobs",
+  log: "jobs",
+  settings: "config",
+  quit: "exit",
+};
+
 /** The known command that a mistyped one is likeliest to mean. */
 export function nearestCommand(name: string, known: readonly string[]): string | undefined {
+  const other = OTHER_NAMES[name];
+  if (other !== undefined && known.includes(other)) return other;
   const scored = known
     .map((command) => ({ command, distance: editDistance(name, command) }))
     .sort((a, b) => a.distance - b.distance);

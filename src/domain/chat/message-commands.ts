@@ -18,6 +18,12 @@ export function readSlashCommand(message: string): SlashCommand | undefined {
   return { name: found[1]!.normalize("NFKC").toLowerCase(), rest: (found[2] ?? "").trim() };
 }
 
+/** `picoclaw undo 3`, typed into a conversation instead of a shell: the command by its name. */
+export function readShellLine(message: string): SlashCommand | undefined {
+  const [, name, rest = ""] = /^\s*(?:\$\s*)?picoclaw\s+([a-z]+)(?:[^\S\n]+(.*))?\s*$/.exec(message) ?? [];
+  return name === undefined ? undefined : { name, rest: rest.trim() };
+}
+
 /** `/code3 …` names a route; `/coder`, `/code30` and `/undo` do not. */
 export function readExplicitRoute(message: string): { route: Route; rest: string } | undefined {
   const command = readSlashCommand(message);
