@@ -84,7 +84,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     for (const [name, shell] of Object.entries({ good, bad, cheat }))
       writeFileSync(join(cli.home, `${name}.yaml`), `answers:\n${answer(name, "divide", shell)}`);
     const provider = (name: string) =>
-      `  ${name}: { type: scripted, model: ${name}, script: ${join(cli.home, `${name}.yaml`)}, local: true }\n`;
+      `  ${name}: { type: scripted, model: ${name}, script: ${name}.yaml, local: true }\n`;
     writeFileSync(
       join(cli.home, "config.yaml"),
       `providers:\n${["good", "bad", "cheat"].map(provider).join("")}roles:\n  coder1: { provider: bad }\n  coder2: { provider: cheat }\n  coder3: { provider: good }\n`,
@@ -173,6 +173,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
   test.each([
     [["compare", "nobody"], "Not a contestant: nobody", 2],
     [["compare", "coder1,coder.attempts"], "Not a contestant", 2],
+    [["compare", "coder3", "gin"], "gin is named twice", 2],
     [["compare", "coder1", "--cases", "0"], "Name who is to be compared", 2],
     [["compare", "cases", "drop", "commit:none"], "There is no case or change commit:none", 2],
     [["compare", "cases", "guess"], "Name who is to be compared", 2],

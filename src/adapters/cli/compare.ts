@@ -58,6 +58,9 @@ async function compare(program: CliProgram, args: readonly string[]): Promise<nu
   const contestants = flags.words.map((word) => ({ word, contestant: readContestant(known, word, sets) }));
   const bad = contestants.find(({ contestant }) => contestant === null);
   if (bad !== undefined) return stop("contestant", texts.badContestant(bad.word));
+  const keys = contestants.map(({ contestant }) => JSON.stringify({ ...contestant, name: "" }));
+  const twice = contestants.find((_, at) => keys.indexOf(keys[at] ?? "") < at);
+  if (twice !== undefined) return stop("contestant", texts.sameContestant(twice.word));
   const numbers = readNumbers(flags);
   if (numbers === null) return stop("usage", texts.compareUsage);
   const { cases } = await findCases(opened.cases(), { commits: numbers.commits });

@@ -57,7 +57,7 @@ export function describeJob(
     ...(output.trim() === "" ? [] : atMost(output.trimEnd().split("\n"))),
     ...atMost(
       (all ? changes : foldChanges(changes).files.filter(({ path }) => !out.has(path))).map(
-        ({ path, kind }) => `${kind} ${shownPath(path)}`,
+        ({ path, kind }) => `${messages.changeKinds[kind]} ${shownPath(path)}`,
       ),
     ),
   ];
@@ -89,7 +89,7 @@ export function describeJob(
     "",
     messages.changesHeader(countFiles(job.changes)),
     ...(all ? changedFiles(job.changes) : folded.files).map(
-      ({ path, kind }) => `  ${kind} ${shownPath(path)}`,
+      ({ path, kind }) => `  ${messages.changeKinds[kind]} ${shownPath(path)}`,
     ),
     ...(all ? [] : foldedLines(messages, folded)),
     ...wordAllNotes(messages, facts),

@@ -115,7 +115,7 @@ export interface CompareStore {
   /** Appends to a comparison; what a crash cut short is left out when it is read. */
   addPlay(run: string, play: PlayRecord): void;
   readPlays(run: string): readonly PlayRecord[];
-  /** Names of comparisons, newest first. */
+  /** Those with plays, the one that was played last first. */
   listRuns(): readonly string[];
   /** Runs `use` while no other process plays the same comparison. */
   hold<T>(run: string, use: () => Promise<T>): Promise<T | "busy">;

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { CaseMemory, CompareStore, PlayRecord } from "../../application/ports/history.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
@@ -40,8 +40,12 @@ export function createCompareStore(folder: string, root: string, git: AskGit): C
       if (!existsSync(playsFile(run))) return [];
       return readFileSync(playsFile(run), "utf8").split("\n").flatMap(readPlay);
     },
-    listRuns: () =>
-      existsSync(join(folder, "runs")) ? readdirSync(join(folder, "runs")).sort().reverse() : [],
+    listRuns() {
+      const playedAt = (run: string) =>
+        statSync(playsFile(run), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+      const runs = existsSync(join(folder, "runs")) ? readdirSync(join(folder, "runs")) : [];
+      return runs.filter((run) => playedAt(run) > 0).toSorted((a, b) => playedAt(b) - playedAt(a));
+    },
     async hold(run, use) {
       make(runFolder(run));
       return withFolderLocks([runFolder(run)], { timeoutMs: 0 }, use);

@@ -70,6 +70,8 @@ export const historyTexts = {
   cannotRun: (message: string) => `The command could not be run: ${message}`,
   compareUsage:
     "Name who is to be compared: picoclaw compare coder1 coder3, a model (claude/claude-sonnet-5-5) or an agent (claude-code). Also: picoclaw compare cases",
+  sameContestant: (word: string) =>
+    `${word} is named twice: a contestant cannot be compared with itself. To repeat the plays: --repeat 3`,
   badContestant: (word: string) =>
     `Not a contestant: ${word}. Use coder1 to coder3, PROVIDER/MODEL of a configured provider, or claude-code, codex-cli, gemini-cli, acp; settings follow a comma: coder1,coder.attempts=2`,
   noPlays: {

@@ -112,6 +112,7 @@ export const workTexts = {
   gitCommit: (hash: string) => `Git commit: ${hash}`,
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }: CommandCounts) =>
     `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
+  changeKinds: { added: "added", modified: "modified", deleted: "deleted" },
   changesHeader: (count: number) => `Changed files: ${count}`,
   checksNeedTrust:
     "Not checked: commands cannot be confined on this machine, and checks run the project's own code. To run them anyway: `picoclaw trust` in this folder. To confine them: install bubblewrap.",

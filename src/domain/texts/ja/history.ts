@@ -70,6 +70,8 @@ export const historyTexts = {
   cannotRun: (message: string) => `コマンドを実行できませんでした: ${message}`,
   compareUsage:
     "比べる相手を指定してください: picoclaw compare coder1 coder3、モデル（claude/claude-sonnet-5-5）、エージェント（claude-code）。ほかに picoclaw compare cases",
+  sameContestant: (word: string) =>
+    `${word} が 2 回指定されています。同じ相手どうしは比べられません。繰り返すには --repeat 3 を使ってください`,
   badContestant: (word: string) =>
     `比べられません: ${word}。coder1〜coder3、設定済みプロバイダの PROVIDER/MODEL、または claude-code、codex-cli、gemini-cli、acp を使います。設定はコンマの後に: coder1,coder.attempts=2`,
   noPlays: {

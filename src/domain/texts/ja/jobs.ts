@@ -96,6 +96,7 @@ export const workTexts: typeof englishWorkTexts = {
   gitCommit: (hash) => `Git コミット: ${hash}`,
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }) =>
     `実行予定: ${total} 件（file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations}）`,
+  changeKinds: { added: "追加", modified: "変更", deleted: "削除" },
   changesHeader: (count) => `変更されたファイル: ${count} 件`,
   checksNeedTrust:
     "チェックは実行していません: このマシンではコマンドを隔離できず、チェックはプロジェクト自身のコードを実行します。このフォルダで `picoclaw trust` を実行すると許可されます（bubblewrap があれば隔離して実行します）。",
