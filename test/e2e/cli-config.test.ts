@@ -109,11 +109,7 @@ test("the demo fixes a failing test, undoes rm -rf .git node_modules src byte fo
   });
   const code = await new Promise((resolve) => child.once("close", resolve));
   expect([code, out]).toEqual([0, expect.any(String)]);
-  const steps = [
-    '$ picoclaw chat "Fix the failing test"',
-    "$ rm -rf .git node_modules src",
-    "$ picoclaw undo",
-  ];
+  const steps = ["$ picoclaw chat\n\n› Fix the failing test", "› !rm -rf .git node_modules src", "› /undo"];
   for (const step of steps) expect(out).toContain(`${step}\n\n●`);
   expect(out).toContain("4 +   for (const { price, quantity = 1 } of items) sum += price * quantity;\n");
   for (const folder of [".git", "node_modules", "src"])

@@ -4,7 +4,7 @@ import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { Card, CardMaker } from "./conversation-cards.ts";
 import type { Block } from "./live-screen.ts";
-import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
+import { cutToColumns, visibleWidth, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
 /** The last cards of a conversation: which one has the keys, and the verdict that is still alive. */
@@ -39,6 +39,10 @@ interface DeckDeps {
 }
 
 const CARDS_KEPT = 5;
+const VERDICT_ROWS = 3;
+
+const verdictRows = (line: string, columns: number) =>
+  wrapColumns(line, columns - 2).map((row) => `  ${row}`);
 
 export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
   let cards: Card[] = [];
@@ -55,11 +59,11 @@ export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
   function settle(): readonly Block[] {
     const card = cards.at(-1);
     const make = maker();
-    if (card === undefined || make === null || card.printed === card.status) return [];
+    if (card === undefined || make === null || card.printed !== null) return [];
     make.refresh(card);
     const line = make.verdict(card, style());
     card.printed = card.status;
-    return [{ render: (columns) => wrapColumns(line, columns) }];
+    return [{ render: (columns) => verdictRows(line, columns) }];
   }
   function noteMove(facts: ActionFacts): void {
     for (const card of holding(facts)) maker()?.describeMove(card, facts);
@@ -95,15 +99,17 @@ export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
       if (make === null || card === undefined) return [];
       const look = style();
       const keys = make.keys(card).map((key) => texts.cardKeys[key]);
-      const verdict = cutToColumns(make.verdict(card, look), columns);
+      const verdict = verdictRows(make.verdict(card, look), columns).slice(0, VERDICT_ROWS);
       if (focus !== null) {
-        const title = `${look.bold(card.label)} ${printable(card.title)}`;
-        const row = `${look.cyan("▌")} ${title}   ${keys.join(" ")} ${texts.focusKeys}`;
-        return [verdict, cutToColumns(row, columns)];
+        // The keys are what the row is for: the title gives way.
+        const hint = `   ${keys.join(" ")} ${texts.focusKeys}`;
+        const room = Math.max(visibleWidth(card.label), columns - visibleWidth(hint) - 2);
+        const title = cutToColumns(`${look.bold(card.label)} ${printable(card.title)}`, room);
+        return [...verdict, cutToColumns(`${look.cyan("▌")} ${title}${hint}`, columns)];
       }
       if (card.printed !== null) return [];
       const hint = look.dim(cutToColumns(`  ${texts.cardHint} ${keys.join(" ")}`, columns));
-      return keys.length === 0 ? [verdict] : [verdict, hint];
+      return keys.length === 0 ? verdict : [...verdict, hint];
     },
     settle,
     refresh() {

@@ -179,7 +179,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
       const { status, failedCmds, facts, moved } = made;
       const words = wordStatus(messages, { status, failedCmds });
       const rest = status === "taken-back" || moved !== "" ? [moved].filter((one) => one !== "") : facts;
-      return `  ${verdictSign(status, style)} ${style.bold(words)}${rest.map((fact) => ` · ${printable(fact)}`).join("")}`;
+      return `${verdictSign(status, style)} ${style.bold(words)}${rest.map((fact) => ` · ${printable(fact)}`).join("")}`;
     },
     keys(made) {
       const jobs = jobsOf(made.jobIds);

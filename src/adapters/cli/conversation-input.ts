@@ -3,12 +3,14 @@ import type { SlashCommand } from "./terminal-input.ts";
 
 const KEPT_LINES = 500;
 
-/** The commands with what they do: those of the help, the routes, and the user's own. */
-export function slashCommands({
-  chat,
-  commands,
-  ownCommands,
-}: Extract<OpenedChat, { ok: true }>): SlashCommand[] {
+/**
+ * The commands with what they do: those of the help, the routes, and the user's own. First what was typed most in the
+ * `history` of the line, then in the order of the help, which begins with what is needed most.
+ */
+export function slashCommands(
+  { chat, commands, ownCommands }: Extract<OpenedChat, { ok: true }>,
+  history: readonly string[],
+): SlashCommand[] {
   const described = new Map<string, { description: string; takesWords: boolean }>();
   for (const [usage, description] of [...chat.help, ...chat.helpMore]) {
     const takesWords =
@@ -18,7 +20,16 @@ export function slashCommands({
   }
   for (const { name, description } of ownCommands.list())
     described.set(name, { description, takesWords: false });
-  return commands.map((name) => ({ name, description: "", takesWords: false, ...described.get(name) }));
+  const used = new Map<string, number>();
+  for (const line of history) {
+    const name = /^\/([\w-]+)/.exec(line)?.[1] ?? "";
+    used.set(name, (used.get(name) ?? 0) + 1);
+  }
+  const order = [...described.keys()];
+  const placeOf = (name: string) => (described.has(name) ? order.indexOf(name) : order.length);
+  return commands
+    .toSorted((a, b) => (used.get(b) ?? 0) - (used.get(a) ?? 0) || placeOf(a) - placeOf(b))
+    .map((name) => ({ name, description: "", takesWords: false, ...described.get(name) }));
 }
 
 /** The input history, oldest first; a file that cannot be read counts as empty. */

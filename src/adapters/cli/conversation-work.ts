@@ -4,7 +4,7 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { printable } from "./command.ts";
 import type { Block } from "./live-screen.ts";
 import { markdownBlocks } from "./markdown-stream.ts";
-import { cutToColumns, visibleWidth } from "./terminal-pi.ts";
+import { visibleWidth, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
 // The parts of a conversation that its first prompt does not need: loaded behind it, all at once.
@@ -43,8 +43,12 @@ export function keyRows(
   columns: number,
   style: Style,
 ): string[] {
-  const width = Math.max(...keys.map(([key]) => visibleWidth(key)));
-  return keys.map(([key, words]) =>
-    cutToColumns(`  ${style.bold(key)}${" ".repeat(width - visibleWidth(key))}  ${words}`, columns),
-  );
+  // A long list of keys does not take the room of every other line's words.
+  const widths = keys.map(([key]) => visibleWidth(key));
+  const width = Math.max(...widths.filter((each) => each <= columns / 4), 1);
+  return keys.flatMap(([key, words], at) => {
+    const gap = " ".repeat(Math.max(0, width - (widths[at] ?? 0)));
+    const [first = "", ...more] = wrapColumns(words, columns - Math.max(width, widths[at] ?? 0) - 4);
+    return [`  ${style.bold(key)}${gap}  ${first}`, ...more.map((row) => `${" ".repeat(width + 4)}${row}`)];
+  });
 }

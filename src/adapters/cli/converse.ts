@@ -45,8 +45,6 @@ interface ConverseOptions {
 
 /** Words that users type who do not know Ctrl-D. */
 const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
-/** Commands about jobs do not end the verdict of the card that they are about. */
-const ABOUT_JOBS = /^\/(?:undo|redo|apply|discard)\b/;
 const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const;
 const TWICE_MS = 2_000;
 const SPIN_MS = 125;
@@ -199,7 +197,7 @@ export async function converse(
       host,
       work,
       maker: work.createCardMaker({ workspace, messages, texts }),
-      commands: slashCommands(opened),
+      commands: slashCommands(opened, readHistory(program)),
     };
     if (opened.config.terminal.keys === "vim") composer.useVim();
     const chats = await opened.chats.list();
@@ -383,7 +381,8 @@ export async function converse(
   async function send(text: string): Promise<void> {
     const { opened, chatId, maker, host, work } = state.session as Session;
     if (picks(text) || showsJob(text)) return;
-    if (!ABOUT_JOBS.test(text.trim())) screen.print(...deck.settle());
+    // The verdict stays with its card: what is said from now on stands below both.
+    screen.print(...deck.settle());
     screen.print(messageBlock(text, () => style));
     if (text.trim().startsWith("!")) {
       await runShell(text.trim().slice(1).trim());

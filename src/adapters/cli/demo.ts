@@ -36,7 +36,7 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
     readInput: () => Buffer.from(`\`\`\`bash\n${RASH_COMMAND}\n\`\`\`\n`),
   };
   const say = (text: string) => program.out(`\n${text}\n`);
-  const show = await cardPrinter(program, locale);
+  const show = await conversationPrinter(program, locale);
   /** Runs one command of the program; its document is shown as a card, and as it is where it failed. */
   const step = async (command: string, ...args: string[]) => {
     let printed = "";
@@ -49,7 +49,8 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
   };
   try {
     program.out(`${words.project(place.workspace)}\n`);
-    say(`$ picoclaw chat ${JSON.stringify(words.fix)}`);
+    say("$ picoclaw chat");
+    show.typed(words.fix);
     const atFirst = await snapshot(place.workspace);
     const fixed = await step("chat", words.fix);
     if (fixed.code !== EXIT.done) return fixed.code;
@@ -59,9 +60,10 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
       .filter(([path, bytes]) => !atFirst.get(path)?.equals(bytes))
       .map(([path, after]) => ({ path, before: atFirst.get(path) ?? null, after }));
     const verdict = (JSON.parse(fixed.printed) as { text: string }).text.split("\n", 1)[0] ?? "";
-    show(words.fix, diffLines(changed, terminalMessagesFor(locale)), `✓ ${verdict}`);
+    show.card(words.fix, diffLines(changed, terminalMessagesFor(locale)), `✓ ${verdict}`);
 
-    say(`${words.rash}\n$ ${RASH_COMMAND}`);
+    say(words.rash);
+    show.typed(`!${RASH_COMMAND}`);
     const rash = await step("apply");
     const left = await snapshot(place.workspace);
     const lost = RASH_FOLDERS.flatMap((folder): DiffLine[] => {
@@ -69,15 +71,15 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
       if (files.length === 0) return [];
       return [{ kind: "note", text: `${folder}/ · ${words.deleted(files.length)}` }];
     });
-    show(RASH_COMMAND, lost, `✓ ${words.lost(before.size - left.size)}`);
+    show.card(RASH_COMMAND, lost, `✓ ${words.lost(before.size - left.size)}`);
 
-    say("$ picoclaw undo");
+    show.typed("/undo");
     const undone = await step("undo");
     const after = await snapshot(place.workspace);
     const isSame =
       after.size === before.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes));
     const isBack = rash.code === EXIT.done && undone.code === EXIT.done && lost.length > 0 && isSame;
-    show(RASH_COMMAND, [], isBack ? `↶ ${words.back(before.size - left.size)}` : `✗ ${words.notBack}`);
+    show.card(RASH_COMMAND, [], isBack ? `↶ ${words.back(before.size - left.size)}` : `✗ ${words.notBack}`);
     say(words.connect);
     return isBack ? EXIT.done : EXIT.failed;
   } finally {
@@ -85,20 +87,26 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
   }
 }
 
-/** A card as the conversation at a terminal draws it. */
-async function cardPrinter(program: CliProgram, locale: ReturnType<typeof resolveLocale>) {
+/** Messages and cards as the conversation at a terminal draws them. */
+async function conversationPrinter(program: CliProgram, locale: ReturnType<typeof resolveLocale>) {
   const { cardBlock } = await import("./terminal-card.ts");
+  const { messageBlock } = await import("./conversation-blocks.ts");
   const { stripVTControlCharacters } = await import("node:util");
   const { createStyle, groundOf, wantsColour } = await import("./terminal-style.ts");
   const { env } = program;
   const style = createStyle({ colour: wantsColour(env, program.outIsTerminal), ground: groundOf(env) });
   const texts = terminalMessagesFor(locale);
-  return (title: string, lines: readonly DiffLine[], verdict: string) => {
-    const block = cardBlock({ title, label: "", lines, remarks: [] }, texts, () => style);
-    const drawn = [...block.render(program.columns()), `  ${style.bold(verdict)}`];
+  const print = (drawn: readonly string[]) => {
     // Weight is drawn even where colour is not: a file or a pipe gets letters alone.
     const rows = program.outIsTerminal ? drawn : drawn.map((row) => stripVTControlCharacters(row).trimEnd());
     program.out(`${rows.join("\n")}\n`);
+  };
+  return {
+    typed: (text: string) => print(messageBlock(text, () => style).render(program.columns())),
+    card(title: string, lines: readonly DiffLine[], verdict: string) {
+      const block = cardBlock({ title, label: "", lines, remarks: [] }, texts, () => style);
+      print([...block.render(program.columns()), `  ${style.bold(verdict)}`]);
+    },
   };
 }
 

@@ -236,7 +236,7 @@ function wholePlan({ proposal, story }: Extract<CoderEnd, { kind: "worked" }>): 
 function toCoderFacts(
   mask: (text: string) => string,
   { models }: Pick<ChatTurn, "models">,
-  { proposal, result, story }: Extract<CoderEnd, { kind: "worked" }>,
+  { result, story }: Extract<CoderEnd, { kind: "worked" }>,
   checked: ChecksFacts | null,
 ): CoderFacts {
   const { attempts, red, stopped, tried, words, untouched } = story;
@@ -248,7 +248,6 @@ function toCoderFacts(
     tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),
     words: mask(words),
     ...(untouched.length > 0 && { untouched }),
-    costHint: mask(proposal.costHint),
     costUsd,
     ...(checked !== null && (hasChanged(result) || red?.kind === "still-red") && { checks: checked }),
     isDropped: result === null,

@@ -263,7 +263,8 @@ export function listenOptions(
     deadline: leftMs <= 0 ? AbortSignal.abort() : AbortSignal.timeout(Math.ceil(leftMs)),
     onRetry: ({ attempt, waitMs, failure }) => {
       const seconds = Math.ceil(waitMs / 1000);
-      turn.emit(createNotice(parts, (chat) => chat.retrying(attempt, seconds, failure.message)));
+      const step = { kind: "retry", detail: `${attempt} · ${seconds} s · ${failure.message}` } as const;
+      turn.emit(createNotice(parts, (chat) => chat.retrying(attempt, seconds, failure.message), step));
     },
     onTooLong: () => turn.emit(createNotice(parts, (chat) => chat.compacted)),
   };

@@ -345,7 +345,8 @@ export function createConversation(parts: ChatDeps): Conversation {
     steer({ channel, chatId, text, images = [] }, signal) {
       const words = cleanMessage(text);
       if (readAsideQuestion(words) !== null) return null;
-      if (words.trim() === "" || images.length > 0 || readCommand(parts, { text: words }) !== undefined) return null;
+      if (words.trim() === "" || images.length > 0 || readCommand(parts, { text: words }) !== undefined)
+        return null;
       return parts.steering.offer(`${channel}:${chatId}`, words, signal);
     },
     needsNoModel(text) {

@@ -209,6 +209,7 @@ const STATE_EVENTS = new Set<JournalLine["event"]["type"]>([
   "rolled_back",
 ]);
 
+const MOVES_JOB = /^\/(?:undo|redo|apply|discard|rewind)\b/;
 /** Messages that `/rewind` lists. */
 const MOST_LISTED_MESSAGES = 10;
 
@@ -312,7 +313,9 @@ function listMessages(
 ): Answer {
   if (heard.length === 0) return createAnswer(parts, [say("rewindNothing"), ...before], false);
   const jobs = jobsOfChat(parts, turn);
-  const messages = heard.slice(-MOST_LISTED_MESSAGES).map((one) => ({
+  // A key or a button that moved a job is not something that was said.
+  const said = heard.filter(({ user }) => !MOVES_JOB.test(user.text));
+  const messages = said.slice(-MOST_LISTED_MESSAGES).map((one) => ({
     ...messageWords(one),
     files: jobs
       .filter(({ groupId, state }) => groupId === one.user.groupId && state === "committed")

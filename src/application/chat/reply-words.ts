@@ -43,7 +43,6 @@ export interface CoderFacts {
   readonly words: string;
   /** Code that the message names and the change leaves as it was; absent where there is none. */
   readonly untouched?: readonly string[];
-  readonly costHint: string;
   readonly costUsd: number;
   /** The results of the project's checks, or why they did not run. */
   readonly checks?: ChecksFacts;
@@ -58,7 +57,7 @@ function wordCoder(
   { counted }: { readonly counted: boolean } = { counted: true },
 ): string {
   const chat = chatMessagesFor(locale);
-  const { red, brief, stopped, words, costHint, costUsd } = facts;
+  const { red, brief, stopped, words, costUsd } = facts;
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
     ...(facts.checks === undefined ? [] : wordChecked(locale, facts.checks, facts.isDropped)),
@@ -67,8 +66,7 @@ function wordCoder(
     wordTried(chat, facts, counted),
     facts.untouched === undefined ? "" : chat.untouched(facts.untouched),
     words,
-    // The last proposal of several mends the one before, and estimates that alone.
-    costUsd > 0 ? chat.coderCost(costUsd, facts.attempts > 1 ? "" : costHint) : "",
+    costUsd > 0 ? chat.coderCost(costUsd) : "",
   ];
   return lines.filter((line) => line !== "").join("\n");
 }

@@ -238,17 +238,14 @@ test("a command that has no near one is told without one, also from a reply that
 
 test("a card counts the attempts at its head, so its way names only what was tried and is gone", async () => {
   const facts = await factsOf([edit("create", "a", "1")]);
-  const coder = { attempts: 2, tried: ["First"], words: "", costHint: "", costUsd: 0, isDropped: true };
+  const coder = { attempts: 2, tried: ["First"], words: "", costUsd: 0, isDropped: true };
   expect(wordCard("en", { facts, coder }).way).toContain("Tried before: First");
   expect(wordCard("ja", { facts, coder }).way).toContain("途中で試したもの: First");
   expect(wordCard("en", { facts, coder: { ...coder, isDropped: false } }).way).toEqual([]);
 });
 
-test("the coder's estimate of a mend is no estimate of the change", async () => {
+test("what a coder's work cost is said once, without its own estimate", async () => {
   const facts = await factsOf([edit("create", "a", "1")]);
-  const coder = { attempts: 1, tried: [], words: "", costHint: "One line", costUsd: 0.5, isDropped: false };
-  expect(wordCard("en", { facts, coder }).way.join("\n")).toContain("The coder's own estimate: One line");
-  const mended = wordCard("en", { facts, coder: { ...coder, attempts: 2 } }).way.join("\n");
-  expect(mended).toContain("Cost: $0.5000");
-  expect(mended).not.toContain("estimate");
+  const coder = { attempts: 1, tried: [], words: "", costUsd: 0.5, isDropped: false };
+  expect(wordCard("en", { facts, coder }).way).toEqual(["Cost: $0.5000"]);
 });

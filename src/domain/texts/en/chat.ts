@@ -247,8 +247,7 @@ export const chatTexts = {
     "Several coders were asked for, but only one can work here: the others have no key, /dry is on, or drafts are not possible.",
   coderBudget: (usd: number) =>
     `The budget for one message, $${usd.toFixed(2)}, is spent (coder.budget_usd).`,
-  coderCost: (usd: number, hint: string) =>
-    `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nThe coder's own estimate: ${hint}`}`,
+  coderCost: (usd: number) => `Cost: $${usd.toFixed(4)}`,
   /** A coder looks at more before it writes. */
   looks: {
     read: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,

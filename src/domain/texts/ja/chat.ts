@@ -209,8 +209,7 @@ export const chatTexts: typeof englishChatTexts = {
   headsAlone:
     "複数のコーダーが指定されましたが、ここで作業できるのは 1 人だけです。ほかのコーダーのキーがないか、/dry がオンか、下書きを作れません。",
   coderBudget: (usd) => `1 件のメッセージの予算 $${usd.toFixed(2)} を使い切りました（coder.budget_usd）。`,
-  coderCost: (usd, hint) =>
-    `費用: $${usd.toFixed(4)}${hint === "" ? "" : `\n変更の規模（コーダーの見積もり）: ${hint}`}`,
+  coderCost: (usd) => `費用: $${usd.toFixed(4)}`,
   looks: {
     read: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
     search: (texts) => `検索中: ${texts.join(", ")}`,
