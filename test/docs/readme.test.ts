@@ -22,7 +22,7 @@ test.each(READMES)(
       "\n![",
       "npm ci && bin/picoclaw demo",
       "console of=demo",
-      "picoclaw undo",
+      "› /undo",
       "\n## ",
     ];
     const places = order.map((mark) => text.indexOf(mark));
