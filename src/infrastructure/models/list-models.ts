@@ -1,6 +1,6 @@
+import { billionsOf, type InstalledModel } from "../../domain/models/choose-model.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import type { ListTrouble } from "../../domain/models/model-facts.ts";
-import { billionsOf, type InstalledModel } from "../../domain/models/rank-installed.ts";
 import { fieldAt, textAt } from "./json-fields.ts";
 import type { Fetch } from "./model-settings.ts";
 import { joinUrl } from "./wire.ts";

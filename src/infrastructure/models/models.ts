@@ -6,9 +6,9 @@ import type {
   ModelRole,
   Models,
 } from "../../application/ports/models.ts";
+import { isInstalled, rankInstalled } from "../../domain/models/choose-model.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
-import { isInstalled, rankInstalled } from "../../domain/models/rank-installed.ts";
 import { failureText, hasImages, noImagesFailure } from "./failures.ts";
 import type { ModelDeps, ModelSettings, OllamaSettings } from "./model-settings.ts";
 import type { ScriptedModelDeps } from "./scripted.ts";

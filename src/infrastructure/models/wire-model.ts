@@ -6,8 +6,8 @@ import type {
   ModelRequest,
 } from "../../application/ports/models.ts";
 import { SHIPPED_CATALOGUE } from "../../domain/models/catalogue.ts";
+import { findNewer, findSuccessor } from "../../domain/models/choose-model.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
-import { findNewer, findSuccessor } from "../../domain/models/newest-model.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { addressOf, createFailures, failureText, hasImages, noImagesFailure } from "./failures.ts";

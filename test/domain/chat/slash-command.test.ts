@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readExplicitRoute, readSlashCommand } from "../../../src/domain/chat/message-commands.ts";
+import {
+  readExplicitRoute,
+  readShellLine,
+  readSlashCommand,
+} from "../../../src/domain/chat/message-commands.ts";
 import { isCoder, ROUTES, readRoute } from "../../../src/domain/config/route.ts";
 import { runs } from "../../require.ts";
 
@@ -76,4 +80,16 @@ describe("an explicit command", () => {
   test("routes: four are the coders'", () => {
     expect(ROUTES.filter(isCoder)).toEqual(["CODE", "CODE1", "CODE2", "CODE3"]);
   });
+});
+
+test.each([
+  ["picoclaw undo", { name: "undo", rest: "" }],
+  ["$ picoclaw undo 3 --force", { name: "undo", rest: "3 --force" }],
+  ["  picoclaw   jobs  ", { name: "jobs", rest: "" }],
+  ["picoclaw", undefined],
+  ["Picoclaw should greet", undefined],
+  ["why does picoclaw undo fail?", undefined],
+  ["picoclaw undo\npicoclaw jobs", undefined],
+])("a line for the shell is read as its command: %j", (line, command) => {
+  expect(readShellLine(line)).toEqual(command as never);
 });
