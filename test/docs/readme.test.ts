@@ -17,14 +17,7 @@ test.each(READMES)(
   "%s: a sentence, a picture, an install line, the demo; nothing to learn before it",
   (name) => {
     const text = textOf(name);
-    const order = [
-      "\n**",
-      "\n![",
-      "npm ci && bin/picoclaw demo",
-      "console of=demo",
-      "› /undo",
-      "\n## ",
-    ];
+    const order = ["\n**", "\n![", "npm ci && bin/picoclaw demo", "console of=demo", "› /undo", "\n## "];
     const places = order.map((mark) => text.indexOf(mark));
     expect(places.every((place) => place > 0)).toBe(true);
     expect(places).toEqual([...places].sort((a, b) => a - b));

@@ -1,6 +1,6 @@
 import type { HeadName } from "../config/worker-kind-names.ts";
-import type { ListTrouble } from "../models/model-facts.ts";
 import { type InstalledModel, isInstalled, rankInstalled } from "../models/choose-model.ts";
+import type { ListTrouble } from "../models/model-facts.ts";
 import type { SetupMessages } from "../texts/setup.ts";
 
 /** The resources of a machine for PicoClaw. */

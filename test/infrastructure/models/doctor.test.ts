@@ -55,7 +55,9 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
         "where PicoClaw runs: export ANTHROPIC_API_KEY=…, then picoclaw init; restart picoclaw serve if it runs",
     }),
   );
-  const retired = await startModelServer({ offered: ["claude-opus-6", "claude-sonnet-6", "claude-sonnet-5"] });
+  const retired = await startModelServer({
+    offered: ["claude-opus-6", "claude-sonnet-6", "claude-sonnet-5"],
+  });
   try {
     const at = { ...env, ANTHROPIC_BASE_URL: "", PICOCLAW_PROVIDERS_CLAUDE_BASE_URL: retired.url };
     expect((await doctor(home, at)).out).toContain(
