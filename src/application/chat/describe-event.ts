@@ -80,6 +80,10 @@ export function addToSteps(steps: readonly WorkStep[], event: ChatEvent, at: num
     case "notice": {
       if (event.step === undefined) return settleSteps(steps, "done", at);
       const { kind, detail } = event.step;
+      // One line for all tries of the same thing: it shows the last of them.
+      const last = steps.at(-1);
+      if (kind === "retry" && last?.kind === "retry")
+        return [...steps.slice(0, -1), { ...last, detail, endedAt: at }];
       return begin(kind === "call" ? "tool" : kind, detail, kind === "retry" ? "failed" : "done");
     }
     default:

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
 import { createTurnView } from "../../../src/adapters/cli/turn-view.ts";
+import { addToSteps, type WorkStep } from "../../../src/application/chat/describe-event.ts";
 import type { ChatEvent } from "../../../src/application/ports/chat.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
@@ -65,4 +66,13 @@ test("an agent's words become final when its next step begins", () => {
     command: "shell_command run ls",
   });
   expect(rows(blocks).join(" ")).toContain("I look around first.");
+});
+
+test("tries of the same thing are one step, which shows the last of them", () => {
+  const retry = (detail: string) => ({ type: "notice", text: "", step: { kind: "retry", detail } }) as const;
+  const steps = ["1 · 1 s", "2 · 4 s"].reduce<readonly WorkStep[]>(
+    (all, detail, at) => addToSteps(all, retry(detail), at),
+    [],
+  );
+  expect(steps).toMatchObject([{ kind: "retry", detail: "2 · 4 s", startedAt: 0, endedAt: 1 }]);
 });
