@@ -35,9 +35,10 @@ const DIFF_LINES = 400;
 export const jobs: LookCommand = async (parts, turn) => {
   const list = jobsVisibleTo(parts, turn).slice(-MOST_LISTED_JOBS).reverse();
   if (list.length === 0) return createAnswer(parts, [say("noJobs")], true);
+  const label = jobLabels(parts);
   return {
     ...answerInEveryLanguage(parts, (locale) =>
-      list.map((job) => jobLine(parts, messagesFor(locale), job)).join("\n"),
+      list.map((job) => `${label(job)}  ${describeJob(parts, messagesFor(locale), job)}`).join("\n"),
     ),
     choices: jobChoices(parts, turn, () => true),
   };
@@ -46,18 +47,24 @@ export const jobs: LookCommand = async (parts, turn) => {
 /** Jobs that a list offers to choose from. */
 const MOST_OFFERED_JOBS = 100;
 
+/** A job's number in the workspace and its time, as every list of jobs shows them. */
+function jobLabels({ workspace }: ChatDeps): (job: StoredJob) => string {
+  const numbers = new Map(workspace.archive.list().map(({ jobId }, at) => [jobId, at + 1]));
+  return ({ jobId, createdAt }) => `#${numbers.get(jobId) ?? jobId}  ${localTime(createdAt).slice(5, 16)}`;
+}
+
 function jobChoices(
   parts: ChatDeps,
   turn: LookRequest,
   isWanted: (job: StoredJob) => boolean,
 ): readonly ReplyChoice[] {
-  const numbers = new Map(parts.workspace.archive.list().map(({ jobId }, at) => [jobId, at + 1]));
+  const label = jobLabels(parts);
   return jobsVisibleTo(parts, turn)
     .filter(isWanted)
     .slice(-MOST_OFFERED_JOBS)
     .reverse()
     .map((job) => ({
-      label: `#${numbers.get(job.jobId) ?? job.jobId}  ${localTime(job.createdAt).slice(5, 16)}`,
+      label: label(job),
       description: `${wordJobStatus(parts, parts.messages, job)} · ${job.title}`,
       message: `/diff ${job.jobId}`,
     }));
@@ -72,9 +79,8 @@ export function wordJobStatus({ workspace }: ChatDeps, messages: Messages, job: 
   });
 }
 
-function jobLine(parts: ChatDeps, messages: Messages, job: StoredJob): string {
-  const at = localTime(job.createdAt).slice(5, 16);
-  return `${job.jobId}  ${at}  ${wordJobStatus(parts, messages, job)}  ${messages.changesHeader(countFiles(job.changes))}  ${job.title}`;
+function describeJob(parts: ChatDeps, messages: Messages, job: StoredJob): string {
+  return `${wordJobStatus(parts, messages, job)}  ${messages.changesHeader(countFiles(job.changes))}  ${job.title}`;
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */
