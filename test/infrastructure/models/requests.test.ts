@@ -333,7 +333,7 @@ describe("a server of another make", () => {
     }
   });
 
-  test("that names the model it lacks is not asked twice", async () => {
+  test("that names the model it lacks is asked for it once, and for its list once", async () => {
     const asked: string[] = [];
     const missing = { error: { message: "The model 'm-1' does not exist", code: "model_not_found" } };
     const fetch = async (url: string) => {
@@ -342,7 +342,7 @@ describe("a server of another make", () => {
     };
     const model = createWireModel(createOpenAiResponsesWire(settings), settings, { ...testParts([]), fetch });
     expect(await model.check(request.signal)).toMatchObject({ failure: { code: "unknown-model" } });
-    expect(asked).toEqual(["http://h/v1/models/m-1"]);
+    expect(asked).toEqual(["http://h/v1/models/m-1", "http://h/v1/models"]);
   });
 
   test.each([
