@@ -66,7 +66,7 @@ test("containers, clones, commands, timeouts and limits are counted, and each is
   expect(lines).toEqual([
     ["info", "environments.container_started"],
     ["error", "environments.container_failed"],
-    ["debug", "environments.command"],
+    ["info", "environments.command"],
     ["warn", "environments.command"],
     ["warn", "environments.command"],
     ["warn", "environments.container_removed"],

@@ -245,12 +245,12 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     expect(await look()).toBeUndefined();
     await elsewhere.jobs.write({ job, alive: true, events: [started], tail: "one\ntwo\n" });
     expect(await look()).toMatchObject({
-      command: "shell_command run make …",
+      trail: [{ kind: "run", detail: "make …", state: "runs" }],
       lines: "one\ntwo\n",
       event: { type: "job-started", jobId: job.jobId },
     });
     await elsewhere.jobs.write({ job, alive: true, events: [started, finished(0)], tail: "one\ntwo\n" });
-    expect(await look()).toMatchObject({ command: "", lines: "" });
+    expect(await look()).toMatchObject({ trail: [], lines: "" });
     await elsewhere.jobs.write({ job, changeCount: 3_412, alive: false, events: [], tail: "" });
     expect(await look()).toBeUndefined();
     expect(await here.jobs.read(job.jobId)).toMatchObject({ job, changeCount: 3_412 });
