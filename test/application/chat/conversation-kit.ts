@@ -54,7 +54,10 @@ export async function openConversation(
     if (!chat.ok) throw new Error(JSON.stringify(chat.problems) + chat.message);
     return chat;
   };
-  let opened = await open();
+  let opened = await open().catch(async (error: unknown) => {
+    await removeTree(folder);
+    throw error;
+  });
   const events: ChatEvent[] = [];
   return {
     ...fake,

@@ -67,7 +67,8 @@ describe("a schedule made by a sentence", () => {
   test("times that only a model can read are asked of the classifier; what is none goes its way", async () => {
     await open(({ messages, role }) => {
       const text = messages.at(-1)?.text ?? "";
-      if (!text.includes("again and again")) return role === "worker" ? worked("looked") : "just talk";
+      if (!text.includes("repeatedly at set times"))
+        return role === "worker" ? worked("looked") : "just talk";
       return text.includes("friday")
         ? '{"cron": "0 16 1-7 * 5", "message": "post the notes"}'
         : '{"cron": null}';
@@ -80,7 +81,7 @@ describe("a schedule made by a sentence", () => {
   test("times that are not plain are the model's to read, and are refused where it gives none", async () => {
     await open(({ messages }) => {
       const text = messages.at(-1)?.text ?? "";
-      if (!text.includes("again and again")) return "just talk";
+      if (!text.includes("repeatedly at set times")) return "just talk";
       if (text.includes("9 JST")) return '{"cron": "0 19 * * 0-4", "message": "run x"}';
       return text.includes("61") ? '{"cron": "61 * * * *", "message": "do x"}' : '{"cron": null}';
     });

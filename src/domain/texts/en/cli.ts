@@ -132,6 +132,7 @@ export const helpTexts = {
         "--cases N": "how many cases (12)",
         "--commits N": "how many commits to look through (200)",
         "--see N": "cases: run the tests of cases until N are seen to judge",
+        "--issues": "cases: add the text of the issues that commits name",
         "--repeat K": "plays of each case (1)",
         "--budget USD": "stop at this cost (5)",
         "--at-once N": "plays at the same time (2)",

@@ -123,6 +123,7 @@ export const helpTexts: typeof englishHelpTexts = {
         "--cases N": "事例の数（12）",
         "--commits N": "調べるコミットの数（200）",
         "--see N": "cases: N 件の判定が確認できるまで事例のテストを実行",
+        "--issues": "cases: コミットが挙げるイシューの本文を加える",
         "--repeat K": "事例ごとの回数（1）",
         "--budget USD": "この費用で止める（5）",
         "--at-once N": "同時に行う数（2）",
