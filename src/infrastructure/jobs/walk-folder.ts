@@ -186,10 +186,13 @@ export function removeTree(path: string): void {
   for (let asked = 0; asked < MOST_REMOVALS; asked++) {
     removeOnce(path);
     if (lstatEntry(path) === undefined) return;
+    // The other process is ahead: it is let through a part of the tree.
+    if (asked >= AT_ONCE) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   }
 }
 
-const MOST_REMOVALS = 20;
+const AT_ONCE = 10;
+const MOST_REMOVALS = 500;
 
 function removeOnce(path: string): void {
   try {
