@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { clearRun } from "../test/left-behind.ts";
 import {
   mergeRecord,
@@ -83,7 +83,7 @@ const recordTo = process.env.PICOCLAW_TEST_RECORD;
 const coverageIn = (part: string) =>
   isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`];
 /** By night a test that fails once has failed. By day a few that other tests may have disturbed get a second run, alone. */
-const MOST_RUN_AGAIN = process.env.PICOCLAW_TEST_NIGHTLY ? 0 : 3;
+const MOST_RUN_AGAIN = process.env.PICOCLAW_TEST_NIGHTLY ? 0 : 5;
 interface Suite {
   readonly name: string;
   readonly holds: (file: string) => boolean;
@@ -190,6 +190,8 @@ interface Counts {
 
 interface Ran extends Counts {
   readonly files: readonly FileRun[];
+  /** What to run again where something failed: file by file, or all at once where the runner itself ended. */
+  readonly again: readonly (readonly string[])[];
 }
 
 interface FileRun {
@@ -219,9 +221,18 @@ async function runTests(name: string, argv: readonly string[], under: readonly s
   const files = existsSync(report) ? readReport(readFileSync(report, "utf8"), used) : [];
   rmSync(folder, { recursive: true, force: true });
   const failed = count(output, "fail");
+  const red = new Set(files.filter((one) => one.failed > 0).map(({ file }) => resolve(root, file)));
+  // What a file left is found after its last test, and belongs to none.
+  for (const [, file = ""] of output.matchAll(/^(\S+\.test\.tsx?) .*?\bleft /gm))
+    red.add(resolve(root, file));
   // A runner that died, or an error outside any test, has no failed test to show for it.
-  return { passed: count(output, "pass"), failed: exitCode !== 0 && failed === 0 ? 1 : failed, files };
+  return {
+    ...{ passed: count(output, "pass"), failed: exitCode !== 0 && failed === 0 ? 1 : failed, files },
+    again: exitCode === 0 ? [] : red.size > 0 ? [...red].map((file) => [file]) : [argv.filter(isTestFile)],
+  };
 }
+
+const isTestFile = (path: string) => /\.test\.tsx?$/.test(path);
 
 function readReport(xml: string, used: ReadonlyMap<string, number>): FileRun[] {
   return [...xml.matchAll(/^ {2}<testsuite name="([^"]+)".* failures="(\d+)"/gm)].map(
@@ -234,19 +245,19 @@ function readReport(xml: string, used: ReadonlyMap<string, number>): FileRun[] {
  * on the speed of the machine or on its neighbours, and is to be mended. Where many fail, none of them is run again.
  */
 async function runAgain(ran: readonly Ran[]): Promise<Counts> {
-  const sum = {
-    passed: ran.reduce((all, { passed }) => all + passed, 0),
-    failed: ran.reduce((all, { failed }) => all + failed, 0),
-  };
-  const files = ran.flatMap((run) => run.files);
-  const red = files.filter(({ failed }) => failed > 0);
-  if (files.length === 1 || red.length > MOST_RUN_AGAIN) return sum;
-  for (const { file, failed } of red) {
-    const again = await runTests(`once more, alone: ${file}`, [resolve(root, file)]);
-    if (again.failed > 0) continue;
-    console.log(`unsteady: ${file} (${failed} failed beside other tests, none alone)`);
-    sum.passed += failed;
-    sum.failed -= failed;
+  const isOneFile = ran.length === 1 && ran[0]?.files.length === 1;
+  const isRunAgain = !isOneFile && ran.flatMap(({ again }) => again).length <= MOST_RUN_AGAIN;
+  const sum = { passed: 0, failed: 0 };
+  for (const run of ran) {
+    let failed = isRunAgain ? 0 : run.failed;
+    for (const files of isRunAgain ? run.again : []) {
+      const name = files.map((file) => relative(root, file)).join(" ");
+      const again = await runTests(`once more, alone: ${name}`, files);
+      failed += again.failed;
+      if (again.failed === 0) console.log(`unsteady: ${name} (failed beside other tests, passes alone)`);
+    }
+    sum.passed += run.passed + Math.max(0, run.failed - failed);
+    sum.failed += failed;
   }
   return sum;
 }

@@ -61,13 +61,7 @@ export function noteTestFile(folder: string, file: string): void {
  * removed, so that the next file does not leave them once more.
  */
 export async function clearLeftovers(folder: string): Promise<string[]> {
-  const end = performance.now() + GRACE_MS;
-  const find = () => findProcesses(folder);
-  let processes = find();
-  while (processes.length > 0 && performance.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    processes = find();
-  }
+  const processes = await processesEnded(folder, GRACE_MS);
   const left = processes.map(({ pid, command }) => `process ${pid}: ${command}`);
   for (const { pid } of processes) kill(pid);
   const mounts = findMounts(folder);
@@ -83,6 +77,17 @@ export async function clearLeftovers(folder: string): Promise<string[]> {
     removeTree(path);
   }
   return left;
+}
+
+/** Waits until no process of the folder is left; those that are still there after `ms`. */
+export async function processesEnded(folder: string, ms = 10_000): Promise<readonly FoundProcess[]> {
+  const end = performance.now() + ms;
+  let processes = findProcesses(folder);
+  while (processes.length > 0 && performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    processes = findProcesses(folder);
+  }
+  return processes;
 }
 
 /** Some of what a folder holds: often this says who wrote there last. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Terminal } from "@xterm/headless";
 import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { processesEnded } from "../left-behind.ts";
 
 const PROGRAM = join(import.meta.dir, "../../bin/picoclaw");
 
@@ -177,10 +178,12 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
     async close() {
       if (child.exitCode === null) child.kill("SIGTERM");
       // An interactive shell does not hear it.
-      const timer = setTimeout(() => child.kill("SIGKILL"), 5_000);
+      const timer = setTimeout(() => child.kill("SIGKILL"), options.program === undefined ? WAIT_MS : 5_000);
       await child.exited;
       clearTimeout(timer);
       child.terminal?.close();
+      // What a shell started hears of it when its terminal is gone, and still writes its last lines.
+      await processesEnded(world.folder);
       screen.dispose();
     },
   };
