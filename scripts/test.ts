@@ -83,7 +83,7 @@ const recordTo = process.env.PICOCLAW_TEST_RECORD;
 const coverageIn = (part: string) =>
   isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`];
 /** By night a test that fails once has failed. By day a few that other tests may have disturbed get a second run, alone. */
-const MOST_RUN_AGAIN = process.env.PICOCLAW_TEST_NIGHTLY ? 0 : 5;
+const MOST_RUN_AGAIN = process.env.PICOCLAW_TEST_NIGHTLY ? 0 : 8;
 interface Suite {
   readonly name: string;
   readonly holds: (file: string) => boolean;
