@@ -40,6 +40,7 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "checks.auto_limit": lower,
   "checks.network": only(false),
   "checks.enabled": only("never"),
+  "checks.format": free,
   "coder.attempts": lower,
   "coder.candidates": lower,
   "coder.escalate": only(false),

@@ -106,6 +106,7 @@ export async function openBench(
           settings,
           memory,
           texts: checksMessagesFor(parts.messages.locale),
+          hasProgram,
           now,
           advise: parts.advise,
           signal,

@@ -79,6 +79,8 @@ export interface CheckSettings {
   readonly auto_limit: number;
   readonly network: boolean;
   readonly enabled: "auto" | "always" | "never";
+  /** Default: no. */
+  readonly format?: boolean;
 }
 
 /** The stored record of exactly these checks. */

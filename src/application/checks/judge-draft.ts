@@ -45,7 +45,8 @@ import { type BaselineDeps, checkResults, checksThatJudge, recallChecks } from "
 import { type Proofs, proveTests, repeatMended, runOldFiles } from "./prove-tests.ts";
 
 /** The part of a draft that checks use. */
-export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">;
+export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes"> &
+  Partial<Pick<Draft, "takeIn">>;
 
 export interface JudgeDraftDeps extends BaselineDeps {
   readonly baseline: () => Promise<Baseline>;

@@ -13,6 +13,7 @@ import type { Baseline } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import { measureBaseline, recallChecks } from "./baseline.ts";
+import type { FormatDraft, FormattableDraft } from "./format-draft.ts";
 import {
   type DraftJudgement,
   type JudgeDraftDeps,
@@ -145,6 +146,8 @@ export interface ProjectChecksDeps
   /** The command that installs what the checks need, for whoever is told that they cannot run. */
   readonly install?: string | null;
   readonly texts: ChecksMessages;
+  /** Whether a program is on the PATH; where nobody knows, every one is taken for there. */
+  readonly hasProgram?: (name: string) => boolean;
   /** How the baseline is measured; several drafts of one message share it. */
   readonly measure?: typeof measureBaseline;
 }
@@ -210,7 +213,17 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   let judgedOver: string | null = null;
   let lastResults: readonly CheckResult[] | null = null;
   const declarations: Declaration[] = [];
+  const formatted = new Set<string>();
+  let format: FormatDraft | null = null;
 
+  async function formatFirst(draft: JudgedDraft, attempt: number): Promise<void> {
+    const { takeIn } = draft;
+    if (settings.format !== true || takeIn === undefined) return;
+    const { createFormatter } = await import("./format-draft.ts");
+    const run = (format ??= createFormatter(parts));
+    const by = await parts.advise("formatter", [], () => run(draft as FormattableDraft, attempt));
+    for (const name of by) formatted.add(name);
+  }
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
       measured = (parts.measure ?? measureBaseline)(parts, runs.over(draft));
@@ -247,6 +260,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     const draft = runs.over(opened);
     const from = parts.now();
     judgedOver = null;
+    await formatFirst(opened, attempt);
     const own = await judgeByOwn(draft, attempt);
     lastResults = own.results ?? null;
     const isOpen = own.facts.notChecked !== null && HELPED_BY_PROPOSAL.includes(own.facts.notChecked);
@@ -266,7 +280,11 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
       runs.hung(),
     );
     const seconds = Math.max(1, Math.round((parts.now() - from) / 1000));
-    const facts = told.notChecked === null ? { ...told, seconds } : told;
+    const facts = {
+      ...told,
+      ...(told.notChecked === null && { seconds }),
+      ...(formatted.size > 0 && { formatted: [...formatted] }),
+    };
     const verdict = shortVerdict(facts, sentBack);
     if (landsAnyway(facts)) sentBack = true;
     last = {

@@ -225,6 +225,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     if (checks === null) return null;
     const open = mustBeOpen();
     const judged = await checks.judge(open, attempt);
+    if (judged.facts.formatted !== undefined) rememberPaths(open.changes());
     if (covered.length === 0 || judged.verdict === "red" || request.signal.aborted) return judged;
     const waiting = covered;
     covered = [];
@@ -243,9 +244,12 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
 
   /** The coder knows the files that it has just edited, whether or not they are shown to it again. */
   function rememberOwn(results: readonly CommandResult[]): void {
+    rememberPaths(results.flatMap(({ command, changes }) => (command.type === "file_edit" ? changes : [])));
+  }
+
+  function rememberPaths(changes: readonly Change[]): void {
     const files = parts.shown.watch(filesNow(), isOwn);
-    for (const { command, changes } of results)
-      if (command.type === "file_edit") for (const { path } of changes) files.read(path, 0);
+    for (const { path } of changes) files.read(path, 0);
   }
 
   const changedMeanwhile = (path: string) =>

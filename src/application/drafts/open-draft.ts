@@ -192,7 +192,7 @@ class OpenDraft implements Draft {
     return before;
   }
 
-  takeIn(edits: readonly TakenEdit[], attempt: number): Promise<JobRefusal | null> {
+  takeIn(edits: readonly TakenEdit[], attempt: number | null): Promise<JobRefusal | null> {
     return this.#inTurn(async () => {
       const refusal = await this.#ensure(false);
       if (refusal !== null) return refusal;
@@ -214,6 +214,7 @@ class OpenDraft implements Draft {
           await this.#layers.rest();
         }
         const changes = Map.groupBy(transaction.takeChanges({ processRan: false }), ({ path }) => path);
+        if (attempt === null) return null;
         const results = edits.map((edit) => this.#toTakenResult(edit, changes.get(edit.path) ?? []));
         this.#earlier = [...this.#earlier, ...results];
         for (const [index, result] of results.entries()) job.tellResult(result, index, attempt);

@@ -62,7 +62,9 @@ async function runInView(check: RunChecksDeps, request: Request): Promise<Checke
     if (over === "baseline" && !view.hasBuilt && view.keepBuilt !== undefined)
       await view.keepBuilt(await ignoredPaths({ check, view, processes, request }));
     const overBuilt = view.hasBuilt ? { overBuilt: true } : {};
-    return { ok: true, runs: runs.map((run) => ({ ...run, ...overBuilt })) };
+    const left = (request.read ?? []).filter((path) => view.view.look(path).kind === "file");
+    const files = new Map(left.map((path) => [path, view.view.read(path)]));
+    return { ok: true, runs: runs.map((run) => ({ ...run, ...overBuilt })), files };
   } finally {
     await view.close();
   }
@@ -142,9 +144,9 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
 
 const JOURNAL_OUTPUT = 16_384;
 
-/** Whether a check sees other files than those that it is over: a proof of tests, or a canary. */
-function isAltered({ asBefore = [], replaced }: CheckRequest): boolean {
-  return asBefore.length > 0 || (replaced?.size ?? 0) > 0;
+/** Whether a run says nothing of the files that it is over: a proof of tests, a canary, or a formatter. */
+function isAltered({ asBefore = [], replaced, read = [] }: CheckRequest): boolean {
+  return asBefore.length > 0 || (replaced?.size ?? 0) > 0 || read.length > 0;
 }
 
 /**

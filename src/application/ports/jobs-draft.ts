@@ -56,9 +56,10 @@ export interface Draft {
   run(attempt: DraftAttempt): Promise<DraftRun>;
   /**
    * Gives files the contents that another draft of the workspace has; the job lists each as an edit. The other draft's
-   * rules were the same, and the last judgement looks at all of it again. A refusal: nothing was written.
+   * rules were the same, and the last judgement looks at all of it again. A refusal: nothing was written. Without an attempt
+   * the edits belong to those that the draft has, and the job lists none.
    */
-  takeIn(edits: readonly TakenEdit[], attempt: number): Promise<JobRefusal | null>;
+  takeIn(edits: readonly TakenEdit[], attempt: number | null): Promise<JobRefusal | null>;
   /** Counts commands of the last attempt that a check has run: its job lists them after those that the draft ran. */
   addResults(results: readonly CommandResult[], attempt: number): Promise<void>;
   /** Writes an event that is none of the draft's own into its journal. */
@@ -195,6 +196,8 @@ export interface CheckRequest {
   readonly network?: boolean;
   /** A repetition, which must not be answered from memory. */
   readonly again?: boolean;
+  /** Files that are returned as the commands left them. */
+  readonly read?: readonly string[];
   /** For each command. */
   readonly timeoutSeconds: number;
   /** Ends the checks at the first that fails. */
@@ -204,7 +207,12 @@ export interface CheckRequest {
 }
 
 export type Checked =
-  | { readonly ok: true; readonly runs: readonly CheckRun[] }
+  | {
+      readonly ok: true;
+      readonly runs: readonly CheckRun[];
+      /** Those of `read` that are files. */
+      readonly files?: ReadonlyMap<string, Uint8Array>;
+    }
   | { readonly ok: false; readonly why: NotChecked; readonly message: string };
 
 /** `untrusted`: nothing confines here, and the folder is not trusted. `unavailable`: no throw-away view can be made. */

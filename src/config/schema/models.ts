@@ -357,6 +357,7 @@ export const checks = z
       description:
         "When checks run: `auto` if they are fast enough, `always` however long they take, or `never`.",
     }),
+    format: flag(true, "Run the project's own formatter over the changed files before they are checked."),
   })
   .prefault({});
 

@@ -22,6 +22,7 @@ const NAMED_LAST = {
   unnoticed: ({ notChecked, unnoticed }) => (notChecked === "blind" ? [] : unnoticed),
   flaky: ({ flaky, unstable = [] }) => flaky?.filter((test) => !unstable.includes(test)),
   unstable: ({ unstable }) => unstable,
+  formatted: ({ formatted }) => formatted,
 } satisfies Record<string, (facts: ChecksFacts) => readonly string[] | undefined>;
 
 export type NamedCode = keyof typeof NAMED | keyof typeof NAMED_LAST;

@@ -26,13 +26,13 @@ export function narrowLine(
 ): string | null {
   if (files.length === 0 || files.some((path) => /[\n\r\0]/.test(path))) return null;
   const each = EACH_FILE.exec(line);
-  if (each !== null) return `${each[1]}${files.map(quote).join(" ")}${each[3]}`;
+  if (each !== null) return `${each[1]}${files.map(quotePath).join(" ")}${each[3]}`;
   for (const { narrow } of CHECK_RUNNERS) {
     const narrowed = narrow?.(line, files) ?? null;
     if (narrowed !== null) return narrowed;
   }
   if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
-  if (/ -m pytest /.test(line)) return `${line} ${files.filter(isPython).map(quote).join(" ")}`;
+  if (/ -m pytest /.test(line)) return `${line} ${files.filter(isPython).map(quotePath).join(" ")}`;
   const read = readCall(line);
   if (read === null) return null;
   const { own, words, start, program } = read;
@@ -40,7 +40,7 @@ export function narrowLine(
   // Without its own test runner, node runs the first file alone.
   if (program === "node" && !words.includes("--test")) return null;
   const kept = words.filter((word, at) => at <= start || !isTested(word, words[at - 1] ?? ""));
-  return `${own}${[...kept, ...files.map(quote)].join(" ")}`;
+  return `${own}${[...kept, ...files.map(quotePath)].join(" ")}`;
 }
 
 /** How a runner leaves out test files; the others know no way that keeps what the project itself leaves out. */
@@ -79,7 +79,7 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
   if (!/ -m pytest /.test(line) || EACH_FILE.test(line)) return line;
   const words = splitWords(line);
   const named = words.filter((word) => !word.startsWith("-") && isPython(word) && isTestPath(word));
-  if (named.length === 0) return `${line} ${files.map((file) => `--ignore=${quote(file)}`).join(" ")}`;
+  if (named.length === 0) return `${line} ${files.map((file) => `--ignore=${quotePath(file)}`).join(" ")}`;
   const left = words.filter((word) => !files.includes(word));
   return left.some((word) => named.includes(word)) ? left.join(" ") : null;
 }
@@ -117,7 +117,8 @@ function isTested(word: string, before: string): boolean {
   return /[*?{]/.test(bare) || /^(?:tests?|specs?|__tests__)\/?$/.test(bare) || isTestPath(bare);
 }
 
-function quote(path: string): string {
+/** A path as one word of a shell line, which is no option either. */
+export function quotePath(path: string): string {
   const safe = path.startsWith("-") ? `./${path}` : path;
   return /^[\w./@+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`;
 }
@@ -131,7 +132,7 @@ function narrowGo(files: readonly string[], texts: ReadonlyMap<string, string>):
   );
   if (names.length === 0) return null;
   const folders = new Set(files.map((path) => `./${path.slice(0, Math.max(0, path.lastIndexOf("/")))}`));
-  return `go test -v ${[...folders].map(quote).join(" ")} -run '^(${[...new Set(names)].join("|")})$'`;
+  return `go test -v ${[...folders].map(quotePath).join(" ")} -run '^(${[...new Set(names)].join("|")})$'`;
 }
 
 /** Stand around the output of each file, so that a reader can part it. */

@@ -534,6 +534,8 @@ export interface ChecksFacts extends Judgement {
   readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
   /** How long the last judgement took, its runs and its wait for others; absent in facts of older versions. */
   readonly seconds?: number;
+  /** Formatters of the project that changed files before they were judged. */
+  readonly formatted?: readonly string[];
   /** Null where checks judged. */
   readonly notChecked: WhyNotChecked | null;
   /** Checks that are red, and were not before. */

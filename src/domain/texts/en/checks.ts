@@ -147,6 +147,7 @@ export const checkWords: CheckWords = {
     unnoticed: "The tests do not notice when it is broken: {names}",
     flaky: "Flaky, not worse (alone it passes, or it fails on the old code as well): {names}",
     unstable: "Failed once with this change and passed alone; never seen red without it: {names}",
+    formatted: "Formatted: {names}",
     took: "The checks took {time}.",
     "flaky-check": "A check is flaky: it failed once and passed when it was run again.",
     "new-pass-too": [

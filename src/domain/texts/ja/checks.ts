@@ -129,6 +129,7 @@ export const checkWords: CheckWords = {
     unnoticed: "壊れていてもテストで検出できないファイル: {names}",
     flaky: "不安定なテスト（単独では成功するか、変更前のコードでも失敗します。悪化ではありません）: {names}",
     unstable: "この変更で一度失敗し、単独では成功（変更なしでの失敗は未確認）: {names}",
+    formatted: "整形: {names}",
     took: "チェックにかかった時間: {time}",
     "flaky-check": "不安定なチェックがあります: 一度失敗し、再実行では成功しました。",
     "new-pass-too": [

@@ -1,0 +1,151 @@
+import { attemptOr } from "../platform/error-text.ts";
+import { quotePath } from "./narrow-check.ts";
+
+/** The files of a project, as far as they show how it is formatted. */
+export interface FormattedProject {
+  /** The names in a folder; none where there is no such folder. */
+  names(folder: string): readonly string[];
+  /** The text of a file; empty where there is none. */
+  text(path: string): string;
+  /** Whether something is at a path, be it a link. */
+  has(path: string): boolean;
+  isOnPath(program: string): boolean;
+}
+
+/** One call of a formatter, which rewrites these files in place. */
+export interface FormatCall {
+  readonly formatter: string;
+  readonly line: string;
+  readonly paths: readonly string[];
+}
+
+interface Formatter {
+  readonly name: string;
+  readonly formats: RegExp;
+  /** Whether the project asks for it in this folder. */
+  isConfigured(folder: string, project: FormattedProject): boolean;
+  /** Folders with its program, below the configured folder or one above it. */
+  readonly installedIn?: readonly string[];
+  readonly isOnPath?: true;
+  readonly args: string | ((folder: string, project: FormattedProject) => string);
+}
+
+const inFolder = (folder: string, name: string) => (folder === "" ? name : `${folder}/${name}`);
+
+const SCRIPTS = "[cm]?[jt]sx?|jsonc?|css|graphql|html|vue|svelte|astro";
+const PYTHON = { formats: /\.pyi?$/, installedIn: [".venv/bin", "venv/bin"], isOnPath: true } as const;
+
+/** Python projects name their formatter in its own section, or as a hook of pre-commit. */
+function isNamedInPython(section: string, hook: string) {
+  return (folder: string, { text }: FormattedProject) =>
+    text(inFolder(folder, "pyproject.toml")).split("\n").includes(section) ||
+    new RegExp(`^\\s*-\\s*id:\\s*${hook}\\s*$`, "m").test(text(inFolder(folder, ".pre-commit-config.yaml")));
+}
+
+/** The edition that is named nearest above the file; without one, cargo takes 2015. */
+function rustEdition(folder: string, { text }: FormattedProject): string {
+  const editions = foldersUp(folder).map(
+    (one) => /^edition\s*=\s*"(\d{4})"/m.exec(text(inFolder(one, "Cargo.toml")))?.[1],
+  );
+  return editions.find((edition) => edition !== undefined) ?? "2015";
+}
+
+function hasPrettierKey(manifest: string): boolean {
+  return attemptOr(false, () => "prettier" in (JSON.parse(manifest) as object));
+}
+
+/** One line a formatter. A file is formatted by the first that its project configures for it. */
+const FORMATTERS: readonly Formatter[] = [
+  {
+    name: "prettier",
+    formats: new RegExp(`\\.(?:${SCRIPTS}|json5|scss|less|mdx?|ya?ml)$`),
+    isConfigured: (folder, { names, text }) =>
+      names(folder).some((name) => /^(?:\.prettierrc(?:\..+)?|prettier\.config\.[cm]?[jt]s)$/.test(name)) ||
+      hasPrettierKey(text(inFolder(folder, "package.json"))),
+    installedIn: ["node_modules/.bin"],
+    args: "--write --ignore-unknown",
+  },
+  {
+    name: "biome",
+    formats: new RegExp(`\\.(?:${SCRIPTS})$`),
+    isConfigured: (folder, { names }) => names(folder).some((name) => /^\.?biome\.jsonc?$/.test(name)),
+    installedIn: ["node_modules/.bin"],
+    args: "format --write",
+  },
+  { name: "black", ...PYTHON, isConfigured: isNamedInPython("[tool.black]", "black"), args: "-q" },
+  {
+    name: "ruff",
+    ...PYTHON,
+    isConfigured: (folder, project) =>
+      isNamedInPython("[tool.ruff.format]", "ruff-format")(folder, project) ||
+      ["ruff.toml", ".ruff.toml"].some((name) =>
+        project.text(inFolder(folder, name)).split("\n").includes("[format]"),
+      ),
+    args: "format -q --force-exclude",
+  },
+  {
+    name: "gofmt",
+    formats: /\.go$/,
+    isConfigured: (folder, { has }) => has(inFolder(folder, "go.mod")),
+    isOnPath: true,
+    args: "-w",
+  },
+  {
+    name: "rustfmt",
+    formats: /\.rs$/,
+    isConfigured: (folder, { has }) => has(inFolder(folder, "Cargo.toml")),
+    isOnPath: true,
+    args: (folder, project) => `--edition ${rustEdition(folder, project)}`,
+  },
+];
+
+/** How these files are formatted by what their project configures and has installed; files without a formatter are left out. */
+export function findFormatCalls(paths: readonly string[], project: FormattedProject): FormatCall[] {
+  const calls = new Map<string, { formatter: string; paths: string[]; folder: string; call: string }>();
+  for (const path of paths) {
+    const found = findFormatter(path, project);
+    if (found === null) continue;
+    const key = `${found.folder}\0${found.call}`;
+    const same = calls.get(key);
+    if (same === undefined) calls.set(key, { ...found, paths: [path] });
+    else same.paths.push(path);
+  }
+  return [...calls.values()].map(({ formatter, paths: own, folder, call }) => {
+    const enter = folder === "" ? "" : `cd ${quotePath(folder)} && `;
+    const below = own.map((path) => quotePath(`./${folder === "" ? path : path.slice(folder.length + 1)}`));
+    return { formatter, paths: own, line: `${enter}${call} ${below.join(" ")}` };
+  });
+}
+
+function findFormatter(path: string, project: FormattedProject) {
+  const above = foldersUp(path).slice(1);
+  for (const formatter of FORMATTERS) {
+    const folder = formatter.formats.test(path)
+      ? above.find((one) => formatter.isConfigured(one, project))
+      : undefined;
+    if (folder === undefined) continue;
+    const program = findProgram(formatter, folder, project);
+    const { args } = formatter;
+    const call = `${program} ${typeof args === "string" ? args : args(folder, project)}`;
+    return program === null ? null : { formatter: formatter.name, folder, call };
+  }
+  return null;
+}
+
+/** The program as it is called in the folder; null where it is not installed. */
+function findProgram(
+  { name, installedIn = [], isOnPath }: Formatter,
+  folder: string,
+  project: FormattedProject,
+): string | null {
+  for (const [up, above] of foldersUp(folder).entries())
+    for (const place of installedIn)
+      if (project.has(inFolder(above, `${place}/${name}`))) return `./${"../".repeat(up)}${place}/${name}`;
+  return isOnPath === true && project.isOnPath(name) ? name : null;
+}
+
+/** A path and the folders above it, the nearest first; the root is the empty one. */
+function foldersUp(path: string): string[] {
+  const names = path === "" ? [] : path.split("/");
+  return Array.from({ length: names.length + 1 }, (_, up) => names.slice(0, names.length - up).join("/"));
+}
