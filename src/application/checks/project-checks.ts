@@ -220,7 +220,8 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     const { takeIn } = draft;
     if (settings.format !== true || takeIn === undefined) return;
     const { createFormatter } = await import("./format-draft.ts");
-    const run = (format ??= createFormatter(parts));
+    format ??= createFormatter(parts);
+    const run = format;
     const by = await parts.advise("formatter", [], () => run(draft as FormattableDraft, attempt));
     for (const name of by) formatted.add(name);
   }
