@@ -29,7 +29,7 @@ export async function context(): Promise<Row[]> {
   const opened = await openWorkspace(env, { cwd: root });
   if (!opened.ok) throw new Error(opened.message);
   const index = createWordIndex({ home: env.PICOCLAW_HOME, root, timers });
-  const project = createProjectFiles(opened.workspace, opened.parts.planOptions, index);
+  const project = createProjectFiles(opened.workspace, opened.deps.planOptions, index);
   const budget = contextBudget({ local: false }, "full");
   const show = (request: string) => coderContext(project, { request, budget });
   await wait(SETTLED_MS);

@@ -96,7 +96,7 @@ async function lay(one: RecordedRequest, mirror: string, folder: string): Promis
   const env = { PATH: process.env.PATH ?? "", HOME: folder, PICOCLAW_HOME: join(folder, "home") };
   const opened = await openWorkspace(env, { cwd: root });
   if (!opened.ok) throw new Error(opened.message);
-  const project = createProjectFiles(opened.workspace, opened.parts.planOptions);
+  const project = createProjectFiles(opened.workspace, opened.deps.planOptions);
   return {
     ...one,
     // A busy machine must not change the figures.

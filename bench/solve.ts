@@ -143,22 +143,22 @@ async function solveOne({ solver, forge, site }: Bench, issue: number, times: Po
       worker: null,
     },
   );
-  const parts = timed(await solver.parts(forge, task.id), times);
-  const ended = await solveTask(parts, task.id, { signal: new AbortController().signal, say: () => {} });
+  const deps = timed(await solver.deps(forge, task.id), times);
+  const ended = await solveTask(deps, task.id, { signal: new AbortController().signal, say: () => {} });
   if (ended?.state !== "done" || ended.pull === null)
     throw new Error(`issue ${issue}: ${ended?.state}, ${ended?.failure?.message}`);
   return ended;
 }
 
 /** Everything that leaves the program, counted by what it is. */
-function timed(parts: SolveDeps, times: PortTimes): SolveDeps {
-  const { environments } = parts;
+function timed(deps: SolveDeps, times: PortTimes): SolveDeps {
+  const { environments } = deps;
   const inContainer = (member: string) =>
     member === "difference" ? "git diff" : member === "run" ? "git, ls, tests" : "model's tools";
   return {
-    ...parts,
-    forge: times.port(parts.forge, () => "forge"),
-    publisher: times.port(parts.publisher, () => "git push"),
+    ...deps,
+    forge: times.port(deps.forge, () => "forge"),
+    publisher: times.port(deps.publisher, () => "git push"),
     environments: {
       ...environments,
       async prepare(request) {
@@ -168,7 +168,7 @@ function timed(parts: SolveDeps, times: PortTimes): SolveDeps {
       remove: (taskId, claim) => times.port(environments, () => "container removed").remove(taskId, claim),
     },
     model() {
-      const model = parts.model();
+      const model = deps.model();
       return "generate" in model ? times.model(model, "model") : model;
     },
   };

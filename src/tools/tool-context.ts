@@ -142,12 +142,12 @@ export interface ToolContext extends ToolContextDeps {
 const EDITS_AT_ONCE = 16;
 const COMMANDS_AT_ONCE = 8;
 
-export function createToolContext(parts: ToolContextDeps): ToolContext {
+export function createToolContext(deps: ToolContextDeps): ToolContext {
   return {
-    ...parts,
-    policy: parts.policy ?? ALLOW_ALL,
-    writeScope: parts.writeScope ?? "workspace-write",
-    limits: { ...DEFAULT_LIMITS, ...parts.limits },
+    ...deps,
+    policy: deps.policy ?? ALLOW_ALL,
+    writeScope: deps.writeScope ?? "workspace-write",
+    limits: { ...DEFAULT_LIMITS, ...deps.limits },
     opened: new Map(),
     gate: createGate(EDITS_AT_ONCE),
     commands: createGate(COMMANDS_AT_ONCE),

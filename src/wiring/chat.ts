@@ -77,7 +77,7 @@ export async function openChat(
 ): Promise<Opening<OpenChat>> {
   const opened = await openWorkspace(env, options, choices);
   if (!opened.ok) return opened;
-  const { workspace, services, parts: workspaceParts, messages, warnings } = opened;
+  const { workspace, services, deps: workspaceParts, messages, warnings } = opened;
   const { config, home, secrets, locale, log } = services;
   const { root } = workspace;
   const { clock, random } = workspaceParts;
@@ -144,7 +144,7 @@ export async function openChat(
   const openDoor = async () =>
     (await import("./processes.ts")).openProcessesDoor(opened, choices.isOnce ?? false);
   const chat = chatMessagesFor(locale);
-  const parts: ChatDeps = {
+  const deps: ChatDeps = {
     ...memory,
     workspace,
     project: projectOf(workspace.files),
@@ -215,12 +215,12 @@ export async function openChat(
     messages,
     warnings,
     chat,
-    conversation: createConversation(parts),
+    conversation: createConversation(deps),
     images,
-    commands: slashCommands(parts),
+    commands: slashCommands(deps),
     processes: async () => (await openDoor()).open(),
     ownCommands,
-    listFiles: parts.project.list,
+    listFiles: deps.project.list,
     who: () => nameAnsweringModels(models, config.roles),
     contextOf: (model) => findInCatalogue(metered.catalogue, model)?.context ?? null,
     fork: memory.sessions.fork,

@@ -38,7 +38,7 @@ const ROOM_SETTINGS = {
 export async function openCompare(env: Environment, options: OpenOptions): Promise<Opening<OpenedCompare>> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { workspace, services, parts, config } = opened;
+  const { workspace, services, deps, config } = opened;
   const { root, storage, archive } = workspace;
   const { home } = services;
   const git = createAskGit(root, env.PATH ?? "", storage);
@@ -96,7 +96,7 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
       },
       stack: openJobStack({ storage, workspace: root, archive }),
     }),
-    compare: { store, buildRoom, now: parts.now, mask: workspace.mask },
+    compare: { store, buildRoom, now: deps.now, mask: workspace.mask },
     async contestants() {
       const models = await services.models();
       const nameOf = (role: "coder1" | "coder2" | "coder3") => {
@@ -107,7 +107,7 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
       return { coders, providers: Object.keys(config.providers), heads: HEAD_NAMES };
     },
     readIssue: async (number) => {
-      made.issues ??= openIssues(services, root, parts.now);
+      made.issues ??= openIssues(services, root, deps.now);
       return (await made.issues)(number);
     },
     trouble,

@@ -9,14 +9,14 @@ import type { ServeDeps } from "./serve-state.ts";
 
 /** Loaded where machines share a store. */
 export function openControl(
-  parts: ServeDeps,
+  deps: ServeDeps,
   local: Pick<ControlDeps, "own" | "bus" | "keeper" | "reaches" | "send">,
 ): Control {
-  const { db, queue, state, services, workspaceName } = parts;
+  const { db, queue, state, services, workspaceName } = deps;
   const { now } = timers;
   const machine = { machineId: readMachineId(services.home), machineName: hostname() };
   return createControl({
-    ...parts,
+    ...deps,
     ...local,
     jobs: createFleetJobs({ db, now, workspace: workspaceName, ...machine }),
     orders: createControlOrders({ db, queue, now, workspace: workspaceName }),

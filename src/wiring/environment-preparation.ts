@@ -20,7 +20,7 @@ export function openPreparation(
 ): Prepare {
   const { env, config, home, mask } = services;
   const { clone, install, environments } = config.command_executor;
-  const parts: PrepareDeps = {
+  const deps: PrepareDeps = {
     sandboxes,
     images: { images: createDockerImages(engine), ...imageInputs(services) },
     local: createLocalRepositories({ hostEnv: env, timeoutMs: clone.timeout * 1000 }),
@@ -33,7 +33,7 @@ export function openPreparation(
     clock: () => performance.now(),
     addressesOf: lookUp,
   };
-  return (request) => prepareEnvironment(parts, request);
+  return (request) => prepareEnvironment(deps, request);
 }
 
 export function imageInputs({ env, config, workspace }: Services) {

@@ -77,7 +77,7 @@ export function createEnvironments(
     token: secrets.resolve(config.forges[forge].token) ?? null,
     baseUrl: secrets.resolve(config.forges[forge].base_url) ?? null,
   }));
-  const parts: EnvironmentManagerDeps = {
+  const deps: EnvironmentManagerDeps = {
     config: environmentSettings(config),
     sandboxes,
     addressesOf: lookUp,
@@ -101,7 +101,7 @@ export function createEnvironments(
   };
   return {
     toolParts,
-    manager: new ExecutionEnvironmentManager(parts),
+    manager: new ExecutionEnvironmentManager(deps),
     sandboxes,
     modelSide: createModelSide(config, definitions, async () => {
       const prompt = await import("../infrastructure/containers/command-executor-prompt.ts");

@@ -22,7 +22,7 @@ import { type OpenedFolder, openSandbox, openWorkspace } from "./workspace.ts";
  * with one answer, so that nothing could end with it.
  */
 export function openProcesses(
-  { workspace, services, parts }: OpenedFolder,
+  { workspace, services, deps }: OpenedFolder,
   isOnce = false,
 ): WorkspaceProcesses {
   const { config, home, env, options } = services;
@@ -34,13 +34,13 @@ export function openProcesses(
     configFile: options.configFile ?? null,
     settings: { ...settings, keep: settings.keep || isOnce },
     env,
-    isUnconfinable: mustConfine && !parts.staging.confinable,
+    isUnconfinable: mustConfine && !deps.staging.confinable,
     hasOwnNetwork: config.worker.network.mode !== "on",
     isPreview: (jobId) => isPreviewWaiting(workspace.storage, jobId),
-    pid: parts.pid,
+    pid: deps.pid,
     mask: workspace.mask,
-    now: parts.now,
-    random: parts.random,
+    now: deps.now,
+    random: deps.random,
   });
 }
 
@@ -58,7 +58,7 @@ export function openProcessesDoor(opened: OpenedFolder, isOnce: boolean): Proces
       return policyVerdict(toolPolicy(config), [tool]) === "deny";
     },
     writeScope: config.tools.write_scope,
-    now: opened.parts.now,
+    now: opened.deps.now,
   });
 }
 

@@ -56,7 +56,7 @@ export async function openServedForges(
     ...solver,
     ...given,
     forges,
-    solveDeps: solver.parts,
+    solveDeps: solver.deps,
     fleet,
     machineId: readMachineId(services.home),
     telemetry,

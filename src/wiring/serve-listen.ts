@@ -26,10 +26,10 @@ import { type ChannelInbox, openWorking } from "./serve-work.ts";
 
 /** The timed work of `serve`: schedules, looking after models, pruning, cleaning up containers. */
 async function startRounds(
-  parts: ServeDeps,
+  deps: ServeDeps,
   { receiver, channels, isAllowed }: ChannelInbox,
 ): Promise<TimedWork> {
-  const { services, db, state, store, access, words, log, onTrouble, workspaceName: workspace } = parts;
+  const { services, db, state, store, access, words, log, onTrouble, workspaceName: workspace } = deps;
   const { now } = timers;
   const configured = () => configuredSchedules(state.current().config);
   warnOfUnknownChannels(configured(), channels, (...named) => log(words().scheduleUnknownChannel(...named)));
@@ -42,7 +42,7 @@ async function startRounds(
         startSchedules(configured(), { store: scheduled, mayPost, newMessage, onFired, timers, onTrouble }),
       () => {
         const { config, locale } = state.current();
-        return watchModels(modelsNow(parts), {
+        return watchModels(modelsNow(deps), {
           intervalMs: config.ollama.health_check_interval * 1000,
           timeoutMs: config.models.connect_timeout * 1000,
           locale,
@@ -84,20 +84,20 @@ export async function listenAndServe(
     publicUrl,
     log,
   });
-  const { parts, inbox, forges } = working;
+  const { deps, inbox, forges } = working;
   const closing = new AbortController();
   const place = { host, port, publicUrl };
-  const mcp = lateEndpoint(() => openMcpEndpoint(parts));
+  const mcp = lateEndpoint(() => openMcpEndpoint(deps));
   return runServer({
     working,
     place,
-    reload: parts.state.reload,
+    reload: deps.state.reload,
     listen: (reload) => {
-      const web = { ...parts, inbox, forges, place, mcp: mcp.answer, closing: closing.signal, reload };
+      const web = { ...deps, inbox, forges, place, mcp: mcp.answer, closing: closing.signal, reload };
       const fetch = createWebApp(createWebHost(web));
       return listenHttp({ host, port, limitBytes: LARGEST_BODY_BYTES, fetch });
     },
-    startRounds: () => startRounds(parts, inbox),
+    startRounds: () => startRounds(deps, inbox),
     noteAddress: (address) => {
       const storeFile = given.services.databaseUrl === undefined ? storeFileOf({ home }) : null;
       return noteAddress(home, { address, storeFile }, new Date());

@@ -49,15 +49,15 @@ export interface WebHostDeps extends ServeDeps {
 const MOST_COUNTED_JOBS = 5_000;
 
 /** The installation's data that the console and the API show. */
-export function createWebHost(parts: WebHostDeps): WebHost {
-  const { services, demo, db, state, store, access, inbox, forges, startedAt, onTrouble } = parts;
+export function createWebHost(deps: WebHostDeps): WebHost {
+  const { services, demo, db, state, store, access, inbox, forges, startedAt, onTrouble } = deps;
   const { bus, live, answering, control, viewerJobs, receiver } = inbox;
   const { env, home } = services;
   const { current } = state;
   const { now } = timers;
   const timezone = () => resolveTimeZone(current().config.session.timezone);
-  const { workspaceName: workspace, owner } = parts;
-  const { next: newId, isGone } = parts.owners;
+  const { workspaceName: workspace, owner } = deps;
+  const { next: newId, isGone } = deps.owners;
   const turns = createChatTurns({ db, workspace, process: owner, isGone, newId, beatsElsewhere: true });
   const cancel = (id: string) => answering.cancel(id);
   return {
@@ -110,7 +110,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
         days,
       );
     },
-    fleet: createFleetControl({ ...parts, self: readMachineId(home) }),
+    fleet: createFleetControl({ ...deps, self: readMachineId(home) }),
     sources: () => ({
       sessions: createSessionReader(db, workspace),
       tasks: allTasks([
@@ -127,13 +127,13 @@ export function createWebHost(parts: WebHostDeps): WebHost {
       config: () => current().config,
       askStore: () => tryWrite(db, now()),
       findGonePiece: watchOwnPieces(),
-      models: () => modelsNow(parts),
+      models: () => modelsNow(deps),
       pingDocker: async (address, signal) =>
         (await import("../infrastructure/platform/docker-ping.ts")).pingDocker(address, signal),
       channels: inbox.channels,
       after: timers.after,
     }),
-    ...settingsOf(parts),
+    ...settingsOf(deps),
     ownCommands: () => current().ownCommands.list(),
     listFiles: createFileNames((limit) => current().listFiles(limit), now),
     metrics: createServerMetrics({
@@ -141,7 +141,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
       startedAt,
       now,
       residentBytes: () => process.memoryUsage.rss(),
-      gauges: () => ({ ...forges?.counts(), picoclaw_uncaught_errors: parts.uncaught.count }),
+      gauges: () => ({ ...forges?.counts(), picoclaw_uncaught_errors: deps.uncaught.count }),
       counts: () => store.counts(),
     }),
     messagesFor,
@@ -150,24 +150,24 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     mask: (text) => current().workspace.mask(text),
     dayOf: (at) => formatDayIn(timezone(), at),
     timezone,
-    place: () => parts.place,
+    place: () => deps.place,
     sha256: (text) => hashHex("sha256", text),
     random: randomBytes,
     now,
     onTrouble: (error, path) => onTrouble(error, path),
     webhooks: () => new Map([...inbox.webhooks, ...(forges?.webhooks ?? [])]),
-    mcp: parts.mcp,
-    closing: parts.closing,
+    mcp: deps.mcp,
+    closing: deps.closing,
   };
 }
 
 /** The pages of the configuration, and of the first one. */
-function settingsOf(parts: WebHostDeps): Pick<WebHost, "configuration" | "settings" | "setUp"> {
-  const { services, state, demo, reload, onTrouble } = parts;
+function settingsOf(deps: WebHostDeps): Pick<WebHost, "configuration" | "settings" | "setUp"> {
+  const { services, state, demo, reload, onTrouble } = deps;
   const { env, home, options, secrets } = services;
   const { current } = state;
   const { configFile, cwd } = options;
-  const deps = {
+  const settingsDeps = {
     place: { env, ...options },
     home,
     file: configFile === undefined ? homeConfigFile(home) : resolve(cwd, configFile),
@@ -186,9 +186,9 @@ function settingsOf(parts: WebHostDeps): Pick<WebHost, "configuration" | "settin
   };
   const open = async () => (await import("./set-up.ts")).openSetUp(env, { ...options, anew: false });
   return {
-    configuration: () => configurationLines(deps),
-    settings: createSettings(deps),
-    setUp: createFirstSetUp({ ...deps, demo }, { open, reload, onTrouble }),
+    configuration: () => configurationLines(settingsDeps),
+    settings: createSettings(settingsDeps),
+    setUp: createFirstSetUp({ ...settingsDeps, demo }, { open, reload, onTrouble }),
   };
 }
 

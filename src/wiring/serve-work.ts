@@ -26,8 +26,8 @@ const { now } = timers;
 const uuid = () => crypto.randomUUID();
 
 /** The inbox of this process, with every channel there is. */
-export async function openChannelInbox(parts: ServeDeps) {
-  const { state, services, telemetry, db, onTrouble } = parts;
+export async function openChannelInbox(deps: ServeDeps) {
+  const { state, services, telemetry, db, onTrouble } = deps;
   const { current } = state;
   const { databaseUrl, home, secrets } = services;
   const bus = createBus();
@@ -46,7 +46,7 @@ export async function openChannelInbox(parts: ServeDeps) {
     allowedUsers(current().config, channel).includes(userId);
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
   const inbox = await openInbox({
-    ...parts,
+    ...deps,
     current,
     bus,
     channels,
@@ -55,7 +55,7 @@ export async function openChannelInbox(parts: ServeDeps) {
     openControl:
       databaseUrl === undefined
         ? null
-        : async (local) => (await import("./control.ts")).openControl(parts, local),
+        : async (local) => (await import("./control.ts")).openControl(deps, local),
     pid: process.pid,
     timers,
     uuid,
@@ -63,7 +63,7 @@ export async function openChannelInbox(parts: ServeDeps) {
     chance: Math.random,
     mask: maskAtEdge,
   });
-  parts.far.jobs = inbox.control?.farJobs ?? null;
+  deps.far.jobs = inbox.control?.farJobs ?? null;
   const reached = await openChannels({
     config: () => current().config,
     secrets,
@@ -71,7 +71,7 @@ export async function openChannelInbox(parts: ServeDeps) {
     receive: inbox.receiver.receive,
     timers,
     sendWaiting: inbox.sending.sendWaiting,
-    publicUrl: parts.publicUrl,
+    publicUrl: deps.publicUrl,
     openPushCounter: async () =>
       (await import("../infrastructure/serve/push-counter.ts")).createPushCounter(db, now),
     onTrouble: (error, place) => {
@@ -125,7 +125,7 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
     throw Object.assign(new Error(text), { code: "machine" });
   }
   const store = await createMessageStore({ db, now, workspace: workspaceName, ...opened });
-  const parts: ServeDeps = {
+  const deps: ServeDeps = {
     ...given,
     ...role,
     queue,
@@ -136,11 +136,11 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
     onTrouble,
     uncaught,
   };
-  const inbox = await openChannelInbox(parts);
+  const inbox = await openChannelInbox(deps);
   const listens = kind === "serve";
   const tasks = { queue: opened, keeper: inbox.keeper, labels, limit: listens ? TASKS_AT_ONCE : lanes };
   const forges = services.config.command_executor.enabled
-    ? await (await import("./serve-forges.ts")).openServedForges(parts, { ...tasks, takesIn: listens })
+    ? await (await import("./serve-forges.ts")).openServedForges(deps, { ...tasks, takesIn: listens })
     : null;
   const working = createWorkingProcess({
     inbox,
@@ -161,7 +161,7 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
     timers,
     onTrouble,
   });
-  return { ...working, noteFault, parts, inbox, forges };
+  return { ...working, noteFault, deps, inbox, forges };
 }
 
 /** The work of `serve` without its listener, its channels' ears and its schedules. */

@@ -51,7 +51,7 @@ export async function openSolver(
 ) {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { workspace, services, parts, messages, warnings } = opened;
+  const { workspace, services, deps, messages, warnings } = opened;
   const { config, secrets, log } = services;
   const texts = solveMessagesFor(services.locale);
   const observer = createEnvironmentObserver(log);
@@ -73,8 +73,8 @@ export async function openSolver(
   const { isGone } = owners;
   const kept =
     choices ?? (await openKeptQueue({ db, databaseUrl, owner: owners.next(), isGone, timers, onTrouble }));
-  const store = await createSolveStore({ db, now: parts.now, ...kept.queue });
-  const publishFolder = openPublishFolder(services.home, { isGone, now: parts.now });
+  const store = await createSolveStore({ db, now: deps.now, ...kept.queue });
+  const publishFolder = openPublishFolder(services.home, { isGone, now: deps.now });
   const solveDeps = async (forge: Forge, taskId: string): Promise<SolveDeps> => {
     const metered = await meter.open({ chatKey: `task:${taskId}`, sessionId: taskId, groupId: taskId });
     return {
@@ -95,8 +95,8 @@ export async function openSolver(
       advise: createAdvise(log),
       mask: workspace.mask,
       secrets: () => secrets.values(),
-      now: parts.now,
-      clock: parts.clock,
+      now: deps.now,
+      clock: deps.clock,
       readSettings: readProjectSettings,
       pause,
       uuid: randomUUID,
@@ -120,7 +120,7 @@ export async function openSolver(
       log,
       counts: observer.counts,
       engineTrouble: (signal: AbortSignal) => describeEngineTrouble(environments, signal),
-      parts: solveDeps,
+      deps: solveDeps,
       run: async (forge: Forge, taskId: string, given: SolveOptions) =>
         solveTask(await solveDeps(forge, taskId), taskId, given),
       async close() {

@@ -41,7 +41,7 @@ export async function openTasks(
 ): Promise<Opening<{ readonly tasks: OpenTasks }>> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { workspace, services, parts, config } = opened;
+  const { workspace, services, deps, config } = opened;
   const texts = taskMessagesFor(services.locale);
   return {
     ...opened,
@@ -59,8 +59,8 @@ export async function openTasks(
           readText: (path) => readTextFile(resolve(workspace.root, path)),
           relativePath: (path) => relative(workspace.root, path),
           openAccount: (request) => openAccount(opened, login.mask, request),
-          now: parts.now,
-          clock: parts.clock,
+          now: deps.now,
+          clock: deps.clock,
           pause,
         };
       }),
@@ -73,13 +73,13 @@ const LISTED = 5000;
 
 /** The parts that `run` and a program's own worker share. */
 function workerParts(opened: OpenedFolder, kind: WorkerKind, login: ReturnType<typeof findLogin>) {
-  const { workspace, parts, services, config } = opened;
+  const { workspace, deps, services, config } = opened;
   return {
     config,
     texts: taskMessagesFor(services.locale),
     filesOf: (id: string) =>
       createTaskFiles({ storage: workspace.storage, workspace: workspace.root, id, mask: login.mask }),
-    listFiles: () => createProjectFiles(workspace, parts.planOptions).list(LISTED),
+    listFiles: () => createProjectFiles(workspace, deps.planOptions).list(LISTED),
     openExecutor: (wanted: WantedWorker, { folder }: StoredTaskFiles) =>
       openTaskExecutor(opened, { ...wanted, ...login, kind, folder: join(folder, "view") }),
     newId: () => `t${randomBytes(4).toString("hex")}`,
@@ -111,7 +111,7 @@ async function openAccount(
 
 /** A worker CLI in its container, on a workspace's configured engine. */
 export function openTaskExecutor(
-  { workspace, parts, services }: OpenedFolder,
+  { workspace, deps, services }: OpenedFolder,
   { id, kind, image, environment, folder, credentials, mask }: TaskExecutorOptions,
 ): { readonly executor: WorkerExecutor; close(): Promise<void> } {
   const { config, home, locale, env } = services;
@@ -124,7 +124,7 @@ export function openTaskExecutor(
       ? unreachableSandbox(opened)
       : createEnvironmentObserver(services.log).sandboxes(opened.sandboxes);
   const executor = createWorkerExecutor({
-    ...openTaskWorkspace({ workspace, parts, home, copyLimitBytes: config.worker.copy_limit, mask }),
+    ...openTaskWorkspace({ workspace, deps, home, copyLimitBytes: config.worker.copy_limit, mask }),
     ...containerSettings(config),
     taskId: id,
     kind,

@@ -21,7 +21,7 @@ import { type Environment, openServices, type Services } from "./services.ts";
 /** The parts behind an opened workspace, for code that builds on it. */
 export interface WorkspaceDetails {
   readonly services: Services;
-  readonly parts: WorkspaceDeps;
+  readonly deps: WorkspaceDeps;
 }
 
 export type OpenedFolder = Opened & WorkspaceDetails;
@@ -57,8 +57,8 @@ export async function openWorkspace(
   const { transaction: setting } = config.worker;
   const staging = chooseStaging({ setting, workspace: root, memory: storage.folder, path: env.PATH ?? "" });
   const folder = createFolderWorkspace({
-    openDraft: async (parts, request) =>
-      (await import("../application/drafts/open-draft.ts")).openDraft(parts, request),
+    openDraft: async (deps, request) =>
+      (await import("../application/drafts/open-draft.ts")).openDraft(deps, request),
     storage,
     home,
     config: config.worker,
@@ -67,7 +67,7 @@ export async function openWorkspace(
       const { createMergeJudge } = await import("../infrastructure/checks/check-memory.ts");
       const { files } = folder.workspace;
       const place = { home, root, storage: storage.outer, path: env.PATH ?? "" };
-      const now = () => folder.parts.now().getTime();
+      const now = () => folder.deps.now().getTime();
       return createMergeJudge({ ...place, files, settings: config.checks, now })(draft, signal);
     },
     staging,

@@ -12,7 +12,7 @@ import type { ModelServer } from "../fakes/model-server/server.ts";
 
 /** A model under test and what it is told to answer. */
 export interface ModelBench {
-  open(limits?: Partial<ModelLimits>, parts?: Partial<ModelDeps>): Model;
+  open(limits?: Partial<ModelLimits>, deps?: Partial<ModelDeps>): Model;
   say(...replies: ScriptedReply[]): void;
   /** How often it was asked. */
   asked(): number;

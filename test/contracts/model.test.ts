@@ -20,7 +20,7 @@ for (const kind of WIRES) {
       waits,
       say: (...replies) => server.say(...replies),
       asked: () => server.requests.length,
-      open: (limits, parts) => openStubModel(kind, server, { ...testParts(waits, limits), ...parts }),
+      open: (limits, deps) => openStubModel(kind, server, { ...testParts(waits, limits), ...deps }),
     });
     modelContract(bench);
     wireContract(bench, kind.begins);
@@ -37,12 +37,12 @@ describe("scripted", () => {
     say: (...replies) => {
       answers = replies.map((reply, index) => entryOf(reply, index === replies.length - 1));
     },
-    open: (limits, parts) => {
+    open: (limits, deps) => {
       const model = createScriptedModel(
         { provider: "demo", model: "scripted", file: "/demo.yaml" },
         {
           ...testParts(waits, limits),
-          ...parts,
+          ...deps,
           loadScript: async () => ({ answers: structuredClone(answers) }),
         },
       );

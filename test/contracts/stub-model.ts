@@ -37,7 +37,7 @@ export const WIRES: readonly WireKind[] = [
 export function openStubModel(
   { type, protocol, wire }: WireKind,
   server: ModelServer,
-  parts: ModelDeps = testParts([]),
+  deps: ModelDeps = testParts([]),
 ): Model {
   const settings: ModelSettings = {
     type,
@@ -51,5 +51,5 @@ export function openStubModel(
     temperature: 0.7,
     effort: null,
   };
-  return createWireModel(wire(settings), settings, parts);
+  return createWireModel(wire(settings), settings, deps);
 }

@@ -43,7 +43,7 @@ export interface TransactionBench {
 export type Change = (view: View, transaction: Transaction) => void | Promise<void>;
 
 export interface BenchOptions {
-  readonly parts?: Partial<TransactionDeps>;
+  readonly deps?: Partial<TransactionDeps>;
   readonly home?: string;
   /** Where the workspace lies below the bench's folder. */
   readonly workspaceAt?: string;
@@ -56,7 +56,7 @@ export function createBench(kind: StagingKind, options: BenchOptions = {}): Tran
   mkdirSync(workspace, { recursive: true });
   const home = options.home ?? join(folder, "home");
   const storage = locateStorage(workspace, home, findGit(workspace)?.topLevel ?? workspace);
-  const transactions = openTransactions(storage, home, options.parts);
+  const transactions = openTransactions(storage, home, options.deps);
   const bench: TransactionBench = {
     kind,
     folder,
@@ -98,7 +98,7 @@ export function createBench(kind: StagingKind, options: BenchOptions = {}): Tran
 export function openTransactions(
   storage: Storage,
   home: string,
-  parts: Partial<TransactionDeps> = {},
+  deps: Partial<TransactionDeps> = {},
 ): Transactions {
   return createTransactions({
     storage,
@@ -108,7 +108,7 @@ export function openTransactions(
     copyAttributes: (from, descriptor) => void copyXattrs(from, descriptor),
     now: () => new Date(),
     sandbox: async () => testSandbox(storage, home),
-    ...parts,
+    ...deps,
   });
 }
 

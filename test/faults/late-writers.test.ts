@@ -22,7 +22,7 @@ function benchWith(points: () => Readonly<Record<string, () => void>> | null): T
     done.add(point);
     acts[point]?.();
   };
-  const bench = createBench("direct", { parts: { checkpoint } });
+  const bench = createBench("direct", { deps: { checkpoint } });
   benches.push(bench);
   return bench;
 }

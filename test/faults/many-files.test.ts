@@ -11,7 +11,7 @@ async function withBench(
   checkpoint?: (point: string) => void,
   kind: StagingKind = "direct",
 ): Promise<void> {
-  const bench = createBench(kind, checkpoint && { parts: { checkpoint } });
+  const bench = createBench(kind, checkpoint && { deps: { checkpoint } });
   try {
     await use(bench);
   } finally {

@@ -44,7 +44,7 @@ interface Scene {
 /** Folders with files that a job changes, removes and adds, just before the action. */
 async function prepare(action: Action): Promise<Scene> {
   let at: (point: string) => void = () => {};
-  const bench = createBench("direct", { parts: { checkpoint: (point) => at(point) } });
+  const bench = createBench("direct", { deps: { checkpoint: (point) => at(point) } });
   benches.push(bench);
   for (const name of ["f1", "f2", "f3", "gone"]) bench.save(`d/e/${name}`, `orig ${name}\n`);
   bench.save("a/x", "orig x\n");

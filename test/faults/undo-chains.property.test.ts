@@ -171,7 +171,7 @@ describe("with nobody else at work", () => {
         for (const work of works) await chain.add(work);
         await chain.sweep();
       },
-      { parts: { now } },
+      { deps: { now } },
     );
   });
 

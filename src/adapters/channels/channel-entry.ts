@@ -37,5 +37,5 @@ export interface ChannelEntry {
   /** Whether only that person and the bot are in a chat. */
   isDirect(chat: { readonly chatId: string; readonly userId: string }): boolean;
   /** Null where its secrets are not set. Its libraries are loaded here and only here. */
-  open(parts: ChannelDeps): Promise<OpenedChannel | null>;
+  open(deps: ChannelDeps): Promise<OpenedChannel | null>;
 }

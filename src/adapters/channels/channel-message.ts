@@ -95,9 +95,9 @@ export interface StreamedMessage {
 
 const CLOSE_MS = 10_000;
 
-export function createStreamedMessage(parts: StreamedMessageDeps, first: Progress): StreamedMessage {
-  const { timers } = parts;
-  const ts = parts.begin();
+export function createStreamedMessage(deps: StreamedMessageDeps, first: Progress): StreamedMessage {
+  const { timers } = deps;
+  const ts = deps.begin();
   let progress = first;
   let dirty = false;
   let inFlight: Promise<void> | null = null;
@@ -108,7 +108,7 @@ export function createStreamedMessage(parts: StreamedMessageDeps, first: Progres
     const found = await ts;
     if (found === null || closed !== null) return;
     dirty = false;
-    await parts.update(found, progress);
+    await deps.update(found, progress);
   }
 
   function pump(): void {
@@ -116,7 +116,7 @@ export function createStreamedMessage(parts: StreamedMessageDeps, first: Progres
     inFlight = send().finally(() => {
       inFlight = null;
       if (closed !== null) return;
-      cancelPause = timers.after(parts.pauseMs, () => {
+      cancelPause = timers.after(deps.pauseMs, () => {
         cancelPause = null;
         pump();
       });

@@ -268,10 +268,10 @@ const NO_WAY_MS = 15 * 60_000;
  * LINE: replies are free but need a token that lives a minute; pushes are counted. So a token is spent on the answer
  * if that is ready in time, else on a message with a button that brings a fresh one; a push is the last resort.
  */
-export function createLineChannel(parts: LineChannelDeps): LineChannel {
-  const { client, counter, timers } = parts;
+export function createLineChannel(deps: LineChannelDeps): LineChannel {
+  const { client, counter, timers } = deps;
   const tokens = createReplyTokens(timers, (chatId, token) => {
-    const sent = reply(token, [interimMessage(parts.wording().texts)]).finally(() => {
+    const sent = reply(token, [interimMessage(deps.wording().texts)]).finally(() => {
       if (interims.get(chatId) === sent) interims.delete(chatId);
     });
     interims.set(chatId, sent);
@@ -293,14 +293,14 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
   const month = () => timers.now().toISOString().slice(0, 7);
 
   /** If no push is left, an answer is sent with the next message, by that message's token. */
-  const mayPush = async () => (await counter.used("line", month())) < parts.quota();
+  const mayPush = async () => (await counter.used("line", month())) < deps.quota();
 
   async function push(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult> {
     const used = await counter.used("line", month());
-    const { texts } = parts.wording();
-    if (used >= parts.quota())
-      return { status: "later", reason: texts.quotaSpent(parts.quota()), afterMs: NO_WAY_MS };
-    const messages = toLineMessages(delivery.content, parts.wording());
+    const { texts } = deps.wording();
+    if (used >= deps.quota())
+      return { status: "later", reason: texts.quotaSpent(deps.quota()), afterMs: NO_WAY_MS };
+    const messages = toLineMessages(delivery.content, deps.wording());
     const outcome = await call(
       () => client.pushMessage({ to: delivery.chatId, messages }, delivery.key),
       signal,
@@ -318,11 +318,11 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
     },
     download: (remote, limitBytes, signal) => {
       const path = `v2/bot/message/${encodeURIComponent(remote)}/content`;
-      const url = `${parts.content.url.replace(/\/+$/, "")}/${path}`;
-      return downloadFile({ ...parts.content, url }, limitBytes, signal);
+      const url = `${deps.content.url.replace(/\/+$/, "")}/${path}`;
+      return downloadFile({ ...deps.content, url }, limitBytes, signal);
     },
     async answer(replyToken, text) {
-      await reply(replyToken, toLineMessages({ kind: "notice", text }, parts.wording()));
+      await reply(replyToken, toLineMessages({ kind: "notice", text }, deps.wording()));
     },
     async deliver(delivery, signal) {
       if (taken.has(delivery.key)) return { status: "sent" };
@@ -333,7 +333,7 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
       const token = own ?? tokens.take(delivery.chatId, (await mayPush()) ? "spare" : "any");
       if (token === null) return push(delivery, limit);
       tokens.drop(delivery.chatId, token);
-      const outcome = await reply(token, toLineMessages(delivery.content, parts.wording()), limit);
+      const outcome = await reply(token, toLineMessages(delivery.content, deps.wording()), limit);
       if (outcome.ok) {
         remember(taken, delivery.key);
         return { status: "sent" };
@@ -353,16 +353,16 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
       const token = ownToken(delivery, timers, INTERIM_MS - CALL_MARGIN_MS, spent);
       if (token === null) return "unknown";
       // A token that is young and refused was spent by this very reply, before the process died.
-      const outcome = await reply(token, toLineMessages(delivery.content, parts.wording()), signal);
+      const outcome = await reply(token, toLineMessages(delivery.content, deps.wording()), signal);
       return outcome.ok || outcome.kind === "bad-token" ? true : "unknown";
     },
     async check(signal) {
       const outcome = await call(() => client.getBotInfo(), signal);
       const used = await counter.used("line", month());
-      if (outcome.ok) return { ok: true, detail: `push ${used}/${parts.quota()}` };
+      if (outcome.ok) return { ok: true, detail: `push ${used}/${deps.quota()}` };
       return { ok: false, detail: outcome.reason, remedy: "LINE_CHANNEL_ACCESS_TOKEN" };
     },
-    pushes: async () => ({ used: await counter.used("line", month()), quota: parts.quota() }),
+    pushes: async () => ({ used: await counter.used("line", month()), quota: deps.quota() }),
     async close() {
       tokens.close();
     },
@@ -415,53 +415,53 @@ export const LIMIT_BYTES = 1024 ** 2;
 /** Of one request's events; others go on between two lots. */
 const TAKEN_AT_ONCE = 20;
 
-export function createLineWebhook(parts: LineWebhookDeps): (request: Request) => Promise<Response> {
+export function createLineWebhook(deps: LineWebhookDeps): (request: Request) => Promise<Response> {
   return async (request) => {
     const bytes = Buffer.from(await request.arrayBuffer());
     const signature = request.headers.get("x-line-signature") ?? "";
     if (bytes.length > LIMIT_BYTES) return new Response(null, { status: 413 });
-    if (signature === "" || !validateSignature(bytes, parts.secret, signature))
+    if (signature === "" || !validateSignature(bytes, deps.secret, signature))
       return new Response(null, { status: 401 });
     const events = eventsIn(bytes);
     if (events === null) return new Response(null, { status: 400 });
     try {
       for (let at = 0; at < events.length; at += TAKEN_AT_ONCE) {
         if (at > 0) await giveWay();
-        await Promise.all(events.slice(at, at + TAKEN_AT_ONCE).map((event) => takeEvent(parts, event)));
+        await Promise.all(events.slice(at, at + TAKEN_AT_ONCE).map((event) => takeEvent(deps, event)));
       }
     } catch (error) {
-      parts.onTrouble(error);
+      deps.onTrouble(error);
       return new Response(null, { status: 500 });
     }
     return new Response(null, { status: 200 });
   };
 }
 
-async function takeEvent(parts: LineWebhookDeps, event: webhook.Event): Promise<void> {
+async function takeEvent(deps: LineWebhookDeps, event: webhook.Event): Promise<void> {
   const place = readLineSource(event);
   if (place === null) return;
   const { chatId, userId, single, replyToken } = place;
   if (event.type === "postback" && event.postback.data === COLLECT) {
     // A fresh token, for what waits; where nothing waits yet, it is spent like any other.
-    parts.channel.keepToken({ chatId, replyToken, at: event.timestamp, single, spare: true });
-    parts.sendWaiting(chatId);
+    deps.channel.keepToken({ chatId, replyToken, at: event.timestamp, single, spare: true });
+    deps.sendWaiting(chatId);
     return;
   }
   const content = readContent(event, single);
   if (content === null) return;
-  const forcedRoute = parts.forcedRoute();
-  const received = await parts.receive({
+  const forcedRoute = deps.forcedRoute();
+  const received = await deps.receive({
     channel: "line",
     eventId: event.webhookEventId,
     chatId,
     userId,
     ...content,
-    ...(forcedRoute !== null && { forcedRoute, strict: parts.strict() }),
+    ...(forcedRoute !== null && { forcedRoute, strict: deps.strict() }),
     replyTo: { token: replyToken },
   });
   if (received.status === "refused") {
-    if (received.text !== "") await parts.channel.answer(replyToken, received.text);
-  } else parts.channel.keepToken({ chatId, replyToken, at: event.timestamp, single });
+    if (received.text !== "") await deps.channel.answer(replyToken, received.text);
+  } else deps.channel.keepToken({ chatId, replyToken, at: event.timestamp, single });
 }
 
 interface LineSource {

@@ -5,8 +5,8 @@ export const line: ChannelEntry = {
   title: "LINE",
   allowedUsers: (config) => config.line.allowed_users,
   isDirect: ({ chatId, userId }) => chatId === userId,
-  async open(parts) {
-    const { config, secrets, timers, locale } = parts;
+  async open(deps) {
+    const { config, secrets, timers, locale } = deps;
     const settings = config().line;
     const secret = secrets.resolve(settings.channel_secret);
     const token = secrets.resolve(settings.channel_access_token);
@@ -21,22 +21,22 @@ export const line: ChannelEntry = {
         ...(settings.base_url !== null && { baseURL: settings.base_url }),
       }),
       content: { url: settings.base_url ?? "https://api-data.line.me", token },
-      counter: await parts.openPushCounter(),
+      counter: await deps.openPushCounter(),
       quota: () => config().line.push_quota,
       wording: () => ({
         texts: lineMessagesFor(locale()),
-        jobUrl: (jobId) => (parts.publicUrl === null ? null : `${parts.publicUrl}/jobs/${jobId}`),
+        jobUrl: (jobId) => (deps.publicUrl === null ? null : `${deps.publicUrl}/jobs/${jobId}`),
       }),
       timers,
     });
     const answer = createLineWebhook({
       secret,
       channel,
-      receive: parts.receive,
+      receive: deps.receive,
       forcedRoute: () => config().line.forced_route,
       strict: () => config().line.strict,
-      sendWaiting: (chatId) => parts.sendWaiting({ channel: "line", chatId }),
-      onTrouble: (error) => parts.onTrouble(error, "line"),
+      sendWaiting: (chatId) => deps.sendWaiting({ channel: "line", chatId }),
+      onTrouble: (error) => deps.onTrouble(error, "line"),
     });
     const webhook = { signedBy: "x-line-signature", limitBytes: LIMIT_BYTES, answer };
     return { channel, webhook, start: async () => {} };

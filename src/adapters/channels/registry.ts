@@ -25,10 +25,8 @@ export interface OpenedChannels {
 }
 
 /** Every channel whose secrets are set. */
-export async function openChannels(parts: ChannelDeps): Promise<OpenedChannels> {
-  const opened = (await Promise.all(CHANNELS.map((entry) => entry.open(parts)))).filter(
-    (one) => one !== null,
-  );
+export async function openChannels(deps: ChannelDeps): Promise<OpenedChannels> {
+  const opened = (await Promise.all(CHANNELS.map((entry) => entry.open(deps)))).filter((one) => one !== null);
   return {
     channels: opened.map(({ channel }) => channel),
     webhooks: new Map(
@@ -36,7 +34,7 @@ export async function openChannels(parts: ChannelDeps): Promise<OpenedChannels> 
     ),
     async start() {
       for (const { channel, start } of opened)
-        await start().catch((error: unknown) => parts.onTrouble(error, channel.name));
+        await start().catch((error: unknown) => deps.onTrouble(error, channel.name));
     },
   };
 }

@@ -242,8 +242,8 @@ const REMEMBERED = 1_000;
  * Slack: one message per reply, begun as "working…", streamed into at a polite rate, and replaced by the result. Each
  * carries its key as metadata, so that after a crash it is found again instead of sent twice.
  */
-export function createSlackChannel(parts: SlackChannelDeps): Channel {
-  const { client, timers } = parts;
+export function createSlackChannel(deps: SlackChannelDeps): Channel {
+  const { client, timers } = deps;
   /** By the message that is being answered. */
   const drafts = new Map<string, StreamedMessage>();
   /** Messages whose result was sent: a late event must not begin another draft. */
@@ -310,7 +310,7 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
     place: SlackPlace,
     { id, attempts }: Pick<StoredMessage, "id" | "attempts">,
   ): StreamedMessage => {
-    const { working } = parts.texts();
+    const { working } = deps.texts();
     return createStreamedMessage(
       {
         timers,
@@ -334,21 +334,21 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
   return {
     name: "slack",
     async download(url, limitBytes, signal) {
-      const { token, apiUrl } = parts.files;
+      const { token, apiUrl } = deps.files;
       if (!isSlackAddress(url, apiUrl)) return { ok: false, reason: "its address is not Slack's" };
       const got = await downloadFile({ url, token }, limitBytes, signal);
-      return got.ok ? got : { ok: false, reason: `${got.reason}; ${parts.texts().filesRight}` };
+      return got.ok ? got : { ok: false, reason: `${got.reason}; ${deps.texts().filesRight}` };
     },
     progress(message, event) {
       const place = replyPlace(message.replyTo);
       if (place === null || answered.has(message.id)) return;
       const draft = drafts.get(message.id) ?? draftOf(place, message);
       drafts.set(message.id, draft);
-      draft.show((progress) => addToProgress(progress, event, parts.describe));
+      draft.show((progress) => addToProgress(progress, event, deps.describe));
     },
     async deliver(delivery, signal) {
       const place = replyPlace(delivery.replyTo) ?? chatPlace(delivery.chatId);
-      const rendered = toBlocks(delivery.content, parts.texts());
+      const rendered = toBlocks(delivery.content, deps.texts());
       const { key, messageId = "" } = delivery;
       const draft = drafts.get(messageId);
       // A process that is gone may have begun one.
@@ -376,13 +376,13 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
     wasDelivered: (delivery, signal) => wasPosted(client, delivery, limit(signal)),
     async check(signal) {
       const tested = await callSlack(() => client.auth.test(), limit(signal));
-      const deaf = parts.socketTrouble();
+      const deaf = deps.socketTrouble();
       if (tested.ok && deaf !== null) return { ok: false, ...deaf };
       if (tested.ok)
         return { ok: true, detail: `${tested.value.team ?? ""} ${tested.value.user ?? ""}`.trim() };
       return { ok: false, detail: failureReason(tested.delivered), remedy: "SLACK_BOT_TOKEN" };
     },
-    close: () => parts.onClose(),
+    close: () => deps.onClose(),
   };
 }
 

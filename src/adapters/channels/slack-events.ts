@@ -49,12 +49,12 @@ const SPOKEN_SUBTYPES = new Set<unknown>([undefined, "file_share", "thread_broad
  * after it was stored: Slack sends it again otherwise, and the same event twice is one message. An event of
  * another shape, or of another team, is acknowledged and left alone: sent again, it would be the same.
  */
-export function createSlackApp(parts: SlackAppDeps): SlackApp {
+export function createSlackApp(deps: SlackAppDeps): SlackApp {
   const quiet = {
     debug() {},
     info() {},
     warn() {},
-    error: parts.onTrouble,
+    error: deps.onTrouble,
     setLevel() {},
     getLevel: () => "error" as never,
     setName() {},
@@ -64,20 +64,20 @@ export function createSlackApp(parts: SlackAppDeps): SlackApp {
       logger: quiet,
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
-      ...(parts.apiUrl !== null && { slackApiUrl: parts.apiUrl }),
+      ...(deps.apiUrl !== null && { slackApiUrl: deps.apiUrl }),
     });
-  const client = openClient(parts.botToken);
+  const client = openClient(deps.botToken);
   const isOwn = createTeamCheck(client);
   const take = async (body: JsonObject): Promise<string | undefined> => {
     const event = readSlackEvent(body);
-    return event === null || !(await isOwn(body)) ? undefined : takeSlackEvent(event, client, parts);
+    return event === null || !(await isOwn(body)) ? undefined : takeSlackEvent(event, client, deps);
   };
-  const socket = parts.appToken === null ? null : openSocket(openClient(parts.appToken), take, parts);
-  const { signingSecret } = parts;
+  const socket = deps.appToken === null ? null : openSocket(openClient(deps.appToken), take, deps);
+  const { signingSecret } = deps;
   return {
     client,
     webhook:
-      signingSecret === null ? null : (request) => overHttp(request, signingSecret, take, parts.onTrouble),
+      signingSecret === null ? null : (request) => overHttp(request, signingSecret, take, deps.onTrouble),
     start: async () => socket?.start(),
     socketTrouble: () => socket?.trouble() ?? null,
     stop: async () => socket?.stop(),

@@ -55,8 +55,8 @@ interface ConnectionEnd {
  * alone. A connection that cannot be made, ends or falls silent is made again, after pauses that grow up to a minute
  * ([decision 011](../../../docs/decisions/011-wire-protocols-by-hand.md)).
  */
-export function createSlackSocket(parts: SlackSocketDeps): SlackSocket {
-  const { timers, onTrouble } = parts;
+export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
+  const { timers, onTrouble } = deps;
   const closed = new AbortController();
   let trouble: SocketTrouble | null = { detail: "not connected yet" };
   let running: Promise<void> = Promise.resolve();
@@ -68,7 +68,7 @@ export function createSlackSocket(parts: SlackSocketDeps): SlackSocket {
       onFirst();
     };
     while (!closed.signal.aborted) {
-      const end = await connect(parts, onStanding, closed.signal);
+      const end = await connect(deps, onStanding, closed.signal);
       if (closed.signal.aborted) break;
       failures = end.wasSteady ? 0 : failures + 1;
       if (!end.isPlanned) {
@@ -98,21 +98,21 @@ export function createSlackSocket(parts: SlackSocketDeps): SlackSocket {
 
 /** One connection, from its address to its end. Never rejects. */
 async function connect(
-  parts: SlackSocketDeps,
+  deps: SlackSocketDeps,
   onStanding: () => void,
   signal: AbortSignal,
 ): Promise<ConnectionEnd> {
   const failed = (detail: string) => ({ trouble: { detail }, wasSteady: false, isPlanned: false });
   let address: unknown;
   try {
-    address = await inTime(parts.openAddress(), signal, "closed");
+    address = await inTime(deps.openAddress(), signal, "closed");
   } catch (error) {
     return { ...failed(""), trouble: toTrouble(error), ...limitOf(error) };
   }
   const url = typeof address === "string" ? URL.parse(address) : null;
   if (url === null || (url.protocol !== "wss:" && url.protocol !== "ws:"))
     return failed("apps.connections.open names no address of a socket");
-  return signal.aborted ? failed("closed") : converse(new WebSocket(url), parts, onStanding, signal);
+  return signal.aborted ? failed("closed") : converse(new WebSocket(url), deps, onStanding, signal);
 }
 
 /** Reads frames until the connection ends, and pings so that a dead one is noticed. */

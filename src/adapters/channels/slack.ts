@@ -5,8 +5,8 @@ export const slack: ChannelEntry = {
   title: "Slack",
   allowedUsers: (config) => config.slack.allowed_users,
   isDirect: ({ chatId }) => chatId.startsWith("D"),
-  async open(parts) {
-    const { config, secrets, timers, locale } = parts;
+  async open(deps) {
+    const { config, secrets, timers, locale } = deps;
     const settings = config().slack;
     const botToken = secrets.resolve(settings.bot_token);
     const appToken = secrets.resolve(settings.app_token) ?? null;
@@ -23,10 +23,10 @@ export const slack: ChannelEntry = {
       appToken,
       signingSecret,
       apiUrl: settings.base_url,
-      receive: parts.receive,
+      receive: deps.receive,
       texts,
       timers,
-      onTrouble: (error) => parts.onTrouble(error, "slack"),
+      onTrouble: (error) => deps.onTrouble(error, "slack"),
     });
     const channel = createSlackChannel({
       client: app.client,

@@ -422,11 +422,11 @@ const ANSWER_MS = 10_000;
 export type TakeUpdate = (update: Update) => Promise<void>;
 
 /** Messages and buttons. Among several people only what names the bot, answers it or is a command is for it. */
-export function createTelegramUpdates(parts: {
+export function createTelegramUpdates(deps: {
   readonly client: TelegramClient;
   readonly receive: Receive;
 }): TakeUpdate {
-  const { client, receive } = parts;
+  const { client, receive } = deps;
   let own: Promise<{ readonly id: number; readonly username: string }> | null = null;
   const ownName = () => {
     own ??= client.getMe().catch((error: unknown) => {
@@ -665,22 +665,22 @@ function restMs(timers: Timers, signal: AbortSignal): Promise<void> {
 export const LIMIT_BYTES = 1024 ** 2;
 
 /** The webhook of Telegram: it shows the secret that it was given. An update is stored before the 200; otherwise Telegram sends it again. */
-export function createTelegramWebhook(parts: {
+export function createTelegramWebhook(deps: {
   readonly secret: string;
   readonly take: TakeUpdate;
   readonly onTrouble: (error: unknown) => void;
 }): (request: Request) => Promise<Response> {
   return async (request) => {
-    if (!isSameSecret(request.headers.get(SIGNED_BY) ?? "", parts.secret))
+    if (!isSameSecret(request.headers.get(SIGNED_BY) ?? "", deps.secret))
       return new Response(null, { status: 401 });
     const body = await request.text();
     if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
     const update = readUpdate(body);
     if (update === null) return new Response(null, { status: 400 });
     try {
-      await parts.take(update);
+      await deps.take(update);
     } catch (error) {
-      parts.onTrouble(error);
+      deps.onTrouble(error);
       return new Response(null, { status: 500 });
     }
     return new Response(null, { status: 200 });

@@ -19,17 +19,15 @@ export interface WebhookDeps {
  * `/webhooks/<forge>`. A delivery that is not signed with the agreed secret is refused before it is read; a
  * signed one is answered once it is stored: a forge waits seconds only, and its own API may answer later than that.
  */
-export function createWebhooks(
-  parts: WebhookDeps,
-): (forge: ForgeKind, request: Request) => Promise<Response> {
+export function createWebhooks(deps: WebhookDeps): (forge: ForgeKind, request: Request) => Promise<Response> {
   return async (forge, request) => {
-    const settings = parts.forges[forge];
+    const settings = deps.forges[forge];
     if (settings === null) return webhookReply(404, "not configured");
     if (Number(request.headers.get("content-length") ?? 0) > LIMIT_BYTES)
       return webhookReply(413, "too large");
     const bytes = new Uint8Array(await request.arrayBuffer());
     if (bytes.length > LIMIT_BYTES) return webhookReply(413, "too large");
-    const { isGenuine, parse, read } = parts.formats[forge];
+    const { isGenuine, parse, read } = deps.formats[forge];
     if (!isGenuine(request.headers, bytes, settings.secret)) return webhookReply(401, "bad signature");
     const body = parse(request.headers, bytes);
     const events =
@@ -37,7 +35,7 @@ export function createWebhooks(
     if (events === null) return webhookReply(400, "not a delivery of this forge");
     const done: string[] = [];
     for (const event of events.filter(isInShape)) {
-      const taken = await parts.intake(event);
+      const taken = await deps.intake(event);
       if (taken.did === "failed") return webhookReply(503, "try again later");
       done.push(taken.did);
     }

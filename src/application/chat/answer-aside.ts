@@ -22,12 +22,12 @@ const DUTY = `You answer a short question beside the work that goes on in this c
  * goes on as if it had not been asked.
  */
 export async function answerAside(
-  parts: ChatDeps,
+  deps: ChatDeps,
   message: IncomingMessage,
   { question, work, emit, signal }: AsideQuestion,
 ): Promise<Reply> {
   const replyOf = (said: readonly ReplyPiece[], ok: boolean): Reply => ({
-    text: wordPieces(parts.messages.locale, said),
+    text: wordPieces(deps.messages.locale, said),
     said,
     ok,
     sessionId: "",
@@ -37,24 +37,24 @@ export async function answerAside(
   if (question.trim() === "") return replyOf([say("asideUsage")], false);
   const { channel, chatId } = message;
   const chatKey = `${channel}:${chatId}`;
-  const session = await parts.sessions.current({ channel, chatId });
-  const { memory: kept, models: chosen } = await parts.sessions.settings({ channel, chatId });
-  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(chatKey), session?.openedAt);
+  const session = await deps.sessions.current({ channel, chatId });
+  const { memory: kept, models: chosen } = await deps.sessions.settings({ channel, chatId });
+  const jobs = createJobHistory(deps.workspace.archive, groupPrefix(chatKey), session?.openedAt);
   const context =
-    session === null ? { memory: "", turns: [], older: [] } : await parts.sessions.context(session);
-  const models = await parts.meter.open({ chatKey, sessionId: session?.id ?? "", groupId: "" }, chosen);
+    session === null ? { memory: "", turns: [], older: [] } : await deps.sessions.context(session);
+  const models = await deps.meter.open({ chatKey, sessionId: session?.id ?? "", groupId: "" }, chosen);
   const named = session === null ? "" : wordMemory(kept[session.id] ?? {});
   const history = toExchanges(context.turns, jobs);
   const older = toExchanges(context.older, jobs);
-  const deadline = parts.clock() + parts.settings.maxMillis;
+  const deadline = deps.clock() + deps.settings.maxMillis;
   const answered = await askAgent(
-    parts,
+    deps,
     { models, emit, signal, deadline },
     {
       role: "chat",
       streams: true,
       whenCut: "shown",
-      looks: createProjectLooks(parts, models.models.forRole("chat"), question),
+      looks: createProjectLooks(deps, models.models.forRole("chat"), question),
       request: (model, size, tools) => {
         const reader = createHistoryReader(model, models.models);
         const memory = [context.memory, named].filter((text) => text !== "").join("\n\n");
@@ -64,12 +64,12 @@ export async function answerAside(
               agent: "Mio",
               duty: DUTY,
               tools,
-              project: projectInShort(parts, model, size),
+              project: projectInShort(deps, model, size),
               memory: size === "full" ? recalledMemory(reader, { memory, older }, question) : "",
-              today: parts.today(),
-              workspace: parts.workspace.root,
+              today: deps.today(),
+              workspace: deps.workspace.root,
             }),
-            ...(work === "" ? [] : [`# The work that goes on now\n${parts.workspace.mask(work)}`]),
+            ...(work === "" ? [] : [`# The work that goes on now\n${deps.workspace.mask(work)}`]),
           ].join("\n\n"),
           messages: [
             ...historyFor(
@@ -90,7 +90,7 @@ export async function answerAside(
   return {
     ...replyOf(
       [
-        { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
+        { kind: "text", text: deps.workspace.mask(answered.answer.text.trim()) },
         ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
         ...goesOn,
       ],

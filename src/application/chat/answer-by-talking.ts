@@ -41,19 +41,19 @@ const ASKED_AGAIN = 300;
 
 /** Mio's routes: CHAT and PLAN. Words come as they are written. */
 export async function answerByTalking(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   route: keyof typeof DUTIES,
   text: string,
 ): Promise<Answer> {
   const asked = turn.models.models.forRole("chat");
-  const recalled = "generate" in asked ? await recallImages(parts, turn, asked) : undefined;
+  const recalled = "generate" in asked ? await recallImages(deps, turn, asked) : undefined;
   let sent: RequestSize = "full";
-  const answered = await askAgent(parts, turn, {
+  const answered = await askAgent(deps, turn, {
     role: "chat",
     streams: true,
     whenCut: "shown",
-    looks: createProjectLooks(parts, asked, text),
+    looks: createProjectLooks(deps, asked, text),
     request: (model, size, tools) => {
       const reader = createHistoryReader(model, turn.models.models);
       sent = size;
@@ -62,10 +62,10 @@ export async function answerByTalking(
           agent: "Mio",
           duty: DUTIES[route],
           tools,
-          project: projectInShort(parts, model, size),
+          project: projectInShort(deps, model, size),
           memory: size === "full" ? recalledMemory(reader, turn, text) : "",
-          today: parts.today(),
-          workspace: parts.workspace.root,
+          today: deps.today(),
+          workspace: deps.workspace.root,
         }),
         messages: [
           ...historyFor(
@@ -82,15 +82,15 @@ export async function answerByTalking(
   if (!answered.ok) {
     const said: ReplyPiece[] = [
       { kind: "worded", texts: answered.trouble },
-      ...sayWhoWorks(parts, turn, asked, answered.code),
+      ...sayWhoWorks(deps, turn, asked, answered.code),
     ];
-    const coder = WITHOUT_LOCAL.has(answered.code ?? "") ? cloudCoder(parts, turn) : null;
+    const coder = WITHOUT_LOCAL.has(answered.code ?? "") ? cloudCoder(deps, turn) : null;
     return {
-      ...createAnswer(parts, said, false, "Mio"),
+      ...createAnswer(deps, said, false, "Mio"),
       ...(coder !== null && {
         actions: [
           createLabelledAction(
-            parts,
+            deps,
             (chat) => chat.cloudLabel(coder.provider),
             `/cloud on ${text.slice(0, ASKED_AGAIN)}`,
           ),
@@ -99,7 +99,7 @@ export async function answerByTalking(
     };
   }
   const { provider, model, local } = answered.model;
-  const words = parts.workspace.mask(answered.answer.text.trim());
+  const words = deps.workspace.mask(answered.answer.text.trim());
   await giveWay();
   const said: ReplyPiece[] = [
     { kind: "text", text: words },
@@ -109,10 +109,10 @@ export async function answerByTalking(
     ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
   ];
   return {
-    ...createAnswer(parts, said, true, "Mio"),
+    ...createAnswer(deps, said, true, "Mio"),
     model: { provider, model, local },
     ...(route === "PLAN" && {
-      actions: [createLabelledAction(parts, (chat) => chat.giveToCoder, "/code go")],
+      actions: [createLabelledAction(deps, (chat) => chat.giveToCoder, "/code go")],
     }),
   };
 }

@@ -37,29 +37,29 @@ interface CandidateEnding {
 
 /** Several coders at one message, each in a draft of its own without network; the best draft lands, and the reply describes the others. */
 export async function answerWithCandidates(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   request: CandidatesRequest,
 ): Promise<Answer> {
-  const roles = candidateRoles(parts, turn, request);
+  const roles = candidateRoles(deps, turn, request);
   const isNext = request.mode === "next";
   if (roles.length < 2) {
     const [role = request.role] = roles;
-    const alone = await answerWithCode(parts, turn, { ...request, role });
-    return isNext ? alone : withPieces(parts, alone, [say("headsAlone")]);
+    const alone = await answerWithCode(deps, turn, { ...request, role });
+    return isNext ? alone : withPieces(deps, alone, [say("headsAlone")]);
   }
-  const desk = parts.steering.open(turn.sessionKey);
+  const desk = deps.steering.open(turn.sessionKey);
   const steering = shareDesk(desk.take, roles);
-  const contest = createDraftContest(parts);
+  const contest = createDraftContest(deps);
   // A copy of the workspace for each draft is made one at a time.
-  const atOnce = !isNext && parts.workspace.staging.kind === "overlay";
-  const time = { leftMs: parts.settings.coder.maxMinutes * 60_000 };
+  const atOnce = !isNext && deps.workspace.staging.kind === "overlay";
+  const time = { leftMs: deps.settings.coder.maxMinutes * 60_000 };
   const ends = await runCoderCandidates<CoderRole, CandidateEnding, CoderRunResult>({
     candidates: roles,
     atOnce,
     goesOn: (came) => !turn.signal.aborted && (!isNext || isRed(came)),
     run: (role, chosen) =>
-      runCoder(parts, candidateTurn(turn, role), {
+      runCoder(deps, candidateTurn(turn, role), {
         role,
         text: request.text,
         planOnly: false,
@@ -70,19 +70,19 @@ export async function answerWithCandidates(
       }),
     choose: (waiting) => (turn.signal.aborted ? Promise.resolve(null) : contest.choose(waiting)),
   }).finally(desk.close);
-  return wordCandidates(parts, turn, ends, contest.result());
+  return wordCandidates(deps, turn, ends, contest.result());
 }
 
 /** The routed one first; only those that can be asked. Without drafts there is no second one. */
 function candidateRoles(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { role, mode }: CandidatesRequest,
 ): readonly CoderRole[] {
-  if (turn.dryRun || parts.workspace.staging.kind === "none") return [role];
-  const most = mode === "candidates" ? parts.settings.coder.candidates : CODERS.length;
-  const order = [role, ...(parts.settings.measured?.order ?? []), ...CODERS];
-  return [...new Set(order)].filter(parts.canAsk).slice(0, most);
+  if (turn.dryRun || deps.workspace.staging.kind === "none") return [role];
+  const most = mode === "candidates" ? deps.settings.coder.candidates : CODERS.length;
+  const order = [role, ...(deps.settings.measured?.order ?? []), ...CODERS];
+  return [...new Set(order)].filter(deps.canAsk).slice(0, most);
 }
 
 function isRed(
@@ -140,9 +140,9 @@ function createDraftContest({ workspace }: Pick<ChatDeps, "workspace">) {
     };
     return {
       openDraft,
-      measure(parts, draft) {
-        judging = parts;
-        return measure(parts, draft);
+      measure(deps, draft) {
+        judging = deps;
+        return measure(deps, draft);
       },
     };
   }
@@ -204,7 +204,7 @@ function firstLine(text: string): string {
 }
 
 async function wordCandidates(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   ends: ReadonlyMap<CoderRole, CoderRunResult>,
   { facts, taken, by }: CandidatesResult,
@@ -214,14 +214,14 @@ async function wordCandidates(
   if (winner === undefined || chosen === undefined) {
     const ended = [...ends.values()];
     const told = turn.signal.aborted ? ended.slice(0, 1) : ended;
-    const answers = await Promise.all(told.map((one) => answerForCoder(parts, turn, one)));
-    return mergeAnswers(parts, [], answers, () => []);
+    const answers = await Promise.all(told.map((one) => answerForCoder(deps, turn, one)));
+    return mergeAnswers(deps, [], answers, () => []);
   }
   const others = [...ends].flatMap(([role, ended]) =>
-    role === taken ? [] : [facts.get(role) ?? withoutDraft(parts, ended)],
+    role === taken ? [] : [facts.get(role) ?? withoutDraft(deps, ended)],
   );
-  const answer = await answerForCoder(parts, turn, winner);
-  return withPieces(parts, answer, [say("heads", { chosen, by, others })]);
+  const answer = await answerForCoder(deps, turn, winner);
+  return withPieces(deps, answer, [say("heads", { chosen, by, others })]);
 }
 
 /** One that had no draft. */

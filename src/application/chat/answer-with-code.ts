@@ -76,13 +76,13 @@ interface BenchRequest {
 
 /** Where the proposals of one message are carried out, with the events of whoever watches. */
 export async function openBench(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { request, judged, atOnce = false, shown, beside }: BenchRequest,
 ): Promise<OpenedBench> {
-  const { workspace, project, projectOf } = parts;
+  const { workspace, project, projectOf } = deps;
   const { groupId, sessionKey, signal, preview } = turn;
-  const told = watchCommands(parts, turn);
+  const told = watchCommands(deps, turn);
   const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}` };
   if (turn.dryRun || workspace.staging.kind === "none") {
     const bench = createPlainBench({
@@ -92,8 +92,8 @@ export async function openBench(
     });
     return { bench, checks: [], state: null, checked: () => null };
   }
-  const { settings, memory, hasProgram } = parts.checks;
-  const now = () => parts.now().getTime();
+  const { settings, memory, hasProgram } = deps.checks;
+  const now = () => deps.now().getTime();
   const found = judged ? openChecks({ files: workspace.files, settings, memory, now, hasProgram }) : null;
   const none = found?.ok === false ? factsWithoutChecks(found) : undefined;
   const judge =
@@ -105,13 +105,13 @@ export async function openBench(
           install: found.install,
           settings,
           memory,
-          texts: checksMessagesFor(parts.messages.locale),
+          texts: checksMessagesFor(deps.messages.locale),
           hasProgram,
           now,
-          advise: parts.advise,
+          advise: deps.advise,
           signal,
           onOutput: told.onOutput,
-          onProgress: (progress) => reportCheckProgress(parts, turn, progress),
+          onProgress: (progress) => reportCheckProgress(deps, turn, progress),
           ...(beside?.measure !== undefined && { measure: beside.measure }),
         })
       : null;
@@ -127,7 +127,7 @@ export async function openBench(
     request: { ...about, onStart: told.onStart, signal, network: !preview && beside === undefined },
     filesOf: projectOf,
     checks: judge,
-    reachesOutward: parts.reachesOutward,
+    reachesOutward: deps.reachesOutward,
     onOutput: told.onOutput,
     onEvent: told.onEvent,
   });
@@ -146,15 +146,15 @@ function recallAsItStands(memory: CheckMemory, found: FoundChecks): CheckRecord 
   return record?.results != null && record.fingerprint === memory.fingerprint() ? record : null;
 }
 
-function reportCheckProgress(parts: ChatDeps, turn: ChatTurn, progress: CheckProgress): void {
+function reportCheckProgress(deps: ChatDeps, turn: ChatTurn, progress: CheckProgress): void {
   const { inputTokens, outputTokens, costUsd } = turn.models.used();
-  const detail = checksMessagesFor(parts.messages.locale).progress(progress);
+  const detail = checksMessagesFor(deps.messages.locale).progress(progress);
   turn.emit({
     type: "progress",
     attempt: progress.attempt,
-    of: parts.settings.coder.attempts,
+    of: deps.settings.coder.attempts,
     doing: "checking",
-    detail: parts.workspace.mask(oneLine(detail)).slice(0, MOST_DETAIL),
+    detail: deps.workspace.mask(oneLine(detail)).slice(0, MOST_DETAIL),
     tokens: inputTokens + outputTokens,
     costUsd,
   });
@@ -308,33 +308,33 @@ export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
 }
 
 /** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
-export async function answerWithCode(parts: ChatDeps, turn: ChatTurn, request: CodeRequest): Promise<Answer> {
-  const desk = parts.steering.open(turn.sessionKey);
-  const ended = await runCoder(parts, turn, { ...request, steering: desk.take }).finally(desk.close);
-  return answerForCoder(parts, turn, ended);
+export async function answerWithCode(deps: ChatDeps, turn: ChatTurn, request: CodeRequest): Promise<Answer> {
+  const desk = deps.steering.open(turn.sessionKey);
+  const ended = await runCoder(deps, turn, { ...request, steering: desk.take }).finally(desk.close);
+  return answerForCoder(deps, turn, ended);
 }
 
 /** One coder at a message, to its end. */
 export async function runCoder(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { role, text, planOnly, steering, chosen, handOver, beside, time, isSubAgent = false }: CoderRun,
 ): Promise<CoderRunResult> {
-  const { settings, workspace } = parts;
+  const { settings, workspace } = deps;
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, checked }, outside] = await Promise.all([
-    openBench(parts, turn, {
+    openBench(deps, turn, {
       request: text,
       judged: !planOnly && !isSubAgent,
       atOnce: !planOnly && isSubAgent,
       shown: shownFiles,
       beside,
     }),
-    isSubAgent ? null : openOutside(parts, turn, role, text),
+    isSubAgent ? null : openOutside(deps, turn, role, text),
   ]);
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
-  const skills = createSkills(parts.ownCommands);
+  const skills = createSkills(deps.ownCommands);
   const seenRules = new Set<string>();
   const explorer = createExplorer({
     project: () => skills.beside(bench.files()),
@@ -347,7 +347,7 @@ export async function runCoder(
     ...(beside === undefined &&
       settings.coder.subAgents > 0 &&
       mayDelegate(text, bench.files().list(FEW_FILES + 1).length) && {
-        delegate: openDelegation(parts, turn, { role, bench, planOnly }),
+        delegate: openDelegation(deps, turn, { role, bench, planOnly }),
       }),
     beside: outside,
   });
@@ -358,7 +358,7 @@ export async function runCoder(
       // Sub-agents tell of themselves.
       const told = calls.filter(({ name }) => name !== DELEGATE_TOOL);
       for (const [how, same] of Map.groupBy(told, ({ name }) => LOOKS[name] ?? "call"))
-        reportCoderEvent(parts, turn, { type: "asks", how, wanted: same.map(wordCall) }, checks);
+        reportCoderEvent(deps, turn, { type: "asks", how, wanted: same.map(wordCall) }, checks);
     },
   });
   const told = state === null ? "" : wordStateForCoder(state);
@@ -374,7 +374,7 @@ export async function runCoder(
     seenRules,
     time,
   };
-  const talk = createCoderTalk(parts, turn, asked);
+  const talk = createCoderTalk(deps, turn, asked);
   const end = await coderLoop({
     coder: { kind: "model", ask: talk.ask },
     bench,
@@ -395,10 +395,10 @@ export async function runCoder(
     signal: turn.signal,
     tell(event) {
       if (event.type === "doing") bench.journal?.(toDoingEvent(turn, role, event, checks));
-      reportCoderEvent(parts, turn, event, checks, state);
+      reportCoderEvent(deps, turn, event, checks, state);
     },
     mask: workspace.mask,
-    advise: parts.advise,
+    advise: deps.advise,
   }).finally(() => outside?.close());
   const [called, touchedProcesses] = [outside?.called() ?? [], outside?.touchedProcesses?.() ?? []];
   return { role, text, end, talk, checked: checked(), called, touchedProcesses };
@@ -406,14 +406,14 @@ export async function runCoder(
 
 /** The coder's sub-agents; nothing of them is loaded before the first is asked for. */
 function openDelegation(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   coder: { readonly role: CoderRole; readonly bench: Bench; readonly planOnly: boolean },
 ): (asked: Delegation) => Promise<ToolResult> {
   let agents: Promise<(asked: Delegation) => Promise<ToolResult>> | null = null;
   return async (asked) => {
     agents ??= import("./coder-agents.ts").then(({ createCoderAgents }) =>
-      createCoderAgents({ parts, turn, ...coder, run: runCoder }),
+      createCoderAgents({ chat: deps, turn, ...coder, run: runCoder }),
     );
     return (await agents)(asked);
   };
@@ -423,14 +423,14 @@ function openDelegation(
  * The tools of MCP servers, and `process` where the request is about something that runs; nothing of them is loaded where
  * there is neither.
  */
-async function openOutside(parts: ChatDeps, turn: ChatTurn, role: CoderRole, text: string) {
-  const hasServers = (turn.message.editorServers ?? []).length > 0 || parts.namesServers();
+async function openOutside(deps: ChatDeps, turn: ChatTurn, role: CoderRole, text: string) {
+  const hasServers = (turn.message.editorServers ?? []).length > 0 || deps.namesServers();
   if (!hasServers && !ABOUT_PROCESSES.test(text)) return null;
   const model = turn.models.models.forRole(role);
   if (!("generate" in model)) return null;
   const { openCoderTools, withProcessTool } = await import("./coder-tools.ts");
-  const tools = hasServers ? await openCoderTools(parts, turn, model) : null;
-  return ABOUT_PROCESSES.test(text) ? withProcessTool(parts, turn, model, tools) : tools;
+  const tools = hasServers ? await openCoderTools(deps, turn, model) : null;
+  return ABOUT_PROCESSES.test(text) ? withProcessTool(deps, turn, model, tools) : tools;
 }
 
 /** A tool that is rarely needed is not in every request. */
@@ -482,11 +482,11 @@ export interface CoderRunResult {
 
 /** The answer to the user for a coder's end. Calls of MCP servers are outside of every undo, so they are said. */
 export async function answerForCoder(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   result: CoderRunResult,
 ): Promise<Answer> {
-  const answer = await answerForEnd(parts, turn, result);
+  const answer = await answerForEnd(deps, turn, result);
   const { called = [], touchedProcesses = [] } = result;
   if (called.length === 0 && touchedProcesses.length === 0) return answer;
   const said = [
@@ -494,11 +494,11 @@ export async function answerForCoder(
     ...(called.length === 0 ? [] : [say("mcpCalled", [...new Set(called)])]),
     ...(touchedProcesses.length === 0 ? [] : [say("processesTouched", [...new Set(touchedProcesses)])]),
   ];
-  return { ...answer, said, text: wordPieces(parts.messages.locale, said) };
+  return { ...answer, said, text: wordPieces(deps.messages.locale, said) };
 }
 
 async function answerForEnd(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { role, text, end, talk, checked }: CoderRunResult,
 ): Promise<Answer> {
@@ -507,20 +507,20 @@ async function answerForEnd(
     agent: agentOf(role),
     ...(by !== undefined && { model: { provider: by.provider, model: by.model, local: by.local } }),
   };
-  const { mask } = parts.workspace;
+  const { mask } = deps.workspace;
   switch (end.kind) {
     case "said": {
       const words = { kind: "text", text: mask(end.text) } as const;
       // A model may claim work that nobody did. A review and a preview promise none.
-      if (turn.preview) return { ...createAnswer(parts, [words], true), ...about };
+      if (turn.preview) return { ...createAnswer(deps, [words], true), ...about };
       const isClaim = end.claims === true;
       const said = [...(isClaim ? [say("claimedWithoutChange")] : []), words, say("nothingChanged")];
-      return { ...createAnswer(parts, said, !isClaim), ...about };
+      return { ...createAnswer(deps, said, !isClaim), ...about };
     }
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];
-      const actions = [createLabelledAction(parts, (chat) => chat.goLabel, "go")];
-      return { ...createAnswer(parts, said, true), ...about, actions };
+      const actions = [createLabelledAction(deps, (chat) => chat.goLabel, "go")];
+      return { ...createAnswer(deps, said, true), ...about, actions };
     }
     case "unanswered": {
       const why = { kind: "worded", texts: end.text } as const;
@@ -534,28 +534,28 @@ async function answerForEnd(
               say("nothingChanged"),
               why,
             ];
-      return { ...createAnswer(parts, said, false), ...about };
+      return { ...createAnswer(deps, said, false), ...about };
     }
     case "unusable":
-      logUnparsed(parts, turn, end.reason);
+      logUnparsed(deps, turn, end.reason);
       return {
-        ...createAnswer(parts, [sayUnusable(end, mask)], false),
+        ...createAnswer(deps, [sayUnusable(end, mask)], false),
         ...about,
       };
     case "aborted":
     case "passed-over":
-      return { ...createAnswer(parts, [say("aborted")], false), ...about };
+      return { ...createAnswer(deps, [say("aborted")], false), ...about };
     case "refused":
     case "worked": {
-      const report = reportWork(parts, turn, { end, checked });
+      const report = reportWork(deps, turn, { end, checked });
       const { said, ok, job, actions } = report;
       if (job !== undefined) turn.emit({ type: "job-finished", jobId: job.job_id, success: ok });
       const jobs = job === undefined ? [] : [job];
-      const done = { ...createAnswer(parts, said, ok), ...about, jobs, actions };
+      const done = { ...createAnswer(deps, said, ok), ...about, jobs, actions };
       if (!ok || end.kind !== "worked" || turn.dryRun || turn.preview) return done;
       if (!hasFlag(end.proposal, "uses_browser")) return done;
       const { browse } = await import("./answer-with-tools.ts");
-      return browse(parts, turn, { request: text, proposal: end.proposal, done });
+      return browse(deps, turn, { request: text, proposal: end.proposal, done });
     }
   }
 }
@@ -569,27 +569,27 @@ function wordKnownState(locale: Locale, state: ChecksState | null): string {
 
 /** The loop's events, for whoever watches. */
 export function tellCoderEvents(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   checks: readonly string[],
 ): (event: CoderEvent) => void {
-  return (event) => reportCoderEvent(parts, turn, event, checks);
+  return (event) => reportCoderEvent(deps, turn, event, checks);
 }
 
 /** No user approves a job, so the log states the commands before they run. */
 function reportCoderEvent(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   event: CoderEvent,
   checks: readonly string[],
   state: ChecksState | null = null,
 ): void {
-  const { workspace, logger, settings, messages } = parts;
+  const { workspace, logger, settings, messages } = deps;
   const { mask } = workspace;
   switch (event.type) {
     case "asks":
       turn.emit(
-        createNotice(parts, (chat) => chat.looks[event.how](event.wanted.map(mask)), {
+        createNotice(deps, (chat) => chat.looks[event.how](event.wanted.map(mask)), {
           kind: event.how,
           detail: event.wanted.map(mask).join("  "),
         }),
@@ -604,11 +604,11 @@ function reportCoderEvent(
           : reason.kind === "doubts"
             ? mask(chat.doubts(reason.doubts))
             : chat.unreadableBrief;
-      logUnparsed(parts, turn, reason);
+      logUnparsed(deps, turn, reason);
       turn.emit(
-        createNotice(parts, (chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
+        createNotice(deps, (chat) => chat.sentBack(event.attempt, event.of, wordBrief(chat)), {
           kind: "retry",
-          detail: wordBrief(chatMessagesFor(parts.messages.locale)),
+          detail: wordBrief(chatMessagesFor(deps.messages.locale)),
         }),
       );
       return;
@@ -626,14 +626,14 @@ function reportCoderEvent(
     }
     case "contested": {
       const paths = event.paths.map(mask);
-      turn.emit(createNotice(parts, (chat) => chat.contested(paths, event.jobs)));
+      turn.emit(createNotice(deps, (chat) => chat.contested(paths, event.jobs)));
       return;
     }
     case "untouched":
-      turn.emit(createNotice(parts, (chat) => chat.untouchedAsked(event.names)));
+      turn.emit(createNotice(deps, (chat) => chat.untouchedAsked(event.names)));
       return;
     case "steered":
-      turn.emit(createNotice(parts, (chat) => chat.steered));
+      turn.emit(createNotice(deps, (chat) => chat.steered));
       return;
     case "proposed": {
       const { plan, patch, risk, costHint, flags } = event.proposal;

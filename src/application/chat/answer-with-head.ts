@@ -78,25 +78,25 @@ export interface HeadTask {
 
 /** A coder route whose head is an agent of the user's own: it works in a draft until that is green, which lands as one job. */
 export async function answerWithHead(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { name, text, planOnly }: HeadTask,
 ): Promise<Answer> {
   const refuse = (word: (words: HeadMessages) => string) =>
-    answerInEveryLanguage(parts, (locale) => word(headMessagesFor(locale)), false);
-  if (parts.heads === undefined) return refuse((words) => words.notConfined);
+    answerInEveryLanguage(deps, (locale) => word(headMessagesFor(locale)), false);
+  if (deps.heads === undefined) return refuse((words) => words.notConfined);
   if (turn.dryRun) return refuse((words) => words.dryRun(name));
   const overBudget = await turn.models.workers.refusal();
   if (overBudget !== null)
     return createAnswer(
-      parts,
+      deps,
       [
         {
           kind: "worded",
           texts: inEveryLanguage((locale) =>
             chatMessagesFor(locale).modelTrouble(
               overBudget.code,
-              { agent: name, role: parts.settings.defaultCoder, provider: name, model: "" },
+              { agent: name, role: deps.settings.defaultCoder, provider: name, model: "" },
               overBudget.message,
             ),
           ),
@@ -104,36 +104,35 @@ export async function answerWithHead(
       ],
       false,
     );
-  const steps = createSteps(turn, agentOf(parts.settings.defaultCoder), parts.workspace.mask);
-  const heads = await parts.heads.open();
+  const steps = createSteps(turn, agentOf(deps.settings.defaultCoder), deps.workspace.mask);
+  const heads = await deps.heads.open();
   const opened = await heads.open({ name, sessionKey: turn.sessionKey, onProgress: steps.tell });
   if (!opened.ok) return refuse((words) => wordHeadTrouble(words, opened.trouble));
   const { head } = opened;
-  const desk = parts.steering.open(turn.sessionKey);
+  const desk = deps.steering.open(turn.sessionKey);
   try {
     const watched = { ...turn, emit: steps.watch };
-    const { bench, checks, checked } = await openBench(parts, watched, {
+    const { bench, checks, checked } = await openBench(deps, watched, {
       request: text,
       judged: !planOnly,
       shown: createShownFiles(),
     });
-    const { attempts, explore, onRed } = parts.settings.coder;
+    const { attempts, explore, onRed } = deps.settings.coder;
     const changed = await lastChanges(turn);
-    const first = () =>
-      wordRequest(parts, turn, { text, planOnly, checks, changed, resumes: head.resumes() });
+    const first = () => wordRequest(deps, turn, { text, planOnly, checks, changed, resumes: head.resumes() });
     const end = await coderLoop({
       coder: {
         kind: "head",
         work: async (attempt, back) => {
           const again = () => [first(), back].filter((one) => one !== null).join("\n\n");
           const work = async (message: string) => {
-            const worked = await workOnce(parts, turn, { head, bench, attempt, message });
+            const worked = await workOnce(deps, turn, { head, bench, attempt, message });
             steps.end();
             return worked;
           };
           const worked = await work(back ?? first());
           if (worked.lost !== true) return worked.result;
-          turn.emit(createHeadNotice(parts, { code: "session-lost", name }));
+          turn.emit(createHeadNotice(deps, { code: "session-lost", name }));
           return (await work(again())).result;
         },
       },
@@ -146,14 +145,14 @@ export async function answerWithHead(
       preview: turn.preview,
       steering: desk.take,
       signal: turn.signal,
-      tell: tellCoderEvents(parts, turn, checks),
-      mask: parts.workspace.mask,
-      advise: parts.advise,
+      tell: tellCoderEvents(deps, turn, checks),
+      mask: deps.workspace.mask,
+      advise: deps.advise,
     });
     const by = { provider: name, model: head.version, local: false };
     const talk = { model: () => by };
-    return await answerForCoder(parts, turn, {
-      role: parts.settings.defaultCoder,
+    return await answerForCoder(deps, turn, {
+      role: deps.settings.defaultCoder,
       text,
       end,
       talk,
@@ -198,11 +197,11 @@ async function workOnce(
 }
 
 function createHeadNotice(
-  parts: Pick<ChatDeps, "chat" | "messages">,
+  deps: Pick<ChatDeps, "chat" | "messages">,
   trouble: HeadTrouble,
 ): Extract<ChatEvent, { type: "notice" }> {
   const texts = inAllWords(trouble);
-  return { ...createNotice(parts, () => texts[parts.messages.locale]), texts };
+  return { ...createNotice(deps, () => texts[deps.messages.locale]), texts };
 }
 
 /** Steps of a head as those of a job: a line for a command, an edit or a tool, and its words when they are whole. */
@@ -328,17 +327,17 @@ function wordRequest(
 const EARLIER = { exchanges: 4, chars: 600, folded: 4_000, difference: 0 } as const;
 
 /** `/head NAME REQUEST`: one message for an agent of the user's own; `/head` says which there are. */
-export const head: ChatCommand = async (parts, turn, rest) => {
+export const head: ChatCommand = async (deps, turn, rest) => {
   const [name = "", ...words] = rest.trim().split(/\s+/u);
   const known = HEAD_NAMES.find(
     (one) => one === name.toLowerCase() || HEAD_SHORT[one] === name.toLowerCase(),
   );
   const text = rest.trim().slice(name.length).trim();
   if (known !== undefined && words.length > 0)
-    return answerWithHead(parts, turn, { name: known, text, planOnly: false });
-  const heads = (await parts.heads?.open())?.list() ?? [];
+    return answerWithHead(deps, turn, { name: known, text, planOnly: false });
+  const heads = (await deps.heads?.open())?.list() ?? [];
   return answerInEveryLanguage(
-    parts,
+    deps,
     (locale) => {
       const said = headMessagesFor(locale);
       return [
@@ -346,7 +345,7 @@ export const head: ChatCommand = async (parts, turn, rest) => {
         ...heads.map(
           (one) => `${one.name}: ${one.trouble === null ? said.ready : wordHeadTrouble(said, one.trouble)}`,
         ),
-        ...(parts.heads?.standing == null ? [] : [said.always(parts.heads.standing)]),
+        ...(deps.heads?.standing == null ? [] : [said.always(deps.heads.standing)]),
         said.usage(HEAD_NAMES),
       ].join("\n");
     },

@@ -174,11 +174,11 @@ export interface ToolWorkResult {
  * loop is needed or a limit is reached.
  */
 export async function workWithTools(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   request: ToolWorkRequest,
 ): Promise<ToolWorkResult> {
-  const { settings, clock } = parts;
+  const { settings, clock } = deps;
   const state: ToolWorkState = {
     calls: [],
     exchange: [],
@@ -189,12 +189,12 @@ export async function workWithTools(
   };
   const worker = turn.models.models.forRole("worker");
   const recalled =
-    request.withHistory && "generate" in worker ? await recallImages(parts, turn, worker) : NOTHING_RECALLED;
+    request.withHistory && "generate" in worker ? await recallImages(deps, turn, worker) : NOTHING_RECALLED;
   let output: WorkerOutput | null = null;
   const ended = (note: ReplyPiece | null, result = output): ToolWorkResult => ({
     output: result,
     said: [
-      { kind: "text", text: parts.workspace.mask(result?.result ?? "") },
+      { kind: "text", text: deps.workspace.mask(result?.result ?? "") },
       ...(result !== null && isMessageCut(request.text, state.size) ? [say("messageCut")] : []),
       ...(note === null ? [] : [note]),
     ],
@@ -204,7 +204,7 @@ export async function workWithTools(
   const timeIsOver = () => ended(say("timeLimit", Math.round(settings.maxMillis / 1000)));
   while (turn.rounds.count < settings.maxLoops) {
     turn.rounds.count++;
-    const end = await workRound(parts, turn, { ...request, recalled }, state);
+    const end = await workRound(deps, turn, { ...request, recalled }, state);
     switch (end.kind) {
       case "answered":
         output = readWorkerOutput(
@@ -242,19 +242,19 @@ interface ToolWorkState {
 }
 
 function workRound(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   request: ToolWorkRequest & { readonly recalled: RecalledImages },
   state: ToolWorkState,
 ): Promise<LoopEnd> {
   const { exchange, calls } = state;
-  const { onTooLong, ...heard } = listenOptions(parts, turn);
+  const { onTooLong, ...heard } = listenOptions(deps, turn);
   return toolLoop({
     ...heard,
     model: () => turn.models.models.forRole("worker"),
     tools: request.toolbox.tools,
     transcript: { messages: () => exchange, add: (...messages) => void exchange.push(...messages) },
-    request: (asked) => requestFor(parts, turn, request, asked),
+    request: (asked) => requestFor(deps, turn, request, asked),
     beforeStep: (model) => {
       state.asked = model;
       emitThinking(turn, "worker", model);
@@ -263,10 +263,10 @@ function workRound(
       state.answered = state.asked;
     },
     call: async (call) => {
-      const made = await callTool(parts, turn, request.toolbox, call);
+      const made = await callTool(deps, turn, request.toolbox, call);
       calls.push(made);
-      if (made.server !== undefined) logCall(parts, turn, call, calls);
-      if (made.web !== undefined) logRead(parts, turn, call, made);
+      if (made.server !== undefined) logCall(deps, turn, call, calls);
+      if (made.web !== undefined) logRead(deps, turn, call, made);
       return made;
     },
     next: ({ text, finish }) => {
@@ -371,13 +371,13 @@ const DUTIES = {
 
 /** Shiro's routes, with the toolkit and the configured MCP servers. */
 export async function answerWithTools(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   route: keyof typeof DUTIES,
   text: string,
 ): Promise<Answer> {
   const { groupId, sessionKey } = turn;
-  const toolbox = await parts.openToolbox({
+  const toolbox = await deps.openToolbox({
     groupId,
     sessionKey,
     web: route === "RESEARCH",
@@ -386,15 +386,15 @@ export async function answerWithTools(
   });
   try {
     for (const { server, detail } of toolbox.unavailable)
-      turn.emit(createNotice(parts, (chat) => chat.mcpUnavailable(server, parts.workspace.mask(detail))));
-    const worked = await workWithTools(parts, turn, {
+      turn.emit(createNotice(deps, (chat) => chat.mcpUnavailable(server, deps.workspace.mask(detail))));
+    const worked = await workWithTools(deps, turn, {
       text,
       duty: DUTIES[route],
       toolbox,
       withHistory: true,
     });
-    const jobs = jobsOfGroup(parts.workspace.archive, groupId);
-    const facts = toolFacts(parts, jobs, worked.calls);
+    const jobs = jobsOfGroup(deps.workspace.archive, groupId);
+    const facts = toolFacts(deps, jobs, worked.calls);
     const { output, model } = worked;
     const said: ReplyPiece[] = [
       ...facts.status,
@@ -409,7 +409,7 @@ export async function answerWithTools(
     ];
     const suggested = output?.suggestedRoute;
     return {
-      ...createAnswer(parts, said, output !== null && !endsInFailure(worked.calls), "Shiro"),
+      ...createAnswer(deps, said, output !== null && !endsInFailure(worked.calls), "Shiro"),
       jobs: facts.jobs,
       actions: facts.actions,
       ...(model !== undefined && {
@@ -455,18 +455,18 @@ const BROWSER_DUTY =
 
 /** `uses_browser`: Shiro's tool loop over `mcp_servers.browser`, journalled as not undoable. */
 export async function browse(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { request, proposal, done }: BrowserWork,
 ): Promise<Answer> {
-  const { settings, workspace, messages } = parts;
+  const { settings, workspace, messages } = deps;
   const failing = (saying: NamedText): Answer => {
     const said = [...answerPieces(done), saying];
     return { ...done, ok: false, said, text: wordPieces(messages.locale, said) };
   };
   if (!settings.mcpServers.includes("browser")) return failing(say("browserMissing"));
   const { groupId, sessionKey } = turn;
-  const toolbox = await parts.openToolbox({
+  const toolbox = await deps.openToolbox({
     groupId,
     sessionKey,
     servers: ["browser"],
@@ -478,7 +478,7 @@ export async function browse(
     if (missing !== undefined) {
       return failing(say("mcpUnavailable", missing.server, workspace.mask(missing.detail)));
     }
-    const worked = await workWithTools(parts, turn, {
+    const worked = await workWithTools(deps, turn, {
       text: `${request}\n\nPlan:\n${proposal.plan}`,
       duty: BROWSER_DUTY,
       toolbox,

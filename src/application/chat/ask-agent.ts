@@ -115,7 +115,7 @@ type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
 
 /** One model call within the message's time, with its events. */
 export async function askAgent(
-  parts: AskDeps,
+  deps: AskDeps,
   turn: AskingTurn,
   question: AgentQuestion,
 ): Promise<AgentAnswer> {
@@ -129,14 +129,14 @@ export async function askAgent(
     };
   emitThinking(turn, role, model);
   const agent = agentOf(role);
-  const words = createWordOutput(parts.workspace.mask, (text) => turn.emit({ type: "text", agent, text }));
+  const words = createWordOutput(deps.workspace.mask, (text) => turn.emit({ type: "text", agent, text }));
   const { signal } = turn;
   const goesOn = question.whenCut === "goes-on";
   const listening = {
-    ...listenOptions(parts, turn, question.deadline),
+    ...listenOptions(deps, turn, question.deadline),
     ...(question.streams && { onText: words.add }),
     ...(question.onText !== undefined && { onText: question.onText }),
-    ...(goesOn && { onCut: () => turn.emit(createNotice(parts, (chat) => chat.answerGoesOn)) }),
+    ...(goesOn && { onCut: () => turn.emit(createNotice(deps, (chat) => chat.answerGoesOn)) }),
   };
   const looked =
     question.looks === undefined
@@ -254,19 +254,19 @@ function isBroken({ code }: ModelFailure): boolean {
 
 /** The common options of a message's model calls: its time, and the notices about failed tries. */
 export function listenOptions(
-  parts: Pick<ChatDeps, "chat" | "clock">,
+  deps: Pick<ChatDeps, "chat" | "clock">,
   turn: Pick<ChatTurn, "emit" | "deadline">,
   ends = turn.deadline,
 ): Pick<CompleteFittingOptions, "deadline" | "onRetry" | "onTooLong"> {
-  const leftMs = ends - parts.clock();
+  const leftMs = ends - deps.clock();
   return {
     deadline: leftMs <= 0 ? AbortSignal.abort() : AbortSignal.timeout(Math.ceil(leftMs)),
     onRetry: ({ attempt, waitMs, failure }) => {
       const seconds = Math.ceil(waitMs / 1000);
       const step = { kind: "retry", detail: `${attempt} · ${seconds} s · ${failure.message}` } as const;
-      turn.emit(createNotice(parts, (chat) => chat.retrying(attempt, seconds, failure.message), step));
+      turn.emit(createNotice(deps, (chat) => chat.retrying(attempt, seconds, failure.message), step));
     },
-    onTooLong: () => turn.emit(createNotice(parts, (chat) => chat.compacted)),
+    onTooLong: () => turn.emit(createNotice(deps, (chat) => chat.compacted)),
   };
 }
 

@@ -50,21 +50,21 @@ export const BUILT_IN = [
 ] as const;
 
 /** Every command that a chat understands, without the routes. */
-export function commandNames(parts: Pick<ChatDeps, "commands">): string[] {
-  return [...new Set([...BUILT_IN, ...Object.keys(parts.commands), "preview", "stop", "btw"])].sort();
+export function commandNames(deps: Pick<ChatDeps, "commands">): string[] {
+  return [...new Set([...BUILT_IN, ...Object.keys(deps.commands), "preview", "stop", "btw"])].sort();
 }
 
 /** Names that users of other agents often have files for; such a file replaces PicoClaw's command. */
 const REPLACEABLE: ReadonlySet<string> = new Set(["commit", "init", "clear", "compact"]);
 
 /** PicoClaw's other commands and routes cannot be replaced. */
-export function isBuiltIn(parts: Pick<ChatDeps, "commands">, name: string): boolean {
-  return !REPLACEABLE.has(name) && (readRoute(name) !== undefined || commandNames(parts).includes(name));
+export function isBuiltIn(deps: Pick<ChatDeps, "commands">, name: string): boolean {
+  return !REPLACEABLE.has(name) && (readRoute(name) !== undefined || commandNames(deps).includes(name));
 }
 
 /** Whether a trusted file of the user's answers to a name that PicoClaw has a command for. */
-export function isReplaced(parts: Pick<ChatDeps, "ownCommands">, name: string): boolean {
-  const own = REPLACEABLE.has(name) ? parts.ownCommands.find(name) : null;
+export function isReplaced(deps: Pick<ChatDeps, "ownCommands">, name: string): boolean {
+  const own = REPLACEABLE.has(name) ? deps.ownCommands.find(name) : null;
   return own !== null && own !== "untrusted";
 }
 
@@ -73,12 +73,12 @@ export function isReplaced(parts: Pick<ChatDeps, "ownCommands">, name: string): 
  * none: PicoClaw's own commands and routes go first.
  */
 export function readOwnRequest(
-  parts: Pick<ChatDeps, "ownCommands" | "commands">,
+  deps: Pick<ChatDeps, "ownCommands" | "commands">,
   text: string,
 ): { readonly text: string; readonly notes: readonly NamedText[] } | { readonly untrusted: string } {
   const command = readSlashCommand(text);
-  if (command === undefined || isBuiltIn(parts, command.name)) return { text, notes: [] };
-  const own = parts.ownCommands.find(command.name);
+  if (command === undefined || isBuiltIn(deps, command.name)) return { text, notes: [] };
+  const own = deps.ownCommands.find(command.name);
   if (own === null) return { text, notes: [] };
   if (own === "untrusted") return { untrusted: command.name };
   const filled =
@@ -189,14 +189,14 @@ export async function findFarJob(
 
 /** The answer to what was asked of it. */
 export async function actOnFarJob(
-  parts: ChatDeps,
+  deps: ChatDeps,
   far: FarJob,
   action: Parameters<FarJob["act"]>[0],
   force = false,
 ): Promise<Answer> {
   const facts = await far.act(action, force);
   const done = facts.code === "done";
-  return createAnswer(parts, [{ kind: "action", facts }], done, done ? "Worker" : "");
+  return createAnswer(deps, [{ kind: "action", facts }], done, done ? "Worker" : "");
 }
 
 function mayUseJob(turn: LookRequest, job: StoredJob): boolean {

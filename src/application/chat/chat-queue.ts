@@ -34,9 +34,9 @@ interface TurnRequest<T> extends QueueOptions {
 }
 
 /** Gets the chat's turn among all processes, does the work in it, keeps it alive meanwhile, ends it. */
-async function holdTurn<T>(parts: ChatQueueDeps, request: TurnRequest<T>): Promise<QueuedResult<T>> {
+async function holdTurn<T>(deps: ChatQueueDeps, request: TurnRequest<T>): Promise<QueuedResult<T>> {
   const { chatKey, work, signal, running } = request;
-  const claim = parts.turns.name(chatKey, request.claim);
+  const claim = deps.turns.name(chatKey, request.claim);
   const stopped: { why: StopReason | null } = { why: null };
   const { controller } = running;
   const stop = (why: StopReason) => {
@@ -46,39 +46,39 @@ async function holdTurn<T>(parts: ChatQueueDeps, request: TurnRequest<T>): Promi
   const onCaller = () => stop("caller");
   const state = { stopKeeping: () => {} };
   try {
-    if (!(await waitForTurn(parts, request, claim))) return { ran: false };
+    if (!(await waitForTurn(deps, request, claim))) return { ran: false };
     controller.signal.addEventListener("abort", () => stop(toStopReason(controller.signal.reason)), {
       once: true,
     });
     signal.addEventListener("abort", onCaller, { once: true });
     if (signal.aborted) stop("caller");
     running.begun = true;
-    state.stopKeeping = keepAlive(parts, claim, stop);
+    state.stopKeeping = keepAlive(deps, claim, stop);
     return { ran: true, value: await work(controller.signal), stopped: stopped.why };
   } finally {
     state.stopKeeping();
     running.begun = false;
     signal.removeEventListener("abort", onCaller);
     // The turn may be held though the store's answer was lost.
-    await endWork(parts, claim);
+    await endWork(deps, claim);
   }
 }
 
 /** No caller waits for a failing store; but this process keeps a turn that was not ended as long as it lives. */
-async function endWork(parts: ChatQueueDeps, claim: TurnClaim): Promise<void> {
+async function endWork(deps: ChatQueueDeps, claim: TurnClaim): Promise<void> {
   try {
-    await parts.turns.end(claim);
+    await deps.turns.end(claim);
   } catch {
-    parts.retry(() => void endWork(parts, claim), parts.lookMs);
+    deps.retry(() => void endWork(deps, claim), deps.lookMs);
   }
 }
 
 async function waitForTurn(
-  parts: ChatQueueDeps,
+  deps: ChatQueueDeps,
   { signal, onQueued }: QueueOptions,
   claim: TurnClaim,
 ): Promise<boolean> {
-  const { turns } = parts;
+  const { turns } = deps;
   if (await turns.begin(claim)) return true;
   let told = 0;
   while (!signal.aborted) {
@@ -87,7 +87,7 @@ async function waitForTurn(
     if (ahead !== told) onQueued?.(ahead);
     told = ahead;
     await turns.beat();
-    await waitMs(parts, signal);
+    await waitMs(deps, signal);
   }
   return false;
 }
@@ -163,7 +163,7 @@ interface QueueOptions {
   readonly claim?: MessageClaim | undefined;
 }
 
-export function createChatQueue(parts: ChatQueueDeps): ChatQueue {
+export function createChatQueue(deps: ChatQueueDeps): ChatQueue {
   const lines = new Map<string, ChatLine>();
   return {
     async run(chatKey, work, options) {
@@ -175,7 +175,7 @@ export function createChatQueue(parts: ChatQueueDeps): ChatQueue {
       if (place.ahead > 0) onQueued?.(place.ahead);
       if (!(await nextTurn(line, signal, onQueued))) return { ran: false };
       try {
-        return await holdTurn(parts, { ...options, chatKey, work, running: line.running! });
+        return await holdTurn(deps, { ...options, chatKey, work, running: line.running! });
       } finally {
         const next = line.waiting.shift();
         line.running = null;
@@ -190,7 +190,7 @@ export function createChatQueue(parts: ChatQueueDeps): ChatQueue {
         running.controller.abort("stopped" satisfies StopReason);
         return true;
       }
-      return parts.turns.requestStop(chatKey);
+      return deps.turns.requestStop(chatKey);
     },
   };
 }

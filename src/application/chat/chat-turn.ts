@@ -209,10 +209,10 @@ export interface HeadsDoor {
   open(): Promise<Heads>;
 }
 
-export type ChatCommand = (parts: ChatDeps, turn: ChatTurn, rest: string) => Promise<Answer>;
+export type ChatCommand = (deps: ChatDeps, turn: ChatTurn, rest: string) => Promise<Answer>;
 
 /** Changes nothing of its chat and makes no job, so that it may be answered beside whatever runs. */
-export type LookCommand = (parts: ChatDeps, look: LookRequest, rest: string) => Promise<Answer>;
+export type LookCommand = (deps: ChatDeps, look: LookRequest, rest: string) => Promise<Answer>;
 
 interface ConversationSettings {
   readonly maxLoops: number;
@@ -306,11 +306,11 @@ export function createAnswer(
 
 /** The answer of a command, in every language. */
 export function answerInEveryLanguage(
-  parts: Pick<ChatDeps, "messages">,
+  deps: Pick<ChatDeps, "messages">,
   word: (locale: Locale) => string,
   ok = true,
 ): Answer {
-  return createAnswer(parts, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
+  return createAnswer(deps, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
 }
 
 /** Which model stood in for a shipped default that is not installed; said once in a chat's session. */
@@ -373,14 +373,14 @@ type NoticeEvent = Extract<ChatEvent, { type: "notice" }>;
 
 /** Answers of several routes become one reply: each under its agent's name, in the order they came. */
 export function mergeAnswers(
-  parts: Pick<ChatDeps, "messages">,
+  deps: Pick<ChatDeps, "messages">,
   asked: readonly RoutedText[],
   answers: readonly Answer[],
   /** The buttons of all jobs of the message. */
   actions: () => NonNullable<Answer["actions"]>,
 ): Answer {
   const [only] = answers;
-  if (only === undefined) return createAnswer(parts, [say("aborted")], false);
+  if (only === undefined) return createAnswer(deps, [say("aborted")], false);
   if (answers.length === 1) return only;
   const last = answers.findLast(({ model }) => model !== undefined)?.model;
   const said = answers.flatMap((answer, at): readonly ReplyPiece[] => {
@@ -388,7 +388,7 @@ export function mergeAnswers(
     return [{ kind: "heading", text: `【${answer.agent}${route}】` }, ...answerPieces(answer)];
   });
   return {
-    text: wordPieces(parts.messages.locale, said),
+    text: wordPieces(deps.messages.locale, said),
     said,
     ok: answers.every(({ ok }) => ok),
     // Remembered as the most private of them: what Shiro found is not for a cloud coder's history.

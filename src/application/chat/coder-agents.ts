@@ -36,14 +36,14 @@ export interface SubAgentRun {
 }
 
 export interface CoderAgentsDeps {
-  readonly parts: ChatDeps;
+  readonly chat: ChatDeps;
   readonly turn: ChatTurn;
   readonly role: CoderRole;
   readonly bench: Pick<Bench, "lend">;
   /** The coder only plans: nobody may write. */
   readonly planOnly: boolean;
   /** The runner of every coder. */
-  readonly run: (parts: ChatDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
+  readonly run: (deps: ChatDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
 }
 
 /** How many may follow each other in one message, for each that may work at once. */
@@ -62,7 +62,7 @@ const STOP_LOOK_MS = 500;
  * with a share of its time and budget and without sub-agents; its work comes back merged, and its words as the result.
  */
 export function createCoderAgents(deps: CoderAgentsDeps): (asked: Delegation) => Promise<ToolResult> {
-  const { subAgents: most } = deps.parts.settings.coder;
+  const { subAgents: most } = deps.chat.settings.coder;
   const inTurn = createRunInTurn(most);
   let begun = 0;
   return async (asked) => {
@@ -94,8 +94,8 @@ async function runAgent(
   number: number,
   asked: Delegation,
 ): Promise<ToolResult> {
-  const { parts, turn } = deps;
-  const { mask } = parts.workspace;
+  const { chat, turn } = deps;
+  const { mask } = chat.workspace;
   const { writes } = asked;
   const task = mask(oneLine(asked.task)).slice(0, TASK_CHARS).toWellFormed();
   const stop = new AbortController();
@@ -142,13 +142,13 @@ function toAgentTurn(turn: ChatTurn, own: Pick<ChatTurn, "models" | "emit" | "si
 
 /** Another process asks by the journal; `/stop` ends all of them by the message's own signal. */
 function watchForStop(
-  { parts }: CoderAgentsDeps,
+  { chat }: CoderAgentsDeps,
   { jobId }: Lending,
   number: number,
   stop: AbortController,
 ): () => void {
   const timer = setInterval(() => {
-    const isAsked = parts.workspace.archive
+    const isAsked = chat.workspace.archive
       .events(jobId)
       .some(({ event }) => event.type === "agent_stop" && event.agent === number);
     if (isAsked) stop.abort();
@@ -185,10 +185,10 @@ interface AgentWork {
 
 /** Never rejects: what breaks a sub-agent does not break the coder. */
 async function workOn(
-  { parts, run, role, turn: whole }: CoderAgentsDeps,
+  { chat, run, role, turn: whole }: CoderAgentsDeps,
   { lending, number, asked, turn }: AgentWork,
 ): Promise<AgentOutcome> {
-  const { settings, workspace, projectOf } = parts;
+  const { settings, workspace, projectOf } = chat;
   const { coder } = settings;
   const share = budgetShare(coder, whole.models.used().costUsd);
   const lent = lending.lend(agentSource(lending.jobId, number));
@@ -198,7 +198,7 @@ async function workOn(
   try {
     const { end } = await run(
       {
-        ...parts,
+        ...chat,
         project: projectOf(lent.files),
         settings: { ...settings, coder: { ...coder, budgetUsd: share } },
       },
@@ -228,7 +228,7 @@ async function workOn(
     const isOver = share !== null && turn.models.used().costUsd >= share;
     return wordOutcome(number, { end, ending, returned, held, isOver, isStopped: turn.signal.aborted });
   } catch (error) {
-    parts.logger.error("chat", "chat.agent_failed", "chat.agent_failed", { error: String(error) });
+    chat.logger.error("chat", "chat.agent_failed", "chat.agent_failed", { error: String(error) });
     const why = workspace.mask(error instanceof Error ? error.message : String(error));
     return { end: "failed", files: 0, text: `Sub-agent ${number} broke off, and nothing was taken: ${why}` };
   }

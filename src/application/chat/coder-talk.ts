@@ -202,8 +202,8 @@ const HANDED_CHARS = 800;
 const MEMORY_CHARS = 6_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
-export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: CoderQuestion): CoderTalk {
-  const { settings, clock } = parts;
+export function createCoderTalk(deps: ChatDeps, turn: ChatTurn, question: CoderQuestion): CoderTalk {
+  const { settings, clock } = deps;
   const { maxMinutes, budgetUsd } = settings.coder;
   const shown = new Set<string>();
   const { looks } = question;
@@ -213,15 +213,15 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
   let answeredBy: Model | undefined;
 
   async function askOnce(exchange: readonly ModelMessage[]) {
-    past ??= await parts.advise("earlier work", NO_PAST, () => readPast(turn));
-    firstMessage ??= createFirstMessage(parts, turn, question, past);
+    past ??= await deps.advise("earlier work", NO_PAST, () => readPast(turn));
+    firstMessage ??= createFirstMessage(deps, turn, question, past);
     const first = firstMessage;
     const begun = clock();
     const agent = agentOf(question.role);
-    const draft = createDraftOutput(parts.workspace.mask, (text, lines) =>
+    const draft = createDraftOutput(deps.workspace.mask, (text, lines) =>
       turn.emit({ type: "drafting", agent, text, lines }),
     );
-    const answered = await askAgent(parts, turn, {
+    const answered = await askAgent(deps, turn, {
       role: question.role,
       streams: false,
       ...(turn.tellsDrafts && { onText: draft.add }),
@@ -229,7 +229,7 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
       whenCut: "goes-on",
       deadline: begun + time.leftMs,
       request(model, size) {
-        const request = coderRequest(parts, question, {
+        const request = coderRequest(deps, question, {
           model,
           size,
           exchange,
@@ -307,12 +307,12 @@ async function readPast({ history, jobs, groupId: own }: ChatTurn): Promise<Conv
  * recognizes it.
  */
 function createFirstMessage(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { request, skills, shownFiles, seenRules }: CoderQuestion,
   { recent, differences, changes }: ConversationPast,
 ): (model: Model, size: RequestSize) => string {
-  const { project, workspace } = parts;
+  const { project, workspace } = deps;
   const { history, older } = turn;
   const made = new Map<string, string>();
   return (model, size) => {
@@ -320,18 +320,18 @@ function createFirstMessage(
     const known = made.get(key);
     if (known !== undefined) return known;
     const context = coderContext(shownFiles.watch(project), {
-      advise: parts.advise,
+      advise: deps.advise,
       request,
       recent,
       budget: contextBudget(model, size),
       onRules: (paths, cut) => {
         for (const path of paths) seenRules.add(path);
         // A request that is made again, smaller, was announced as such.
-        if (size === "full" && cut.length > 0) turn.emit(createNotice(parts, (chat) => chat.rulesCut(cut)));
+        if (size === "full" && cut.length > 0) turn.emit(createNotice(deps, (chat) => chat.rulesCut(cut)));
       },
     });
     const asked = fitMessage(request, size);
-    if (isMessageCut(request, size)) turn.emit(createNotice(parts, (chat) => chat.messageCut));
+    if (isMessageCut(request, size)) turn.emit(createNotice(deps, (chat) => chat.messageCut));
     const reader = createHistoryReader(model, turn.models.models);
     const handed = handedOverFor(reader, turn, changes, size === "small" ? 300 : HANDED_CHARS);
     const earlier = earlierExchangesFor(reader, {
@@ -365,11 +365,11 @@ interface CoderAsk {
 }
 
 function coderRequest(
-  parts: ChatDeps,
+  deps: ChatDeps,
   { role, request, planOnly, isSubAgent, checks, looks }: CoderQuestion,
   { model, size, exchange, first, images }: CoderAsk,
 ): AgentRequest {
-  const { settings } = parts;
+  const { settings } = deps;
   const isFull = size === "full";
   // Small local models call tools badly, and their windows are short: they ask in words.
   const tools = isFull && !model.local ? looks.tools() : [];

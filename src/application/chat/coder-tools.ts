@@ -39,14 +39,14 @@ const MORE: ModelTool = {
  * none, in dry mode and in a preview, and for a local model, which is offered no tools.
  */
 export async function openCoderTools(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   model: Pick<Model, "local">,
 ): Promise<CoderTools | null> {
   const { editorServers = [] } = turn.message;
   if (model.local || turn.dryRun || turn.preview) return null;
-  if (editorServers.length === 0 && !parts.namesServers()) return null;
-  const opening = parts.openToolbox({
+  if (editorServers.length === 0 && !deps.namesServers()) return null;
+  const opening = deps.openToolbox({
     groupId: turn.groupId,
     sessionKey: turn.sessionKey,
     toolkit: false,
@@ -58,15 +58,15 @@ export async function openCoderTools(
   const timer = setTimeout(() => late.resolve(null), START_MS);
   const toolbox = await Promise.race([opening, late.promise]).finally(() => clearTimeout(timer));
   if (toolbox === null) {
-    turn.emit(createNotice(parts, (chat) => chat.mcpLate(START_MS / 1000)));
+    turn.emit(createNotice(deps, (chat) => chat.mcpLate(START_MS / 1000)));
     // They are given back once they are up, for the next message.
     void opening.then((opened) => opened.close()).catch(() => undefined);
     return null;
   }
   for (const { server, detail } of toolbox.unavailable)
-    turn.emit(createNotice(parts, (chat) => chat.mcpUnavailable(server, parts.workspace.mask(detail))));
+    turn.emit(createNotice(deps, (chat) => chat.mcpUnavailable(server, deps.workspace.mask(detail))));
   const { tools, left } = fitTools(toolbox.tools);
-  if (left.length > 0) turn.emit(createNotice(parts, (chat) => chat.mcpToolsLeftOut(left)));
+  if (left.length > 0) turn.emit(createNotice(deps, (chat) => chat.mcpToolsLeftOut(left)));
   if (tools.length > 0) return createCoderTools(toolbox, tools, turn);
   await toolbox.close();
   return null;
@@ -74,13 +74,13 @@ export async function openCoderTools(
 
 /** With the tool `process`, under the same conditions. */
 export async function withProcessTool(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   model: Pick<Model, "local">,
   beside: CoderTools | null,
 ): Promise<CoderTools | null> {
   if (model.local || turn.dryRun || turn.preview) return beside;
-  const processes = await parts.openProcessTools?.(false);
+  const processes = await deps.openProcessTools?.(false);
   if (processes === undefined) return beside;
   const touched: string[] = [];
   const callProcess = async (name: string, calling: Promise<ProcessOutcome>): Promise<ToolResult> => {
@@ -88,7 +88,7 @@ export async function withProcessTool(
     const { ok, text, process } = await calling;
     turn.emit({ type: "tool", name, state: ok ? "succeeded" : "failed" });
     if (process !== undefined) touched.push(process);
-    return { ok, text: parts.workspace.mask(text) };
+    return { ok, text: deps.workspace.mask(text) };
   };
   return {
     tools: [...processes.tools, ...(beside?.tools ?? [])],

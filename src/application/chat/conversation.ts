@@ -103,9 +103,9 @@ export interface OpenChat {
 }
 
 /** The commands that can follow a slash: PicoClaw's own, routes, and those that the user wrote. */
-export function slashCommands(parts: ChatDeps): readonly string[] {
-  const own = parts.ownCommands.list().map(({ name }) => name);
-  return [...new Set([...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase()), ...own])];
+export function slashCommands(deps: ChatDeps): readonly string[] {
+  const own = deps.ownCommands.list().map(({ name }) => name);
+  return [...new Set([...commandNames(deps), ...ROUTES.map((route) => route.toLowerCase()), ...own])];
 }
 
 /** Work that goes on behind a reply; whoever closes waits for it. */
@@ -170,11 +170,11 @@ function isDiskFull(error: unknown): boolean {
  * The reply for a job that took more disk, processes or memory than there is for it, worded as in `picoclaw apply`; null for any other
  * error.
  */
-function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | null {
+function limitReply(deps: Pick<ChatDeps, "messages">, error: unknown): Reply | null {
   const reached = error instanceof JobBroken ? error.cause : error;
   if (wordUsedUp("en", reached) === null) return null;
   const jobId = error instanceof JobBroken ? error.jobId : undefined;
-  const { text, said = [] } = answerInEveryLanguage(parts, (locale) =>
+  const { text, said = [] } = answerInEveryLanguage(deps, (locale) =>
     [
       wordUsedUp(locale, reached) ?? "",
       ...(jobId === undefined ? [] : [messagesFor(locale).nothingApplied(jobId)]),
@@ -194,8 +194,8 @@ function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | 
 type TurnOptions = Pick<ChatTurn, "sessionKey" | "signal" | "emit" | "tellsDrafts">;
 
 /** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
-async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {
-  const { sessions, meter, settings, clock, logger } = parts;
+async function openTurn(deps: ChatDeps, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {
+  const { sessions, meter, settings, clock, logger } = deps;
   const { sessionKey, signal, emit, tellsDrafts } = run;
   const { channel, chatId } = message;
   logger.info("chat", "chat.message_received", "chat.message_received", {
@@ -205,23 +205,23 @@ async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOpti
   const { session, cutOver } = await sessions.open({ channel, chatId }, signal);
   if (cutOver !== null) emit({ type: "cut-over", sessionId: session.id });
   const groupId =
-    message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
+    message.id === undefined ? newGroupId(deps, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
   const { dry, memory: kept, models: chosen } = await sessions.settings({ channel, chatId });
   const { images = [] } = message;
-  await parts.images.attach(
+  await deps.images.attach(
     sessionKey,
     images.map(({ id }) => id),
     groupId,
   );
   const [loaded, { memory, turns, older }, models] = await Promise.all([
-    parts.images.load(
+    deps.images.load(
       sessionKey,
       images.map(({ id }) => id),
     ),
     sessions.context(session),
     meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }, chosen),
   ]);
-  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey), session.openedAt);
+  const jobs = createJobHistory(deps.workspace.archive, groupPrefix(sessionKey), session.openedAt);
   const memos = wordMemory(kept[session.id] ?? {});
   return {
     message,
@@ -282,18 +282,18 @@ const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<Ch
   ...LOOK_COMMANDS,
 };
 
-async function findCommand(parts: ChatDeps, name: string): Promise<ChatCommand | undefined> {
-  if (isReplaced(parts, name)) return undefined;
-  if (Object.hasOwn(parts.commands, name)) return parts.commands[name];
+async function findCommand(deps: ChatDeps, name: string): Promise<ChatCommand | undefined> {
+  if (isReplaced(deps, name)) return undefined;
+  if (Object.hasOwn(deps.commands, name)) return deps.commands[name];
   return Object.hasOwn(TURN_COMMANDS, name) ? TURN_COMMANDS[name as keyof typeof TURN_COMMANDS]() : undefined;
 }
 
-function isLook(parts: Pick<ChatDeps, "looks">, name: string): boolean {
-  return Object.hasOwn(parts.looks, name) || Object.hasOwn(LOOK_COMMANDS, name);
+function isLook(deps: Pick<ChatDeps, "looks">, name: string): boolean {
+  return Object.hasOwn(deps.looks, name) || Object.hasOwn(LOOK_COMMANDS, name);
 }
 
-async function findLook(parts: ChatDeps, name: string): Promise<LookCommand | undefined> {
-  if (Object.hasOwn(parts.looks, name)) return parts.looks[name];
+async function findLook(deps: ChatDeps, name: string): Promise<LookCommand | undefined> {
+  if (Object.hasOwn(deps.looks, name)) return deps.looks[name];
   return Object.hasOwn(LOOK_COMMANDS, name) ? LOOK_COMMANDS[name as keyof typeof LOOK_COMMANDS]() : undefined;
 }
 
@@ -318,13 +318,13 @@ const ASKS_A_MODEL: ReadonlySet<string> = new Set([
 
 /** The command of a message: written as one, typed as for a shell, or asked for in a plain sentence. */
 function readCommand(
-  parts: Pick<ChatDeps, "commands">,
+  deps: Pick<ChatDeps, "commands">,
   { text, strict }: Pick<IncomingMessage, "text" | "strict">,
 ): SlashCommand | undefined {
   const written = readSlashCommand(text);
   if (written !== undefined || strict === true) return written;
   const line = readShellLine(text);
-  if (line !== undefined && commandNames(parts).includes(line.name)) return line;
+  if (line !== undefined && commandNames(deps).includes(line.name)) return line;
   return readSentenceCommand(text) ?? undefined;
 }
 
@@ -332,57 +332,57 @@ function readCommand(
  * The way of a message:
  *   clean → a command that only looks, or: its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
  */
-export function createConversation(parts: ChatDeps): Conversation {
+export function createConversation(deps: ChatDeps): Conversation {
   const works = createWorkBoard();
   return {
     interrupts({ channel, chatId, text, images = [] }) {
-      const command = readCommand(parts, { text });
-      if (command !== undefined) return ASIDE_NAMES.has(command.name) || isLook(parts, command.name);
+      const command = readCommand(deps, { text });
+      if (command !== undefined) return ASIDE_NAMES.has(command.name) || isLook(deps, command.name);
       const chatKey = `${channel}:${chatId}`;
       if (works.isBusy(chatKey) && readAsideQuestion(text) !== null) return true;
-      return images.length === 0 && parts.steering.isOpen(chatKey);
+      return images.length === 0 && deps.steering.isOpen(chatKey);
     },
     steer({ channel, chatId, text, images = [] }, signal) {
       const words = cleanMessage(text);
       if (readAsideQuestion(words) !== null) return null;
-      if (words.trim() === "" || images.length > 0 || readCommand(parts, { text: words }) !== undefined)
+      if (words.trim() === "" || images.length > 0 || readCommand(deps, { text: words }) !== undefined)
         return null;
-      return parts.steering.offer(`${channel}:${chatId}`, words, signal);
+      return deps.steering.offer(`${channel}:${chatId}`, words, signal);
     },
     needsNoModel(text) {
-      const name = readCommand(parts, { text })?.name;
-      return name !== undefined && !ASKS_A_MODEL.has(name) && commandNames(parts).includes(name);
+      const name = readCommand(deps, { text })?.name;
+      return name !== undefined && !ASKS_A_MODEL.has(name) && commandNames(deps).includes(name);
     },
     async handle(message, options) {
       const sessionKey = `${message.channel}:${message.chatId}`;
       const emit = withoutThrowing(options.onEvent);
-      const sentAt = message.sentAt ?? parts.now().toISOString();
+      const sentAt = message.sentAt ?? deps.now().toISOString();
       const state = { begun: false };
       try {
         const { images = [] } = message;
         const words = cleanMessage(message.text);
         // A message of images alone is routed and remembered by their names.
         const text = words.trim() === "" ? images.map(({ name }) => imageMark(name)).join("\n") : words;
-        if (text === "") return plainReply(parts, say("emptyMessage"));
-        if (text.length > LONGEST_MESSAGE) return plainReply(parts, say("messageTooLong", "1 MB"));
-        const command = readCommand(parts, { ...message, text });
-        if (command?.name === "stop") return await stopTurn(parts, sessionKey);
+        if (text === "") return plainReply(deps, say("emptyMessage"));
+        if (text.length > LONGEST_MESSAGE) return plainReply(deps, say("messageTooLong", "1 MB"));
+        const command = readCommand(deps, { ...message, text });
+        if (command?.name === "stop") return await stopTurn(deps, sessionKey);
         const question = command === undefined && works.isBusy(sessionKey) ? readAsideQuestion(text) : null;
         if (command?.name === "btw" || question !== null) {
           const { answerAside } = await import("./answer-aside.ts");
           const asked = { question: question ?? command?.rest ?? "", work: works.tell(sessionKey) };
-          return await answerAside(parts, { ...message, text }, { ...asked, emit, signal: options.signal });
+          return await answerAside(deps, { ...message, text }, { ...asked, emit, signal: options.signal });
         }
-        const look = command === undefined ? undefined : await findLook(parts, command.name);
+        const look = command === undefined ? undefined : await findLook(deps, command.name);
         if (look !== undefined)
           return lookReply(
-            await look(parts, { message: { ...message, text }, sessionKey }, command?.rest ?? ""),
+            await look(deps, { message: { ...message, text }, sessionKey }, command?.rest ?? ""),
           );
         const mayJoin = command === undefined && images.length === 0;
-        const joins = mayJoin ? parts.steering.offer(sessionKey, text, options.signal) : null;
-        if (joins !== null) emit(createNotice(parts, (chat) => chat.joins));
-        if (joins !== null && (await joins)) return { ...plainReply(parts, say("steered")), ok: true };
-        const queued = await parts.queue.run(
+        const joins = mayJoin ? deps.steering.offer(sessionKey, text, options.signal) : null;
+        if (joins !== null) emit(createNotice(deps, (chat) => chat.joins));
+        if (joins !== null && (await joins)) return { ...plainReply(deps, say("steered")), ok: true };
+        const queued = await deps.queue.run(
           sessionKey,
           async (signal) => {
             using work = works.begin(sessionKey, text);
@@ -391,19 +391,19 @@ export function createConversation(parts: ChatDeps): Conversation {
               emit(event);
             };
             const run = { sessionKey, signal, emit: tell, tellsDrafts: options.tellsDrafts === true };
-            const turn = await openTurn(parts, { ...message, text, sentAt }, run);
+            const turn = await openTurn(deps, { ...message, text, sentAt }, run);
             state.begun = true;
 
             const gone = images.filter(({ id }) => !turn.images.some((image) => image.id === id));
             if (gone.length > 0)
               return plainReply(
-                parts,
+                deps,
                 say(
                   "imageGone",
                   gone.map(({ name }) => name),
                 ),
               );
-            return await inTurn(parts, turn);
+            return await inTurn(deps, turn);
           },
           {
             signal: options.signal,
@@ -411,29 +411,29 @@ export function createConversation(parts: ChatDeps): Conversation {
             onQueued: (ahead) => emit({ type: "queued", ahead }),
           },
         );
-        if (!queued.ran) return plainReply(parts, say("aborted"));
+        if (!queued.ran) return plainReply(deps, say("aborted"));
         const { ok } = queued.value;
-        parts.afterReply(async () => {
+        deps.afterReply(async () => {
           const hooked = { PICOCLAW_CHAT: sessionKey, PICOCLAW_OK: String(ok) };
-          for (const note of await parts.workspace.afterMessage(hooked)) emit(hookNotice(parts, note));
+          for (const note of await deps.workspace.afterMessage(hooked)) emit(hookNotice(deps, note));
         });
         return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
       } catch (error) {
-        if (options.signal.aborted) return plainReply(parts, say("aborted"));
-        parts.logger.error("chat", "chat.failed", "chat.failed", {
+        if (options.signal.aborted) return plainReply(deps, say("aborted"));
+        deps.logger.error("chat", "chat.failed", "chat.failed", {
           session_key: sessionKey,
           message_id: message.id,
           trace_id: readTraceparent(message.traceparent)?.traceId,
           error,
         });
-        if (isDiskFull(error)) return plainReply(parts, say("diskFull"));
-        const limited = limitReply(parts, error);
+        if (isDiskFull(error)) return plainReply(deps, say("diskFull"));
+        const limited = limitReply(deps, error);
         if (limited !== null) return limited;
         const gone = missingPiece(error);
         const trouble = isStoreClosed(error) ? "storeAway" : "unexpected";
         const failed = plainReply(
-          parts,
-          gone === null ? say(trouble, parts.workspace.mask(toFaultText(error))) : installationGone(gone),
+          deps,
+          gone === null ? say(trouble, deps.workspace.mask(toFaultText(error))) : installationGone(gone),
         );
         return state.begun ? failed : { ...failed, lost: true };
       }
@@ -446,39 +446,39 @@ function hookNotice({ messages }: ChatDeps, note: NoteFact): ChatEvent {
   return { type: "notice", text: wordNote(messages, note), texts };
 }
 
-async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
+async function inTurn(deps: ChatDeps, turn: ChatTurn): Promise<Reply> {
   const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
-  const command = readCommand(parts, message);
+  const command = readCommand(deps, message);
   // An agent of the user's own may be asked for a preview, too.
   const inner = preview ? readSlashCommand(command?.rest ?? "") : undefined;
   const given = inner?.name === "head" ? inner : preview ? undefined : command;
   if (given !== undefined) {
-    const known = await findCommand(parts, given.name);
+    const known = await findCommand(deps, given.name);
     if (known !== undefined) {
-      const answer = await known(parts, turn, given.rest);
+      const answer = await known(deps, turn, given.rest);
       const { instead } = answer;
       if (instead !== undefined)
-        return await inTurn(parts, {
+        return await inTurn(deps, {
           ...turn,
           message: { ...message, text: instead },
           preview: readSlashCommand(instead)?.name === "preview",
         });
-      if (answer.again !== undefined) return await answerAgain(parts, turn, answer, answer.again);
-      if (answer.agent !== "") await rememberTurn(parts, turn, message.text, answer);
-      return toReply(parts, turn, answer, undefined);
+      if (answer.again !== undefined) return await answerAgain(deps, turn, answer, answer.again);
+      if (answer.agent !== "") await rememberTurn(deps, turn, message.text, answer);
+      return toReply(deps, turn, answer, undefined);
     }
   }
   if (command === undefined && message.strict !== true && maybeSchedule(message.text)) {
     const { scheduleByModel } = await import("./schedule-commands.ts");
-    const made = await scheduleByModel(parts, turn, message.text);
-    if (made !== null) return toReply(parts, turn, made, undefined);
+    const made = await scheduleByModel(deps, turn, message.text);
+    if (made !== null) return toReply(deps, turn, made, undefined);
   }
-  const own = readOwnRequest(parts, preview ? (command?.rest ?? "") : message.text);
+  const own = readOwnRequest(deps, preview ? (command?.rest ?? "") : message.text);
   if ("untrusted" in own)
     return toReply(
-      parts,
+      deps,
       turn,
-      createAnswer(parts, [say("commandUntrusted", own.untrusted)], false),
+      createAnswer(deps, [say("commandUntrusted", own.untrusted)], false),
       undefined,
     );
   const request = own.text;
@@ -489,14 +489,14 @@ async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
     request === message.text &&
     readExplicitRoute(request) === undefined
   )
-    return toReply(parts, turn, await answerUnknownCommand(parts, command.name), undefined);
+    return toReply(deps, turn, await answerUnknownCommand(deps, command.name), undefined);
   if (preview && request.trim() === "")
-    return toReply(parts, turn, createAnswer(parts, [say("previewUsage")], false), undefined);
+    return toReply(deps, turn, createAnswer(deps, [say("previewUsage")], false), undefined);
   const asked: RoutedText[] = [];
   const answers: Answer[] = [];
   for (const part of splitMessage(routeGoToPlanner(turn, request))) {
     if (signal.aborted) break;
-    const { decision, text } = await parts.router.decide({
+    const { decision, text } = await deps.router.decide({
       chatKey: sessionKey,
       sessionId: session.id,
       groupId,
@@ -508,19 +508,19 @@ async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
     });
     emit({ type: "decided", decision });
     asked.push({ text, decision });
-    const nothing = (saying: NamedText): Answer => createAnswer(parts, [saying], false);
+    const nothing = (saying: NamedText): Answer => createAnswer(deps, [saying], false);
     if (text.trim() === "") answers.push(nothing(say("emptyMessage")));
     else if (preview && !isCoder(decision.route)) answers.push(nothing(say("previewUsage")));
-    else answers.push(...(await answerAll(parts, turn, { text, decision })));
+    else answers.push(...(await answerAll(deps, turn, { text, decision })));
   }
-  const merged = mergeAnswers(parts, asked, answers, () => groupActions(parts, turn));
-  await rememberTurn(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
-  return toReply(parts, told, merged, asked[0]?.decision);
+  const merged = mergeAnswers(deps, asked, answers, () => groupActions(deps, turn));
+  await rememberTurn(deps, turn, asked.map(({ text }) => text).join("\n"), merged);
+  return toReply(deps, told, merged, asked[0]?.decision);
 }
 
 /** `/route X`: what was asked before, by the route it should have gone to. */
 async function answerAgain(
-  parts: ChatDeps,
+  deps: ChatDeps,
   begun: ChatTurn,
   command: Answer,
   { route, text, preview = begun.preview, isNoticeOnly = false, after }: NonNullable<Answer["again"]>,
@@ -530,34 +530,34 @@ async function answerAgain(
   turn.emit({ type: "notice", text: command.text });
   turn.emit({ type: "decided", decision });
   const asked = { text, decision };
-  const answers = await answerAll(parts, turn, asked);
-  const merged = mergeAnswers(parts, [asked], answers, () => groupActions(parts, turn));
-  await rememberTurn(parts, turn, text, merged);
+  const answers = await answerAll(deps, turn, asked);
+  const merged = mergeAnswers(deps, [asked], answers, () => groupActions(deps, turn));
+  await rememberTurn(deps, turn, text, merged);
   const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
   const added = (await after?.(merged)) ?? [];
   const said = [...(isNoticeOnly ? [] : answerPieces(command)), ...answerPieces(merged), ...added];
-  const whole = { ...merged, said, text: wordPieces(parts.messages.locale, said), actions };
-  return toReply(parts, turn, whole, decision);
+  const whole = { ...merged, said, text: wordPieces(deps.messages.locale, said), actions };
+  return toReply(deps, turn, whole, decision);
 }
 
 function groupActions({ workspace, chat }: ChatDeps, { groupId }: ChatTurn): Reply["actions"] {
   return actionsFor(workspace.archive, groupId, chat.actions);
 }
 
-async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answer: Answer): Promise<void> {
-  const { sessions } = parts;
+async function rememberTurn(deps: ChatDeps, turn: ChatTurn, said: string, answer: Answer): Promise<void> {
+  const { sessions } = deps;
   const { session, groupId } = turn;
-  const at = parts.now().toISOString();
+  const at = deps.now().toISOString();
   try {
     await sessions.append(session, [
       { at, role: "user", text: withImageMarks(said, turn), agent: "", groupId },
       { at, role: "assistant", text: rememberedWords(answer), agent: answer.agent, groupId },
     ]);
   } catch (cause) {
-    parts.logger.error("chat", "chat.not_remembered", "chat.not_remembered", { error: String(cause) });
+    deps.logger.error("chat", "chat.not_remembered", "chat.not_remembered", { error: String(cause) });
     return;
   }
-  parts.afterReply(async () => void (await sessions.compact(session, AbortSignal.timeout(60_000))));
+  deps.afterReply(async () => void (await sessions.compact(session, AbortSignal.timeout(60_000))));
 }
 
 /** The text of a message, and the names of the images beside it. */
@@ -566,16 +566,16 @@ function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): str
   return [said, ...marks].join("\n");
 }
 
-async function answerUnknownCommand(parts: ChatDeps, name: string): Promise<Answer> {
+async function answerUnknownCommand(deps: ChatDeps, name: string): Promise<Answer> {
   const { nearestCommand } = await import("./look-commands.ts");
-  const own = parts.ownCommands.list().map((one) => one.name);
-  const nearest = nearestCommand(name, [...commandNames(parts), ...own]);
-  return createAnswer(parts, [say("unknownCommand", name, nearest ?? null)], false);
+  const own = deps.ownCommands.list().map((one) => one.name);
+  const nearest = nearestCommand(name, [...commandNames(deps), ...own]);
+  return createAnswer(deps, [say("unknownCommand", name, nearest ?? null)], false);
 }
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */
-async function answerAll(parts: ChatDeps, turn: ChatTurn, { text, decision }: RoutedText): Promise<Answer[]> {
-  const first = await answerPart(parts, turn, { text, decision });
+async function answerAll(deps: ChatDeps, turn: ChatTurn, { text, decision }: RoutedText): Promise<Answer[]> {
+  const first = await answerPart(deps, turn, { text, decision });
   const advice = first.reroute;
   const goesOn =
     advice !== undefined &&
@@ -585,8 +585,8 @@ async function answerAll(parts: ChatDeps, turn: ChatTurn, { text, decision }: Ro
     turn.message.strict !== true;
   if (!goesOn || turn.signal.aborted) return [first];
   // A user who named a route chose the destination; another one is only offered.
-  if (decision.source === "explicit") return [withOffer(parts, first, advice.route, text)];
-  const rerouted = createNotice(parts, (chat) => chat.rerouted(decision.route, advice.route));
+  if (decision.source === "explicit") return [withOffer(deps, first, advice.route, text)];
+  const rerouted = createNotice(deps, (chat) => chat.rerouted(decision.route, advice.route));
   const next = {
     route: advice.route,
     source: "classifier",
@@ -596,48 +596,48 @@ async function answerAll(parts: ChatDeps, turn: ChatTurn, { text, decision }: Ro
   turn.emit(rerouted);
   turn.emit({ type: "decided", decision: next });
   const { sessionKey: chatKey, session, groupId } = turn;
-  await parts.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
+  await deps.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
   // The archive is read anew: the first one may have changed it.
-  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(chatKey), session.openedAt);
-  return [first, await answerPart(parts, { ...turn, jobs }, { text, decision: next })];
+  const jobs = createJobHistory(deps.workspace.archive, groupPrefix(chatKey), session.openedAt);
+  return [first, await answerPart(deps, { ...turn, jobs }, { text, decision: next })];
 }
 
 /** Characters of a message that a button can send again. */
 const OFFERED_ROUTES = 300;
 
-function withOffer(parts: ChatDeps, first: Answer, route: Route, text: string): Answer {
+function withOffer(deps: ChatDeps, first: Answer, route: Route, text: string): Answer {
   if (text.length > OFFERED_ROUTES) return first;
   const action = createLabelledAction(
-    parts,
+    deps,
     (chat) => chat.askRoute(route),
     `/${route.toLowerCase()} ${text}`,
   );
   return { ...first, actions: [...(first.actions ?? []), action] };
 }
 
-async function answerPart(parts: ChatDeps, begun: ChatTurn, asked: RoutedText): Promise<Answer> {
+async function answerPart(deps: ChatDeps, begun: ChatTurn, asked: RoutedText): Promise<Answer> {
   const { text } = asked;
   const { route } = asked.decision;
-  const role = roleOf(route, parts.settings.defaultCoder);
+  const role = roleOf(route, deps.settings.defaultCoder);
   if (isCoderRole(role)) {
     const { tellSteps } = await import("./tell-steps.ts");
     const turn = { ...begun, emit: tellSteps(begun.emit) };
-    const wish = { role, ...readCoderTask(turn, asked, parts.settings.coder) };
-    const name = parts.heads?.standing ?? null;
+    const wish = { role, ...readCoderTask(turn, asked, deps.settings.coder) };
+    const name = deps.heads?.standing ?? null;
     if (name !== null && !isNamedCoder(asked.decision) && wish.mode !== "all")
-      return (await import("./answer-with-head.ts")).answerWithHead(parts, turn, { name, ...wish });
+      return (await import("./answer-with-head.ts")).answerWithHead(deps, turn, { name, ...wish });
     return wish.mode === "one"
-      ? (await import("./answer-with-code.ts")).answerWithCode(parts, turn, wish)
-      : (await import("./answer-with-candidates.ts")).answerWithCandidates(parts, turn, wish);
+      ? (await import("./answer-with-code.ts")).answerWithCode(deps, turn, wish)
+      : (await import("./answer-with-candidates.ts")).answerWithCandidates(deps, turn, wish);
   }
   switch (route) {
     case "ANALYZE":
     case "OPS":
     case "RESEARCH":
-      return (await import("./answer-with-tools.ts")).answerWithTools(parts, begun, route, text);
+      return (await import("./answer-with-tools.ts")).answerWithTools(deps, begun, route, text);
     default:
       return (await import("./answer-by-talking.ts")).answerByTalking(
-        parts,
+        deps,
         begun,
         route === "PLAN" ? "PLAN" : "CHAT",
         text,
@@ -646,9 +646,9 @@ async function answerPart(parts: ChatDeps, begun: ChatTurn, asked: RoutedText): 
 }
 
 /** In whichever process the chat's message runs; its job is taken back there. */
-async function stopTurn(parts: ChatDeps, sessionKey: string): Promise<Reply> {
-  const stopped = await parts.queue.stop(sessionKey);
-  return { ...plainReply(parts, stopped ? say("stopped") : say("nothingRuns")), ok: true };
+async function stopTurn(deps: ChatDeps, sessionKey: string): Promise<Reply> {
+  const stopped = await deps.queue.stop(sessionKey);
+  return { ...plainReply(deps, stopped ? say("stopped") : say("nothingRuns")), ok: true };
 }
 
 /** It belongs to no session: nothing of it is remembered. */

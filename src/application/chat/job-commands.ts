@@ -28,84 +28,84 @@ import {
 import { say } from "./reply-words.ts";
 
 /** A preview is a job; in a group it is the one that waits. */
-function nameJobs(parts: ChatDeps, turn: ChatTurn, name: string) {
-  const jobs = namedJobs(parts, turn, name);
+function nameJobs(deps: ChatDeps, turn: ChatTurn, name: string) {
+  const jobs = namedJobs(deps, turn, name);
   return typeof jobs === "string" ? jobs : (jobs.find(({ state }) => state === "staged") ?? jobs.at(-1));
 }
 
 /** `/dry on|off`: whether this chat's proposals are only shown. */
-export const dry: ChatCommand = async (parts, turn, rest) => {
+export const dry: ChatCommand = async (deps, turn, rest) => {
   const word = rest.trim().toLowerCase();
-  if (word === "") return createAnswer(parts, [say("dryState", turn.dry), say("dryUsage")], true);
-  if (word !== "on" && word !== "off") return createAnswer(parts, [say("dryUsage")], false);
-  await parts.sessions.saveSettings(turn.message, { dry: word === "on" });
-  return createAnswer(parts, [say("dryState", word === "on")], true);
+  if (word === "") return createAnswer(deps, [say("dryState", turn.dry), say("dryUsage")], true);
+  if (word !== "on" && word !== "off") return createAnswer(deps, [say("dryUsage")], false);
+  await deps.sessions.saveSettings(turn.message, { dry: word === "on" });
+  return createAnswer(deps, [say("dryState", word === "on")], true);
 };
 
 /** `/apply [job]`: brings in exactly what the preview showed. */
-export const apply: ChatCommand = async (parts, turn, rest) => {
-  const { chat, workspace } = parts;
+export const apply: ChatCommand = async (deps, turn, rest) => {
+  const { chat, workspace } = deps;
   const wanted = rest.trim();
-  const far = await findFarJob(parts, turn, wanted);
-  if (far !== null) return actOnFarJob(parts, far, "apply");
+  const far = await findFarJob(deps, turn, wanted);
+  if (far !== null) return actOnFarJob(deps, far, "apply");
   const job =
     wanted === ""
-      ? jobsOfChat(parts, turn).findLast(({ state }) => state === "staged")
-      : nameJobs(parts, turn, wanted);
-  if (job === undefined) return createAnswer(parts, [say("noPreview")], false);
+      ? jobsOfChat(deps, turn).findLast(({ state }) => state === "staged")
+      : nameJobs(deps, turn, wanted);
+  if (job === undefined) return createAnswer(deps, [say("noPreview")], false);
   const name = job === "unknown" ? wanted : job.jobId;
   const outcome = job === "unknown" ? ({ status: "unknown" } as const) : await workspace.commitPreview(name);
   const facts = previewFacts(workspace, name, outcome);
   const done = facts.code === "done";
   return {
-    ...createAnswer(parts, [{ kind: "action", facts }], done),
+    ...createAnswer(deps, [{ kind: "action", facts }], done),
     actions: done ? actionsFor(workspace.archive, name, chat.actions) : [],
   };
 };
 
 /** `/discard [job]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back. */
-export const discard: ChatCommand = async (parts, turn, rest) => {
-  const { workspace } = parts;
+export const discard: ChatCommand = async (deps, turn, rest) => {
+  const { workspace } = deps;
   const wanted = rest.trim();
-  const far = await findFarJob(parts, turn, wanted);
-  if (far !== null) return actOnFarJob(parts, far, "discard");
-  const job = wanted === "" ? waitingPreview(jobsOfChat(parts, turn)) : nameJobs(parts, turn, wanted);
+  const far = await findFarJob(deps, turn, wanted);
+  if (far !== null) return actOnFarJob(deps, far, "discard");
+  const job = wanted === "" ? waitingPreview(jobsOfChat(deps, turn)) : nameJobs(deps, turn, wanted);
   if (job !== undefined && job !== "unknown" && "several" in job)
-    return answerInEveryLanguage(parts, (locale) => messagesFor(locale).previewsWait(job.several), false);
+    return answerInEveryLanguage(deps, (locale) => messagesFor(locale).previewsWait(job.several), false);
   const name = job === undefined || job === "unknown" ? wanted : job.jobId;
   const outcome =
     job === undefined || job === "unknown"
       ? ({ status: job ?? "nothing" } as const)
       : await workspace.discardPreview(name);
   const facts = discardFacts(workspace, name, outcome);
-  return createAnswer(parts, [{ kind: "action", facts }], facts.code === "done");
+  return createAnswer(deps, [{ kind: "action", facts }], facts.code === "done");
 };
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
-export const undo: ChatCommand = (parts, turn, rest) => swapJobs(parts, turn, rest, "undo");
+export const undo: ChatCommand = (deps, turn, rest) => swapJobs(deps, turn, rest, "undo");
 
 /** `/redo [job or group] [--force]`: brings in again what was taken back last. */
-export const redo: ChatCommand = (parts, turn, rest) => swapJobs(parts, turn, rest, "redo");
+export const redo: ChatCommand = (deps, turn, rest) => swapJobs(deps, turn, rest, "redo");
 
 async function swapJobs(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: Parameters<ChatCommand>[1],
   rest: string,
   direction: "undo" | "redo",
 ): Promise<Answer> {
-  const { chat, workspace } = parts;
+  const { chat, workspace } = deps;
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
   const names = words.filter((word) => !word.startsWith("-"));
   const wanted = names.length === 0 ? undefined : names.join(" ");
-  const far = wanted === undefined ? null : await findFarJob(parts, turn, wanted);
-  if (far !== null) return actOnFarJob(parts, far, direction, force);
+  const far = wanted === undefined ? null : await findFarJob(deps, turn, wanted);
+  if (far !== null) return actOnFarJob(deps, far, direction, force);
   // Which job was the last is known only when what was cut off is finished.
   const repaired = await workspace.repair();
-  if (wanted === undefined && direction === "undo" && (await nothingWaits(parts, turn)))
-    return createAnswer(parts, [say("waitedForNothing")], false);
-  const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
-  const known = names.every((one) => namedJobs(parts, turn, one) !== "unknown");
+  if (wanted === undefined && direction === "undo" && (await nothingWaits(deps, turn)))
+    return createAnswer(deps, [say("waitedForNothing")], false);
+  const name = wanted ?? lastGroup(jobsOfChat(deps, turn), direction);
+  const known = names.every((one) => namedJobs(deps, turn, one) !== "unknown");
   const outcome =
     stuckTakeBack(workspace.archive, repaired) ??
     (name === undefined
@@ -116,15 +116,15 @@ async function swapJobs(
   const facts = takeBackFacts(workspace, direction, repaired === null ? outcome : { ...outcome, repaired });
   const done = facts.code === "done";
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
-  const hasOthers = name === undefined && lastGroup(jobsVisibleTo(parts, turn), direction) !== undefined;
+  const hasOthers = name === undefined && lastGroup(jobsVisibleTo(deps, turn), direction) !== undefined;
   const others = hasOthers ? [say("otherChatsJobs", direction)] : [];
   return {
-    ...createAnswer(parts, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
+    ...createAnswer(deps, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
     // The user must clear a conflict first, and another chat's job is not for this one; all other outcomes
     // are answered by the current state of the jobs.
     actions:
       facts.together !== undefined
-        ? [undoTogether(parts, facts.together)]
+        ? [undoTogether(deps, facts.together)]
         : outcome.status === "conflict" || outcome.status === "unknown" || name === undefined
           ? []
           : actionsFor(workspace.archive, name, chat.actions),
@@ -142,14 +142,14 @@ function undoTogether({ messages }: ChatDeps, numbers: readonly number[]) {
  * Whether the message that was being answered when this one was sent left nothing: whoever sent it meant that one, and not
  * what stood before.
  */
-async function nothingWaits(parts: ChatDeps, turn: ChatTurn): Promise<boolean> {
+async function nothingWaits(deps: ChatDeps, turn: ChatTurn): Promise<boolean> {
   const { sentAt } = turn.message;
   if (sentAt === undefined) return false;
-  const { turns } = await parts.sessions.context(turn.session);
+  const { turns } = await deps.sessions.context(turn.session);
   // Changes moved by an earlier command (`/undo`, `/apply`) belong to the group of another message.
   const before = turns.findLast(({ role, agent }) => role === "assistant" && agent !== "Worker");
   if (before === undefined || before.at <= sentAt) return false;
-  return !jobsOfChat(parts, turn).some(
+  return !jobsOfChat(deps, turn).some(
     ({ groupId, state, changes }) =>
       groupId === before.groupId && changes.length > 0 && state !== "discarded" && state !== "staged",
   );
@@ -224,34 +224,34 @@ interface SessionMessage {
  * `/rewind`: the messages of this session. `/rewind N`: what would be taken back, and brought in again, to get to where
  * message N had been answered; `--yes` does it, all or nothing. `/rewind redo` brings the last rewind in again.
  */
-export const rewind: ChatCommand = async (parts, turn, rest) => {
+export const rewind: ChatCommand = async (deps, turn, rest) => {
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const [wanted] = words;
-  if (wanted === "redo") return redoRewind(parts, turn);
-  const turns = await parts.sessions.turns(turn.session);
+  if (wanted === "redo") return redoRewind(deps, turn);
+  const turns = await deps.sessions.turns(turn.session);
   const heard = toSessionMessages(turns);
-  if (wanted === undefined) return listMessages(parts, turn, heard, await earlierRewinds(parts, turn));
+  if (wanted === undefined) return listMessages(deps, turn, heard, await earlierRewinds(deps, turn));
   const number = /^\d{1,5}$/.test(wanted) ? Number(wanted) : -1;
   const target = heard.find((one) => one.number === number);
   if (target === undefined && number !== 0)
     return createAnswer(
-      parts,
-      [say("rewindUsage", heard.length), ...(await earlierRewinds(parts, turn))],
+      deps,
+      [say("rewindUsage", heard.length), ...(await earlierRewinds(deps, turn))],
       false,
     );
   const after = target?.last.position ?? 0;
   const since = target?.last.at ?? turn.session.openedAt;
-  const way = planRewindSteps(parts.workspace.archive, jobsOfChat(parts, turn), since);
+  const way = planRewindSteps(deps.workspace.archive, jobsOfChat(deps, turn), since);
   const forgotten = heard.filter((one) => one.user.position > after);
   if (way.steps.length === 0 && way.gone.length === 0 && forgotten.length === 0)
-    return createAnswer(parts, [say("rewindNothing"), ...(await earlierRewinds(parts, turn))], false);
+    return createAnswer(deps, [say("rewindNothing"), ...(await earlierRewinds(deps, turn))], false);
   const plan = { number, messages: forgotten.map(messageWords), ...stepWords(way.steps) };
   if (!words.includes("--yes"))
     return {
-      ...createAnswer(parts, [say("rewindPlan", plan)], true),
-      actions: [createLabelledAction(parts, (chat) => chat.rewindLabel, `/rewind ${number} --yes`)],
+      ...createAnswer(deps, [say("rewindPlan", plan)], true),
+      actions: [createLabelledAction(deps, (chat) => chat.rewindLabel, `/rewind ${number} --yes`)],
     };
-  return runRewind(parts, turn, { after, way, plan });
+  return runRewind(deps, turn, { after, way, plan });
 };
 
 interface RewindRun {
@@ -260,59 +260,59 @@ interface RewindRun {
   readonly plan: RewindPlan;
 }
 
-async function runRewind(parts: ChatDeps, turn: ChatTurn, { after, way, plan }: RewindRun): Promise<Answer> {
+async function runRewind(deps: ChatDeps, turn: ChatTurn, { after, way, plan }: RewindRun): Promise<Answer> {
   // A user who asks for everything does not want a part.
-  if (way.gone.length > 0) return createAnswer(parts, [say("rewindGone", way.gone)], false);
-  const taken = await takeBackAll(parts.workspace, way.steps);
-  if (!taken.ok) return rewindStopped(parts, taken);
+  if (way.gone.length > 0) return createAnswer(deps, [say("rewindGone", way.gone)], false);
+  const taken = await takeBackAll(deps.workspace, way.steps);
+  if (!taken.ok) return rewindStopped(deps, taken);
   const jobIds = way.steps.map(({ job }) => job.jobId);
   const again = way.steps.flatMap(({ direction, job }) => (direction === "redo" ? [job.jobId] : []));
-  await parts.sessions.setAside(turn.session, after, { jobIds, again });
+  await deps.sessions.setAside(turn.session, after, { jobIds, again });
   if (jobIds.length > 0) turn.emit({ type: "undone", jobIds });
   return {
-    ...createAnswer(parts, [say("rewindDone", plan)], true),
-    actions: [createLabelledAction(parts, (chat) => chat.rewindRedoLabel, "/rewind redo")],
+    ...createAnswer(deps, [say("rewindDone", plan)], true),
+    actions: [createLabelledAction(deps, (chat) => chat.rewindRedoLabel, "/rewind redo")],
   };
 }
 
-async function redoRewind(parts: ChatDeps, turn: ChatTurn): Promise<Answer> {
-  const aside = await parts.sessions.lastAside(turn.session);
-  if (aside === null) return createAnswer(parts, [say("rewindNoneBack")], false);
+async function redoRewind(deps: ChatDeps, turn: ChatTurn): Promise<Answer> {
+  const aside = await deps.sessions.lastAside(turn.session);
+  if (aside === null) return createAnswer(deps, [say("rewindNoneBack")], false);
   // Jobs that were recommitted one by one since are already present.
   const steps = aside.jobIds
     .toReversed()
-    .map((jobId) => parts.workspace.archive.read(jobId))
+    .map((jobId) => deps.workspace.archive.read(jobId))
     .filter((job) => job !== null)
     .map((job): TakeBackStep => ({ direction: aside.again.includes(job.jobId) ? "undo" : "redo", job }))
     .filter(({ direction, job }) => job.state === (direction === "undo" ? "committed" : "undone"));
-  const taken = await takeBackAll(parts.workspace, steps);
-  if (!taken.ok) return rewindStopped(parts, taken);
-  await parts.sessions.putBack(turn.session, aside);
+  const taken = await takeBackAll(deps.workspace, steps);
+  if (!taken.ok) return rewindStopped(deps, taken);
+  await deps.sessions.putBack(turn.session, aside);
   const { jobs: back, again } = stepWords(steps);
-  return createAnswer(parts, [say("rewindRedone", again, back)], true);
+  return createAnswer(deps, [say("rewindRedone", again, back)], true);
 }
 
 function rewindStopped(
-  parts: ChatDeps,
+  deps: ChatDeps,
   { direction, stopped: outcome, left }: Extract<TakeBackAllResult, { ok: false }>,
 ): Answer {
-  const facts = takeBackFacts(parts.workspace, direction, outcome);
-  return createAnswer(parts, [{ kind: "action", facts }, say("rewindStopped", left)], false);
+  const facts = takeBackFacts(deps.workspace, direction, outcome);
+  return createAnswer(deps, [{ kind: "action", facts }, say("rewindStopped", left)], false);
 }
 
 /** A rewind stays within its session; where there was one before, the way there is said. */
-async function earlierRewinds(parts: ChatDeps, turn: ChatTurn) {
-  return (await parts.sessions.hasEarlier(turn.session)) ? [say("rewindEarlier")] : [];
+async function earlierRewinds(deps: ChatDeps, turn: ChatTurn) {
+  return (await deps.sessions.hasEarlier(turn.session)) ? [say("rewindEarlier")] : [];
 }
 
 function listMessages(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   heard: readonly SessionMessage[],
   before: readonly ReturnType<typeof say>[],
 ): Answer {
-  if (heard.length === 0) return createAnswer(parts, [say("rewindNothing"), ...before], false);
-  const jobs = jobsOfChat(parts, turn);
+  if (heard.length === 0) return createAnswer(deps, [say("rewindNothing"), ...before], false);
+  const jobs = jobsOfChat(deps, turn);
   // A key or a button that moved a job is not something that was said.
   const said = heard.filter(({ user }) => !MOVES_JOB.test(user.text));
   const messages = said.slice(-MOST_LISTED_MESSAGES).map((one) => ({
@@ -321,9 +321,9 @@ function listMessages(
       .filter(({ groupId, state }) => groupId === one.user.groupId && state === "committed")
       .reduce((sum, { changes }) => sum + countFiles(changes), 0),
   }));
-  const nothing = { number: 0, at: "", text: parts.chat.rewindStart, files: 0 };
+  const nothing = { number: 0, at: "", text: deps.chat.rewindStart, files: 0 };
   return {
-    ...createAnswer(parts, [say("rewindList", messages), ...before], true),
+    ...createAnswer(deps, [say("rewindList", messages), ...before], true),
     choices: [...messages.toReversed(), nothing].map(({ number, at, text }) => ({
       label: `${number}  ${at}`.trimEnd(),
       description: text,

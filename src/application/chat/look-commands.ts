@@ -32,15 +32,15 @@ const MOST_LISTED_JOBS = 10;
 const DIFF_LINES = 400;
 
 /** `/jobs`: the last jobs of this chat; of the whole workspace where whoever asks may have them. */
-export const jobs: LookCommand = async (parts, turn) => {
-  const list = jobsVisibleTo(parts, turn).slice(-MOST_LISTED_JOBS).reverse();
-  if (list.length === 0) return createAnswer(parts, [say("noJobs")], true);
-  const label = jobLabels(parts);
+export const jobs: LookCommand = async (deps, turn) => {
+  const list = jobsVisibleTo(deps, turn).slice(-MOST_LISTED_JOBS).reverse();
+  if (list.length === 0) return createAnswer(deps, [say("noJobs")], true);
+  const label = jobLabels(deps);
   return {
-    ...answerInEveryLanguage(parts, (locale) =>
-      list.map((job) => `${label(job)}  ${describeJob(parts, messagesFor(locale), job)}`).join("\n"),
+    ...answerInEveryLanguage(deps, (locale) =>
+      list.map((job) => `${label(job)}  ${describeJob(deps, messagesFor(locale), job)}`).join("\n"),
     ),
-    choices: jobChoices(parts, turn, () => true),
+    choices: jobChoices(deps, turn, () => true),
   };
 };
 
@@ -54,18 +54,18 @@ function jobLabels({ workspace }: ChatDeps): (job: StoredJob) => string {
 }
 
 function jobChoices(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: LookRequest,
   isWanted: (job: StoredJob) => boolean,
 ): readonly ReplyChoice[] {
-  const label = jobLabels(parts);
-  return jobsVisibleTo(parts, turn)
+  const label = jobLabels(deps);
+  return jobsVisibleTo(deps, turn)
     .filter(isWanted)
     .slice(-MOST_OFFERED_JOBS)
     .reverse()
     .map((job) => ({
       label: label(job),
-      description: `${wordJobStatus(parts, parts.messages, job)} · ${job.title}`,
+      description: `${wordJobStatus(deps, deps.messages, job)} · ${job.title}`,
       message: `/diff ${job.jobId}`,
     }));
 }
@@ -79,32 +79,32 @@ export function wordJobStatus({ workspace }: ChatDeps, messages: Messages, job: 
   });
 }
 
-function describeJob(parts: ChatDeps, messages: Messages, job: StoredJob): string {
-  return `${wordJobStatus(parts, messages, job)}  ${messages.changesHeader(countFiles(job.changes))}  ${job.title}`;
+function describeJob(deps: ChatDeps, messages: Messages, job: StoredJob): string {
+  return `${wordJobStatus(deps, messages, job)}  ${messages.changesHeader(countFiles(job.changes))}  ${job.title}`;
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */
-export const diff: LookCommand = async (parts, turn, rest) => {
-  const { workspace } = parts;
+export const diff: LookCommand = async (deps, turn, rest) => {
+  const { workspace } = deps;
   const name = rest.trim();
   let chosen: StoredJob[];
   if (name === "") {
-    const own = jobsOfChat(parts, turn).filter(({ changes }) => changes.length > 0);
+    const own = jobsOfChat(deps, turn).filter(({ changes }) => changes.length > 0);
     const group = own.at(-1)?.groupId;
     chosen = own.filter(({ groupId }) => groupId === group);
   } else {
-    const named = namedJobs(parts, turn, name);
-    const far = named === "unknown" ? await findFarJob(parts, turn, name) : null;
-    if (far !== null) return farDiff(parts, far);
+    const named = namedJobs(deps, turn, name);
+    const far = named === "unknown" ? await findFarJob(deps, turn, name) : null;
+    if (far !== null) return farDiff(deps, far);
     if (named === "unknown")
-      return answerInEveryLanguage(parts, (locale) => messagesFor(locale).unknownJob(name, "chat"), false);
+      return answerInEveryLanguage(deps, (locale) => messagesFor(locale).unknownJob(name, "chat"), false);
     chosen = named;
   }
   let text = "";
   for (const { jobId } of chosen) text += await chatDiff(workspace.archive.walkDifferences(jobId));
-  const answer = shownDiff(parts, text);
+  const answer = shownDiff(deps, text);
   if (name !== "") return answer;
-  return { ...answer, choices: jobChoices(parts, turn, ({ changes }) => changes.length > 0) };
+  return { ...answer, choices: jobChoices(deps, turn, ({ changes }) => changes.length > 0) };
 };
 
 /** The files of git's own folder are only counted: after a commit they would hide the change itself. */
@@ -119,61 +119,57 @@ async function chatDiff(differences: Iterable<FileDifference>): Promise<string> 
   return gitFiles === 0 ? text : `${text}# .git: ${gitFiles} ${gitFiles === 1 ? "file" : "files"} changed\n`;
 }
 
-async function farDiff(parts: ChatDeps, { machine, differences }: FarJob): Promise<Answer> {
+async function farDiff(deps: ChatDeps, { machine, differences }: FarJob): Promise<Answer> {
   const found = await differences();
   if (found === null)
-    return answerInEveryLanguage(parts, (locale) => messagesFor(locale).machineAway(machine), false);
-  return shownDiff(parts, await chatDiff(found));
+    return answerInEveryLanguage(deps, (locale) => messagesFor(locale).machineAway(machine), false);
+  return shownDiff(deps, await chatDiff(found));
 }
 
-function shownDiff(parts: ChatDeps, text: string): Answer {
-  if (text.trim() === "") return createAnswer(parts, [say("noDiff")], true);
-  const lines = parts.workspace.mask(text).trimEnd().split("\n");
+function shownDiff(deps: ChatDeps, text: string): Answer {
+  if (text.trim() === "") return createAnswer(deps, [say("noDiff")], true);
+  const lines = deps.workspace.mask(text).trimEnd().split("\n");
   const cut = lines.length - DIFF_LINES;
   const shown = cut > 0 ? lines.slice(0, DIFF_LINES) : lines;
   const fence = shown.some((one) => one.includes("```")) ? "~~~~" : "```";
   const block = `${fence}diff\n${shown.join("\n")}\n${fence}`;
-  return createAnswer(
-    parts,
-    [{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])],
-    true,
-  );
+  return createAnswer(deps, [{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])], true);
 }
 
 /** `/why FILE:LINE`, or a removed text: the job that wrote it, with the words of jobs that this chat may see. */
-export const whyLine: LookCommand = async (parts, turn, rest) => {
+export const whyLine: LookCommand = async (deps, turn, rest) => {
   // What an editor has not saved follows below.
   const [asked = ""] = rest.trim().split("\n");
-  const history = await parts.openHistory?.();
+  const history = await deps.openHistory?.();
   const named = readFileLine(asked);
   const word = (tell: (texts: HistoryMessages) => string, ok: boolean) =>
-    answerInEveryLanguage(parts, (locale) => parts.workspace.mask(tell(historyMessagesFor(locale))), ok);
+    answerInEveryLanguage(deps, (locale) => deps.workspace.mask(tell(historyMessagesFor(locale))), ok);
   if (history === undefined) return word((texts) => texts.whyUsage, false);
-  const deps = history.why();
+  const whyDeps = history.why();
   const [{ findWhy, findRemoved }, { wordWhy, wordRemoved }] = await Promise.all([
     import("../history/find-why.ts"),
     import("../history/word-why.ts"),
   ]);
   const mayRead = (job: JobReason): JobReason =>
-    namedJobs(parts, turn, job.jobId) === "unknown" ? { ...job, request: "", title: "", plan: "" } : job;
+    namedJobs(deps, turn, job.jobId) === "unknown" ? { ...job, request: "", title: "", plan: "" } : job;
   if (named === null) {
-    const found = (await findRemoved(deps, asked)).map((one) => ({ ...one, job: mayRead(one.job) }));
+    const found = (await findRemoved(whyDeps, asked)).map((one) => ({ ...one, job: mayRead(one.job) }));
     return word((texts) => wordRemoved(texts, asked, found), found.length > 0);
   }
-  const why = await findWhy(deps, named.path, named.line);
+  const why = await findWhy(whyDeps, named.path, named.line);
   const origin = why.ok && why.origin.kind === "job" ? { ...why.origin, job: mayRead(why.origin.job) } : null;
   const shown = why.ok && origin !== null ? { ...why, origin } : why;
   return word((texts) => wordWhy(texts, named.path, shown), why.ok);
 };
 
 /** `/help`: the ten that are needed most; `/help all`: every one. */
-export const help: LookCommand = async (parts, _, rest) => {
+export const help: LookCommand = async (deps, _, rest) => {
   const isWhole = /^(?:all|全部|すべて)$/iu.test(rest.trim());
-  const own = parts.ownCommands.list();
+  const own = deps.ownCommands.list();
   const [hidden, usable] = [true, false].map((wanted) =>
-    own.filter(({ name }) => isBuiltIn(parts, name) === wanted),
+    own.filter(({ name }) => isBuiltIn(deps, name) === wanted),
   ) as [OwnCommand[], OwnCommand[]];
-  return answerInEveryLanguage(parts, (locale) => {
+  return answerInEveryLanguage(deps, (locale) => {
     const words = chatMessagesFor(locale);
     const rows = [
       ...words.help,

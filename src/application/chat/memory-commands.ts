@@ -31,75 +31,71 @@ const FORGET = /^(?:forget|忘れて|忘れる)(?:\s+|$)/iu;
 
 /** `/notes` and `/memo`: what the chat remembers, to be read and to be forgotten. */
 const noteCommands: Readonly<Record<string, ChatCommand>> = {
-  async notes(parts, turn, rest) {
+  async notes(deps, turn, rest) {
     const wanted = rest.trim();
-    if (FORGET.test(wanted)) return forgetNote(parts, turn, wanted.replace(FORGET, "").trim());
-    const notes = await parts.sessions.notes(turn.session);
+    if (FORGET.test(wanted)) return forgetNote(deps, turn, wanted.replace(FORGET, "").trim());
+    const notes = await deps.sessions.notes(turn.session);
     if (wanted !== "") {
       const note = notes[Number(wanted) - 1];
       return answerAboutMemory(
-        parts,
+        deps,
         (words) => (note === undefined ? words.notesUsage : `${note.sessionId}\n${note.text}`),
         note !== undefined,
       );
     }
     const { carried, summary } = turn.session;
     const now = [carried, summary.text].filter((text) => text !== "").join("\n\n");
-    return answerAboutMemory(parts, (words) => {
+    return answerAboutMemory(deps, (words) => {
       const lines = notes.map(({ sessionId, text }, at) => words.note(at + 1, sessionId, noteLine(text)));
       const all = [...(now === "" ? [] : [words.notesNow, now, ""]), ...lines];
       return [...(all.length === 0 ? [words.noNotes] : all), words.notesUsage].join("\n");
     });
   },
-  async memo(parts, { session }, rest) {
-    const { sessions } = parts;
+  async memo(deps, { session }, rest) {
+    const { sessions } = deps;
     const line = rest.trim();
     if (line === "") {
       const memory = Object.entries(await sessions.memory(session));
-      return answerAboutMemory(parts, (words) =>
+      return answerAboutMemory(deps, (words) =>
         memory.length === 0 ? words.noMemos : memory.map(([name, value]) => `${name} = ${value}`).join("\n"),
       );
     }
     const memory = await sessions.memory(session);
     if (FORGET.test(line)) {
       const name = line.replace(FORGET, "").trim();
-      if (!Object.hasOwn(memory, name)) return answerAboutMemory(parts, (words) => words.noMemo(name), false);
+      if (!Object.hasOwn(memory, name)) return answerAboutMemory(deps, (words) => words.noMemo(name), false);
       await sessions.keep(session, name, null);
-      return answerAboutMemory(parts, (words) => words.forgotten(name));
+      return answerAboutMemory(deps, (words) => words.forgotten(name));
     }
     const { name, value } = readMemoryLine(line);
     if (value === null) {
       const known = Object.hasOwn(memory, name) ? memory[name] : undefined;
       return answerAboutMemory(
-        parts,
+        deps,
         (words) => (known === undefined ? words.noMemo(name) : `${name} = ${known}`),
         known !== undefined,
       );
     }
     const fits = await sessions.keep(session, name, value);
-    return answerAboutMemory(
-      parts,
-      (words) => (fits ? words.memoKept(name, value) : words.memoTooMuch),
-      fits,
-    );
+    return answerAboutMemory(deps, (words) => (fits ? words.memoKept(name, value) : words.memoTooMuch), fits);
   },
 };
 
-async function forgetNote(parts: ChatDeps, { session }: ChatTurn, which: string): Promise<Answer> {
-  const { sessions } = parts;
+async function forgetNote(deps: ChatDeps, { session }: ChatTurn, which: string): Promise<Answer> {
+  const { sessions } = deps;
   if (/^(?:now|今)$/iu.test(which)) {
     await sessions.forgetSummary(session);
-    return answerAboutMemory(parts, (words) => words.summaryForgotten);
+    return answerAboutMemory(deps, (words) => words.summaryForgotten);
   }
   const notes = await sessions.notes(session);
   const wanted = /^(?:all|全部|すべて)$/iu.test(which)
     ? notes
     : notes.slice(Number(which) - 1, Number(which));
   if (wanted.length === 0 || (wanted !== notes && !/^[0-9]{1,4}$/u.test(which)))
-    return answerAboutMemory(parts, (words) => words.notesUsage, false);
+    return answerAboutMemory(deps, (words) => words.notesUsage, false);
   for (const note of wanted) await sessions.forgetNote(session, note);
   const names = wanted.map(({ sessionId }) => sessionId).join(", ");
-  return answerAboutMemory(parts, (words) => words.forgotten(names));
+  return answerAboutMemory(deps, (words) => words.forgotten(names));
 }
 
 function noteLine(text: string): string {
@@ -188,13 +184,8 @@ function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
 }
 
 /** `/cost`: this chat, today by model, the last days; `/cost DAY` and `/cost MODEL` look closer. */
-async function tellCost(
-  parts: UsageDeps,
-  chat: ChatDeps,
-  look: LookRequest,
-  wanted: string,
-): Promise<Answer> {
-  const { usage, clock, daily } = parts;
+async function tellCost(deps: UsageDeps, chat: ChatDeps, look: LookRequest, wanted: string): Promise<Answer> {
+  const { usage, clock, daily } = deps;
   const scope = scopeOf(look);
   const only = toUsageOwner(scope);
   const byDay = await modelsByDay(usage, clock, chat.now(), only);
@@ -288,8 +279,8 @@ const QUOTED_CHARS = 120;
 const SHORT_QUOTE = 60;
 
 /** The chat's decisions and usage, for the caller. */
-export function memoryLooks(parts: MemoryCommandDeps): Readonly<Record<string, LookCommand>> {
-  const { teacher, usage } = parts;
+export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, LookCommand>> {
+  const { teacher, usage } = deps;
   return {
     async why(chat, look, rest) {
       if (rest.trim() !== "") return (await import("./look-commands.ts")).whyLine(chat, look, rest);
@@ -308,21 +299,21 @@ export function memoryLooks(parts: MemoryCommandDeps): Readonly<Record<string, L
     },
     async rules(chat, { sessionKey }) {
       const rules = await teacher.rules(sessionKey);
-      const problems = parts.ruleProblems();
+      const problems = deps.ruleProblems();
       return answerAboutMemory(chat, (words) => {
         const lines = rules.map(({ pattern, route }, index) => words.rule(index + 1, pattern, route));
         if (lines.length === 0) lines.push(words.noRules);
         return [...lines, ...problems.map(words.ruleProblem)].join("\n");
       });
     },
-    usage: async (chat, look) => answerAboutMemory(chat, await usageText(parts, chat.now(), scopeOf(look))),
-    cost: (chat, look, rest) => tellCost(parts, chat, look, rest.trim()),
+    usage: async (chat, look) => answerAboutMemory(chat, await usageText(deps, chat.now(), scopeOf(look))),
+    cost: (chat, look, rest) => tellCost(deps, chat, look, rest.trim()),
   };
 }
 
 /** The chat's commands about what it decided, remembers and used. */
-export function memoryCommands(parts: MemoryCommandDeps): Readonly<Record<string, ChatCommand>> {
-  const { teacher } = parts;
+export function memoryCommands(deps: MemoryCommandDeps): Readonly<Record<string, ChatCommand>> {
+  const { teacher } = deps;
   const teach: Readonly<Record<string, ChatCommand>> = {
     async route(chat, { sessionKey, history }, rest) {
       const route = readRoute(rest.split(/\s/u)[0] ?? "");
@@ -356,7 +347,7 @@ export function memoryCommands(parts: MemoryCommandDeps): Readonly<Record<string
     },
   };
   return {
-    ...memoryLooks(parts),
+    ...memoryLooks(deps),
     ...teach,
     ...noteCommands,
     new: startNewSession,

@@ -321,21 +321,21 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
  * `/cloud on [QUESTION]`: the model that writes code answers questions too, and answers that one at once. `/cloud off`: questions
  * stay on local models again. It is the word of the machine's owner, so nobody else's counts.
  */
-export const cloud: ChatCommand = async (parts, turn, rest) => {
+export const cloud: ChatCommand = async (deps, turn, rest) => {
   const [, word = "", question = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];
   const { channel, userId } = turn.message;
   if (
-    parts.setCloudTalk === undefined ||
+    deps.setCloudTalk === undefined ||
     !(isOwnersChannel(channel) || (channel === "web" && userId === "operator"))
   )
-    return createAnswer(parts, [say("cloudForOwner")], false);
-  if (word !== "on" && word !== "off") return createAnswer(parts, [say("cloudUsage")], false);
-  const coder = cloudCoder(parts, turn);
-  if (word === "on" && coder === null) return createAnswer(parts, [say("cloudNone")], false);
-  const refused = await parts.setCloudTalk(word === "on" ? coder : null);
-  if (refused !== null) return createAnswer(parts, [say("cloudRefused", refused)], false);
-  if (word === "on" && question !== "") return { ...createAnswer(parts, [], true), instead: question };
-  return createAnswer(parts, [word === "on" ? say("cloudOn", coder?.provider ?? "") : say("cloudOff")], true);
+    return createAnswer(deps, [say("cloudForOwner")], false);
+  if (word !== "on" && word !== "off") return createAnswer(deps, [say("cloudUsage")], false);
+  const coder = cloudCoder(deps, turn);
+  if (word === "on" && coder === null) return createAnswer(deps, [say("cloudNone")], false);
+  const refused = await deps.setCloudTalk(word === "on" ? coder : null);
+  if (refused !== null) return createAnswer(deps, [say("cloudRefused", refused)], false);
+  if (word === "on" && question !== "") return { ...createAnswer(deps, [], true), instead: question };
+  return createAnswer(deps, [word === "on" ? say("cloudOn", coder?.provider ?? "") : say("cloudOff")], true);
 };
 
 /** The default coder, where it is a cloud model that can be asked. */

@@ -25,39 +25,39 @@ const MOST_OFFERED = 5;
  * `/ps`: the background processes of the workspace; `/ps start|log|restart|stop|clear`. A process belongs to the workspace and
  * not to a message, so that none of this waits for what runs in the chat.
  */
-export const ps: LookCommand = async (parts, _, rest) => {
-  const processes = await parts.openProcesses?.();
-  if (processes === undefined) return usage(parts);
+export const ps: LookCommand = async (deps, _, rest) => {
+  const processes = await deps.openProcesses?.();
+  if (processes === undefined) return usage(deps);
   const [, action = "", words = ""] = /^\s*(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
   const name = words.trim();
   switch (action) {
     case "":
-      return listProcesses(parts, processes);
+      return listProcesses(deps, processes);
     case "start": {
       const request = readStart(words);
       if (typeof request === "string")
-        return usage(parts, (locale) => processMessagesFor(locale).badPort(request));
-      return request.command === "" ? usage(parts) : answerStart(parts, await processes.start(request));
+        return usage(deps, (locale) => processMessagesFor(locale).badPort(request));
+      return request.command === "" ? usage(deps) : answerStart(deps, await processes.start(request));
     }
     case "restart":
-      return name === "" ? usage(parts) : answerStart(parts, await processes.restart(name), true);
+      return name === "" ? usage(deps) : answerStart(deps, await processes.restart(name), true);
     case "stop": {
-      if (name === "") return usage(parts);
+      if (name === "") return usage(deps);
       const stopped = await processes.stop(name);
       return answerInEveryLanguage(
-        parts,
+        deps,
         (locale) => wordStopped(stopped, locale),
         stopped.status === "stopped",
       );
     }
     case "log":
-      return name === "" ? usage(parts) : answerLog(parts, processes, name);
+      return name === "" ? usage(deps) : answerLog(deps, processes, name);
     case "clear": {
       const forgotten = await processes.forgetEnded();
-      return answerInEveryLanguage(parts, (locale) => processMessagesFor(locale).forgotten(forgotten));
+      return answerInEveryLanguage(deps, (locale) => processMessagesFor(locale).forgotten(forgotten));
     }
     default:
-      return usage(parts);
+      return usage(deps);
   }
 };
 
@@ -92,21 +92,21 @@ function readStart(text: string): ProcessStart | string {
   };
 }
 
-function usage(parts: ChatDeps, why?: (locale: Locale) => string): Answer {
+function usage(deps: ChatDeps, why?: (locale: Locale) => string): Answer {
   const word = (locale: Locale) =>
     [...(why === undefined ? [] : [why(locale)]), processMessagesFor(locale).chatUsage].join("\n");
-  return answerInEveryLanguage(parts, word, false);
+  return answerInEveryLanguage(deps, word, false);
 }
 
-async function listProcesses(parts: ChatDeps, processes: WorkspaceProcesses): Promise<Answer> {
+async function listProcesses(deps: ChatDeps, processes: WorkspaceProcesses): Promise<Answer> {
   const list = await processes.list();
-  const now = parts.now();
+  const now = deps.now();
   return {
-    ...answerInEveryLanguage(parts, (locale) => wordProcessList(list, locale, now)),
+    ...answerInEveryLanguage(deps, (locale) => wordProcessList(list, locale, now)),
     actions: list
       .filter(isUp)
       .slice(-MOST_OFFERED)
-      .flatMap((process) => actionsFor(parts, process)),
+      .flatMap((process) => actionsFor(deps, process)),
   };
 }
 
@@ -122,23 +122,23 @@ function actionsFor(
   return [button("logLabel", `/ps log ${name}`), button("stopLabel", `/ps stop ${name}`)];
 }
 
-function answerStart(parts: ChatDeps, started: ProcessStarted, again = false): Answer {
+function answerStart(deps: ChatDeps, started: ProcessStarted, again = false): Answer {
   const answer = answerInEveryLanguage(
-    parts,
+    deps,
     (locale) => wordStarted(started, locale, { where: "chat", again }),
     started.ok,
   );
   return started.ok && isUp(started.process)
-    ? { ...answer, actions: actionsFor(parts, started.process) }
+    ? { ...answer, actions: actionsFor(deps, started.process) }
     : answer;
 }
 
-async function answerLog(parts: ChatDeps, processes: WorkspaceProcesses, name: string): Promise<Answer> {
+async function answerLog(deps: ChatDeps, processes: WorkspaceProcesses, name: string): Promise<Answer> {
   const log = await processes.log(name, LOG_LINES);
   if (log === null)
-    return answerInEveryLanguage(parts, (locale) => processMessagesFor(locale).unknown(name), false);
-  if (log.text === "") return answerInEveryLanguage(parts, (locale) => wordLog(log, locale));
+    return answerInEveryLanguage(deps, (locale) => processMessagesFor(locale).unknown(name), false);
+  if (log.text === "") return answerInEveryLanguage(deps, (locale) => wordLog(log, locale));
   const fence = log.text.includes("```") ? "~~~~" : "```";
   const block = `${fence}\n${log.text}\n${fence}`;
-  return createAnswer(parts, [{ kind: "text", text: block }], true);
+  return createAnswer(deps, [{ kind: "text", text: block }], true);
 }

@@ -57,12 +57,12 @@ const PROCESS: ModelTool = {
 const PAGE_CHARS = 8_000;
 const MOST_LINES = 400;
 
-function createProcessTools(parts: ProcessToolsDeps): ProcessTools {
+function createProcessTools(deps: ProcessToolsDeps): ProcessTools {
   return {
     tools: [PROCESS],
     call(name, args, signal) {
       if (name !== PROCESS.name) return null;
-      return callProcess(parts, typeof args === "object" && args !== null ? (args as Given) : {}, signal);
+      return callProcess(deps, typeof args === "object" && args !== null ? (args as Given) : {}, signal);
     },
   };
 }
@@ -112,21 +112,21 @@ export function createProcessesDoor(deps: ProcessesDoorDeps): ProcessesDoor {
 type Given = Readonly<Record<string, unknown>>;
 
 async function callProcess(
-  parts: ProcessToolsDeps,
+  deps: ProcessToolsDeps,
   given: Given,
   signal: AbortSignal,
 ): Promise<ProcessOutcome> {
   const { action } = given;
   const name = typeof given.name === "string" ? given.name : "";
-  if (parts.readOnly && (action === "start" || action === "restart" || action === "stop"))
+  if (deps.readOnly && (action === "start" || action === "restart" || action === "stop"))
     return {
       ok: false,
       text: "nothing may be started or ended here: a preview, dry mode, or the policy of tools",
     };
-  const processes = await parts.processes();
+  const processes = await deps.processes();
   switch (action) {
     case "list":
-      return { ok: true, text: wordProcessList(await processes.list(), "en", parts.now()) };
+      return { ok: true, text: wordProcessList(await processes.list(), "en", deps.now()) };
     case "start": {
       const { port, command, over, restart_on_landing: restarts } = given;
       const started = await processes.start({
@@ -162,7 +162,7 @@ async function callProcess(
     }
     case "fetch":
       return fetchPage(
-        parts,
+        deps,
         processes,
         { name, path: typeof given.path === "string" ? given.path : "/" },
         signal,
@@ -181,7 +181,7 @@ function unknown(name: string): ProcessOutcome {
 }
 
 async function fetchPage(
-  parts: ProcessToolsDeps,
+  deps: ProcessToolsDeps,
   processes: WorkspaceProcesses,
   { name, path }: { readonly name: string; readonly path: string },
   signal: AbortSignal,
@@ -196,7 +196,7 @@ async function fetchPage(
   const [pathname = "", query] = path.split("?", 2);
   url.pathname = pathname;
   if (query !== undefined) url.search = query;
-  const read = await (await parts.web()).read(url.href, signal);
+  const read = await (await deps.web()).read(url.href, signal);
   if (!read.ok) return { ok: false, text: `${url.href}: ${read.why} ${read.detail}` };
   return {
     ok: read.status < 400,

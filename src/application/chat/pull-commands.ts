@@ -77,26 +77,26 @@ interface PullWords {
 }
 
 /** `/pr [--draft] [--base BRANCH] [TITLE]`: the work as a commit on a branch, pushed, and opened as a pull request. */
-export const pr: ChatCommand = async (parts, turn, rest) => {
+export const pr: ChatCommand = async (deps, turn, rest) => {
   const wish = readPullWish(rest);
-  if (wish === null) return createAnswer(parts, [say("pullUsage")], false);
+  if (wish === null) return createAnswer(deps, [say("pullUsage")], false);
   try {
-    const plan = await planPull(parts, turn, wish.base);
+    const plan = await planPull(deps, turn, wish.base);
     const { state, changed, beyond } = plan;
     const worded = { kind: "pull request", subjects: state.subjects, changed, beyond } as const;
-    const words = await wordChange(parts, turn, worded, wish.title);
+    const words = await wordChange(deps, turn, worded, wish.title);
     const branch = plan.branches ? await freeBranch(turn, plan, words.branch) : (plan.state.branch ?? "");
     if (turn.dryRun || turn.preview)
       return createAnswer(
-        parts,
+        deps,
         [say("pullDry", { branch, base: plan.base, files: plan.changed, title: words.title })],
         true,
       );
-    const commit = await commitWork(parts, turn, plan, { words, branch });
-    return await publishWork(parts, turn, plan, { words, branch, commit, isDraft: wish.isDraft });
+    const commit = await commitWork(deps, turn, plan, { words, branch });
+    return await publishWork(deps, turn, plan, { words, branch, commit, isDraft: wish.isDraft });
   } catch (error) {
     if (!(error instanceof PullStopped)) throw error;
-    return createAnswer(parts, [say("pullStop", maskStop(parts, error.stop))], false);
+    return createAnswer(deps, [say("pullStop", maskStop(deps, error.stop))], false);
   }
 };
 
@@ -104,45 +104,45 @@ export const pr: ChatCommand = async (parts, turn, rest) => {
  * `/commit [MESSAGE]`: what is staged, else the files of this chat's last change that are not committed yet, as one commit on the
  * current branch. Nothing leaves this machine, and `/undo` takes it back.
  */
-export const commit: ChatCommand = async (parts, turn, rest) => {
-  const { workspace, messages } = parts;
-  const stopped = (why: CommitStop) => createAnswer(parts, [say("commitStop", why)], false);
-  if (parts.openForges === undefined) return stopped({ why: "unavailable" });
-  const { repository } = await parts.openForges();
+export const commit: ChatCommand = async (deps, turn, rest) => {
+  const { workspace, messages } = deps;
+  const stopped = (why: CommitStop) => createAnswer(deps, [say("commitStop", why)], false);
+  if (deps.openForges === undefined) return stopped({ why: "unavailable" });
+  const { repository } = await deps.openForges();
   const state = await repository.read(turn.signal);
   if (state.status === "failed") return stopped({ why: "failed", message: workspace.mask(state.message) });
   if (state.status !== "read") return stopped({ why: state.status });
   if (state.conflicted.length > 0) return stopped({ why: "conflicted", paths: state.conflicted });
-  const chosen = chooseCommitted(parts, turn, state);
+  const chosen = chooseCommitted(deps, turn, state);
   if (chosen.length === 0) return stopped({ why: "nothing", changed: state.changed.length });
   const given = rest.trim();
   const beyond = given === "" ? await repository.compare([state.head], turn.signal, chosen) : null;
   const change = { kind: "commit", subjects: state.subjects, changed: chosen, beyond } as const;
   const words =
-    given === "" ? await wordChange(parts, turn, change, "") : { title: workspace.mask(given), body: "" };
+    given === "" ? await wordChange(deps, turn, change, "") : { title: workspace.mask(given), body: "" };
   const text = [words.title, words.body].filter((part) => part !== "").join("\n\n");
   const facts = { title: words.title, files: chosen, left: state.changed.length - chosen.length };
-  if (turn.dryRun || turn.preview) return createAnswer(parts, [say("commitDry", facts)], true);
+  if (turn.dryRun || turn.preview) return createAnswer(deps, [say("commitDry", facts)], true);
   const commands = [
     ...(state.staged.length > 0 ? [] : [gitCommand("add", ["-A", "--", ...chosen.map(literalPath)])]),
     { type: "git_operation", action: "commit", target: "", content: text },
   ];
-  const result = await runGitJob(parts, turn, { commands, title: words.title, source: COMMIT_SOURCE });
+  const result = await runGitJob(deps, turn, { commands, title: words.title, source: COMMIT_SOURCE });
   if (typeof result === "string") return stopped({ why: "failed", message: result });
   const job = { jobId: result.jobId, jobs: [toResultJson(messages, result)] };
-  return finished(parts, { commit: "", job }, [say("committed", facts)], true);
+  return finished(deps, { commit: "", job }, [say("committed", facts)], true);
 };
 
 const COMMIT_SOURCE = "chat:commit";
 
 /** The paths that one commit is about: what the index has, else the newest change of this chat that is not committed whole. */
-function chooseCommitted(parts: ChatDeps, turn: ChatTurn, state: ReadRepository): readonly string[] {
+function chooseCommitted(deps: ChatDeps, turn: ChatTurn, state: ReadRepository): readonly string[] {
   if (state.staged.length > 0) return state.staged;
-  const { protection } = parts.workspace;
+  const { protection } = deps.workspace;
   const open = state.changed.filter(
     (path) => protection.protects(path) === null && protection.forbids(path) === null,
   );
-  for (const job of jobsOfChat(parts, turn).toReversed()) {
+  for (const job of jobsOfChat(deps, turn).toReversed()) {
     if (job.state !== "committed") continue;
     const own = open.filter((path) =>
       job.changes.some((change) => path === change.path || path.startsWith(`${change.path}/`)),
@@ -169,9 +169,9 @@ function stopWith(stop: PullStop): never {
 }
 
 /** The forge that the workspace's repository is pushed to. */
-export async function findProjectForge(parts: ChatDeps, turn: ChatTurn) {
-  if (parts.openForges === undefined) return stopWith({ why: "unavailable" });
-  const forges = await parts.openForges();
+export async function findProjectForge(deps: ChatDeps, turn: ChatTurn) {
+  if (deps.openForges === undefined) return stopWith({ why: "unavailable" });
+  const forges = await deps.openForges();
   const state = await forges.repository.read(turn.signal);
   switch (state.status) {
     case "no-git":
@@ -189,7 +189,7 @@ export async function findProjectForge(parts: ChatDeps, turn: ChatTurn) {
   if (ref === null)
     return stopWith({ why: "foreign-remote", remote: remote.name, url: plainUrl(remote.url) });
   const opened = await forges.open(ref.forge, (seconds, why) =>
-    turn.emit(createNotice(parts, (chat) => chat.forgeWaits(forgeFacts(ref.forge).title, seconds, why))),
+    turn.emit(createNotice(deps, (chat) => chat.forgeWaits(forgeFacts(ref.forge).title, seconds, why))),
   );
   const forge = typeof opened === "string" ? null : opened;
   return {
@@ -225,8 +225,8 @@ export async function orPullStop<T>(
   });
 }
 
-async function planPull(parts: ChatDeps, turn: ChatTurn, wantedBase: string | null): Promise<PullPlan> {
-  const found = await findProjectForge(parts, turn);
+async function planPull(deps: ChatDeps, turn: ChatTurn, wantedBase: string | null): Promise<PullPlan> {
+  const found = await findProjectForge(deps, turn);
   const { forges, state, ref, forge } = found;
   if (state.conflicted.length > 0) return stopWith({ why: "conflicted", paths: state.conflicted });
   const repository =
@@ -252,7 +252,7 @@ async function planPull(parts: ChatDeps, turn: ChatTurn, wantedBase: string | nu
   const tip = atBase?.commit ?? heads?.get(base);
   const bases = [...(tip === undefined ? [] : [tip]), `refs/remotes/${state.remote.name}/${base}`];
   const beyond = await forges.repository.compare(bases, turn.signal);
-  const { protection } = parts.workspace;
+  const { protection } = deps.workspace;
   const changed = state.changed.filter(
     (path) => protection.protects(path) === null && protection.forbids(path) === null,
   );
@@ -309,30 +309,30 @@ interface WordedChange {
 
 /** The words about the change: the coder's, or where none can be asked, what the jobs and files say. */
 async function wordChange(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   change: WordedChange,
   given: string,
 ): Promise<PullWords> {
-  const titles = jobTitles(parts, turn, change);
+  const titles = jobTitles(deps, turn, change);
   const plain = plainWords(change, titles);
-  const model = turn.models.models.forRole(parts.settings.defaultCoder);
+  const model = turn.models.models.forRole(deps.settings.defaultCoder);
   const asked =
     "generate" in model
-      ? await parts.advise("title", null, () => askWords(parts, turn, { model, change, titles, given }))
+      ? await deps.advise("title", null, () => askWords(deps, turn, { model, change, titles, given }))
       : null;
   const words = asked ?? plain;
   return {
-    title: parts.workspace.mask(given === "" ? words.title : given),
-    body: parts.workspace.mask(cutMiddle(words.body, BODY_CHARS)),
-    branch: parts.workspace.mask(slugOf(given) === "" ? words.branch : given),
+    title: deps.workspace.mask(given === "" ? words.title : given),
+    body: deps.workspace.mask(cutMiddle(words.body, BODY_CHARS)),
+    branch: deps.workspace.mask(slugOf(given) === "" ? words.branch : given),
   };
 }
 
 /** Requests of this chat that changed what is proposed. */
-function jobTitles(parts: ChatDeps, turn: ChatTurn, { changed }: WordedChange): string[] {
+function jobTitles(deps: ChatDeps, turn: ChatTurn, { changed }: WordedChange): string[] {
   const paths = new Set(changed);
-  const jobs = jobsOfChat(parts, turn).filter(
+  const jobs = jobsOfChat(deps, turn).filter(
     ({ state, changes }) => state === "committed" && changes.some(({ path }) => paths.has(path)),
   );
   return [...new Set(jobs.map(({ title }) => title))].filter((title) => title !== "").slice(-JOBS_SHOWN);
@@ -358,12 +358,12 @@ interface WordsQuestion {
   readonly given: string;
 }
 
-async function askWords(parts: ChatDeps, turn: ChatTurn, question: WordsQuestion): Promise<PullWords | null> {
-  emitThinking(turn, parts.settings.defaultCoder, question.model);
-  const { deadline, onRetry } = listenOptions(parts, turn);
+async function askWords(deps: ChatDeps, turn: ChatTurn, question: WordsQuestion): Promise<PullWords | null> {
+  emitThinking(turn, deps.settings.defaultCoder, question.model);
+  const { deadline, onRetry } = listenOptions(deps, turn);
   const answer = await askJson(question.model, {
     request: {
-      messages: [{ role: "user", text: parts.workspace.mask(wordsPrompt(parts, question)) }],
+      messages: [{ role: "user", text: deps.workspace.mask(wordsPrompt(deps, question)) }],
       signal: turn.signal,
     },
     ...(deadline !== undefined && { deadline }),
@@ -438,12 +438,12 @@ interface CommittedWork {
 
 /** The branch and the commit are a job like any other: all or nothing, and `/undo` takes it back. */
 async function commitWork(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   plan: PullPlan,
   { words, branch }: { readonly words: PullWords; readonly branch: string },
 ): Promise<CommittedWork> {
-  const { messages } = parts;
+  const { messages } = deps;
   const { changed, branches, ref, state } = plan;
   if (changed.length === 0 && !branches) return { commit: state.head, job: null };
   const left = state.changed
@@ -463,8 +463,8 @@ async function commitWork(
           { type: "git_operation", action: "commit", target: "", content: text },
         ]),
   ];
-  turn.emit(createNotice(parts, (chat) => chat.pullCommits(branch, changed.length)));
-  const result = await runGitJob(parts, turn, { commands, title: words.title, source: PULL_SOURCE });
+  turn.emit(createNotice(deps, (chat) => chat.pullCommits(branch, changed.length)));
+  const result = await runGitJob(deps, turn, { commands, title: words.title, source: PULL_SOURCE });
   if (typeof result === "string") return stopWith({ why: "not-committed", message: result });
   const now = await plan.forges.repository.read(turn.signal);
   if (now.status !== "read") return stopWith({ why: "git-failed", message: now.status });
@@ -478,8 +478,8 @@ interface GitJob {
 }
 
 /** All or nothing; a text says why it was nothing. */
-async function runGitJob(parts: ChatDeps, turn: ChatTurn, { commands, title, source }: GitJob) {
-  const result = await parts.workspace.execute({
+async function runGitJob(deps: ChatDeps, turn: ChatTurn, { commands, title, source }: GitJob) {
+  const result = await deps.workspace.execute({
     patch: JSON.stringify(commands),
     request: title,
     groupId: turn.groupId,
@@ -492,7 +492,7 @@ async function runGitJob(parts: ChatDeps, turn: ChatTurn, { commands, title, sou
     signal: turn.signal,
     onStart: (jobId) => turn.emit({ type: "job-started", jobId }),
   });
-  if (result.about !== "job") return wordRefusal(parts.messages, result);
+  if (result.about !== "job") return wordRefusal(deps.messages, result);
   turn.emit({ type: "job-finished", jobId: result.jobId, success: result.success });
   if (result.outcome === "committed" && result.success) return result;
   const failed = result.commands.find(({ success }) => !success);
@@ -511,14 +511,14 @@ interface ReadyWork {
 }
 
 async function publishWork(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   plan: PullPlan,
   ready: ReadyWork,
 ): Promise<Answer> {
   const { forge, ref, base, state, cloneUrl } = plan;
   const { words, branch, commit, isDraft } = ready;
-  turn.emit(createNotice(parts, (chat) => chat.pullPushes(branch, forgeFacts(ref.forge).title)));
+  turn.emit(createNotice(deps, (chat) => chat.pullPushes(branch, forgeFacts(ref.forge).title)));
   const own = splitRemoteUrl(state.remote.url);
   const url = cloneUrl ?? own.url;
   const pushed = await plan.forges.repository.push({
@@ -531,11 +531,11 @@ async function publishWork(
     insecureTls: URL.canParse(url) && plan.forges.isInsecure(new URL(url).host),
     signal: turn.signal,
   });
-  if (pushed.status !== "pushed") return stopWith(await takeBackCommit(parts, plan, ready, pushed));
+  if (pushed.status !== "pushed") return stopWith(await takeBackCommit(deps, plan, ready, pushed));
   const facts = { branch, base, title: words.title, files: plan.changed.length };
   if (forge === null)
     return finished(
-      parts,
+      deps,
       commit,
       [
         say("pullByHand", {
@@ -562,11 +562,11 @@ async function publishWork(
   if (!opened.ok) {
     const { code, message } = opened.failure;
     const stop: PullStop = { why: "not-opened", branch, forge: forgeFacts(ref.forge).title, code, message };
-    return finished(parts, commit, [say("pullStop", maskStop(parts, stop))], false);
+    return finished(deps, commit, [say("pullStop", maskStop(deps, stop))], false);
   }
   const pull = opened.value;
   return finished(
-    parts,
+    deps,
     commit,
     [say("pullOpened", { ...facts, url: pull?.url ?? "", isNew: !there, isDraft })],
     true,
@@ -599,11 +599,11 @@ async function takeBackCommit(
   };
 }
 
-function finished(parts: ChatDeps, { job }: CommittedWork, said: Answer["said"], ok: boolean): Answer {
+function finished(deps: ChatDeps, { job }: CommittedWork, said: Answer["said"], ok: boolean): Answer {
   return {
-    ...createAnswer(parts, said ?? [], ok, "Worker"),
+    ...createAnswer(deps, said ?? [], ok, "Worker"),
     jobs: job?.jobs ?? [],
-    actions: job === null ? [] : actionsFor(parts.workspace.archive, job.jobId, parts.chat.actions),
+    actions: job === null ? [] : actionsFor(deps.workspace.archive, job.jobId, deps.chat.actions),
   };
 }
 
@@ -615,12 +615,12 @@ interface PullReview {
 
 /** A coder reads a pull request; its words are posted there where that was asked for. */
 export async function reviewPull(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { name, isPosted }: PullReview,
 ): Promise<Answer> {
   try {
-    const { forges, ref, forge, missing } = await findProjectForge(parts, turn);
+    const { forges, ref, forge, missing } = await findProjectForge(deps, turn);
     const title = forgeFacts(ref.forge).title;
     if (forge === null) return stopWith({ why: "no-token", forge: title, variable: missing });
     const item = readPullName(name, ref, forges.sites);
@@ -640,20 +640,20 @@ export async function reviewPull(
     });
     if (typeof change === "string") return stopWith({ why: "git-failed", message: change });
     const url = itemUrl(item);
-    const text = parts.workspace.mask(pullReviewRequest(found, change.diff));
+    const text = deps.workspace.mask(pullReviewRequest(found, change.diff));
     return {
-      ...createAnswer(parts, [say("reviewing", `#${item.number}`)], true),
+      ...createAnswer(deps, [say("reviewing", `#${item.number}`)], true),
       again: {
         route: "CODE",
         text,
         preview: true,
         isNoticeOnly: true,
-        ...(isPosted && { after: (answer) => postReview(parts, turn, { forge, item, url, answer }) }),
+        ...(isPosted && { after: (answer) => postReview(deps, turn, { forge, item, url, answer }) }),
       },
     };
   } catch (error) {
     if (!(error instanceof PullStopped)) throw error;
-    return createAnswer(parts, [say("pullStop", maskStop(parts, error.stop))], false);
+    return createAnswer(deps, [say("pullStop", maskStop(deps, error.stop))], false);
   }
 }
 
@@ -683,14 +683,14 @@ interface PostedReview {
 
 /** Only a coder's words are posted; where there are none, that is said instead. */
 async function postReview(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   { forge, item, url, answer }: PostedReview,
 ): Promise<readonly ReplyPiece[]> {
   const words = rememberedWords(answer).trim();
   if (!answer.ok || words === "") return [say("reviewNotPosted", url, "")];
-  const posted = await forge.postComment(item, { text: parts.workspace.mask(words) }, turn.signal);
+  const posted = await forge.postComment(item, { text: deps.workspace.mask(words) }, turn.signal);
   return posted.ok
     ? [say("reviewPosted", url)]
-    : [say("reviewNotPosted", url, parts.workspace.mask(posted.failure.message))];
+    : [say("reviewNotPosted", url, deps.workspace.mask(posted.failure.message))];
 }

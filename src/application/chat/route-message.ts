@@ -147,26 +147,26 @@ const LOGGED_CHARS = 100;
 const STORED_CHARS = 2000;
 
 /** Explicit command → forced route → rules → classifier → CHAT. */
-export function createRouter(parts: RouterDeps): Router {
+export function createRouter(deps: RouterDeps): Router {
   const count = { decided: 0 };
   return {
     async decide(request) {
       const explicit = readExplicitRoute(request.text);
-      const decision = await decideRoute(parts, request, explicit?.route);
+      const decision = await decideRoute(deps, request, explicit?.route);
       count.decided += 1;
-      await storeDecision(parts, request, decision, count.decided);
+      await storeDecision(deps, request, decision, count.decided);
       const named = explicit !== undefined && decision.source === "explicit";
       return { decision, text: named ? explicit.rest : request.text };
     },
     async record(request, decision) {
       count.decided += 1;
-      await storeDecision(parts, request, decision, count.decided);
+      await storeDecision(deps, request, decision, count.decided);
     },
   };
 }
 
 async function decideRoute(
-  parts: RouterDeps,
+  deps: RouterDeps,
   request: RouteRequest,
   explicit: Route | undefined,
 ): Promise<Decision> {
@@ -175,8 +175,8 @@ async function decideRoute(
     return { route: forcedRoute, source: "forced", confidence: 1, reason: `forced: ${forcedRoute}` };
   if (explicit !== undefined)
     return { route: explicit, source: "explicit", confidence: 1, reason: `/${explicit.toLowerCase()}` };
-  const found = matchRules(await rulesFor(parts, request.chatKey), request.text);
-  if (found !== null && found.rule.confidence >= parts.threshold) {
+  const found = matchRules(await rulesFor(deps, request.chatKey), request.text);
+  if (found !== null && found.rule.confidence >= deps.threshold) {
     const { route, confidence, origin, pattern } = found.rule;
     // A shipped pattern is long, and nobody can change it here.
     const rule = origin === "shipped" ? "shipped rule" : `${origin} rule /${pattern}/`;
@@ -184,42 +184,42 @@ async function decideRoute(
       route,
       source: "rule",
       confidence,
-      reason: `${rule}: ${parts.mask(found.words)}`,
+      reason: `${rule}: ${deps.mask(found.words)}`,
     } as const;
-    return origin === "shipped" ? divideDecision(parts, request, decision) : decision;
+    return origin === "shipped" ? divideDecision(deps, request, decision) : decision;
   }
-  return divideDecision(parts, request, await classifyMessage(parts, request));
+  return divideDecision(deps, request, await classifyMessage(deps, request));
 }
 
 /** CODE that nobody gave to a coder by name goes to the one whose work it is, where that coder is there. */
-function divideDecision(parts: RouterDeps, { text }: RouteRequest, decision: Decision): Decision {
+function divideDecision(deps: RouterDeps, { text }: RouteRequest, decision: Decision): Decision {
   if (decision.route !== "CODE") return decision;
   const route = divideCode(text);
-  if (route === "CODE" || !parts.hasCoder(route === "CODE1" ? "coder1" : "coder2")) return decision;
+  if (route === "CODE" || !deps.hasCoder(route === "CODE1" ? "coder1" : "coder2")) return decision;
   const work = route === "CODE1" ? "design" : "tests and small code";
   return { ...decision, route, reason: `${decision.reason} (${work})` };
 }
 
 /** The user's own first, then what was learned, then what is shipped. */
-async function rulesFor(parts: RouterDeps, chatKey: string): Promise<readonly CompiledRule[]> {
-  const { configured, shipped } = parts.rules();
+async function rulesFor(deps: RouterDeps, chatKey: string): Promise<readonly CompiledRule[]> {
+  const { configured, shipped } = deps.rules();
   try {
-    const learned = compileRules(await parts.store.rules(chatKey), "learned");
+    const learned = compileRules(await deps.store.rules(chatKey), "learned");
     return [...configured, ...learned.rules, ...shipped];
   } catch (cause) {
-    parts.log.warn("routing", "Learned rules unreadable", "routing.rules_failed", { error: String(cause) });
+    deps.log.warn("routing", "Learned rules unreadable", "routing.rules_failed", { error: String(cause) });
     return [...configured, ...shipped];
   }
 }
 
-async function classifyMessage(parts: RouterDeps, request: RouteRequest): Promise<Decision> {
+async function classifyMessage(deps: RouterDeps, request: RouteRequest): Promise<Decision> {
   const model = request.models.forRole("worker");
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(parts.classifierTimeoutMs)]);
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(deps.classifierTimeoutMs)]);
   const answer =
     "generate" in model
       ? await classify(
           model,
-          { text: request.text, earlier: await findEarlier(parts, request, model) },
+          { text: request.text, earlier: await findEarlier(deps, request, model) },
           signal,
         ).catch((cause: unknown) => ({
           ok: false as const,
@@ -230,7 +230,7 @@ async function classifyMessage(parts: RouterDeps, request: RouteRequest): Promis
   if (!answer.ok) {
     const isFault = tellsFault(request.text);
     const route = isFault ? "CODE" : "CHAT";
-    parts.log.error("routing", `Classifier failed, fallback to ${route}`, "routing.classifier_failed", {
+    deps.log.error("routing", `Classifier failed, fallback to ${route}`, "routing.classifier_failed", {
       job_id: request.groupId,
       message: [...request.text].slice(0, LOGGED_CHARS).join(""),
       error: answer.error,
@@ -245,12 +245,12 @@ async function classifyMessage(parts: RouterDeps, request: RouteRequest): Promis
     };
   }
   const { route, confidence, reason } = answer;
-  if (confidence >= parts.threshold) return { route, source: "classifier", confidence, reason };
+  if (confidence >= deps.threshold) return { route, source: "classifier", confidence, reason };
   return {
     route: "CHAT",
     source: "fallback",
     confidence: FALLBACK_CONFIDENCE,
-    reason: `${route} ${confidence} < ${parts.threshold}: ${reason}`,
+    reason: `${route} ${confidence} < ${deps.threshold}: ${reason}`,
   };
 }
 
@@ -267,26 +267,26 @@ async function findEarlier(
 
 /** A decision that cannot be stored is still one. */
 async function storeDecision(
-  parts: RouterDeps,
+  deps: RouterDeps,
   request: RecordRequest,
   decision: Decision,
   number: number,
 ): Promise<void> {
   const { chatKey, sessionId, groupId, text } = request;
-  parts.log.info("routing", "Route decided", "routing.decided", { job_id: groupId, ...decision });
+  deps.log.info("routing", "Route decided", "routing.decided", { job_id: groupId, ...decision });
   try {
-    await parts.store.record({
+    await deps.store.record({
       // A message of several parts has as many decisions.
       id: `${groupId}.${String(number).padStart(6, "0")}`,
       chatKey,
       sessionId,
-      at: parts.now().toISOString(),
-      message: parts.mask(text.slice(0, STORED_CHARS)),
+      at: deps.now().toISOString(),
+      message: deps.mask(text.slice(0, STORED_CHARS)),
       ...decision,
-      reason: parts.mask(decision.reason),
+      reason: deps.mask(decision.reason),
     });
   } catch (cause) {
-    parts.log.warn("routing", "Decision not stored", "routing.store_failed", {
+    deps.log.warn("routing", "Decision not stored", "routing.store_failed", {
       job_id: groupId,
       error: String(cause),
     });

@@ -25,18 +25,18 @@ import { say } from "./reply-words.ts";
 const RUNS_SHOWN = 10;
 
 /** `/schedule …`: a message at set times; `list`, `run`, `pause`, `resume`, `remove` and `history` of them. */
-export const schedule: ChatCommand = async (parts, turn, rest) => {
+export const schedule: ChatCommand = async (deps, turn, rest) => {
   const [word = "", name = ""] = rest.trim().split(/\s+/);
-  const schedules = await parts.openSchedules();
-  if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(parts, turn, schedules);
+  const schedules = await deps.openSchedules();
+  if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(deps, turn, schedules);
   const act = ACTIONS[word.toLowerCase()];
   if (act === undefined || !/^#?[\w-]+$/.test(name) || /\s/.test(rest.trim().slice(word.length).trim()))
-    return addSchedule(parts, turn, schedules, rest);
+    return addSchedule(deps, turn, schedules, rest);
   const found = (await visibleSchedules(turn, schedules)).find(
     (one) => String(one.number) === name.replace(/^#/, "") || (one.number === null && one.name === name),
   );
-  if (found === undefined) return createAnswer(parts, [say("scheduleUnknown", name)], false);
-  return act(parts, turn, { schedules, found });
+  if (found === undefined) return createAnswer(deps, [say("scheduleUnknown", name)], false);
+  return act(deps, turn, { schedules, found });
 };
 
 interface ChosenSchedule {
@@ -44,41 +44,41 @@ interface ChosenSchedule {
   readonly found: ChatSchedule;
 }
 
-type ScheduleAction = (parts: ChatDeps, turn: ChatTurn, chosen: ChosenSchedule) => Promise<Answer>;
+type ScheduleAction = (deps: ChatDeps, turn: ChatTurn, chosen: ChosenSchedule) => Promise<Answer>;
 
 const ACTIONS: Readonly<Record<string, ScheduleAction | undefined>> = {
-  run: async (parts, turn, { schedules, found }) => {
+  run: async (deps, turn, { schedules, found }) => {
     await schedules.noteRun(found.name, turn.message.id ?? null);
-    turn.emit(createNotice(parts, (chat) => chat.scheduleRuns(toLine(found))));
-    return { ...createAnswer(parts, [say("scheduleRuns", toLine(found))], true), instead: found.message };
+    turn.emit(createNotice(deps, (chat) => chat.scheduleRuns(toLine(found))));
+    return { ...createAnswer(deps, [say("scheduleRuns", toLine(found))], true), instead: found.message };
   },
-  pause: (parts, _turn, chosen) => enableSchedule(parts, chosen, false),
-  resume: (parts, _turn, chosen) => enableSchedule(parts, chosen, true),
-  remove: async (parts, _turn, { schedules, found }) => {
-    if (found.number === null) return createAnswer(parts, [say("scheduleConfigured", found.name)], false);
+  pause: (deps, _turn, chosen) => enableSchedule(deps, chosen, false),
+  resume: (deps, _turn, chosen) => enableSchedule(deps, chosen, true),
+  remove: async (deps, _turn, { schedules, found }) => {
+    if (found.number === null) return createAnswer(deps, [say("scheduleConfigured", found.name)], false);
     await schedules.remove(found.number);
-    return createAnswer(parts, [say("scheduleRemoved", toLine(found))], true);
+    return createAnswer(deps, [say("scheduleRemoved", toLine(found))], true);
   },
-  history: async (parts, _turn, { schedules, found }) => {
+  history: async (deps, _turn, { schedules, found }) => {
     const runs = await schedules.runs(found.name, RUNS_SHOWN);
-    return createAnswer(parts, [say("scheduleHistory", toLine(found), runs)], true);
+    return createAnswer(deps, [say("scheduleHistory", toLine(found), runs)], true);
   },
 };
 
 async function enableSchedule(
-  parts: ChatDeps,
+  deps: ChatDeps,
   { schedules, found }: ChosenSchedule,
   enabled: boolean,
 ): Promise<Answer> {
   const { number } = found;
-  if (number === null) return createAnswer(parts, [say("scheduleConfigured", found.name)], false);
+  if (number === null) return createAnswer(deps, [say("scheduleConfigured", found.name)], false);
   await schedules.enable(number, enabled);
   const now = (await schedules.list()).find((one) => one.number === number) ?? found;
   return {
-    ...createAnswer(parts, [say(enabled ? "scheduleResumed" : "schedulePaused", toLine(now))], true),
+    ...createAnswer(deps, [say(enabled ? "scheduleResumed" : "schedulePaused", toLine(now))], true),
     actions: enabled
       ? []
-      : [createLabelledAction(parts, (chat) => chat.scheduleLabels.resume, `/schedule resume ${number}`)],
+      : [createLabelledAction(deps, (chat) => chat.scheduleLabels.resume, `/schedule resume ${number}`)],
   };
 }
 
@@ -93,9 +93,9 @@ async function visibleSchedules(
   return all.filter((one) => one.channel === channel && one.chatId === chatId);
 }
 
-async function listSchedules(parts: ChatDeps, turn: ChatTurn, schedules: ChatSchedules): Promise<Answer> {
+async function listSchedules(deps: ChatDeps, turn: ChatTurn, schedules: ChatSchedules): Promise<Answer> {
   const all = await visibleSchedules(turn, schedules);
-  return createAnswer(parts, [say("scheduleList", all.map(toLine), schedules.isServed())], true);
+  return createAnswer(deps, [say("scheduleList", all.map(toLine), schedules.isServed())], true);
 }
 
 function toLine({
@@ -122,39 +122,39 @@ function toLine({
 }
 
 async function addSchedule(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   schedules: ChatSchedules,
   text: string,
 ): Promise<Answer> {
   const plain = readScheduleSentence(text);
-  const wish = plain ?? (await askTimes(parts, turn, text, schedules.timezone));
-  const made = wish === null ? null : await keepSchedule(parts, turn, schedules, wish);
-  return made ?? refuseTimes(parts, schedules, text) ?? createAnswer(parts, [say("scheduleUsage")], false);
+  const wish = plain ?? (await askTimes(deps, turn, text, schedules.timezone));
+  const made = wish === null ? null : await keepSchedule(deps, turn, schedules, wish);
+  return made ?? refuseTimes(deps, schedules, text) ?? createAnswer(deps, [say("scheduleUsage")], false);
 }
 
 /** Times that were asked for and cannot be kept are refused: a schedule at other times would be worse. */
-function refuseTimes(parts: ChatDeps, { timezone }: ChatSchedules, text: string): Answer | null {
-  return namesUnplainTimes(text) ? createAnswer(parts, [say("scheduleUnplain", timezone)], false) : null;
+function refuseTimes(deps: ChatDeps, { timezone }: ChatSchedules, text: string): Answer | null {
+  return namesUnplainTimes(text) ? createAnswer(deps, [say("scheduleUnplain", timezone)], false) : null;
 }
 
 /** A sentence whose times only a model can read, made a schedule; null where it asks for none. */
-export async function scheduleByModel(parts: ChatDeps, turn: ChatTurn, text: string): Promise<Answer | null> {
-  const schedules = await parts.openSchedules();
-  const wish = await askTimes(parts, turn, text, schedules.timezone);
-  const made = wish === null ? null : await keepSchedule(parts, turn, schedules, wish);
-  return made ?? refuseTimes(parts, schedules, text);
+export async function scheduleByModel(deps: ChatDeps, turn: ChatTurn, text: string): Promise<Answer | null> {
+  const schedules = await deps.openSchedules();
+  const wish = await askTimes(deps, turn, text, schedules.timezone);
+  const made = wish === null ? null : await keepSchedule(deps, turn, schedules, wish);
+  return made ?? refuseTimes(deps, schedules, text);
 }
 
 /** Null where the times are none. */
 async function keepSchedule(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   schedules: ChatSchedules,
   { cron, message }: ScheduleWish,
 ): Promise<Answer | null> {
   if (readSlashCommand(message)?.name === "schedule")
-    return createAnswer(parts, [say("scheduleUsage")], false);
+    return createAnswer(deps, [say("scheduleUsage")], false);
   const { channel, chatId, userId } = turn.message;
   // A terminal or an editor may be closed when the time comes; the console keeps the answer.
   const isAway = isOwnersChannel(channel);
@@ -163,12 +163,12 @@ async function keepSchedule(
     : { channel, chatId, userId };
   const made = await schedules.add({ ...place, cron, message });
   if (made === "never") return null;
-  if (made === "too-many") return createAnswer(parts, [say("scheduleTooMany")], false);
+  if (made === "too-many") return createAnswer(deps, [say("scheduleTooMany")], false);
   const label = (name: "run" | "pause" | "remove") =>
-    createLabelledAction(parts, (chat) => chat.scheduleLabels[name], `/schedule ${name} ${made.number}`);
+    createLabelledAction(deps, (chat) => chat.scheduleLabels[name], `/schedule ${name} ${made.number}`);
   return {
     ...createAnswer(
-      parts,
+      deps,
       [say("scheduleMade", toLine(made), { isAway, isServed: schedules.isServed() })],
       true,
     ),
@@ -179,20 +179,20 @@ async function keepSchedule(
 const ASK_MS = 20_000;
 
 async function askTimes(
-  parts: ChatDeps,
+  deps: ChatDeps,
   turn: ChatTurn,
   text: string,
   timezone: string,
 ): Promise<ScheduleWish | null> {
   const model = turn.models.models.forRole("worker");
   if (!("generate" in model)) return null;
-  const { onRetry } = listenOptions(parts, turn);
+  const { onRetry } = listenOptions(deps, turn);
   const answer = await askJson<ScheduleWish | null>(model, {
     request: {
       messages: [
         {
           role: "user",
-          text: `Does this message ask for something to be done repeatedly at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${parts.now().toISOString()}; times and the cron are in ${timezone}; convert times of another zone that the message names.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or if cron cannot fully express those times (an end, a first date, an exception): {"cron": null}.`,
+          text: `Does this message ask for something to be done repeatedly at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${deps.now().toISOString()}; times and the cron are in ${timezone}; convert times of another zone that the message names.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or if cron cannot fully express those times (an end, a first date, an exception): {"cron": null}.`,
         },
       ],
       temperature: 0,

@@ -86,12 +86,12 @@ const MOST_PER_DAY = 1000;
 
 /** Opens a session in the place of `from`. When another process was quicker, its session is the answer. */
 async function openNewSession(
-  parts: SessionDeps,
+  deps: SessionDeps,
   chat: Chat,
   from: string | null,
   carried: string,
 ): Promise<Session> {
-  const { store, clock, now } = parts;
+  const { store, clock, now } = deps;
   const chatKey = chatKeyOf(chat.channel, chat.chatId);
   const at = now();
   const day = clock.dayOf(at);
@@ -117,11 +117,11 @@ async function openNewSession(
 
 /** Continues an older session; null if there is no such session. */
 async function resumeSession(
-  parts: SessionDeps,
+  deps: SessionDeps,
   session: Session,
   sessionId?: string,
 ): Promise<Session | null> {
-  const { store, clock, now } = parts;
+  const { store, clock, now } = deps;
   const older = (await store.list(session.chatKey, MOST_PER_DAY)).filter(({ id }) => id !== session.id);
   const wanted =
     sessionId === undefined
@@ -144,13 +144,13 @@ const LAST_TURNS = 2;
  * the last question and its answer. Returns how many were folded.
  */
 async function compactSession(
-  parts: SessionDeps,
+  deps: SessionDeps,
   session: Session,
   signal: AbortSignal,
   when: "due" | "now",
 ): Promise<number> {
-  const { store, summarise, summaryTokens } = parts;
-  const historyTokens = parts.historyTokens();
+  const { store, summarise, summaryTokens } = deps;
+  const historyTokens = deps.historyTokens();
   const fresh = await store.find(session.chatKey, session.id);
   if (fresh === null) return 0;
   const { turns } = await store.turns(fresh.chatKey, fresh.id, {
@@ -165,7 +165,7 @@ async function compactSession(
     chatKey: fresh.chatKey,
     sessionId: fresh.id,
     previous: fresh.summary.text,
-    turns: withJobFacts(folded, parts.jobsOf(fresh.chatKey)),
+    turns: withJobFacts(folded, deps.jobsOf(fresh.chatKey)),
     limitTokens: summaryTokens,
     signal,
   });
@@ -225,8 +225,8 @@ export type ForkResult = "forked" | "unknown" | "taken";
 const MOST_FORKED_TURNS = 400;
 
 /** Another chat begins with what this one knows; from there each goes its own way. */
-async function forkSession(parts: SessionDeps, from: Chat, to: Chat): Promise<ForkResult> {
-  const { store } = parts;
+async function forkSession(deps: SessionDeps, from: Chat, to: Chat): Promise<ForkResult> {
+  const { store } = deps;
   const fromKey = chatKeyOf(from.channel, from.chatId);
   const { session } = await store.current(fromKey);
   if (session === null || (session.turns === 0 && session.carried === "")) return "unknown";
@@ -235,7 +235,7 @@ async function forkSession(parts: SessionDeps, from: Chat, to: Chat): Promise<Fo
   const { carried, summary } = session;
   const { turns } = await store.lastTurns(fromKey, session.id, MOST_FORKED_TURNS, summary.upTo);
   const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
-  const opened = await openNewSession(parts, to, null, memory);
+  const opened = await openNewSession(deps, to, null, memory);
   await store.append(
     toKey,
     opened.id,
@@ -263,11 +263,11 @@ const MOST_SUMMARISED_TURNS = 400;
  * killed in between leaves the session as it was, or ended with its note.
  */
 async function cutOver(
-  parts: SessionDeps,
+  deps: SessionDeps,
   session: Session,
   options: { readonly carry: boolean; readonly signal: AbortSignal },
 ): Promise<CutOverResult> {
-  const { store, now, log, summarise, summaryTokens } = parts;
+  const { store, now, log, summarise, summaryTokens } = deps;
   const { chatKey, id } = session;
   const fields = { session_id: id, chat: chatKey };
   let note = "";
@@ -286,7 +286,7 @@ async function cutOver(
                 chatKey,
                 sessionId: id,
                 previous,
-                turns: withJobFacts(turns, parts.jobsOf(chatKey)),
+                turns: withJobFacts(turns, deps.jobsOf(chatKey)),
                 limitTokens: summaryTokens,
                 signal: options.signal,
               })
@@ -308,7 +308,7 @@ async function cutOver(
     return { session, previousId: id, cut: false, note: "" };
   }
   const { channel, chatId } = session;
-  const next = await openNewSession(parts, { channel, chatId }, id, options.carry ? note : "");
+  const next = await openNewSession(deps, { channel, chatId }, id, options.carry ? note : "");
   log.info("session", "Session cut over", "session.cut_over", { ...fields, next_session_id: next.id });
   return { session: next, previousId: id, cut: true, note };
 }
@@ -392,20 +392,20 @@ const DUE_AT_ONCE = 100;
 /** Busy chats hold up no more than these. */
 const CUT_AT_ONCE = 4;
 
-export function createSessions(parts: SessionDeps): Sessions {
-  const { store, clock, now, mask } = parts;
+export function createSessions(deps: SessionDeps): Sessions {
+  const { store, clock, now, mask } = deps;
   return {
     current: async ({ channel, chatId }) => (await store.current(chatKeyOf(channel, chatId))).session,
     async open(chat, signal) {
       const chatKey = chatKeyOf(chat.channel, chat.chatId);
       const { session, damaged } = await store.current(chatKey);
       if (damaged > 0)
-        parts.log.warn("session", "Session row unreadable, skipped", "session.damaged", { chat: chatKey });
+        deps.log.warn("session", "Session row unreadable, skipped", "session.damaged", { chat: chatKey });
       if (session === null)
-        return { session: await openNewSession(parts, chat, null, ""), cutOver: null, damaged };
-      const kept = await keepOrNull(parts, session);
+        return { session: await openNewSession(deps, chat, null, ""), cutOver: null, damaged };
+      const kept = await keepOrNull(deps, session);
       if (kept !== null) return { session: kept, cutOver: await withoutTold(store, kept), damaged };
-      const done = await cutOver(parts, session, { carry: true, signal });
+      const done = await cutOver(deps, session, { carry: true, signal });
       return { session: done.session, cutOver: done.cut ? done : null, damaged };
     },
     append: (session, turns) =>
@@ -423,13 +423,13 @@ export function createSessions(parts: SessionDeps): Sessions {
         summary.upTo,
       );
       const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
-      const newest = newestTurns(turns, parts.historyTokens());
+      const newest = newestTurns(turns, deps.historyTokens());
       const unfolded = turns.slice(0, turns.length - newest.length);
       return { memory, turns: newest, older: [...(await foldedTurns(store, session)), ...unfolded], damaged };
     },
-    compact: (session, signal, when = "due") => compactSession(parts, session, signal, when),
-    startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
-    resume: (session, sessionId) => resumeSession(parts, session, sessionId),
+    compact: (session, signal, when = "due") => compactSession(deps, session, signal, when),
+    startNew: (session, signal) => cutOver(deps, session, { carry: false, signal }),
+    resume: (session, sessionId) => resumeSession(deps, session, sessionId),
     async listOthers({ chatKey, id }) {
       const others = (await store.list(chatKey, MOST_LISTED_SESSIONS)).filter(
         (one) => one.id !== id && one.turns > 0,
@@ -446,7 +446,7 @@ export function createSessions(parts: SessionDeps): Sessions {
       (await store.list(chatKey, 20)).some(
         (one) => one.id !== id && one.openedAt <= openedAt && one.turns > 0,
       ),
-    fork: (from, to) => forkSession(parts, from, to),
+    fork: (from, to) => forkSession(deps, from, to),
     ...createRewoundTurns(store),
     async cutDue(hold, signal) {
       const done: CutOverResult[] = [];
@@ -456,8 +456,8 @@ export function createSessions(parts: SessionDeps): Sessions {
           const key = chatKey;
           await hold(key, async () => {
             const { session } = await store.current(key);
-            if (session === null || (await keepOrNull(parts, session)) !== null) return;
-            const result = await cutOver(parts, session, { carry: true, signal });
+            if (session === null || (await keepOrNull(deps, session)) !== null) return;
+            const result = await cutOver(deps, session, { carry: true, signal });
             if (result.cut) done.push(result);
           });
         }
@@ -507,8 +507,8 @@ const TWO_DAYS_MS = 48 * 3_600_000;
  * The session when its day is not over, null when it is. The time of cut-over was reckoned when the session began; it
  * is reckoned anew when the time zone was changed, or when it lies too far ahead because the clock had been wrong.
  */
-async function keepOrNull(parts: SessionDeps, session: Session): Promise<Session | null> {
-  const { clock, now, store } = parts;
+async function keepOrNull(deps: SessionDeps, session: Session): Promise<Session | null> {
+  const { clock, now, store } = deps;
   const time = now().getTime();
   const ahead = Date.parse(session.cut.at) - time;
   if (ahead > 0 && ahead <= TWO_DAYS_MS && session.cut.clock === clock.name) return session;

@@ -13,20 +13,19 @@ const PULL = /^(?:#?\d{1,9}|https?:\/\/\S+)$/;
  * `/review [branch | range | commit | #12] [--post]`: a coder reads a change and says what is wrong with it; nothing is
  * changed. A review of a pull request can be posted there.
  */
-export const review: ChatCommand = async (parts, turn, rest) => {
+export const review: ChatCommand = async (deps, turn, rest) => {
   const isPosted = /(?:^|\s)--post(?=\s|$)/.test(rest);
   const what = rest.replace(/(?:^|\s)--post(?=\s|$)/, " ").trim();
   if (PULL.test(what)) {
     const { reviewPull } = await import("./pull-commands.ts");
-    return reviewPull(parts, turn, { name: what, isPosted });
+    return reviewPull(deps, turn, { name: what, isPosted });
   }
-  if (isPosted) return createAnswer(parts, [say("reviewPostWhere")], false);
-  if (what !== "" && !REVIEWED.test(what)) return createAnswer(parts, [say("reviewUsage")], false);
+  if (isPosted) return createAnswer(deps, [say("reviewPostWhere")], false);
+  if (what !== "" && !REVIEWED.test(what)) return createAnswer(deps, [say("reviewUsage")], false);
   for (const name of what === "" ? [] : what.split(/\.{2,3}/))
-    if ((await parts.isCommit(name)) === false)
-      return createAnswer(parts, [say("reviewUnknown", name)], false);
+    if ((await deps.isCommit(name)) === false) return createAnswer(deps, [say("reviewUnknown", name)], false);
   return {
-    ...createAnswer(parts, [say("reviewing", what)], true),
+    ...createAnswer(deps, [say("reviewing", what)], true),
     again: { route: "CODE", text: reviewRequest(what), preview: true, isNoticeOnly: true },
   };
 };
@@ -72,8 +71,8 @@ function reviewRequest(what: string): string {
 }
 
 /** `/init`: a coder writes the page that coders read first. */
-export const init: ChatCommand = async (parts, _turn, rest) => ({
-  ...createAnswer(parts, [say("initBegins")], true),
+export const init: ChatCommand = async (deps, _turn, rest) => ({
+  ...createAnswer(deps, [say("initBegins")], true),
   again: { route: "CODE", text: [INIT_REQUEST, rest.trim()].filter((part) => part !== "").join("\n\n") },
 });
 
@@ -81,17 +80,17 @@ const INIT_REQUEST =
   "Write AGENTS.md at the root of this project, for coding agents that see it for the first time: what the project is, how it is built, tested and linted (the exact commands), where things are, and the conventions that its code follows. Read the project first and write only what its files show, in at most 60 lines. If AGENTS.md or CLAUDE.md is there already, keep what is true, correct what is not, and add what is missing.";
 
 /** `/config` and `/login`: said where it is done, because neither a setting nor a key belongs in a conversation. */
-export const config: ChatCommand = async (parts) => createAnswer(parts, [say("configWhere")], true);
-export const login: ChatCommand = async (parts) => createAnswer(parts, [say("loginWhere")], true);
+export const config: ChatCommand = async (deps) => createAnswer(deps, [say("configWhere")], true);
+export const login: ChatCommand = async (deps) => createAnswer(deps, [say("loginWhere")], true);
 
 /** `/export [html]`: the conversation with its jobs and their differences, as a file of its own. */
-export const exportTalk: ChatCommand = async (parts, turn, rest) => {
+export const exportTalk: ChatCommand = async (deps, turn, rest) => {
   const form = rest.trim().toLowerCase() || "md";
-  if ((form !== "md" && form !== "html") || parts.exportTalk === undefined)
-    return createAnswer(parts, [say("exportUsage")], false);
-  const path = await parts.exportTalk(turn.sessionKey, form);
+  if ((form !== "md" && form !== "html") || deps.exportTalk === undefined)
+    return createAnswer(deps, [say("exportUsage")], false);
+  const path = await deps.exportTalk(turn.sessionKey, form);
   return createAnswer(
-    parts,
+    deps,
     [path === null ? say("nothingToExport") : say("exportedTo", path)],
     path !== null,
   );

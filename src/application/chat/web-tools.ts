@@ -43,14 +43,14 @@ const SEARCH: ModelTool = {
 /** A longer one carries something out rather than asking for something. */
 const LONGEST_URL = 2_000;
 
-export function createWebTools(parts: WebToolsDeps): WebTools {
-  const { searchUrl } = parts;
+export function createWebTools(deps: WebToolsDeps): WebTools {
+  const { searchUrl } = deps;
   return {
     tools: searchUrl === null ? [FETCH] : [FETCH, SEARCH],
     call(name, args, signal) {
       const given = typeof args === "object" && args !== null ? (args as Record<string, unknown>) : {};
-      if (name === FETCH.name) return fetchUrl(parts, given, signal);
-      if (name === SEARCH.name && searchUrl !== null) return searchWeb(parts, searchUrl, given, signal);
+      if (name === FETCH.name) return fetchUrl(deps, given, signal);
+      if (name === SEARCH.name && searchUrl !== null) return searchWeb(deps, searchUrl, given, signal);
       return null;
     },
   };

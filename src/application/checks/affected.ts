@@ -93,8 +93,8 @@ export interface RepeatedTests {
  * the load that makes a test flaky. Null where they cannot be run alone, or are red alone over the old code too, so that only the whole
  * can tell.
  */
-export async function repeatWorse(parts: RepeatDeps, affected: Affected): Promise<RepeatedTests | null> {
-  const { checks, results, judgement, check, paths } = parts;
+export async function repeatWorse(deps: RepeatDeps, affected: Affected): Promise<RepeatedTests | null> {
+  const { checks, results, judgement, check, paths } = deps;
   // One that is gone may have another place now, where it passes: that is for the verdict to say.
   const fails = (name: string) => results.some((one) => one.results?.tests.get(name) === "fail");
   const names = [...judgement.worse, ...judgement.newFailing].filter(fails);
@@ -181,27 +181,27 @@ const NO_TESTS_YET = {
  * all others, so that only what is red is compared, and null is also the answer where nothing is.
  */
 export async function judgeAffected(
-  parts: AffectedDeps,
+  deps: AffectedDeps,
   affected: Affected,
   { first = false }: { readonly first?: boolean } = {},
 ): Promise<AffectedJudgement | null> {
-  const tests = parts.checks.filter(({ kind }) => kind === "test");
+  const tests = deps.checks.filter(({ kind }) => kind === "test");
   const [test] = tests;
   if (test === undefined || tests.length > 1) return null;
-  const now = await runFiles(parts, affected, { test, files: affected.files });
+  const now = await runFiles(deps, affected, { test, files: affected.files });
   if (now === null || (first && !now.results.some(hasFailure))) return null;
-  const compared = first ? null : await compareWithOldCode(parts, now);
+  const compared = first ? null : await compareWithOldCode(deps, now);
   if (!first && (compared === null || !isRedVerdict(compared))) return compared;
   const red = compared?.judgement ?? { worse: now.results.flatMap(failingTests), newFailing: [] };
   const names = [...red.worse, ...red.newFailing];
   const ran = new Map(affected.files.map((path) => [path, affected.texts.get(path) ?? ""]));
   const files = names.length === 0 ? null : filesOfTests(names, ran);
   const again =
-    files === null ? null : await runFiles(parts, affected, { test, files, more: { again: true } });
-  if (again === null) return compared ?? compareWithOldCode(parts, now);
+    files === null ? null : await runFiles(deps, affected, { test, files, more: { again: true } });
+  if (again === null) return compared ?? compareWithOldCode(deps, now);
   const flaky = names.filter((name) => again.results.every((one) => passesIn(one, name)));
   const settled = { ...(first ? again : now), flaky };
-  return compareWithOldCode(parts, {
+  return compareWithOldCode(deps, {
     ...settled,
     results: settled.results.map((result) => countAsPassed(result, flaky)),
   });

@@ -101,10 +101,10 @@ export interface BaselineDeps {
 
 /** The checks over the workspace as it stands: remembered where nothing changed since, awaited where they run, else run. */
 export async function measureBaseline(
-  parts: BaselineDeps,
+  deps: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
 ): Promise<Baseline> {
-  const { checks, memory, signal } = parts;
+  const { checks, memory, signal } = deps;
   const fingerprint = memory.fingerprint();
   const key = [fingerprint, ...checks.map(({ line }) => line)].join("\0");
   const stopped = new Promise<Baseline>((resolve) => {
@@ -118,7 +118,7 @@ export async function measureBaseline(
     if (signal.aborted) return ABORTED;
     if (memory.running.get(key) === other) memory.running.delete(key);
   }
-  const own = runChecksOnce(parts, draft, fingerprint);
+  const own = runChecksOnce(deps, draft, fingerprint);
   memory.running.set(key, own);
   try {
     return await own;
@@ -131,27 +131,27 @@ const ABORTED: Baseline = { ok: false, why: "aborted" };
 
 /** While nobody knows how long the checks take, they are ended at `checks.auto_limit`. */
 async function runChecksOnce(
-  parts: BaselineDeps,
+  deps: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
   fingerprint: string,
 ): Promise<Baseline> {
-  const { checks, memory, now } = parts;
+  const { checks, memory, now } = deps;
   const lines = checks.map(({ line }) => line);
   const known = recallChecks(memory, checks);
   // A check that could not run may run by now: no file of the project tells of a program that was installed.
   if (known?.results?.some(judgesBaseline) && known.fingerprint === fingerprint)
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
   // The tests that a change concerns judge alone then.
-  if (parts.settings.enabled === "auto" && isSlow(checks, parts)) return { ok: false, why: "slow" };
-  const limit = limitSeconds(parts.settings, known !== null && !known.wasEnded);
-  const first = await runBaseline(parts, draft, { lines, limit });
+  if (deps.settings.enabled === "auto" && isSlow(checks, deps)) return { ok: false, why: "slow" };
+  const limit = limitSeconds(deps.settings, known !== null && !known.wasEnded);
+  const first = await runBaseline(deps, draft, { lines, limit });
   if (!first.ok) return first;
-  const down = await climbDown(parts, draft, { results: checkResults(checks, first.runs), limit });
+  const down = await climbDown(deps, draft, { results: checkResults(checks, first.runs), limit });
   if (down === null) return ABORTED;
   const climbed = down.map(({ result }) => result);
   // The next run takes as long as the rungs that judge took.
   const durationMs = down.reduce((sum, one, at) => sum + (one.ms ?? first.runs[at]?.durationMs ?? 0), 0);
-  const wasEnded = climbed.some(({ state }) => state === "timed-out") && limit < parts.settings.timeout;
+  const wasEnded = climbed.some(({ state }) => state === "timed-out") && limit < deps.settings.timeout;
   const { noticed = [], hung = [] } = known ?? {};
   const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed, hung };
   if (wasEnded) {
@@ -210,18 +210,18 @@ interface ClimbedCheck {
 
 /** Where a check cannot judge here, the first command below it on the ladder that can. */
 async function climbDown(
-  parts: BaselineDeps,
+  deps: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
   { results, limit }: { readonly results: readonly CheckResult[]; readonly limit: number },
 ): Promise<readonly ClimbedCheck[] | null> {
   const climbed: ClimbedCheck[] = [];
   for (const [at, result] of results.entries()) {
-    const check = parts.checks[at];
+    const check = deps.checks[at];
     let taken: ClimbedCheck = { result };
     const rungs = judgesBaseline(result) || check === undefined ? [] : rungsBelow(check, draft);
     for (const { home, ...rung } of rungs) {
       if (result.state === "timed-out" && rung.isShorter !== true) continue;
-      const tried = await runBaseline(parts, draft, { lines: [rung.line], limit, home: home ?? "bare" });
+      const tried = await runBaseline(deps, draft, { lines: [rung.line], limit, home: home ?? "bare" });
       if (!tried.ok) return null;
       const [lower] = checkResults([{ ...rung, kind: result.kind }], tried.runs);
       // One that can run and takes too long leaves it to the affected tests; one that cannot run would end it.

@@ -123,7 +123,7 @@ export interface DraftJudgement {
 
 /** The record of one judgement. Each step reads it and adds to it. */
 interface Judging {
-  readonly parts: JudgeDraftDeps;
+  readonly deps: JudgeDraftDeps;
   readonly draft: JudgedDraft;
   readonly changes: ReturnType<Draft["changes"]>;
   readonly affected: Affected;
@@ -158,45 +158,45 @@ const JUDGE_STEPS: readonly JudgeStep[] = [
 
 /** Judges what a draft changes. Documentation alone runs nothing; where the affected tests are red, the others do not run. */
 export async function judgeDraft(
-  parts: JudgeDraftDeps,
+  deps: JudgeDraftDeps,
   draft: JudgedDraft,
   attempt: number,
   { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<DraftJudgement> {
-  const { settings } = parts;
-  const commands = parts.checks.map(({ command }) => command);
+  const { settings } = deps;
+  const commands = deps.checks.map(({ command }) => command);
   const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
   const unjudged = unjudgedChange(draft);
-  if (unjudged === "no-change") return (await judgeUnchanged(parts, commands)) ?? none(unjudged);
+  if (unjudged === "no-change") return (await judgeUnchanged(deps, commands)) ?? none(unjudged);
   if (unjudged !== null && settings.enabled !== "always") return none(unjudged);
   const changes = draft.changes();
   const home = { isWhole: false };
-  const check = createDraftCheck(parts, draft, { attempt, fresh, home });
-  const pending = parts.baseline();
+  const check = createDraftCheck(deps, draft, { attempt, fresh, home });
+  const pending = deps.baseline();
   // Where the affected tests are red, nobody waits for it.
   pending.catch(() => {});
-  const affected = parts.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
+  const affected = deps.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
   const judgeFirst = async (options: { readonly first?: boolean; readonly check?: RunDraftChecks } = {}) => {
     const judged = await judgeAffected(
-      { checks: parts.checks, check, changes, ...options },
+      { checks: deps.checks, check, changes, ...options },
       affected,
       options,
     );
     if (judged === null) return null;
     const changed = changes.map(({ path }) => path);
-    const { declarations } = parts;
+    const { declarations } = deps;
     const { texts } = affected;
     const diff = toChangedTexts(draft);
     return { ...judged, ...settleRedTests({ ...judged, declarations, changed, texts, diff }) };
   };
-  const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
+  const isFirst = isWorthFirst(affected) && !(await isKnownQuick(deps, pending));
   const early = isFirst ? await judgeFirst({ first: true }) : null;
   // A package that the draft's commands installed may be the missing one: all tests are asked.
   const hasInstalled = (draft.homes?.()?.own ?? []).length > 0;
-  if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, parts);
+  if (early !== null && isRedEarly(early.judgement) && !hasInstalled) return toEarlyJudgement(early, deps);
   const baseline = await watchRun(
-    parts,
-    { ...recallRun(parts, parts.checks), attempt, command: commands.join(", "), of: null },
+    deps,
+    { ...recallRun(deps, deps.checks), attempt, command: commands.join(", "), of: null },
     () => pending,
   );
   const isUnread = baseline.ok && isUnreadRed(baseline.results);
@@ -207,15 +207,15 @@ export async function judgeDraft(
     const alone = await judgeFirst({ check: brief });
     const judges = alone !== null && !["unknown", "not-checked"].includes(alone.judgement.verdict);
     if (judges && decidingChanges(draft).length === 0)
-      return judgeAlone(parts, { alone, check: brief, draft, affected, isUnread });
+      return judgeAlone(deps, { alone, check: brief, draft, affected, isUnread });
     if (!baseline.ok) return none("slow");
   }
-  const checks = checksThatJudge(parts.checks, baseline.results);
+  const checks = checksThatJudge(deps.checks, baseline.results);
   const first = await check(checks);
   if (!first.ok) return none(first.why);
   const results = checkResults(checks, first.runs);
   const judging: Judging = {
-    parts,
+    deps,
     draft,
     changes,
     affected,
@@ -238,26 +238,26 @@ export async function judgeDraft(
   }
   // Files that an earlier run built may hide the change: the check runs once more without them.
   if (judging.proofs?.isBlind === true && !fresh && judging.runs.some(({ overBuilt }) => overBuilt === true))
-    return judgeDraft(parts, draft, attempt, { fresh: true });
+    return judgeDraft(deps, draft, attempt, { fresh: true });
   return toDraftJudgement(judging, commands);
 }
 
 function createDraftCheck(
-  parts: JudgeDraftDeps,
+  deps: JudgeDraftDeps,
   draft: JudgedDraft,
   about: { readonly attempt: number; readonly fresh: boolean; readonly home: { readonly isWhole: boolean } },
 ): RunDraftChecks {
   const { attempt, fresh, home } = about;
   return (which, more = {}) => {
     const command = [...new Set(which.map((one) => one.command))].join(", ");
-    return watchRun(parts, { ...recallRun(parts, which), attempt, command }, (onOutput) =>
+    return watchRun(deps, { ...recallRun(deps, which), attempt, command }, (onOutput) =>
       draft.check({
         commands: which.map(({ line }) => line),
         over: "draft",
         attempt,
-        network: parts.settings.network,
-        timeoutSeconds: parts.settings.timeout,
-        signal: parts.signal,
+        network: deps.settings.network,
+        timeoutSeconds: deps.settings.timeout,
+        signal: deps.signal,
         onOutput,
         home: home.isWhole || which.some((one) => one.home === "whole") ? "whole" : "bare",
         withoutBuildLayer: fresh,
@@ -361,7 +361,7 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
 
 /** Runs the checks with the deciding files as they were before. */
 async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | null> {
-  const { draft, parts, check } = judging;
+  const { draft, deps, check } = judging;
   const tests = judging.checks.filter(({ kind }) => kind === "test");
   const deciding = tests.length === 0 ? [] : decidingChanges(draft);
   if (deciding.length === 0 || judging.judgement.verdict === "worse") return null;
@@ -370,7 +370,7 @@ async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | n
   const asItWas = judgeAgain(judging, { draft: checkResults(tests, before.runs) });
   if (!isForgedBy(judging.judgement.verdict, asItWas.verdict)) return null;
   judging.found = { ...judging.found, onlyWith: deciding };
-  const declared = resolveDeclarations(parts.declarations, new Map(deciding.map((path) => [path, [path]])));
+  const declared = resolveDeclarations(deps.declarations, new Map(deciding.map((path) => [path, [path]])));
   if (deciding.every((path) => declared.get(path)?.kind === "changes-checks")) return null;
   const oldResults = checkResults(tests, before.runs);
   const results = judging.results.map(
@@ -384,9 +384,9 @@ async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | n
 
 /** Decides which red tests the change answers for, by facts and by what the coder declares. */
 async function settleRed(judging: Judging): Promise<null> {
-  const { parts, changes, baseline, checks, results, judgement, affected } = judging;
+  const { deps, changes, baseline, checks, results, judgement, affected } = judging;
   const settled = settleRedTests({
-    declarations: parts.declarations,
+    declarations: deps.declarations,
     changed: changes.map(({ path }) => path),
     before: baseline.results,
     checks,
@@ -426,11 +426,11 @@ async function doubtTestRun(judging: Judging): Promise<null> {
 
 /** Runs new tests over the old code, and the affected tests over a broken change. */
 async function proveGreen(judging: Judging): Promise<null> {
-  const { parts, draft, affected, checks, results, judgement, check, runs } = judging;
+  const { deps, draft, affected, checks, results, judgement, check, runs } = judging;
   if (!mayLand(judgement.verdict)) return null;
-  const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
-  const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
-  const { advise } = parts;
+  const noticed = recallChecks(deps.memory, deps.checks)?.noticed ?? [];
+  const limit = proofSeconds(longestMs(runs), deps.settings.timeout);
+  const { advise } = deps;
   // A script that the draft has replaced notices nothing; the proof is what decided before.
   const deciding = decidingChanges(draft);
   const provingCheck: RunDraftChecks =
@@ -439,13 +439,13 @@ async function proveGreen(judging: Judging): Promise<null> {
       : (which, more = {}) => check(which, { ...more, asBefore: [...(more.asBefore ?? []), ...deciding] });
   const proving = { checks, results, judgement, check: provingCheck, limit, noticed, advise };
   judging.proofs = await proveTests(proving, draft, affected);
-  rememberNoticed(parts, judging.proofs.noticed);
+  rememberNoticed(deps, judging.proofs.noticed);
   return null;
 }
 
 function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJudgement {
-  const { parts, baseline, judgement, isFlaky, results, runs, found, proofs } = judging;
-  const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
+  const { deps, baseline, judgement, isFlaky, results, runs, found, proofs } = judging;
+  const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: deps.settings.timeout });
   const beside = findBeside(facts, results);
   const wasGreen = (command: string) =>
     baseline.results.some((one) => one.command === command && one.state === "green");
@@ -488,19 +488,19 @@ export function unjudgedChange(draft: Pick<Draft, "changes">): WhyNotChecked | n
 
 /** A draft that changes nothing leaves red what was to be fixed; null where nothing was. */
 async function judgeUnchanged(
-  parts: JudgeDraftDeps,
+  deps: JudgeDraftDeps,
   commands: readonly string[],
 ): Promise<DraftJudgement | null> {
-  if (!parts.declarations.some(({ kind }) => kind === "fixes")) return null;
-  const before = await parts.baseline();
+  if (!deps.declarations.some(({ kind }) => kind === "fixes")) return null;
+  const before = await deps.baseline();
   if (!before.ok) return null;
   const { results, isFlaky } = before;
   const judgement = judgeAll({ baseline: results, draft: results, old: null });
-  const { declarations, checks } = parts;
+  const { declarations, checks } = deps;
   const red = { before: results, results, judgement, checks, texts: new Map() };
   const settled = settleRedTests({ ...red, declarations, changed: [] });
   if (settled.judgement.verdict !== "still-red") return null;
-  const about = { commands, isFlaky, results, seconds: parts.settings.timeout };
+  const about = { commands, isFlaky, results, seconds: deps.settings.timeout };
   return { facts: { ...toChecksFacts(settled.judgement, about), ...settled.found }, runs: [] };
 }
 
@@ -551,7 +551,7 @@ function toEarlyJudgement(
 
 /** The affected tests are the only judge, where all of them take too long or are red without names. */
 async function judgeAlone(
-  parts: JudgeDraftDeps,
+  deps: JudgeDraftDeps,
   given: {
     readonly alone: SettledAffected;
     readonly check: RunDraftChecks;
@@ -562,12 +562,12 @@ async function judgeAlone(
 ): Promise<DraftJudgement> {
   const { alone, check, draft, affected, isUnread } = given;
   const { judgement, results, checks } = alone;
-  const { facts, runs } = toEarlyJudgement(alone, parts);
-  const record = recallChecks(parts.memory, parts.checks);
+  const { facts, runs } = toEarlyJudgement(alone, deps);
+  const record = recallChecks(deps.memory, deps.checks);
   const affectedOnly = {
     files: alone.files,
     of: alone.of,
-    wholeSeconds: Math.round((record?.durationMs ?? parts.settings.auto_limit * 1000) / 1000),
+    wholeSeconds: Math.round((record?.durationMs ?? deps.settings.auto_limit * 1000) / 1000),
     isAtLeast: record?.wasEnded ?? true,
     ...(isUnread && { isUnread }),
   };
@@ -576,15 +576,15 @@ async function judgeAlone(
   if (testRunLines.length > 0)
     return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
   const noticed = record?.noticed ?? [];
-  const limit = proofSeconds(longestMs(runs), parts.settings.timeout);
+  const limit = proofSeconds(longestMs(runs), deps.settings.timeout);
   const proofs = isGreen
     ? await proveTests(
-        { checks, results, judgement, check, limit, noticed, advise: parts.advise },
+        { checks, results, judgement, check, limit, noticed, advise: deps.advise },
         draft,
         affected,
       )
     : null;
-  if (proofs !== null) rememberNoticed(parts, proofs.noticed);
+  if (proofs !== null) rememberNoticed(deps, proofs.noticed);
   return { facts: { ...facts, affectedOnly, ...(proofs !== null && factsOfProofs(proofs)) }, runs };
 }
 

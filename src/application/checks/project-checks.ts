@@ -196,12 +196,12 @@ export interface ProjectChecks {
   covers(command: string): string | undefined;
 }
 
-export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
-  const { checks, settings, memory, texts } = parts;
+export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
+  const { checks, settings, memory, texts } = deps;
   const record = recallChecks(memory, checks);
   const runs = createRunMemory({
     fingerprint: () => memory.fingerprint(),
-    now: parts.now,
+    now: deps.now,
     usualMs: record === null || record.wasEnded ? 0 : record.durationMs,
     hung: record?.hung ?? [],
   });
@@ -220,14 +220,14 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     const { takeIn } = draft;
     if (settings.format !== true || takeIn === undefined) return;
     const { createFormatter } = await import("./format-draft.ts");
-    format ??= createFormatter(parts);
+    format ??= createFormatter(deps);
     const run = format;
-    const by = await parts.advise("formatter", [], () => run(draft as FormattableDraft, attempt));
+    const by = await deps.advise("formatter", [], () => run(draft as FormattableDraft, attempt));
     for (const name of by) formatted.add(name);
   }
   function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
-      measured = (parts.measure ?? measureBaseline)(parts, runs.over(draft));
+      measured = (deps.measure ?? measureBaseline)(deps, runs.over(draft));
       // A draft that ends before anybody asks for its baseline ends that, too.
       measured.catch(() => {});
     }
@@ -241,7 +241,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   }
   async function isFresh(draft: JudgedDraft): Promise<boolean> {
     if (judgedOver !== null) return judgedOver === memory.fingerprint();
-    if (parts.none !== undefined) return true;
+    if (deps.none !== undefined) return true;
     const baseline = await baselineOf(draft);
     return !baseline.ok || baseline.fingerprint === memory.fingerprint();
   }
@@ -251,15 +251,15 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     if (measured !== null && hung.length > (measured.hung ?? []).length) memory.keep({ ...measured, hung });
   }
   async function judgeByOwn(draft: JudgedDraft, attempt: number): Promise<DraftJudgement> {
-    const { none } = parts;
+    const { none } = deps;
     if (none === undefined)
-      return judgeDraft({ ...parts, declarations, baseline: () => freshBaseline(draft) }, draft, attempt);
+      return judgeDraft({ ...deps, declarations, baseline: () => freshBaseline(draft) }, draft, attempt);
     const why = unjudgedChange(draft);
     return { facts: why === null ? none : notChecked(why, none.commands), runs: [] };
   }
   async function judge(opened: JudgedDraft, attempt: number): Promise<JudgedAttempt> {
     const draft = runs.over(opened);
-    const from = parts.now();
+    const from = deps.now();
     judgedOver = null;
     await formatFirst(opened, attempt);
     const own = await judgeByOwn(draft, attempt);
@@ -268,9 +268,9 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     if (isOpen && proposed !== null) judgedOver = memory.fingerprint();
     const judged =
       isOpen && proposed !== null
-        ? await judgeByProposed({ ...parts, declarations }, draft, attempt, { own, proposed })
+        ? await judgeByProposed({ ...deps, declarations }, draft, attempt, { own, proposed })
         : own;
-    const { install, missing = [] } = parts;
+    const { install, missing = [] } = deps;
     rememberHung();
     const told: ChecksFacts = withHung(
       judged.facts.notChecked === "cannot-run" && install != null && judged.facts.install === undefined
@@ -280,7 +280,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
           : judged.facts,
       runs.hung(),
     );
-    const seconds = Math.max(1, Math.round((parts.now() - from) / 1000));
+    const seconds = Math.max(1, Math.round((deps.now() - from) / 1000));
     const facts = {
       ...told,
       ...(told.notChecked === null && { seconds }),
@@ -300,7 +300,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   }
   return {
     timeoutSeconds: settings.timeout,
-    hasOwn: parts.none === undefined,
+    hasOwn: deps.none === undefined,
     propose(command) {
       if (command !== null) proposed = command;
     },
@@ -309,7 +309,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
       declarations.push(...more);
       return more.length > 0;
     },
-    begin: (draft) => void (parts.none === undefined && baselineOf(draft)),
+    begin: (draft) => void (deps.none === undefined && baselineOf(draft)),
     judge,
     async confirm(draft, attempt) {
       if (last === null || !(await isFresh(draft))) return judge(draft, attempt);
@@ -328,11 +328,11 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
         const isAsJudged =
           memory.fingerprint(paths) === others &&
           landed.every(({ path, after }) => hasBytes(files, path, after));
-        if (isAsJudged) memory.keep({ ...record, fingerprint, results, at: parts.now() });
+        if (isAsJudged) memory.keep({ ...record, fingerprint, results, at: deps.now() });
       };
     },
-    facts: () => last?.facts ?? parts.none ?? null,
-    isCheck: (command) => parts.none === undefined && isKnownCheck(command, checks),
+    facts: () => last?.facts ?? deps.none ?? null,
+    isCheck: (command) => deps.none === undefined && isKnownCheck(command, checks),
     covers: (command) => findCalledCheck(command, checks)?.line,
   };
 }
@@ -373,24 +373,24 @@ const HELPED_BY_PROPOSAL: readonly WhyNotChecked[] = [
  * sees the change is asked of it each time.
  */
 async function judgeByProposed(
-  parts: ProjectChecksDeps & { readonly declarations: readonly Declaration[] },
+  deps: ProjectChecksDeps & { readonly declarations: readonly Declaration[] },
   draft: JudgedDraft,
   attempt: number,
   { own, proposed }: { readonly own: DraftJudgement; readonly proposed: string },
 ): Promise<DraftJudgement> {
-  const { fingerprint } = parts.memory;
+  const { fingerprint } = deps.memory;
   const checks = [{ kind: "test", command: proposed, line: proposed }] as const;
-  const deps = {
-    ...parts,
+  const proposedDeps = {
+    ...deps,
     checks,
     memory: { fingerprint, recall: () => null, keep: () => {}, running: new Map() },
   };
   let measured: Promise<Baseline> | null = null;
   const baseline = () => {
-    measured ??= measureBaseline(deps, draft);
+    measured ??= measureBaseline(proposedDeps, draft);
     return measured;
   };
-  const judged = await judgeDraft({ ...deps, baseline }, draft, attempt);
+  const judged = await judgeDraft({ ...proposedDeps, baseline }, draft, attempt);
   const why = judged.facts.notChecked;
   if (why === null) return { ...judged, facts: { ...judged.facts, proposed: { command: proposed, why } } };
   return { ...own, facts: { ...own.facts, proposed: { command: proposed, why } } };

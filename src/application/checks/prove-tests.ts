@@ -38,24 +38,22 @@ const MOST_BROKEN = 3;
 
 /** The tests are tested: new ones over the old code, and all that are affected over a change that is broken. */
 export async function proveTests(
-  parts: ProofDeps,
+  deps: ProofDeps,
   draft: Pick<Draft, "changes">,
   affected: Affected,
 ): Promise<Proofs> {
-  const tests = parts.checks.filter(({ kind }) => kind === "test");
+  const tests = deps.checks.filter(({ kind }) => kind === "test");
   if (tests.length === 0) return NOTHING_PROVED;
-  const newTests = await parts.advise("new tests on the old code", null, () =>
-    runNewTests(parts, { tests, affected, draft }),
+  const newTests = await deps.advise("new tests on the old code", null, () =>
+    runNewTests(deps, { tests, affected, draft }),
   );
   const built = builtAmong(draft.changes().map(({ path }) => path));
   // Tests that the change fixed have noticed the change, unless they may have seen no more of it than what it brings as built.
   const isSeen =
-    (parts.judgement.mended.length > 0 && built.length === 0) ||
+    (deps.judgement.mended.length > 0 && built.length === 0) ||
     (newTests !== null && newTests.passWithout < newTests.count);
   if (isSeen) return { ...NOTHING_PROVED, newTests };
-  const seen = await parts.advise("canary", NOTHING_PROVED, () =>
-    runCanary(parts, { tests, affected, draft }),
-  );
+  const seen = await deps.advise("canary", NOTHING_PROVED, () => runCanary(deps, { tests, affected, draft }));
   return { ...seen, newTests };
 }
 
@@ -149,7 +147,7 @@ async function runNewTests(
   return old.ok ? countProofs(names, checkResults(which, old.runs)) : null;
 }
 
-async function runCanary(parts: ProofDeps, { tests, affected, draft }: Proving): Promise<Proofs> {
+async function runCanary(deps: ProofDeps, { tests, affected, draft }: Proving): Promise<Proofs> {
   const built = builtAmong(draft.changes().map(({ path }) => path));
   const broken = draft.changes().flatMap(({ path, kind }) => {
     const text = kind === "deleted" || built.includes(path) ? undefined : affected.texts.get(path);
@@ -157,11 +155,11 @@ async function runCanary(parts: ProofDeps, { tests, affected, draft }: Proving):
     return instead === null ? [] : [{ path, instead }];
   });
   const isLoaded = loadsByImport(affected.texts, affected.files);
-  const isShown = ({ path }: { readonly path: string }) => parts.noticed.includes(path) || isLoaded(path);
+  const isShown = ({ path }: { readonly path: string }) => deps.noticed.includes(path) || isLoaded(path);
   const unknown = broken.filter((one) => !isShown(one)).slice(0, MOST_BROKEN);
   const unnoticed: string[] = [];
   const noticed: string[] = [];
-  const ladder = createLadder(parts, tests, affected);
+  const ladder = createLadder(deps, tests, affected);
   for (const { path, instead } of unknown) {
     const seen = await ladder.notices(new Map([[path, instead]]));
     if (seen === null) return NOTHING_PROVED;

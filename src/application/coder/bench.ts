@@ -139,8 +139,8 @@ export interface DraftBench extends Bench {
 const TRY_OUT_SECONDS = 120;
 
 /** A bench over one draft of a workspace. A draft that nobody judges is opened when the first proposal is there. */
-export function createDraftBench(parts: DraftBenchDeps): DraftBench {
-  const { checks, request, workspace } = parts;
+export function createDraftBench(deps: DraftBenchDeps): DraftBench {
+  const { checks, request, workspace } = deps;
   let draft: Draft | null = null;
   /** Steps before the draft was opened, such as who was asked. */
   const early: JobEvent[] = [];
@@ -174,16 +174,16 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     return draft;
   }
 
-  const whoChanged = (path: string) => findOtherChange(parts, draft?.id, path);
+  const whoChanged = (path: string) => findOtherChange(deps, draft?.id, path);
 
   async function sendOut(attempt: number): Promise<void> {
     if (held.length === 0) return;
-    const { onOutput, onEvent } = parts;
+    const { onOutput, onEvent } = deps;
     const work = { commands: held.splice(0) };
     await mustBeOpen().run({ attempt, work, once: true, onOutput, onEvent });
   }
 
-  const filesNow = () => parts.filesOf(draft?.files ?? workspace.files);
+  const filesNow = () => deps.filesOf(draft?.files ?? workspace.files);
 
   async function carryOut({
     number,
@@ -198,7 +198,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     hasReturned = false;
     checks?.propose(proposal.check ?? null);
     const own = new Set(opened.changes().map(({ path }) => path));
-    const { now, later, checked, ...sorted } = await sortCommands(parts, commands);
+    const { now, later, checked, ...sorted } = await sortCommands(deps, commands);
     held.splice(0, held.length, ...later);
     covered = sorted.covered;
     const ran = await opened.run({
@@ -208,14 +208,14 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       // A sub-agent's change is the coder's own.
       merged: merged.filter(({ path }) => !returned.has(path)),
       bases,
-      onOutput: parts.onOutput,
-      onEvent: parts.onEvent,
+      onOutput: deps.onOutput,
+      onEvent: deps.onEvent,
     });
     if (ran.about === "refusal") return { kind: "refused", result: ran };
     if (ran.aborted) return { kind: "aborted" };
     const stale = await findOverwritten(ran.results, own);
     if (stale.length === 0) rememberOwn(ran.results);
-    const ofChecks = await runChecksOf(parts, opened, number, checked);
+    const ofChecks = await runChecksOf(deps, opened, number, checked);
     await opened.addResults(ofChecks, number);
     return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
   }
@@ -233,9 +233,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     for (const { command, line } of waiting) {
       const run = judged.runs.find((one) => one.command === line);
       results.push(
-        ...(run === undefined
-          ? await runChecksOf(parts, open, attempt, [command])
-          : [asResult(command, run)]),
+        ...(run === undefined ? await runChecksOf(deps, open, attempt, [command]) : [asResult(command, run)]),
       );
     }
     await open.addResults(results, attempt);
@@ -248,12 +246,12 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   }
 
   function rememberPaths(changes: readonly Change[]): void {
-    const files = parts.shown.watch(filesNow(), isOwn);
+    const files = deps.shown.watch(filesNow(), isOwn);
     for (const { path } of changes) files.read(path, 0);
   }
 
   const changedMeanwhile = (path: string) =>
-    (workspace.files.changedAt?.(path) ?? 0) >= parts.since - CLOCK_SLACK_MS;
+    (workspace.files.changedAt?.(path) ?? 0) >= deps.since - CLOCK_SLACK_MS;
 
   /** `own`: paths that the draft had changed before, whose base is known to it. */
   async function findOverwritten(
@@ -280,7 +278,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   async function overwrittenFile(path: string): Promise<StaleEdit | null> {
     const theirs = readOrNull(workspace.files, path);
     if (theirs === null) return null;
-    const base = parts.shown.bytes(path);
+    const base = deps.shown.bytes(path);
     if (base === undefined ? !changedMeanwhile(path) : isSameFile(base, theirs)) return null;
     const ours = readOrNull(mustBeOpen().files, path);
     if (ours !== null) {
@@ -298,7 +296,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   /** Files that others changed while the coder worked, and in which nothing of that change is left. */
   async function findReplaced(opened: Draft): Promise<MergedNote[]> {
     const changed = opened.diff().flatMap(({ path, before, after }) => {
-      const first = parts.shown.firstBytes(path);
+      const first = deps.shown.firstBytes(path);
       const isKnown = first !== undefined && before !== undefined && after !== undefined;
       return isKnown && !isSameFile(first, before) ? [{ path, first, before, after }] : [];
     });
@@ -317,7 +315,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       const opened = await open();
       if (!("code" in opened)) checks?.begin(opened);
     },
-    files: () => parts.shown.watch(filesNow(), isOwn),
+    files: () => deps.shown.watch(filesNow(), isOwn),
     settle(commands) {
       const own = new Set(draft?.changes().map(({ path }) => path));
       const { source } = filesNow();
@@ -333,7 +331,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
               return entry;
             },
           },
-          shown: parts.shown,
+          shown: deps.shown,
           changedMeanwhile,
           whoChanged,
         },
@@ -348,8 +346,8 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       const ran = await opened.run({
         attempt: number,
         work: { head },
-        onOutput: parts.onOutput,
-        onEvent: parts.onEvent,
+        onOutput: deps.onOutput,
+        onEvent: deps.onEvent,
       });
       if (ran.about === "refusal") return { kind: "refused", result: ran };
       return ran.aborted ? { kind: "aborted" } : { kind: "ran", results: ran.results, stale: [] };
@@ -364,7 +362,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
         scratch: `after ${attempts}`,
         attempt: 0,
         timeoutSeconds: TRY_OUT_SECONDS,
-        onOutput: parts.onOutput,
+        onOutput: deps.onOutput,
       });
       const [run] = tried.ok ? tried.runs : [];
       return run === undefined ? null : { exitCode: run.exitCode, output: run.output };
@@ -405,7 +403,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
         whoChanged,
         outdated() {
           const own = new Set(open.changes().map(({ path }) => path));
-          return goesBack ? parts.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
+          return goesBack ? deps.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
         },
         replaced: () => findReplaced(open),
         sendOut: () => sendOut(attempt),
@@ -415,7 +413,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       if (landed.kind === "conflict")
         for (const { path, shown: base } of landed.stale)
           if (base !== undefined)
-            parts.shown.knowFirst(path, base === null ? null : new TextEncoder().encode(base));
+            deps.shown.knowFirst(path, base === null ? null : new TextEncoder().encode(base));
       return landed;
     },
     changes: () => draft?.changes() ?? [],

@@ -96,14 +96,14 @@ export interface SharedChecks {
 /** One that ended with the draft it ran over proves nothing; the next draft measures again. */
 export function shareBaseline(): SharedChecks["measure"] {
   const known = new Map<string, Promise<Baseline>>();
-  return async (parts, draft) => {
-    const key = parts.memory.fingerprint();
+  return async (deps, draft) => {
+    const key = deps.memory.fingerprint();
     for (let other = known.get(key); other !== undefined; other = known.get(key)) {
       const measured = await other.catch(() => null);
       if (measured !== null && (measured.ok || measured.why !== "aborted")) return measured;
       if (known.get(key) === other) known.delete(key);
     }
-    const own = measureBaseline(parts, draft);
+    const own = measureBaseline(deps, draft);
     known.set(key, own);
     return own;
   };

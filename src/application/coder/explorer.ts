@@ -381,23 +381,23 @@ const DELEGATE: ModelTool = {
   ),
 };
 
-export function createExplorer(parts: ExplorerDeps): Explorer {
+export function createExplorer(deps: ExplorerDeps): Explorer {
   const printed = new Map<string, ThrownAwayRun>();
   return {
     tools: [
       READ,
       SEARCH,
       TREE,
-      ...(parts.run === undefined ? [] : [RUN]),
-      ...(parts.delegate === undefined ? [] : [DELEGATE]),
-      ...(parts.beside?.tools ?? []),
+      ...(deps.run === undefined ? [] : [RUN]),
+      ...(deps.delegate === undefined ? [] : [DELEGATE]),
+      ...(deps.beside?.tools ?? []),
     ],
     async call(call) {
       const { name, arguments: given } = call;
-      const others = parts.beside?.call(call) ?? null;
+      const others = deps.beside?.call(call) ?? null;
       if (others !== null) return others;
-      const { ok, text: told } = await answer({ ...parts, printed }, name, argumentsOf(given));
-      return { ok, text: parts.mask(told) };
+      const { ok, text: told } = await answer({ ...deps, printed }, name, argumentsOf(given));
+      return { ok, text: deps.mask(told) };
     },
   };
 }

@@ -35,38 +35,38 @@ const DEEPER: readonly (number | null)[] = [50, 500, null];
  * host by a helper, and is gone before the first file of the project is laid out.
  */
 export async function cloneRemote(
-  parts: CloneDeps,
+  deps: CloneDeps,
   remote: RemoteSource,
   range: CloneRange,
   { credential, insecure }: { readonly credential: Credential | null; readonly insecure: boolean },
 ): Promise<CloneOutcome> {
-  const { run, timeoutMs, signal, emit } = parts;
+  const { run, timeoutMs, signal, emit } = deps;
   const env = gitEnvironment(remote, { credential: credential !== null, insecure });
   const options = {
     signal,
     timeoutMs,
     env,
-    onLine: (line: string) => emit({ type: "output", text: parts.mask(line) }),
+    onLine: (line: string) => emit({ type: "output", text: deps.mask(line) }),
   };
   if (credential !== null) {
     const kept = await run(KEEP_SECRET, { signal, timeoutMs, stdin: secretText(credential) });
-    if (kept.exitCode !== 0) return cloneFailure(parts, kept, remote);
+    if (kept.exitCode !== 0) return cloneFailure(deps, kept, remote);
   }
   try {
     emit({ type: "step", step: "cloning", subject: remote.url });
     for (const command of fetchCommand(remote, range)) {
       const fetched = await run(command, options);
-      if (fetched.exitCode !== 0) return cloneFailure(parts, fetched, remote);
+      if (fetched.exitCode !== 0) return cloneFailure(deps, fetched, remote);
     }
     if (range.target !== undefined && range.depth !== null)
-      await findCommonCommit(parts, range.target, range.ref, options);
+      await findCommonCommit(deps, range.target, range.ref, options);
   } finally {
     // An aborted signal would keep this from running; the container is removed then anyway.
     if (credential !== null && !signal.aborted) await run(DROP_SECRET, { signal, timeoutMs });
   }
-  const laid = await layOut(parts, range);
+  const laid = await layOut(deps, range);
   if (!laid.ok || credential === null) return laid;
-  return (await isCredentialKept(parts, credential)) ? credentialKeptFailure(remote) : laid;
+  return (await isCredentialKept(deps, credential)) ? credentialKeptFailure(remote) : laid;
 }
 
 async function findCommonCommit(
@@ -95,17 +95,17 @@ async function findCommonCommit(
 
 /** A repository of this machine, sent in as an archive piece by piece. */
 export async function cloneLocal(
-  parts: CloneDeps,
+  deps: CloneDeps,
   repositories: LocalRepositories,
   path: string,
   range: CloneRange,
 ): Promise<CloneOutcome> {
-  const { signal, emit } = parts;
+  const { signal, emit } = deps;
   emit({ type: "step", step: "cloning", subject: path });
   const pack = await repositories.pack(path, range, signal);
-  if (!pack.ok) return localCloneFailure(pack.code, path, parts.mask(pack.message));
+  if (!pack.ok) return localCloneFailure(pack.code, path, deps.mask(pack.message));
   try {
-    return await cloneArchive(parts, pack.archive, path, range);
+    return await cloneArchive(deps, pack.archive, path, range);
   } finally {
     pack.remove();
   }
@@ -113,29 +113,29 @@ export async function cloneLocal(
 
 /** Lays out a project from an archive of its `.git`, sent in piece by piece. */
 async function cloneArchive(
-  parts: CloneDeps,
+  deps: CloneDeps,
   archive: AsyncIterable<Uint8Array>,
   subject: string,
   range: CloneRange,
 ): Promise<CloneOutcome> {
-  const { run, signal, timeoutMs } = parts;
+  const { run, signal, timeoutMs } = deps;
   const file = "/workspace/tmp/.project.tar";
   try {
     for await (const piece of joinIntoPieces(archive)) {
       const sent = await run(`cat >> ${file}`, { signal, timeoutMs, stdin: piece });
-      if (sent.exitCode !== 0) return cloneFailure(parts, sent, null, subject);
+      if (sent.exitCode !== 0) return cloneFailure(deps, sent, null, subject);
     }
     const laid = await run(`tar -xf ${file} -C ${PROJECT_FOLDER} && rm -f ${file}`, { signal, timeoutMs });
-    if (laid.exitCode !== 0) return cloneFailure(parts, laid, null, subject);
+    if (laid.exitCode !== 0) return cloneFailure(deps, laid, null, subject);
   } catch (error) {
     if (signal.aborted) return { ok: false, code: "aborted", subject, detail: "" };
     throw error;
   }
-  return layOut(parts, range);
+  return layOut(deps, range);
 }
 
-async function layOut(parts: CloneDeps, range: CloneRange): Promise<CloneOutcome> {
-  const { run, signal, timeoutMs, emit } = parts;
+async function layOut(deps: CloneDeps, range: CloneRange): Promise<CloneOutcome> {
+  const { run, signal, timeoutMs, emit } = deps;
   emit({ type: "step", step: "checking-out", subject: range.ref ?? "HEAD" });
   const options = { signal, timeoutMs, env: gitEnvironment(null, { credential: false, insecure: false }) };
   // A repository without a commit has nothing to lay out.
@@ -145,7 +145,7 @@ async function layOut(parts: CloneDeps, range: CloneRange): Promise<CloneOutcome
   );
   if (empty.exitCode === 1 && range.ref === undefined) return { ok: true };
   const done = await run(checkoutCommand(range), options);
-  return done.exitCode === 0 ? { ok: true } : cloneFailure(parts, done, null);
+  return done.exitCode === 0 ? { ok: true } : cloneFailure(deps, done, null);
 }
 
 /** Looks through everything that the clone left; a credential there ends the environment. */
@@ -261,7 +261,7 @@ export function networkToClone(network: ContainerNetwork, remote: RemoteSource):
 
 /** Clones there, and hands the repository over: the task's own container never had a network or a credential. */
 export async function cloneApart(
-  parts: CloneDeps,
+  deps: CloneDeps,
   openCloner: () => Promise<CloneContainer | PrepareFailure>,
   remote: RemoteSource,
   range: CloneRange,
@@ -270,9 +270,9 @@ export async function cloneApart(
   const cloner = await openCloner();
   if ("ok" in cloner) return cloner;
   try {
-    const cloned = await cloneRemote({ ...parts, run: cloner.run }, remote, range, access);
+    const cloned = await cloneRemote({ ...deps, run: cloner.run }, remote, range, access);
     if (!cloned.ok) return cloned;
-    return await cloneArchive(parts, packClone(parts, cloner.run), remote.url, range);
+    return await cloneArchive(deps, packClone(deps, cloner.run), remote.url, range);
   } finally {
     await cloner.close();
   }

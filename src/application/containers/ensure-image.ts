@@ -42,11 +42,11 @@ export type ImageBuildOutcome =
     };
 
 /** Builds an image of ours and its bases, each only if its inputs have changed. */
-export async function buildImage(parts: BuildImageDeps, request: BuildRequest): Promise<ImageBuildOutcome> {
+export async function buildImage(deps: BuildImageDeps, request: BuildRequest): Promise<ImageBuildOutcome> {
   const built: string[] = [];
   const name = withTag(request.recipe.name);
   for (const recipe of withBases(request.recipe)) {
-    const one = await buildOne(parts, request, recipe);
+    const one = await buildOne(deps, request, recipe);
     if (!one.ok) return one;
     if (one.built) built.push(withTag(recipe.name));
   }
@@ -55,7 +55,7 @@ export async function buildImage(parts: BuildImageDeps, request: BuildRequest): 
 
 /** Builds an image of ours by its name; `from` is an image to stand on, or `debian-rootfs`, which is made where it is missing. */
 export async function buildNamedImage(
-  parts: BuildImageDeps & {
+  deps: BuildImageDeps & {
     readonly ensureDebianRoot: (
       images: Images,
       progress: ImageProgress,
@@ -73,10 +73,10 @@ export async function buildNamedImage(
   const recipe = IMAGE_RECIPES.find((known) => known.name === name);
   if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
   if (from !== "debian-rootfs")
-    return buildImage(parts, { recipe, ...rest, ...(from !== undefined && { root: from }) });
-  const root = await parts.ensureDebianRoot(parts.images, rest);
+    return buildImage(deps, { recipe, ...rest, ...(from !== undefined && { root: from }) });
+  const root = await deps.ensureDebianRoot(deps.images, rest);
   if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
-  return buildImage(parts, { recipe, ...rest, root: root.name });
+  return buildImage(deps, { recipe, ...rest, root: root.name });
 }
 
 async function buildOne(
@@ -157,15 +157,15 @@ function recipeHash(
  * kept under the image's id, so it is made once.
  */
 async function deriveImage(
-  parts: BuildImageDeps,
+  deps: BuildImageDeps,
   image: string,
   progress: ImageProgress,
 ): Promise<DerivedImageOutcome> {
-  const facts = await parts.images.inspect(image, progress.signal);
+  const facts = await deps.images.inspect(image, progress.signal);
   if (facts === null) return missingImageFailure(image);
   if (facts.labels[RECIPE_LABEL] !== undefined || recipeFor(image) !== undefined)
     return { ok: true, name: image };
-  return buildOver(parts, progress, {
+  return buildOver(deps, progress, {
     name: derivedName(facts.id),
     folder: "derived",
     args: { BASE: image },
@@ -176,16 +176,16 @@ async function deriveImage(
 
 /** An environment's image with a worker CLI in it, both of which are there. Kept under the ids of both, so it is made once. */
 async function addWorker(
-  parts: BuildImageDeps,
+  deps: BuildImageDeps,
   { cli, image }: { readonly cli: string; readonly image: string },
   progress: ImageProgress,
 ): Promise<DerivedImageOutcome> {
   const [worker, base] = [
-    await parts.images.inspect(cli, progress.signal),
-    await parts.images.inspect(image, progress.signal),
+    await deps.images.inspect(cli, progress.signal),
+    await deps.images.inspect(image, progress.signal),
   ];
   if (worker === null || base === null) return missingImageFailure(worker === null ? cli : image);
-  return buildOver(parts, progress, {
+  return buildOver(deps, progress, {
     name: workerImageName(worker.id, base.id),
     folder: "worker",
     args: { CLI: cli, BASE: image },
@@ -259,14 +259,14 @@ export type EnsuredImage =
     };
 
 /** The image for an environment: existing, pulled or built, then completed if it lacks something. */
-export async function ensureImage(parts: BuildImageDeps, request: EnsureRequest): Promise<EnsuredImage> {
+export async function ensureImage(deps: BuildImageDeps, request: EnsureRequest): Promise<EnsuredImage> {
   const { image, onStep } = request;
   const found =
     typeof image === "string"
-      ? await obtainImage(parts, request, image)
-      : await projectImage(parts, request, image.dockerfile);
+      ? await obtainImage(deps, request, image)
+      : await projectImage(deps, request, image.dockerfile);
   if (!found.ok) return found;
-  const derived = await deriveImage(parts, found.name, {
+  const derived = await deriveImage(deps, found.name, {
     ...progressOf(request),
     onLine: (line) => {
       onStep?.("deriving", found.name);
@@ -274,20 +274,20 @@ export async function ensureImage(parts: BuildImageDeps, request: EnsureRequest)
     },
   });
   if (!derived.ok) return ensureFailure(found.name, derived);
-  return request.worker === undefined ? derived : withWorker(parts, request, derived.name, request.worker);
+  return request.worker === undefined ? derived : withWorker(deps, request, derived.name, request.worker);
 }
 
 /** Both are there or made, then the one is laid over the other. */
 async function withWorker(
-  parts: BuildImageDeps,
+  deps: BuildImageDeps,
   request: EnsureRequest,
   image: string,
   worker: string,
 ): Promise<EnsuredImage> {
-  const cli = await obtainImage(parts, request, worker);
+  const cli = await obtainImage(deps, request, worker);
   if (!cli.ok) return cli;
   const added = await addWorker(
-    parts,
+    deps,
     { cli: cli.name, image },
     {
       ...progressOf(request),
@@ -314,11 +314,11 @@ function ensureFailure(
 }
 
 async function obtainImage(
-  parts: BuildImageDeps,
+  deps: BuildImageDeps,
   request: EnsureRequest,
   image: string,
 ): Promise<EnsuredImage> {
-  const { images } = parts;
+  const { images } = deps;
   const { signal, onStep, root } = request;
   const name = withTag(image);
   if ((await images.inspect(name, signal)) !== null) return { ok: true, name };
@@ -338,7 +338,7 @@ async function obtainImage(
   if (recipe === undefined)
     return { ok: false, code: "image-missing", image: name, attempts, buildable: false };
   onStep?.("building", name);
-  const built = await buildImage(parts, {
+  const built = await buildImage(deps, {
     recipe,
     ...(root !== undefined && { root }),
     ...progressOf(request),
@@ -356,11 +356,11 @@ async function obtainImage(
 
 /** A project's own Dockerfile, kept by its content. */
 async function projectImage(
-  parts: BuildImageDeps,
+  deps: BuildImageDeps,
   request: EnsureRequest,
   dockerfile: string,
 ): Promise<EnsuredImage> {
-  const { images, recipes, sha256 } = parts;
+  const { images, recipes, sha256 } = deps;
   const files = recipes.project(dockerfile);
   if (typeof files === "string")
     return { ok: false, code: "dockerfile", image: dockerfile, attempts: [files], buildable: false };

@@ -243,21 +243,21 @@ const NEVER_ABORTED = new AbortController().signal;
 
 /** One container a task. Programs use this class: its names are public. */
 export class ExecutionEnvironmentManager {
-  readonly #parts: EnvironmentManagerDeps;
+  readonly #deps: EnvironmentManagerDeps;
   readonly #active = new Map<string, ContainerInfo>();
   #currentTask: Pick<EnvironmentTask, "uuid"> | null = null;
 
-  constructor(parts: EnvironmentManagerDeps) {
-    this.#parts = parts;
+  constructor(deps: EnvironmentManagerDeps) {
+    this.#deps = deps;
   }
 
   isEnabled(): boolean {
-    return this.#parts.config.enabled;
+    return this.#deps.config.enabled;
   }
 
   /** Environment names and their images. */
   getAvailableEnvironments(): Record<string, string> {
-    const { environments } = this.#parts;
+    const { environments } = this.#deps;
     return Object.fromEntries(
       Object.entries(environments).map(([name, image]) => [
         name,
@@ -267,7 +267,7 @@ export class ExecutionEnvironmentManager {
   }
 
   getDefaultEnvironment(): string {
-    return this.#parts.defaultEnvironment;
+    return this.#deps.defaultEnvironment;
   }
 
   setCurrentTask(task: Pick<EnvironmentTask, "uuid"> | null): void {
@@ -281,7 +281,7 @@ export class ExecutionEnvironmentManager {
     options: PrepareOptions = {},
   ): Promise<ContainerInfo> {
     const prepared = await this.tryPrepare(task, environmentName, options);
-    if (!prepared.ok) throw new EnvironmentError(this.#parts.explain(prepared), prepared);
+    if (!prepared.ok) throw new EnvironmentError(this.#deps.explain(prepared), prepared);
     return prepared.container;
   }
 
@@ -291,7 +291,7 @@ export class ExecutionEnvironmentManager {
     environmentName?: string | null,
     options: PrepareOptions = {},
   ): Promise<PreparedEnvironment | PrepareFailure> {
-    const { records, config, credentialFor } = this.#parts;
+    const { records, config, credentialFor } = this.#deps;
     const { uuid, repository } = task;
     if (!isTaskUuid(uuid)) return badInputFailure(uuid, "not a task's id: letters, digits, '.', '_' and '-'");
     const parsed = parseRepository(repository);
@@ -311,11 +311,11 @@ export class ExecutionEnvironmentManager {
       },
       image: "",
       repository: origin,
-      preparing: { pid: this.#parts.pid, birth: this.#parts.birth },
+      preparing: { pid: this.#deps.pid, birth: this.#deps.birth },
     });
     let prepared: PreparedEnvironment | PrepareFailure | null = null;
     try {
-      const prepare = await this.#parts.openPreparation();
+      const prepare = await this.#deps.openPreparation();
       prepared = await prepare({
         taskUuid: uuid,
         source,
@@ -337,7 +337,7 @@ export class ExecutionEnvironmentManager {
       if (prepared?.ok) {
         records.save({ info: prepared.container, image: prepared.image, repository: origin });
         this.#active.set(uuid, prepared.container);
-      } else if (records.read(uuid)?.preparing?.pid === this.#parts.pid) records.remove(uuid);
+      } else if (records.read(uuid)?.preparing?.pid === this.#deps.pid) records.remove(uuid);
     }
   }
 
@@ -357,7 +357,7 @@ export class ExecutionEnvironmentManager {
     workingDirectory?: string | null,
     options: CommandOptions = {},
   ): Promise<ExecutionResult> {
-    const { config, sandboxes, refuse } = this.#parts;
+    const { config, sandboxes, refuse } = this.#deps;
     const refusal = options.byHand === true ? null : await refuse(command, info.environment_name);
     if (refusal !== null)
       return { exit_code: -1, stdout: "", stderr: `Command execution error: ${refusal}`, duration_ms: 0 };
@@ -372,7 +372,7 @@ export class ExecutionEnvironmentManager {
       ...(options.session !== undefined && { session: options.session }),
     });
     const told = executionResult(result, timeoutSeconds);
-    return withRefusals(command, told, config.reachable, this.#parts.addressesOf);
+    return withRefusals(command, told, config.reachable, this.#deps.addressesOf);
   }
 
   /**
@@ -383,14 +383,14 @@ export class ExecutionEnvironmentManager {
     taskUuid: string,
     options: { readonly signal?: AbortSignal; readonly claim?: ContainerClaim } = {},
   ) {
-    const { sandboxes, records } = this.#parts;
+    const { sandboxes, records } = this.#deps;
     const name = containerName(taskUuid);
     const found = await sandboxes.findContainer(name, options.signal);
     const removal = await sandboxes.stopContainer(name, options);
     // A successor has the task: another process, or this one.
     const isAnothers = !removal.removed && removal.leftovers.length === 0;
     if (isAnothers && found?.ok && found.id === this.#active.get(taskUuid)?.container_id) return removal;
-    this.#parts.closeTools(taskUuid);
+    this.#deps.closeTools(taskUuid);
     this.#active.delete(taskUuid);
     if (removal.removed) records.remove(taskUuid);
     return found === undefined ? { ...removal, removed: false } : removal;
@@ -398,7 +398,7 @@ export class ExecutionEnvironmentManager {
 
   /** Removes what dead processes and old tasks left, and says how many containers that were. */
   async cleanupStaleContainers(options: { readonly signal?: AbortSignal } = {}): Promise<number> {
-    const { sandboxes, records, config } = this.#parts;
+    const { sandboxes, records, config } = this.#deps;
     const removed = await this.removeAbandoned(options.signal);
     const cleaned = await sandboxes.cleanupStaleContainers({
       thresholdMs: config.staleThresholdHours * 3_600_000,
@@ -412,21 +412,21 @@ export class ExecutionEnvironmentManager {
   }
 
   getContainerInfo(taskUuid: string): ContainerInfo | null {
-    return this.#active.get(taskUuid) ?? this.#parts.records.read(taskUuid)?.info ?? null;
+    return this.#active.get(taskUuid) ?? this.#deps.records.read(taskUuid)?.info ?? null;
   }
 
   /** By category: build_package, test, … */
   getAllowedCommands(): Readonly<Record<string, readonly string[]>> {
-    return categoryNames(this.#parts.allowedCommands());
+    return categoryNames(this.#deps.allowedCommands());
   }
 
   getAllowedCommandsText(): string {
-    return this.#parts.allowedCommandsText();
+    return this.#deps.allowedCommandsText();
   }
 
   /** Empty while the feature is off. */
   async getFunctionCallingFunctions(): Promise<readonly FunctionDefinition[]> {
-    return this.isEnabled() ? [(await this.#parts.definitions()).execute] : [];
+    return this.isEnabled() ? [(await this.#deps.definitions()).execute] : [];
   }
 
   async getFunctionCallingTools() {
@@ -434,7 +434,7 @@ export class ExecutionEnvironmentManager {
   }
 
   isTextEditorEnabled(): boolean {
-    return this.isEnabled() && this.#parts.config.textEditorEnabled;
+    return this.isEnabled() && this.#deps.config.textEditorEnabled;
   }
 
   /** Rejects with an `EnvironmentError` when no task is set or its environment is not ready. */
@@ -447,11 +447,11 @@ export class ExecutionEnvironmentManager {
     const given = Object.fromEntries(
       Object.entries(args).filter(([, value]) => value !== null && value !== undefined),
     );
-    return this.#parts.callTool(info, tool, given, options);
+    return this.#deps.callTool(info, tool, given, options);
   }
 
   async getTextEditorFunctions(): Promise<readonly FunctionDefinition[]> {
-    return this.isTextEditorEnabled() ? [(await this.#parts.definitions()).editor] : [];
+    return this.isTextEditorEnabled() ? [(await this.#deps.definitions()).editor] : [];
   }
 
   async getTextEditorTools() {
@@ -460,7 +460,7 @@ export class ExecutionEnvironmentManager {
 
   /** Environments whose preparation was killed: only this process knows that they are unusable. */
   private async removeAbandoned(signal: AbortSignal | undefined): Promise<number> {
-    const { records, isAlive } = this.#parts;
+    const { records, isAlive } = this.#deps;
     let removed = 0;
     for (const { info, preparing } of records.list()) {
       if (preparing === undefined || isAlive(preparing)) continue;

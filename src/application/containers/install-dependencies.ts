@@ -31,12 +31,12 @@ interface InstallRestDeps {
  * those that were left out, or null where that does not help.
  */
 async function installRest(
-  parts: InstallRestDeps,
+  deps: InstallRestDeps,
   step: InstallStep,
   failed: { readonly command: string; readonly output: string },
 ): Promise<readonly string[] | null> {
-  if (failed.command.startsWith("npm ")) return restOfNpm(parts, failed.output);
-  if (step.file === "requirements.txt") return restOfPip(parts, failed.command);
+  if (failed.command.startsWith("npm ")) return restOfNpm(deps, failed.output);
+  if (step.file === "requirements.txt") return restOfPip(deps, failed.command);
   return null;
 }
 
@@ -110,21 +110,21 @@ export interface InstallOutcome {
 
 /** Installs what the project's files call for, all within one time limit. A notice names what fails; the rest continues. */
 export async function installDependencies(
-  parts: InstallDeps,
+  deps: InstallDeps,
   files: readonly string[],
 ): Promise<readonly InstallOutcome[]> {
-  const deadline = parts.clock() + parts.timeoutMs;
+  const deadline = deps.clock() + deps.timeoutMs;
   const done: InstallOutcome[] = [];
   for (const step of planDependencies(files)) {
-    if (parts.signal.aborted) break;
-    const command = await commandFor(parts, step);
+    if (deps.signal.aborted) break;
+    const command = await commandFor(deps, step);
     if (command === null) {
       const { program, file } = step;
-      parts.emit({ type: "notice", notice: { code: "program-missing", program, file } });
+      deps.emit({ type: "notice", notice: { code: "program-missing", program, file } });
       done.push({ file, command: step.command, success: false });
       continue;
     }
-    done.push(await runInstallStep(parts, step, command, deadline));
+    done.push(await runInstallStep(deps, step, command, deadline));
   }
   return done;
 }
@@ -139,19 +139,19 @@ async function commandFor({ run, signal }: InstallDeps, step: InstallStep): Prom
 }
 
 async function runInstallStep(
-  parts: InstallDeps,
+  deps: InstallDeps,
   step: InstallStep,
   command: string,
   deadline: number,
 ): Promise<InstallOutcome> {
-  const { run, signal, emit, mask, clock } = parts;
+  const { run, signal, emit, mask, clock } = deps;
   const { file } = step;
   const tryWay = (way: string) =>
     run(way, {
       signal,
       timeoutMs: Math.max(deadline - clock(), 1),
       cwd: PROJECT_FOLDER,
-      env: { ...gitOverHttps(), ...parts.env },
+      env: { ...gitOverHttps(), ...deps.env },
       onLine: (line) => emit({ type: "output", text: mask(line) }),
     });
   const ways =
@@ -173,7 +173,7 @@ async function runInstallStep(
     const notice = {
       code: "install-failed",
       command: last.command,
-      why: await installTrouble(last.command, last.result, parts),
+      why: await installTrouble(last.command, last.result, deps),
       output: mask(outputTail(last.result)),
       leftOut,
     } as const;
@@ -220,20 +220,20 @@ const OUTPUT_BYTES = 64 * 1024;
  * reads packages that others fetched, and cannot write them. A failure here only costs time.
  */
 export async function layOutDownloads(
-  parts: DownloadCacheDeps,
+  deps: DownloadCacheDeps,
   container: string,
   files: readonly string[],
 ): Promise<Readonly<Record<string, string>>> {
   const env: Record<string, string> = {};
   for (const step of planDependencies(files)) {
     const ecosystem = PINNED_FILES[step.file];
-    if (ecosystem === undefined || parts.signal.aborted) continue;
-    const npmRegistry = ecosystem === "npm" ? await npmRegistryIn(parts, container) : null;
-    const packages = pinnedPackages(ecosystem, await lockOf(parts, container, step), { npmRegistry });
+    if (ecosystem === undefined || deps.signal.aborted) continue;
+    const npmRegistry = ecosystem === "npm" ? await npmRegistryIn(deps, container) : null;
+    const packages = pinnedPackages(ecosystem, await lockOf(deps, container, step), { npmRegistry });
     if (packages.length === 0) continue;
-    const key = parts.sha256(Buffer.from(JSON.stringify([ecosystem, parts.salt, packages]))).slice(0, 40);
-    if (!parts.store.has(key) && !(await fetchAll(parts, ecosystem, packages, key))) continue;
-    if (!(await unpack(parts, container, ecosystem, key))) continue;
+    const key = deps.sha256(Buffer.from(JSON.stringify([ecosystem, deps.salt, packages]))).slice(0, 40);
+    if (!deps.store.has(key) && !(await fetchAll(deps, ecosystem, packages, key))) continue;
+    if (!(await unpack(deps, container, ecosystem, key))) continue;
     Object.assign(env, variablesFor(ecosystem));
   }
   return env;
@@ -243,44 +243,39 @@ export async function layOutDownloads(
  * The registry of the container's own npm, read outside of the project, so that no file of the project
  * affects it.
  */
-async function npmRegistryIn(parts: DownloadCacheDeps, container: string): Promise<string | null> {
-  const configured = parts.env.npm_config_registry;
+async function npmRegistryIn(deps: DownloadCacheDeps, container: string): Promise<string | null> {
+  const configured = deps.env.npm_config_registry;
   if (configured !== undefined) return configured;
-  const said = await runDownloadCommand(parts, container, quoteWords(["npm", "config", "get", "registry"]));
+  const said = await runDownloadCommand(deps, container, quoteWords(["npm", "config", "get", "registry"]));
   const url = said.stdout.trim();
   return said.exitCode === 0 && URL.canParse(url) ? url : null;
 }
 
-async function lockOf(parts: DownloadCacheDeps, container: string, { file }: InstallStep): Promise<string> {
-  const read = await runDownloadCommand(parts, container, quoteWords(["cat", `${PROJECT_FOLDER}/${file}`]), {
+async function lockOf(deps: DownloadCacheDeps, container: string, { file }: InstallStep): Promise<string> {
+  const read = await runDownloadCommand(deps, container, quoteWords(["cat", `${PROJECT_FOLDER}/${file}`]), {
     limit: LOCK_BYTES,
   });
   return read.exitCode === 0 && read.truncatedBytes === 0 ? read.stdout : "";
 }
 
 async function fetchAll(
-  parts: DownloadCacheDeps,
+  deps: DownloadCacheDeps,
   ecosystem: "npm" | "pip",
   packages: readonly string[],
   key: string,
 ): Promise<boolean> {
-  parts.emit({ type: "step", step: "fetching", subject: String(packages.length) });
-  const fetcher = await parts.openFetcher();
+  deps.emit({ type: "step", step: "fetching", subject: String(packages.length) });
+  const fetcher = await deps.openFetcher();
   if (fetcher === null) return false;
-  const fresh = parts.store.create(key);
+  const fresh = deps.store.create(key);
   try {
-    const fetched = await runDownloadCommand(parts, fetcher.id, FETCH_COMMANDS[ecosystem], {
+    const fetched = await runDownloadCommand(deps, fetcher.id, FETCH_COMMANDS[ecosystem], {
       stdin: `${packages.join("\n")}\n`,
     });
     if (fetched.exitCode !== 0) return false;
-    const packed = await runDownloadCommand(
-      parts,
-      fetcher.id,
-      `tar -cf - -C ${FETCHED_FOLDER} ${ecosystem}`,
-      {
-        onBytes: (bytes) => fresh.write(bytes),
-      },
-    );
+    const packed = await runDownloadCommand(deps, fetcher.id, `tar -cf - -C ${FETCHED_FOLDER} ${ecosystem}`, {
+      onBytes: (bytes) => fresh.write(bytes),
+    });
     if (packed.exitCode !== 0) return false;
     fresh.keep();
     return true;
@@ -311,20 +306,20 @@ function variablesFor(ecosystem: "npm" | "pip"): Readonly<Record<string, string>
 }
 
 async function unpack(
-  parts: DownloadCacheDeps,
+  deps: DownloadCacheDeps,
   container: string,
   ecosystem: "npm" | "pip",
   key: string,
 ): Promise<boolean> {
   const archive = `${FETCHED_FOLDER}/${ecosystem}.tar`;
-  const begun = await runDownloadCommand(parts, container, `mkdir -p ${FETCHED_FOLDER} && : > ${archive}`);
+  const begun = await runDownloadCommand(deps, container, `mkdir -p ${FETCHED_FOLDER} && : > ${archive}`);
   if (begun.exitCode !== 0) return false;
-  for await (const piece of joinIntoPieces(parts.store.read(key))) {
-    const sent = await runDownloadCommand(parts, container, `cat >> ${archive}`, { stdin: piece });
+  for await (const piece of joinIntoPieces(deps.store.read(key))) {
+    const sent = await runDownloadCommand(deps, container, `cat >> ${archive}`, { stdin: piece });
     if (sent.exitCode !== 0) return false;
   }
   return (
-    (await runDownloadCommand(parts, container, `tar -xf ${archive} -C ${FETCHED_FOLDER} && rm ${archive}`))
+    (await runDownloadCommand(deps, container, `tar -xf ${archive} -C ${FETCHED_FOLDER} && rm ${archive}`))
       .exitCode === 0
   );
 }

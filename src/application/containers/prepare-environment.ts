@@ -175,13 +175,13 @@ function enginePrepareFailure(failure: SandboxFailure, mask: (text: string) => s
  * image may replace the first one. Any error, and an abort at any moment, leaves nothing behind.
  */
 export async function prepareEnvironment(
-  parts: PrepareDeps,
+  deps: PrepareDeps,
   request: PrepareRequest,
 ): Promise<PreparedEnvironment | PrepareFailure> {
   const bad = badRequestFailure(request);
   if (bad !== null) return bad;
   const preparation = new Preparation(
-    { ...parts, mask: maskCredential(parts.mask, request.credential) },
+    { ...deps, mask: maskCredential(deps.mask, request.credential) },
     request,
   );
   try {
@@ -191,7 +191,7 @@ export async function prepareEnvironment(
   } catch (error) {
     await preparation.leaveNothing();
     if (request.signal.aborted) return abortedFailure(request);
-    if (error instanceof EngineUnavailable) return enginePrepareFailure(error.failure, parts.mask);
+    if (error instanceof EngineUnavailable) return enginePrepareFailure(error.failure, deps.mask);
     throw error;
   }
 }
@@ -204,19 +204,19 @@ class Preparation {
   #started = false;
 
   constructor(
-    readonly parts: PrepareDeps,
+    readonly deps: PrepareDeps,
     readonly request: PrepareRequest,
   ) {}
 
   async run(): Promise<PreparedEnvironment | PrepareFailure> {
-    const { request, parts } = this;
+    const { request, deps } = this;
     this.step("choosing", request.environmentName ?? "");
     const files = await this.knownFiles();
     if (!(files === undefined || Array.isArray(files))) return files as PrepareFailure;
     let chosen = this.choose(files as readonly string[] | undefined);
     let started = await this.start(chosen.name);
     if (!started.ok) return started;
-    let run = createRunIn(parts.sandboxes, started.id);
+    let run = createRunIn(deps.sandboxes, started.id);
     let cloned = await this.clone(run, started.image);
     if (!cloned.ok) return cloned;
     const tracked = await this.trackedFiles(run);
@@ -225,7 +225,7 @@ class Preparation {
       if (found.name !== chosen.name) {
         started = await this.start(found.name);
         if (!started.ok) return started;
-        run = createRunIn(parts.sandboxes, started.id);
+        run = createRunIn(deps.sandboxes, started.id);
         cloned = await this.clone(run, started.image);
         if (!cloned.ok) return cloned;
       }
@@ -257,7 +257,7 @@ class Preparation {
   async leaveNothing(): Promise<void> {
     if (!this.#started) return;
     const { taskUuid, claim } = this.request;
-    await this.parts.sandboxes.stopContainer(containerName(taskUuid), {
+    await this.deps.sandboxes.stopContainer(containerName(taskUuid), {
       force: true,
       ...(claim !== undefined && { claim }),
     });
@@ -267,7 +267,7 @@ class Preparation {
   private async knownFiles(): Promise<readonly string[] | undefined | PrepareFailure> {
     const { source, range, signal } = this.request;
     if (source.kind === "remote") return undefined;
-    const found = await this.parts.local.look(source.path, range.ref, signal);
+    const found = await this.deps.local.look(source.path, range.ref, signal);
     if (found.ok) {
       if (found.uncommitted > 0) this.notice({ code: "uncommitted", count: found.uncommitted });
       return found.files;
@@ -285,12 +285,12 @@ class Preparation {
       ok: false,
       code: codes[found.code],
       subject: source.path,
-      detail: this.parts.mask(found.message),
+      detail: this.deps.mask(found.message),
     };
   }
 
   private choose(files: readonly string[] | undefined): ChosenEnvironment {
-    const { environments, defaultEnvironment } = this.parts.config;
+    const { environments, defaultEnvironment } = this.deps.config;
     return chooseEnvironment({
       available: Object.keys(environments),
       fallback: defaultEnvironment,
@@ -306,8 +306,8 @@ class Preparation {
   }
 
   private async start(environment: string) {
-    const { parts, request } = this;
-    const { config, sandboxes } = parts;
+    const { deps, request } = this;
+    const { config, sandboxes } = deps;
     const { signal, taskUuid } = request;
     const image = await this.ensure(environment);
     if (!image.ok) return image;
@@ -332,11 +332,11 @@ class Preparation {
         },
       },
     );
-    return started.ok ? { ...started, image: image.name } : enginePrepareFailure(started, parts.mask);
+    return started.ok ? { ...started, image: image.name } : enginePrepareFailure(started, deps.mask);
   }
 
   private async ensure(environment: string) {
-    const { config, images, mask } = this.parts;
+    const { config, images, mask } = this.deps;
     const { signal } = this.request;
     const choice = config.environments[environment] ?? config.baseImage;
     const steps = {
@@ -365,22 +365,22 @@ class Preparation {
   }
 
   private clone(run: RunIn, image: string) {
-    const { parts, request } = this;
+    const { deps, request } = this;
     const { signal, source, range, credential } = request;
-    const { cloneTimeoutMs: timeoutMs, insecureHosts } = parts.config;
+    const { cloneTimeoutMs: timeoutMs, insecureHosts } = deps.config;
     const emit = (event: PrepareEvent) => this.emit(event);
-    const cloneParts = { run, timeoutMs, signal, emit, mask: parts.mask };
-    if (source.kind === "local") return cloneLocal(cloneParts, parts.local, source.path, range);
+    const cloneParts = { run, timeoutMs, signal, emit, mask: deps.mask };
+    if (source.kind === "local") return cloneLocal(cloneParts, deps.local, source.path, range);
     const insecure = insecureHosts.includes(source.host);
     if (insecure) this.notice({ code: "insecure-host", host: source.host });
     const access = { credential, insecure };
-    if (canReachRemote(parts.config.network, source)) return cloneRemote(cloneParts, source, range, access);
+    if (canReachRemote(deps.config.network, source)) return cloneRemote(cloneParts, source, range, access);
     return cloneApart(cloneParts, () => this.openCloner(image, source), source, range, access);
   }
 
   private async openCloner(image: string, source: RemoteSource): Promise<CloneContainer | PrepareFailure> {
-    const { config, sandboxes, mask } = this.parts;
-    const opened = await openBesideContainer(this.parts, {
+    const { config, sandboxes, mask } = this.deps;
+    const opened = await openBesideContainer(this.deps, {
       purpose: "clone",
       image,
       network: networkToClone(config.network, source),
@@ -405,7 +405,7 @@ class Preparation {
     files: readonly string[],
     { id, image }: { readonly id: string; readonly image: string },
   ): Promise<readonly InstallOutcome[]> {
-    const { config, mask, clock } = this.parts;
+    const { config, mask, clock } = this.deps;
     if (!config.autoInstall) return [];
     const began = clock();
     const found = await this.downloads(id, image, files);
@@ -418,7 +418,7 @@ class Preparation {
         mask,
         clock,
         reachable: reachableAddresses(config.network),
-        addressesOf: this.parts.addressesOf,
+        addressesOf: this.deps.addressesOf,
         env: { ...config.indexes, ...found },
       },
       files,
@@ -430,7 +430,7 @@ class Preparation {
     image: string,
     files: readonly string[],
   ): Promise<Readonly<Record<string, string>>> {
-    const { config, downloads, sandboxes, images } = this.parts;
+    const { config, downloads, sandboxes, images } = this.deps;
     const { signal } = this.request;
     if (downloads === undefined || config.network.mode === "none") return {};
     return layOutDownloads(
@@ -445,7 +445,7 @@ class Preparation {
         emit: (event) => this.emit(event),
         openFetcher: async () => {
           const { network } = config;
-          const opened = await openBesideContainer(this.parts, { purpose: "fetch", image, network, signal });
+          const opened = await openBesideContainer(this.deps, { purpose: "fetch", image, network, signal });
           return opened.ok ? opened : null;
         },
       },

@@ -39,15 +39,15 @@ import { type Layers, type TakenEdit, takeInEdits, ViewFault } from "../ports/jo
 import { LOG } from "../ports/platform.ts";
 
 /** Opens a draft. Where nothing can be staged for it, it is refused here, before any model is asked. */
-export async function openDraft(parts: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
-  const draft = new OpenDraft(parts, request);
+export async function openDraft(deps: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
+  const draft = new OpenDraft(deps, request);
   const refusal = await draft.begin();
   return refusal === null ? { ok: true, draft } : { ok: false, refusal };
 }
 
 class OpenDraft implements Draft {
   readonly id: string;
-  readonly #parts: WorkspaceDeps;
+  readonly #deps: WorkspaceDeps;
   readonly #request: DraftRequest;
   readonly #autoCommit: boolean;
   #job: JobRun | null = null;
@@ -73,16 +73,16 @@ class OpenDraft implements Draft {
   #hasTurn = false;
   readonly #ended: string[] = [];
 
-  constructor(parts: WorkspaceDeps, request: DraftRequest) {
-    this.#parts = parts;
+  constructor(deps: WorkspaceDeps, request: DraftRequest) {
+    this.#deps = deps;
     this.#request = request;
-    this.#autoCommit = request.autoCommit ?? parts.config.auto_commit;
-    this.id = newJobId(parts.now(), parts.random);
+    this.#autoCommit = request.autoCommit ?? deps.config.auto_commit;
+    this.id = newJobId(deps.now(), deps.random);
   }
 
   begin(): Promise<JobRefusal | null> {
     return this.#ensure(
-      this.#request.checked || this.#autoCommit || asksHooks(this.#parts, { preview: false }),
+      this.#request.checked || this.#autoCommit || asksHooks(this.#deps, { preview: false }),
     );
   }
 
@@ -124,22 +124,22 @@ class OpenDraft implements Draft {
           } as const);
     if (!parsed.ok) {
       const error = parsed.failure.message;
-      this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.id, error });
-      return refusePatch(this.#parts.root, parsed.failure);
+      this.#deps.logger.error("worker", ...LOG.executionError, { job_id: this.id, error });
+      return refusePatch(this.#deps.root, parsed.failure);
     }
     const { warnings } = parsed;
     const commands = ("patch" in work ? work.commands : undefined) ?? parsed.commands;
     const format = "format" in parsed ? parsed.format : undefined;
     const logged = { jobId: this.id, format, commands: parsed.commands };
-    if (head === undefined) logParsedPatch(this.#parts, logged);
+    if (head === undefined) logParsedPatch(this.#deps, logged);
     const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
-    if (refusal !== null) return refuseJob(this.#parts.root, refusal);
+    if (refusal !== null) return refuseJob(this.#deps.root, refusal);
     const job = this.#open;
     if (head !== undefined && this.#layers.headPort === undefined)
-      return refuseJob(this.#parts.root, { code: "confinement", message: head.title });
+      return refuseJob(this.#deps.root, { code: "confinement", message: head.title });
     const patch = "patch" in work ? work.patch : undefined;
     if (head === undefined)
-      logPatchStart(this.#parts, {
+      logPatchStart(this.#deps, {
         ...logged,
         sessionKey: this.#request.sessionKey ?? this.#request.source,
         patch: patch ?? JSON.stringify(commands),
@@ -150,7 +150,7 @@ class OpenDraft implements Draft {
     this.#warnings.push(...warnings);
     this.#describe(plan, patch);
     if (plan !== undefined && plan.trim() !== "")
-      job.emit({ type: "planned", attempt, plan: this.#parts.mask(cutMiddle(plan, JOURNAL_PLAN)) });
+      job.emit({ type: "planned", attempt, plan: this.#deps.mask(cutMiddle(plan, JOURNAL_PLAN)) });
     job.noteMerged(merged);
     for (const [path, bytes] of bases ?? []) this.#bases.set(path, bytes);
     const signal = AbortSignal.any([
@@ -162,13 +162,13 @@ class OpenDraft implements Draft {
       // Our own git never works in a head's view.
       const opened = this.#isFirst && this.#autoCommit ? undefined : head;
       const asleep = commands.length === 0 ? null : await this.#layers.wake(opened?.surroundings);
-      if (asleep !== null) return refuseJob(this.#parts.root, asleep);
+      if (asleep !== null) return refuseJob(this.#deps.root, asleep);
       const before = this.#isFirst ? await this.#commitFirst(job) : null;
       if (before !== null) return before;
       if (head !== undefined && opened === undefined) {
         await this.#layers.rest();
         const refused = await this.#layers.wake(head.surroundings);
-        if (refused !== null) return refuseJob(this.#parts.root, refused);
+        if (refused !== null) return refuseJob(this.#deps.root, refused);
       }
       const carried = await job.carryOut(commands, { attempt, signal, head, ...pick(told) });
       const { results, ended } = await job.settle(carried);
@@ -227,7 +227,7 @@ class OpenDraft implements Draft {
     const action = entry.kind === "missing" ? "delete" : "update";
     const command: PatchCommand = { type: "file_edit", action, target: path, content: "" };
     return {
-      command: maskCommand(command, this.#parts.mask),
+      command: maskCommand(command, this.#deps.mask),
       success: true,
       output: "",
       error: "",
@@ -239,7 +239,7 @@ class OpenDraft implements Draft {
 
   addResults(results: readonly CommandResult[], attempt: number): Promise<void> {
     return this.#inTurn(async () => {
-      const shown = results.map((one) => ({ ...one, command: maskCommand(one.command, this.#parts.mask) }));
+      const shown = results.map((one) => ({ ...one, command: maskCommand(one.command, this.#deps.mask) }));
       const { commands } = this.#last;
       for (const [at, result] of shown.entries()) {
         this.#open.tellResult(result, commands.length + at, attempt);
@@ -265,9 +265,9 @@ class OpenDraft implements Draft {
       const signal = AbortSignal.any(request.signal === undefined ? signals : [...signals, request.signal]);
       const { transaction } = this.#open;
       const emit = this.#open.emit.bind(this.#open);
-      const checks = { parts: this.#parts, jobId: this.id, transaction, emit };
+      const checks = { deps: this.#deps, jobId: this.id, transaction, emit };
       const use = () => runChecks(checks, { ...request, signal });
-      const { checkSlots } = this.#parts;
+      const { checkSlots } = this.#deps;
       return checkSlots === undefined ? use() : checkSlots.run(use, { urgent: this.#hasTurn, signal });
     };
     // Elsewhere than in an overlay, the throw-away view of the baseline is not apart from the draft's.
@@ -281,7 +281,7 @@ class OpenDraft implements Draft {
 
   async takeTurn(): Promise<() => void> {
     const signal = AbortSignal.any([this.#request.signal, this.#end.signal]);
-    const giveBack = await this.#parts.transactions.takeTurn(signal);
+    const giveBack = await this.#deps.transactions.takeTurn(signal);
     this.#hasTurn = true;
     return () => {
       this.#hasTurn = false;
@@ -298,7 +298,7 @@ class OpenDraft implements Draft {
           transaction: job.transaction,
           results: this.#counted().filter((result) => !this.#once.has(result)),
           bases: this.#bases,
-          whoChanged: (path) => lastJobOf(this.#parts.archive, this.id, path),
+          whoChanged: (path) => lastJobOf(this.#deps.archive, this.id, path),
           runAgain: async (commands) => {
             const asleep = await this.#layers.wake();
             if (asleep !== null) return null;
@@ -421,12 +421,12 @@ class OpenDraft implements Draft {
   async #ensure(runsProcesses: boolean): Promise<JobRefusal | null> {
     const begun = this.#job;
     if (begun !== null && (begun.transaction.kind !== "direct" || !runsProcesses)) return null;
-    const setting = runsProcesses ? settingRefusal(this.#parts, { preview: false }) : null;
+    const setting = runsProcesses ? settingRefusal(this.#deps, { preview: false }) : null;
     if (setting !== null) return setting;
     const again = begun !== null;
-    const kind = runsProcesses ? this.#parts.staging.kind : "direct";
+    const kind = runsProcesses ? this.#deps.staging.kind : "direct";
     const network = this.#request.network ?? true;
-    const opened = await beginJob(this.#parts, { jobId: this.id, kind, network, resting: true, again });
+    const opened = await beginJob(this.#deps, { jobId: this.id, kind, network, resting: true, again });
     if (!opened.ok) {
       this.#isOver ||= again;
       return opened.refusal;
@@ -434,7 +434,7 @@ class OpenDraft implements Draft {
     const { source, request, groupId, sessionKey, commandTimeoutSeconds, signal } = this.#request;
     const { onStart, onEvent, onOutput } = this.#request;
     const job = new JobRun(
-      stagedAs(this.#parts, opened),
+      stagedAs(this.#deps, opened),
       {
         patch: "",
         source,
@@ -444,7 +444,7 @@ class OpenDraft implements Draft {
         dryRun: false,
         preview: false,
         atomic: false,
-        stopOnError: this.#request.stopOnError ?? this.#parts.config.stop_on_error,
+        stopOnError: this.#request.stopOnError ?? this.#deps.config.stop_on_error,
         autoCommit: this.#autoCommit,
         ...(commandTimeoutSeconds !== undefined && { commandTimeoutSeconds }),
         signal,

@@ -34,13 +34,13 @@ const MOST_OTHERS = 5_000;
 const CUT_CHARACTERS = 3_000;
 
 /** The jobs of every machine: those of this workspace directly, the others by their reports and by orders. */
-export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
-  const { own, jobs } = parts;
+export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
+  const { own, jobs } = deps;
 
   /** A job of another workspace that the viewer may see. */
   async function other(viewer: Viewer, jobId: string): Promise<FleetJob | null> {
     if (!isJobId(jobId) || own.has(jobId)) return null;
-    if (viewer.role !== "operator" && !viewerOwns(viewer, await parts.store.ownerOf(jobId))) return null;
+    if (viewer.role !== "operator" && !viewerOwns(viewer, await deps.store.ownerOf(jobId))) return null;
     return jobs.read(jobId);
   }
 
@@ -65,7 +65,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
   ): Promise<OrderResult<OrderAnswers[Verb]>> {
     if (!machine.here) return Promise.resolve({ status: "away" });
     const { channel, userId, role } = viewer;
-    return parts.giver.give({ workspace, jobId: job.jobId, verb, asker: { channel, userId, role }, ...more });
+    return deps.giver.give({ workspace, jobId: job.jobId, verb, asker: { channel, userId, role }, ...more });
   }
 
   async function act<Verb extends "undo" | "redo" | "apply" | "stop" | "rest">(
@@ -157,9 +157,9 @@ export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
       const far = await other(viewer, jobId);
       if (far !== null) return act(viewer, far, "stop");
       const near = await own.read(viewer, jobId);
-      if (near === null || !(await parts.runsElsewhere(jobId))) return own.stop(viewer, jobId);
+      if (near === null || !(await deps.runsElsewhere(jobId))) return own.stop(viewer, jobId);
       const { machine } = await jobs.home();
-      return act(viewer, { workspace: parts.workspace, machine, job: near.job }, "stop");
+      return act(viewer, { workspace: deps.workspace, machine, job: near.job }, "stop");
     },
   };
 }

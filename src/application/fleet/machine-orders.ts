@@ -104,8 +104,8 @@ const LONGEST_MS = 60_000;
 const WATCH_MS = 2_000;
 
 /** Gives orders to other machines and waits for their results. */
-export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
-  const { orders, timers, limitMs = ORDER_LIMIT_MS } = parts;
+export function createOrderGiver(deps: GiveOrdersDeps): OrderGiver {
+  const { orders, timers, limitMs = ORDER_LIMIT_MS } = deps;
   const pending = new Map<string, (given: OrderResult<unknown>) => void>();
   const state = { looking: false, again: false };
 
@@ -136,7 +136,7 @@ export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
     state.looking = true;
     while (state.again && pending.size > 0) {
       state.again = false;
-      await lookOnce().catch(parts.onTrouble);
+      await lookOnce().catch(deps.onTrouble);
     }
     state.looking = false;
   }
@@ -155,7 +155,7 @@ export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
     else await look();
   }
 
-  const unlisten = parts.queue.onWork(
+  const unlisten = deps.queue.onWork(
     () => {
       if (pending.size > 0) void look();
     },
@@ -164,7 +164,7 @@ export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
 
   return {
     async give(order) {
-      const id = parts.newId();
+      const id = deps.newId();
       const cancels: (() => void)[] = [];
       const given = new Promise<OrderResult<unknown>>((resolve) => void pending.set(id, resolve));
       try {
@@ -207,27 +207,27 @@ const SWEEP_MS = 60_000;
 const PASSED_ON_MS = 200;
 
 /** Carries out what other machines ask about jobs of this workspace. */
-export function serveOrders(parts: ServeOrdersDeps) {
-  const { orders, keeper, timers } = parts;
+export function serveOrders(deps: ServeOrdersDeps) {
+  const { orders, keeper, timers } = deps;
   const taking = createWorkTaker<TakenOrder>({
     claim: () => orders.take(),
     run,
     limit: AT_ONCE,
     perGroup: AT_ONCE / 2,
     timers,
-    onTrouble: parts.onTrouble,
+    onTrouble: deps.onTrouble,
   });
 
   async function run({ work, order }: TakenOrder): Promise<void> {
     const lost = keeper.hold(work);
     try {
-      if (order.verb === "stop" && (await parts.runsElsewhere(order.jobId))) {
+      if (order.verb === "stop" && (await deps.runsElsewhere(order.jobId))) {
         await keeper.end(() => orders.passOn(work));
         // The other one is to be faster.
         return await new Promise<void>((resolve) => void timers.after(PASSED_ON_MS, resolve));
       }
       const answer = await answerTo(order).catch((error: unknown) => {
-        parts.onTrouble(error);
+        deps.onTrouble(error);
         return { failed: true };
       });
       if (!lost.aborted) await keeper.end(() => orders.answer(work, JSON.stringify(answer)));
@@ -237,16 +237,16 @@ export function serveOrders(parts: ServeOrdersDeps) {
   }
 
   async function answerTo(order: ControlOrder): Promise<unknown> {
-    const value = await carryOut(parts.jobs, await viewerOf(parts, order), order);
+    const value = await carryOut(deps.jobs, await viewerOf(deps, order), order);
     // The caller reads the job next.
-    if (isActing(order)) await parts.tell(order.jobId);
+    if (isActing(order)) await deps.tell(order.jobId);
     return { value };
   }
 
   const state = { cancel: () => {}, closed: false };
   function sweeps(): void {
     if (state.closed) return;
-    state.cancel = timers.after(SWEEP_MS, () => void orders.sweep().catch(parts.onTrouble).finally(sweeps));
+    state.cancel = timers.after(SWEEP_MS, () => void orders.sweep().catch(deps.onTrouble).finally(sweeps));
   }
   sweeps();
 

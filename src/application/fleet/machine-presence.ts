@@ -47,13 +47,13 @@ export async function enterFleet(
 }
 
 /** Beats until it is stopped. Drains on request: the machine is still there, and takes nothing new. */
-function keepMachine(parts: KeepMachineDeps): {
+function keepMachine(deps: KeepMachineDeps): {
   start(): Promise<void>;
   /** Tells at once what `load` says now. */
   tell(): Promise<void>;
   stop(): Promise<void>;
 } {
-  const { fleet, load, timers, onReplaced, onTrouble } = parts;
+  const { fleet, load, timers, onReplaced, onTrouble } = deps;
   const state = { stopped: false, cancel: () => {}, last: Promise.resolve() };
   const told = new Set<string>();
 
@@ -66,11 +66,11 @@ function keepMachine(parts: KeepMachineDeps): {
     await lookAtSchema();
   }
   async function lookAtSchema(): Promise<void> {
-    const { added, breaking } = await parts.newerSchema();
+    const { added, breaking } = await deps.newerSchema();
     const fresh = [...added, ...breaking].filter((name) => !told.has(name));
     if (fresh.length === 0 || state.stopped) return;
     for (const name of fresh) told.add(name);
-    parts.onNewerSchema({ added, breaking });
+    deps.onNewerSchema({ added, breaking });
   }
   /** One beat after the other: the row that leaving writes is the last one. */
   function beatNext(): Promise<void> {
@@ -143,17 +143,17 @@ const BREAK_MS = WAITING_LOOK_MS + 3_000;
  * A message waits for the machine that holds its workspace. While that one is away, one of the others tells the chat,
  * once; the machine itself tells it when it is back.
  */
-export function createWaitingNotifier(parts: NotifyWaitingDeps): {
+export function createWaitingNotifier(deps: NotifyWaitingDeps): {
   /** Sent to chats that read that this machine is away, before anything of theirs is answered. */
   tellBack(): Promise<void>;
   tellAway(): Promise<void>;
   start(): () => void;
 } {
-  const { fleet, store, messages, timers } = parts;
+  const { fleet, store, messages, timers } = deps;
   const notice = ({ channel, chatId, userId }: WaitingChat, text: string): NewReply => {
     const at = timers.now().toISOString();
     const content = { kind: "notice", text } as const;
-    return { key: parts.uuid(), messageId: null, channel, chatId, userId, content, since: at, at };
+    return { key: deps.uuid(), messageId: null, channel, chatId, userId, content, since: at, at };
   };
 
   const reach = createReach(BREAK_MS);
@@ -163,7 +163,7 @@ export function createWaitingNotifier(parts: NotifyWaitingDeps): {
     const now = timers.now().getTime();
     if (reach.reached(now) > now - DEAD_AFTER_MS) return;
     for (const chat of waiting)
-      if (parts.reaches(chat.channel))
+      if (deps.reaches(chat.channel))
         await store.post(notice(chat, messages().machineAway(chat.machineName)), (within) =>
           fleet.noteTold(chat, within),
         );
@@ -183,7 +183,7 @@ export function createWaitingNotifier(parts: NotifyWaitingDeps): {
         if (state.stopped) return;
         state.cancel = timers.after(
           WAITING_LOOK_MS,
-          () => void tellAway().catch(parts.onTrouble).finally(again),
+          () => void tellAway().catch(deps.onTrouble).finally(again),
         );
       };
       again();
@@ -208,12 +208,12 @@ export interface AwayRepliesDeps {
 const AWAY_LOOK_MS = 3_000;
 
 /** Replies that are written and wait for a machine that is away: any machine with their channel sends them. */
-export function createAwayReplies(parts: AwayRepliesDeps): {
+export function createAwayReplies(deps: AwayRepliesDeps): {
   list(): readonly AwayReplies[];
   look(): Promise<void>;
   start(): () => void;
 } {
-  const { timers } = parts;
+  const { timers } = deps;
   const state: { found: readonly AwayReplies[]; stopped: boolean; cancel: () => void } = {
     found: [],
     stopped: false,
@@ -221,19 +221,19 @@ export function createAwayReplies(parts: AwayRepliesDeps): {
   };
 
   async function look(): Promise<void> {
-    const waiting = Map.groupBy(await parts.fleet.repliesOfAway(), ({ workspace }) => workspace);
+    const waiting = Map.groupBy(await deps.fleet.repliesOfAway(), ({ workspace }) => workspace);
     state.found = [...waiting]
-      .filter(([, people]) => people.some(({ channel }) => parts.reaches(channel)))
+      .filter(([, people]) => people.some(({ channel }) => deps.reaches(channel)))
       .map(([workspace, people]) => ({
         workspace,
-        except: people.filter(({ channel }) => !parts.reaches(channel)),
+        except: people.filter(({ channel }) => !deps.reaches(channel)),
       }));
-    if (state.found.length > 0) parts.onFound();
+    if (state.found.length > 0) deps.onFound();
   }
 
   function again(): void {
     if (state.stopped) return;
-    state.cancel = timers.after(AWAY_LOOK_MS, () => void look().catch(parts.onTrouble).finally(again));
+    state.cancel = timers.after(AWAY_LOOK_MS, () => void look().catch(deps.onTrouble).finally(again));
   }
 
   return {

@@ -30,13 +30,13 @@ const [RECORD_BYTES, EVENT_BYTES, TAIL_BYTES] = [20_000, 28_000, 12_000];
 const CHANGES_TOLD = 200;
 
 /** Tells the other machines of the jobs of this workspace: what happens here at once, the rest by looking. */
-export function createJobReporter(parts: ReportJobsDeps): {
+export function createJobReporter(deps: ReportJobsDeps): {
   start(): Promise<void>;
   /** Reports at once, ahead of all waiting reports; if the store fails, the report follows later. */
   tellNow(jobId: string): Promise<void>;
   stop(): Promise<void>;
 } {
-  const { jobs, timers } = parts;
+  const { jobs, timers } = deps;
   const dirty = new Set<string>();
   /** The last report of each job. */
   const told = new Map<string, string>();
@@ -44,12 +44,12 @@ export function createJobReporter(parts: ReportJobsDeps): {
   let flushing: Promise<void> = Promise.resolve();
 
   async function write(jobId: string): Promise<void> {
-    const { archive } = parts.workspace();
+    const { archive } = deps.workspace();
     const job = archive.read(jobId);
     if (job === null) return;
     const events = archive.events(jobId);
-    await jobs.write(await toJobSummary(parts, job, events));
-    told.set(jobId, jobChangeMark(parts, job));
+    await jobs.write(await toJobSummary(deps, job, events));
+    told.set(jobId, jobChangeMark(deps, job));
   }
 
   /** One after the other. A report that the store refuses is repeated later. */
@@ -60,7 +60,7 @@ export function createJobReporter(parts: ReportJobsDeps): {
         await write(jobId);
       } catch (error) {
         dirty.add(jobId);
-        parts.onTrouble(error);
+        deps.onTrouble(error);
         await new Promise<void>((resolve) => void timers.after(AFTER_TROUBLE_MS, resolve));
         return;
       }
@@ -85,21 +85,21 @@ export function createJobReporter(parts: ReportJobsDeps): {
   }
 
   async function look(): Promise<void> {
-    const now = parts.workspace().archive.list();
-    for (const job of now) if (told.get(job.jobId) !== jobChangeMark(parts, job)) tell(job.jobId);
+    const now = deps.workspace().archive.list();
+    for (const job of now) if (told.get(job.jobId) !== jobChangeMark(deps, job)) tell(job.jobId);
     const there = new Set(now.map(({ jobId }) => jobId));
     const gone = [...told.keys()].filter((jobId) => !there.has(jobId));
     if (gone.length > 0) await jobs.forget(gone);
     for (const jobId of gone) told.delete(jobId);
     const at = timers.now().getTime();
-    if (at - state.prunedAt < PRUNE_MS || parts.keepDays() === 0) return;
+    if (at - state.prunedAt < PRUNE_MS || deps.keepDays() === 0) return;
     state.prunedAt = at;
-    await jobs.prune(parts.keepDays() * DAY_MS);
+    await jobs.prune(deps.keepDays() * DAY_MS);
   }
 
   function again(): void {
     if (state.stopped) return;
-    state.cancelLook = timers.after(LOOK_MS, () => void look().catch(parts.onTrouble).finally(again));
+    state.cancelLook = timers.after(LOOK_MS, () => void look().catch(deps.onTrouble).finally(again));
   }
 
   return {
@@ -107,16 +107,16 @@ export function createJobReporter(parts: ReportJobsDeps): {
       const known = await jobs.told();
       // The first look finds later changes to these jobs, or that they no longer exist.
       for (const [jobId, stateAt] of known) told.set(jobId, stateAt);
-      for (const job of parts.workspace().archive.list())
-        if (known.get(job.jobId) === job.stateAt) told.set(job.jobId, jobChangeMark(parts, job));
-      state.unsubscribe = parts.bus.subscribe((event) => jobsIn(event).forEach(tell));
+      for (const job of deps.workspace().archive.list())
+        if (known.get(job.jobId) === job.stateAt) told.set(job.jobId, jobChangeMark(deps, job));
+      state.unsubscribe = deps.bus.subscribe((event) => jobsIn(event).forEach(tell));
       await look();
       again();
     },
     async tellNow(jobId) {
       dirty.delete(jobId);
       await write(jobId).catch((error: unknown) => {
-        parts.onTrouble(error);
+        deps.onTrouble(error);
         tell(jobId);
       });
     },
@@ -125,7 +125,7 @@ export function createJobReporter(parts: ReportJobsDeps): {
       state.cancelLook();
       state.unsubscribe();
       await flushing;
-      for (const jobId of dirty) await write(jobId).catch(parts.onTrouble);
+      for (const jobId of dirty) await write(jobId).catch(deps.onTrouble);
     },
   };
 }

@@ -216,8 +216,8 @@ const REST_MS = 60_000;
 /** Jobs of one user that are looked through. */
 const MOST_OWN = 20_000;
 
-export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
-  const { workspace, store, bus } = parts;
+export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
+  const { workspace, store, bus } = deps;
   /** Jobs that this process runs for people at the console. */
   const running = new Map<string, AbortController>();
   const tails = createOutputTails(bus);
@@ -253,10 +253,10 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
     },
     async running(viewer) {
       const things = (await all(viewer)).flatMap(({ job, alive }) =>
-        alive ? toRunningThings(toListedJob(job), workspace().archive.events(job.jobId), parts.now()) : [],
+        alive ? toRunningThings(toListedJob(job), workspace().archive.events(job.jobId), deps.now()) : [],
       );
       const processes = viewer.role === "operator" ? await listProcesses() : [];
-      return inRunningOrder([...things, ...toRunningProcesses(processes, parts.now())]);
+      return inRunningOrder([...things, ...toRunningProcesses(processes, deps.now())]);
     },
     has: (jobId) => isJobId(jobId) && workspace().archive.read(jobId) !== null,
     all,
@@ -286,7 +286,7 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
         patch,
         ...(parsed !== undefined && { parsed }),
         source,
-        groupId: `${source}_${parts.now().getTime()}_${viewer.userId}`,
+        groupId: `${source}_${deps.now().getTime()}_${viewer.userId}`,
         dryRun: mode === "dry-run",
         preview: mode === "preview",
         atomic,
@@ -349,13 +349,13 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
   };
 
   async function listProcesses(): Promise<readonly BackgroundProcess[]> {
-    return (await parts.processes?.())?.list() ?? [];
+    return (await deps.processes?.())?.list() ?? [];
   }
 
   async function stopProcess(viewer: Viewer, id: string): Promise<ProcessStopped> {
     const found =
       viewer.role === "operator" ? (await listProcesses()).find((one) => one.id === id) : undefined;
-    const processes = found === undefined ? undefined : await parts.processes?.();
+    const processes = found === undefined ? undefined : await deps.processes?.();
     if (found === undefined || processes === undefined) return { status: "unknown", name: id };
     return processes.stop(found.name);
   }
@@ -377,18 +377,18 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
     if (found === null) return { status: "unknown" };
     const { job } = found;
     if (job.state !== "running") return { status: "not-running", state: job.state };
-    if (job.pid !== parts.pid) return workspace().stop(jobId);
+    if (job.pid !== deps.pid) return workspace().stop(jobId);
     // One of ours: a signal would end the whole server.
     const abort = running.get(jobId);
     if (abort !== undefined) abort.abort();
     else {
       const messageId = (await store.ownerOf(jobId))?.messageId ?? "";
-      if (!parts.cancelMessage(messageId)) return { status: "not-running", state: job.state };
+      if (!deps.cancelMessage(messageId)) return { status: "not-running", state: job.state };
     }
     return { status: "stopped" };
   }
 
   function note({ channel, userId }: Viewer, jobId: string): Promise<void> {
-    return store.noteJob({ jobId, channel, userId, messageId: null, at: parts.now().toISOString() });
+    return store.noteJob({ jobId, channel, userId, messageId: null, at: deps.now().toISOString() });
   }
 }

@@ -73,11 +73,11 @@ const QUIET: OwnGit["settings"] = [
 
 /** Our own git in the view of a job. Hooks run only where the user wants them, and then as they would for the user. */
 function ownGitIn(
-  parts: RunProcessDeps,
+  deps: RunProcessDeps,
   git: OwnGit,
   { runHooks, timeoutSeconds }: { readonly runHooks: boolean; readonly timeoutSeconds: number },
 ): RunGit {
-  const folder = parts.transaction.directory as string;
+  const folder = deps.transaction.directory as string;
   const settings = [
     ...git.settings,
     ...QUIET,
@@ -85,15 +85,15 @@ function ownGitIn(
   ];
   const env: Record<string, string> = {
     ...git.env,
-    PATH: runHooks ? (parts.env.PATH ?? git.path) : git.path,
+    PATH: runHooks ? (deps.env.PATH ?? git.path) : git.path,
   };
-  for (const [name, value] of Object.entries(parts.env)) if (PASSED.test(name)) env[name] = value;
+  for (const [name, value] of Object.entries(deps.env)) if (PASSED.test(name)) env[name] = value;
   env.GIT_CONFIG_COUNT = String(settings.length);
   settings.forEach(([name, value], i) => {
     env[`GIT_CONFIG_KEY_${i}`] = name;
     env[`GIT_CONFIG_VALUE_${i}`] = value;
   });
-  return (...args) => runInView(parts, [git.program, ...args], env, folder, timeoutSeconds);
+  return (...args) => runInView(deps, [git.program, ...args], env, folder, timeoutSeconds);
 }
 
 export type AutoCommitResult =
@@ -126,14 +126,14 @@ const LISTING_BYTES = 64 * 1024 * 1024;
 const UNSIGNED_FLAGS = ["-c", "commit.gpgsign=false"];
 
 /** Commits everything in the workspace but protected files. A clean tree is fine: nothing is committed. */
-export async function autoCommit(parts: AutoCommitDeps, message: string): Promise<AutoCommitResult> {
-  const { ownGit } = parts;
+export async function autoCommit(deps: AutoCommitDeps, message: string): Promise<AutoCommitResult> {
+  const { ownGit } = deps;
   if (ownGit === null) return { ok: false, code: "git-missing", error: "git is not installed" };
-  const git = ownGitIn({ ...parts, outputLimitBytes: LISTING_BYTES, onOutput: () => {} }, ownGit, parts);
+  const git = ownGitIn({ ...deps, outputLimitBytes: LISTING_BYTES, onOutput: () => {} }, ownGit, deps);
   const failure = (what: string, result: ProcessResult): AutoCommitResult => ({
     ok: false,
     code: "failed",
-    error: toCommandOutcome(result, what, parts.timeoutSeconds).error.trim(),
+    error: toCommandOutcome(result, what, deps.timeoutSeconds).error.trim(),
   });
 
   const place = await git("rev-parse", "--is-inside-work-tree", "--show-prefix", "HEAD");
@@ -169,9 +169,9 @@ export async function autoCommit(parts: AutoCommitDeps, message: string): Promis
   const unfiltered = await withForeignFilter(git, changed, ownGit.filters);
   if (unfiltered === null)
     return { ok: false, code: "failed", error: "git check-attr failed: the filters of files are not known" };
-  const except = new Set(parts.except);
+  const except = new Set(deps.except);
   const left = changed.filter(
-    (path) => parts.protection.protects(path) !== null || unfiltered.includes(path) || except.has(path),
+    (path) => deps.protection.protects(path) !== null || unfiltered.includes(path) || except.has(path),
   );
   const paths = ["--", ".", ...left.map((path) => `:(exclude,literal)${path}`)];
   if (left.length === changed.length) return { ok: true, commit: null, from, notes: [], unfiltered };
@@ -181,7 +181,7 @@ export async function autoCommit(parts: AutoCommitDeps, message: string): Promis
   if (staged.exitCode === 0) return { ok: true, commit: null, from, notes: [], unfiltered };
   if (staged.exitCode !== 1) return failure("git diff failed", staged);
 
-  const verify = parts.runHooks ? [] : ["--no-verify"];
+  const verify = deps.runHooks ? [] : ["--no-verify"];
   const { result, notes } = await commitAnyway(git, UNSIGNED_FLAGS, [
     "commit",
     "-q",

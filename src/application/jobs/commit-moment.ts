@@ -20,8 +20,8 @@ export interface CommitMoment {
 }
 
 /** The commit before or after a job: made, told to the journal and the log, with what a person should know of it. */
-export async function commitMoment(parts: WorkspaceDeps, request: CommitMoment): Promise<AutoCommitResult> {
-  const { config, logger, mask } = parts;
+export async function commitMoment(deps: WorkspaceDeps, request: CommitMoment): Promise<AutoCommitResult> {
+  const { config, logger, mask } = deps;
   const { moment, except, title, ownGit, process, processes, notes, emit } = request;
   const job_id = process.jobId;
   const commit = await autoCommit(
@@ -31,7 +31,7 @@ export async function commitMoment(parts: WorkspaceDeps, request: CommitMoment):
       ownGit,
       except,
       timeoutSeconds: config.git_timeout,
-      protection: parts.policy.protection,
+      protection: deps.policy.protection,
       runHooks: config.run_hooks,
     },
     `${config.commit_message_prefix} ${title}`,

@@ -251,7 +251,7 @@ function cutTitle(line: string): string {
 /** The facts of a job, as they become known: its record is made of them. */
 export class JobStory {
   readonly notes: Note[] = [];
-  readonly #parts: WorkspaceDeps;
+  readonly #deps: WorkspaceDeps;
   readonly #job: { readonly jobId: string; readonly kind: string };
   readonly #createdAt: Date;
   #request: ExecuteRequest;
@@ -259,14 +259,14 @@ export class JobStory {
   #warnings: readonly string[] = [];
 
   constructor(
-    parts: WorkspaceDeps,
+    deps: WorkspaceDeps,
     request: ExecuteRequest,
     job: { readonly jobId: string; readonly kind: string },
   ) {
-    this.#parts = parts;
+    this.#deps = deps;
     this.#request = request;
     this.#job = job;
-    this.#createdAt = parts.now();
+    this.#createdAt = deps.now();
   }
 
   get request(): ExecuteRequest {
@@ -302,6 +302,6 @@ export class JobStory {
       commands: this.#commands.length,
       at: this.#createdAt,
     };
-    return jobRecord(this.#parts, begun, end, { outcome, notes: [...this.notes] });
+    return jobRecord(this.#deps, begun, end, { outcome, notes: [...this.notes] });
   }
 }

@@ -19,11 +19,11 @@ export function isDead(job: StoredJob, isAlive: (job: JobProcess) => boolean): b
 }
 
 /** Ends what dead jobs left running, drops what they had staged, and closes their records. */
-export async function closeDeadJobs(parts: CloseDeadJobsDeps): Promise<readonly string[]> {
-  const { archive, transactions, isAlive } = parts;
+export async function closeDeadJobs(deps: CloseDeadJobsDeps): Promise<readonly string[]> {
+  const { archive, transactions, isAlive } = deps;
   const dead = archive.list().filter((job) => isDead(job, isAlive));
   if (dead.length === 0) return [];
-  const { killJobProcesses } = await parts.processes();
+  const { killJobProcesses } = await deps.processes();
   const closed: string[] = [];
   for (const job of dead) {
     const { pid, birth, ...record } = toJobRecord(job);

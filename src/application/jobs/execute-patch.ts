@@ -17,11 +17,11 @@ import { type ExecuteRequest, newJobId, repairNotes, type WorkspaceDeps } from "
 import { JobRun, maskCommand } from "./job-run.ts";
 
 /** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
-export async function beginJob(parts: WorkspaceDeps, request: BeginRequest): Promise<BeginResult> {
+export async function beginJob(deps: WorkspaceDeps, request: BeginRequest): Promise<BeginResult> {
   try {
-    return await parts.transactions.begin(request);
+    return await deps.transactions.begin(request);
   } catch (error) {
-    const fault = toViewFault(error, (error as { path?: string }).path ?? parts.root);
+    const fault = toViewFault(error, (error as { path?: string }).path ?? deps.root);
     if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;
     return { ok: false, refusal: { code: fault.code, message: fault.message } };
   }
@@ -29,11 +29,11 @@ export async function beginJob(parts: WorkspaceDeps, request: BeginRequest): Pro
 
 /** Where something else had to serve than was chosen, the job says so. */
 export function stagedAs(
-  parts: WorkspaceDeps,
+  deps: WorkspaceDeps,
   { transaction, insteadOf }: Extract<BeginResult, { ok: true }>,
 ): WorkspaceDeps {
-  if (insteadOf === undefined || transaction.kind === "direct") return parts;
-  return { ...parts, staging: { ...parts.staging, kind: transaction.kind, reason: insteadOf.reason } };
+  if (insteadOf === undefined || transaction.kind === "direct") return deps;
+  return { ...deps, staging: { ...deps.staging, kind: transaction.kind, reason: insteadOf.reason } };
 }
 
 /** A configured setting that this machine cannot provide. Fails closed: nothing runs. */
@@ -69,34 +69,34 @@ export async function parseCommands(patch: string): Promise<ParseResult> {
  *   parse → choose how to stage → open the view → (commit before) → commands → (commit after)
  *   → end what still runs → seal → commit, keep as preview, or roll back → remember
  */
-export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest): Promise<JobResult> {
+export async function executePatch(deps: WorkspaceDeps, request: ExecuteRequest): Promise<JobResult> {
   const parsed = request.parsed ?? (await parseCommands(request.patch));
-  const { logger } = parts;
+  const { logger } = deps;
   if (!parsed.ok) {
     logger.error("worker", ...LOG.executionError, { error: parsed.failure.message });
-    return refusePatch(parts.root, parsed.failure);
+    return refusePatch(deps.root, parsed.failure);
   }
   const { commands, warnings } = parsed;
-  const jobId = newJobId(parts.now(), parts.random);
+  const jobId = newJobId(deps.now(), deps.random);
   const counts = executionSummary(commands);
-  logParsedPatch(parts, { jobId, format: parsed.format, commands });
-  if (request.dryRun) return dryRun(parts, request, jobId, commands, warnings);
+  logParsedPatch(deps, { jobId, format: parsed.format, commands });
+  if (request.dryRun) return dryRun(deps, request, jobId, commands, warnings);
 
   const runsProcesses =
-    counts.shellCommands + counts.gitOperations > 0 || request.autoCommit || asksHooks(parts, request);
-  const kind = runsProcesses ? parts.staging.kind : "direct";
-  logPatchStart(parts, {
+    counts.shellCommands + counts.gitOperations > 0 || request.autoCommit || asksHooks(deps, request);
+  const kind = runsProcesses ? deps.staging.kind : "direct";
+  logPatchStart(deps, {
     jobId,
     sessionKey: request.sessionKey ?? request.source,
     patch: request.patch,
     commands,
     kind,
   });
-  const setting = runsProcesses ? settingRefusal(parts, request) : null;
+  const setting = runsProcesses ? settingRefusal(deps, request) : null;
   const begun: BeginResult | { ok: false; refusal: SettingRefusal } =
     setting !== null
       ? { ok: false, refusal: setting }
-      : await beginJob(parts, {
+      : await beginJob(deps, {
           jobId,
           kind,
           network: !request.preview || request.allowNetwork === true,
@@ -105,9 +105,9 @@ export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest
   if (!begun.ok) {
     const { code, message } = begun.refusal;
     logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
-    return refuseJob(parts.root, begun.refusal);
+    return refuseJob(deps.root, begun.refusal);
   }
-  const run = new JobRun(stagedAs(parts, begun), request, jobId, begun.transaction);
+  const run = new JobRun(stagedAs(deps, begun), request, jobId, begun.transaction);
   run.note(repairNotes(begun.repaired));
   return run.run(commands, warnings);
 }
@@ -154,14 +154,14 @@ export function logPatchStart(
 const TOLD_IN_ONE_GO = 500;
 
 async function dryRun(
-  parts: WorkspaceDeps,
+  deps: WorkspaceDeps,
   request: ExecuteRequest,
   jobId: string,
   commands: readonly PatchCommand[],
   warnings: readonly string[],
 ): Promise<RanJob> {
   for (const [index, { type, action, target }] of commands.entries()) {
-    parts.logger.info("worker", "worker.dry_run", "worker.dry_run", {
+    deps.logger.info("worker", "worker.dry_run", "worker.dry_run", {
       command_index: index,
       type,
       action,
@@ -171,7 +171,7 @@ async function dryRun(
   }
   const previewed = commands.map(
     (command): CommandResult => ({
-      command: maskCommand(command, parts.mask),
+      command: maskCommand(command, deps.mask),
       success: true,
       output: "",
       error: "",
@@ -184,7 +184,7 @@ async function dryRun(
     {
       jobId,
       groupId: jobGroupId(request, jobId),
-      workspace: parts.root,
+      workspace: deps.root,
       kind: "direct",
       outcome: "dry-run",
       success: true,
@@ -196,7 +196,7 @@ async function dryRun(
       notes: [],
       conflicts: [],
       evicted: [],
-      quotaBytes: parts.config.undo_quota,
+      quotaBytes: deps.config.undo_quota,
       ended: [],
       outside: [],
       warnings,

@@ -35,8 +35,8 @@ export interface FileEditDeps {
  * Carries out one `file_edit` that says what to do; `matched-edit.ts` has those that say what to match. Every path
  * is resolved and checked when it is used.
  */
-export function runFileEdit(parts: FileEditDeps, command: PatchCommand): CommandOutcome {
-  const { view, policy } = parts;
+export function runFileEdit(deps: FileEditDeps, command: PatchCommand): CommandOutcome {
+  const { view, policy } = deps;
   const { action, target, content } = command;
   switch (action) {
     case "create":
@@ -71,14 +71,14 @@ export function runFileEdit(parts: FileEditDeps, command: PatchCommand): Command
       });
     case "rename":
     case "copy":
-      return relocate(parts, command, action);
+      return relocate(deps, command, action);
     default:
       return failedOutcome(`unknown file_edit action: ${action}`);
   }
 }
 
-function relocate(parts: FileEditDeps, command: PatchCommand, action: "rename" | "copy"): CommandOutcome {
-  const { view, policy } = parts;
+function relocate(deps: FileEditDeps, command: PatchCommand, action: "rename" | "copy"): CommandOutcome {
+  const { view, policy } = deps;
   const { target, content } = command;
   if (content === "") return failedOutcome(`${action} requires Content field (destination path)`);
   const follow = action === "copy" ? "all" : "parents";

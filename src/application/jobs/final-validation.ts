@@ -106,20 +106,20 @@ function markIgnored(change: Change, ignored: ReadonlyMap<string, string>): Chan
 
 /** When the processes of some commands are gone: judges what came after the commands' own judgements. */
 export function validateSettled(
-  parts: GuardDeps,
+  deps: GuardDeps,
   results: readonly CommandResult[],
 ): readonly CommandResult[] {
   const first = results.findIndex((one) => !isEdit(one));
-  if (first === -1 || parts.transaction.directory === null) return results;
+  if (first === -1 || deps.transaction.directory === null) return results;
   // The look after an edit saw what processes did meanwhile, and nobody judged it.
   const seen = results.slice(first).filter(isEdit);
   const changes = latestChanges([
     ...seen.flatMap(({ changes }) => changes),
-    ...parts.transaction.takeChanges({ processRan: true }),
+    ...deps.transaction.takeChanges({ processRan: true }),
   ]);
-  const { restored, leftOut } = guardChanges(parts, changes);
-  const judged = noteLeftOut(blamed(parts.protection, results, restored), leftOut);
-  return withoutCaches(parts.transaction, judged, changes);
+  const { restored, leftOut } = guardChanges(deps, changes);
+  const judged = noteLeftOut(blamed(deps.protection, results, restored), leftOut);
+  return withoutCaches(deps.transaction, judged, changes);
 }
 
 /** Puts back what tools left in their caches, which neither lands nor counts. */

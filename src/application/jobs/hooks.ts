@@ -6,7 +6,7 @@ import { type JobProcessesDeps, jobEnvironment } from "./job-processes.ts";
 /** The moments at which the user's own commands run. */
 export type HookMoment = Exclude<keyof HookSettings, "timeout">;
 
-export type HookedJob = Pick<JobProcessesDeps, "parts" | "jobId" | "transaction" | "emit">;
+export type HookedJob = Pick<JobProcessesDeps, "deps" | "jobId" | "transaction" | "emit">;
 
 const NAMED_BYTES = 32 * 1024;
 const SHOWN_OUTPUT = 2_000;
@@ -16,15 +16,15 @@ const SHOWN_OUTPUT = 2_000;
  * does not end with 0, or cannot run, is the reason why it may not. Null: it may.
  */
 export async function askBeforeLanding(
-  { parts, jobId, transaction, emit }: HookedJob,
+  { deps, jobId, transaction, emit }: HookedJob,
   changes: readonly Change[],
   signal: AbortSignal,
 ): Promise<Note | null> {
-  const { hooks, mask } = parts;
+  const { hooks, mask } = deps;
   if (hooks === undefined || hooks.before_landing.length === 0) return null;
   const { runChecks } = await import("./run-checks.ts");
   const asked = await runChecks(
-    { parts, jobId, transaction, emit },
+    { deps, jobId, transaction, emit },
     {
       commands: hooks.before_landing,
       over: "draft",
@@ -64,13 +64,13 @@ export interface HookFacts {
  * failed.
  */
 export async function runHooks(
-  parts: Pick<WorkspaceDeps, "hooks" | "root" | "hostEnv" | "config" | "processes" | "mask">,
+  deps: Pick<WorkspaceDeps, "hooks" | "root" | "hostEnv" | "config" | "processes" | "mask">,
   moment: Exclude<HookMoment, "before_landing">,
   facts: HookFacts,
 ): Promise<readonly NoteFact[]> {
-  const { hooks, root, hostEnv, config, mask } = parts;
+  const { hooks, root, hostEnv, config, mask } = deps;
   if (hooks === undefined || hooks[moment].length === 0) return [];
-  const runner = await parts.processes();
+  const runner = await deps.processes();
   const view = { ...hookVariables(moment, facts), PWD: root };
   const env = jobEnvironment({ host: hostEnv, pass: config.env_pass, view });
   const notes: NoteFact[] = [];

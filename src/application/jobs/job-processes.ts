@@ -47,7 +47,7 @@ export interface RunOptions {
 }
 
 export interface JobProcessesDeps {
-  readonly parts: WorkspaceDeps;
+  readonly deps: WorkspaceDeps;
   readonly jobId: string;
   readonly transaction: Transaction;
   readonly story: JobStory;
@@ -63,21 +63,21 @@ export class JobProcesses {
   constructor(job: JobProcessesDeps) {
     this.#job = job;
     this.#env = jobEnvironment({
-      host: job.parts.hostEnv,
-      pass: job.parts.config.env_pass,
+      host: job.deps.hostEnv,
+      pass: job.deps.config.env_pass,
       view: job.transaction.environment,
     });
   }
 
-  parts({ signal, onOutput }: RunOptions = {}) {
-    const { parts, transaction, jobId, story } = this.#job;
+  inputs({ signal, onOutput }: RunOptions = {}) {
+    const { deps, transaction, jobId, story } = this.#job;
     const { request } = story;
     return {
       transaction,
-      policy: parts.policy,
+      policy: deps.policy,
       jobId,
       env: this.#env,
-      outputLimitBytes: parts.config.output_limit,
+      outputLimitBytes: deps.config.output_limit,
       signal: signal ?? request.signal,
       onOutput: onOutput ?? request.onOutput ?? (() => {}),
     };
@@ -85,7 +85,7 @@ export class JobProcesses {
 
   /** A view that is closed off brings its own way to run a process in it. */
   async runner(): Promise<ProcessRunner> {
-    return this.#job.transaction.processes ?? this.#job.parts.processes();
+    return this.#job.transaction.processes ?? this.#job.deps.processes();
   }
 
   async commit(
@@ -93,14 +93,14 @@ export class JobProcesses {
     { except = [] }: { readonly except?: readonly string[] } = {},
   ): Promise<AutoCommitResult> {
     const { commitMoment } = await import("./commit-moment.ts");
-    const { parts, story, emit } = this.#job;
-    this.#ownGit ??= parts.ownGit();
-    return commitMoment(parts, {
+    const { deps, story, emit } = this.#job;
+    this.#ownGit ??= deps.ownGit();
+    return commitMoment(deps, {
       moment,
       except,
       title: moment === "before" ? "Before patch" : `After patch: ${planTitle(story.request)}`,
       ownGit: await this.#ownGit,
-      process: this.parts(),
+      process: this.inputs(),
       processes: await this.runner(),
       notes: story.notes,
       emit,

@@ -65,7 +65,7 @@ function createJobValidator(
   transaction: Transaction,
   emit: (event: JobEvent) => void,
 ): JobValidator {
-  const parts = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
+  const deps = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
   const tell = (before: readonly CommandResult[], after: readonly CommandResult[]) => {
     for (const [index, { success, error }] of after.entries())
       if (error !== before[index]?.error) emit({ type: "command_judged", index, success, error });
@@ -74,7 +74,7 @@ function createJobValidator(
     async settle(ran) {
       if (ran.every(({ command }) => command.type === "file_edit")) return ran;
       const { validateSettled } = await import("./final-validation.ts");
-      const results = validateSettled(parts, ran);
+      const results = validateSettled(deps, ran);
       tell(ran, results);
       return results;
     },
@@ -84,7 +84,7 @@ function createJobValidator(
       if (transaction.kind === "direct" && isPlain)
         return { sealed: await transaction.seal(dropGitPaths, end), judged: results };
       const { sealValidated } = await import("./final-validation.ts");
-      const ended = await sealValidated(parts, results, end);
+      const ended = await sealValidated(deps, results, end);
       tell(results, ended.judged);
       return ended;
     },
@@ -158,42 +158,42 @@ const LONGEST_BREATH_MS = 50;
  *   4. tell the journal
  */
 async function runCommands(
-  parts: RunCommandsDeps,
+  deps: RunCommandsDeps,
   commands: readonly PatchCommand[],
 ): Promise<CommandResult[]> {
   const results: CommandResult[] = [];
   const edits: PatchEdits = {};
-  let breathed = parts.clock();
+  let breathed = deps.clock();
   for (const [index, command] of commands.entries()) {
     // A signal of the system is heard between two turns of the event loop, and edits alone make none.
     const breathe = async () => {
-      if (parts.clock() - breathed <= LONGEST_BREATH_MS && command.content.length < LONG_COMMAND) return;
+      if (deps.clock() - breathed <= LONGEST_BREATH_MS && command.content.length < LONG_COMMAND) return;
       await new Promise((resolve) => setImmediate(resolve));
-      breathed = parts.clock();
+      breathed = deps.clock();
     };
     await breathe();
-    if (parts.signal.aborted) break;
-    const shown = maskCommand(command, parts.mask);
-    parts.emit({ type: "command_started", index, command: shown });
+    if (deps.signal.aborted) break;
+    const shown = maskCommand(command, deps.mask);
+    deps.emit({ type: "command_started", index, command: shown });
     await breathe();
-    const started = parts.clock();
-    const { outcome, changes } = await runOne(parts, command, edits);
+    const started = deps.clock();
+    const { outcome, changes } = await runOne(deps, command, edits);
     await breathe();
     const result: CommandResult = {
       command: shown,
       success: outcome.ok,
-      output: parts.mask(outcome.output),
-      error: parts.mask(outcome.error),
+      output: deps.mask(outcome.output),
+      error: deps.mask(outcome.error),
       ...(outcome.reason !== undefined && { reason: outcome.reason }),
-      ...(outcome.process !== undefined && { process: maskEnd(outcome.process, parts.mask) }),
-      duration: Math.round(parts.clock() - started),
+      ...(outcome.process !== undefined && { process: maskEnd(outcome.process, deps.mask) }),
+      duration: Math.round(deps.clock() - started),
       changes,
-      notes: outcome.warnings.map((note) => maskNote(note, parts.mask)),
+      notes: outcome.warnings.map((note) => maskNote(note, deps.mask)),
     };
     results.push(result);
     const { success, output, error, duration, notes } = result;
-    parts.emit({ type: "command_finished", index, success, output, error, duration, changes, notes });
-    if (!outcome.ok && parts.stopOnError) break;
+    deps.emit({ type: "command_finished", index, success, output, error, duration, changes, notes });
+    if (!outcome.ok && deps.stopOnError) break;
   }
   return results;
 }
@@ -208,23 +208,23 @@ interface PatchEdits {
 }
 
 async function runOne(
-  parts: RunCommandsDeps,
+  deps: RunCommandsDeps,
   command: PatchCommand,
   edits: PatchEdits,
 ): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
-  const { transaction, policy } = parts;
+  const { transaction, policy } = deps;
   switch (command.type) {
     case "file_edit": {
-      const deps = { view: transaction.view, policy, planOptions: parts.planOptions };
+      const editDeps = { view: transaction.view, policy, planOptions: deps.planOptions };
       if (command.edit !== undefined) edits.run ??= (await import("./matched-edit.ts")).createMatchedEdits();
       const run = (command.edit === undefined ? undefined : edits.run) ?? runFileEdit;
-      const outcome = attemptCommand(() => run(deps, command));
+      const outcome = attemptCommand(() => run(editDeps, command));
       return { outcome, changes: transaction.takeChanges({ processRan: false }) };
     }
     case "shell_command":
     case "git_operation": {
       const { runProcessCommand } = await import("./run-process-command.ts");
-      return runProcessCommand(parts, command);
+      return runProcessCommand(deps, command);
     }
     default:
       return { outcome: failedOutcome(`unknown command type: ${command.type}`), changes: [] };
@@ -285,7 +285,7 @@ interface LookedAt {
 
 /** One job from its open view to its end. */
 export class JobRun {
-  readonly #parts: WorkspaceDeps;
+  readonly #deps: WorkspaceDeps;
   readonly #judge: JobValidator;
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
@@ -293,16 +293,16 @@ export class JobRun {
   #from: string | null = null;
 
   constructor(
-    parts: WorkspaceDeps,
+    deps: WorkspaceDeps,
     request: ExecuteRequest,
     readonly jobId: string,
     readonly transaction: Transaction,
   ) {
-    this.#parts = parts;
-    this.#story = new JobStory(parts, request, { jobId, kind: transaction.kind });
-    this.#judge = createJobValidator(parts, transaction, (event) => this.emit(event));
+    this.#deps = deps;
+    this.#story = new JobStory(deps, request, { jobId, kind: transaction.kind });
+    this.#judge = createJobValidator(deps, transaction, (event) => this.emit(event));
     this.#processes = new JobProcesses({
-      parts,
+      deps,
       jobId,
       transaction,
       story: this.#story,
@@ -372,12 +372,12 @@ export class JobRun {
     const counts = executionSummary(this.#story.commands);
     const { transaction } = this;
     if (options.again !== true) this.#request.onStart?.(this.jobId);
-    this.#notes.push(...kindNotes(this.#parts, transaction));
+    this.#notes.push(...kindNotes(this.#deps, transaction));
     // A job of edits alone is over before anybody could ask for it.
     if (transaction.kind !== "direct") this.saveRunning();
     this.emit({
       type: "job_started",
-      workspace: this.#parts.root,
+      workspace: this.#deps.root,
       kind: transaction.kind,
       commands: this.#story.commands.length,
       file_edits: counts.fileEdits,
@@ -388,7 +388,7 @@ export class JobRun {
 
   /** Names the job while it runs, so that it is known as dead when its process is gone. */
   saveRunning(): void {
-    this.#parts.archive.save(this.#story.record("running"));
+    this.#deps.archive.save(this.#story.record("running"));
   }
 
   /** Forgets what is staged; the story stays. */
@@ -411,22 +411,22 @@ export class JobRun {
     const { stopOnError, commandTimeoutSeconds } = this.#request;
     return runCommands(
       {
-        ...this.#processes.parts(run),
+        ...this.#processes.inputs(run),
         processes: () => this.#processes.runner(),
         head: run.head,
-        planOptions: this.#parts.planOptions,
+        planOptions: this.#deps.planOptions,
         stopOnError,
-        commandTimeoutSeconds: commandTimeoutSeconds ?? this.#parts.config.command_timeout,
-        gitTimeoutSeconds: this.#parts.config.git_timeout,
-        limits: this.#parts.config.limits,
-        mask: this.#parts.mask,
-        clock: this.#parts.clock,
+        commandTimeoutSeconds: commandTimeoutSeconds ?? this.#deps.config.command_timeout,
+        gitTimeoutSeconds: this.#deps.config.git_timeout,
+        limits: this.#deps.config.limits,
+        mask: this.#deps.mask,
+        clock: this.#deps.clock,
         emit: (event) => {
           const told = attempt === undefined ? event : { ...event, attempt };
           this.emit(told);
           run.onEvent?.(told);
           if (event.type === "command_finished")
-            logCommand(this.#parts, this.jobId, event, commands[event.index] as PatchCommand);
+            logCommand(this.#deps, this.jobId, event, commands[event.index] as PatchCommand);
         },
       },
       commands,
@@ -440,7 +440,7 @@ export class JobRun {
     const ended = { success, output, error, duration, changes, notes };
     const event = { type: "command_finished", attempt, index, ...ended } as const;
     this.emit(event);
-    logCommand(this.#parts, this.jobId, event, command);
+    logCommand(this.#deps, this.jobId, event, command);
   }
 
   /** Ends every process of the job, and judges what they did until then. */
@@ -454,13 +454,13 @@ export class JobRun {
   /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
   private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<RefusedJob> {
     await this.forget();
-    return refuseJob(this.#parts.root, { code: "auto-commit", cause: before.code, message: before.error });
+    return refuseJob(this.#deps.root, { code: "auto-commit", cause: before.code, message: before.error });
   }
 
   private async forget(outcome: "answered" | "rolled-back" = "rolled-back"): Promise<void> {
     await this.transaction.discard();
-    await this.#parts.transactions.discard(this.jobId);
-    this.#parts.archive.save(this.#story.record(outcome));
+    await this.#deps.transactions.discard(this.jobId);
+    this.#deps.archive.save(this.#story.record(outcome));
   }
 
   /** Drops what the job had staged, as far as a broken disk lets it. */
@@ -471,8 +471,8 @@ export class JobRun {
       // The result names the cause; the rest is for `doctor --repair`.
     }
     const message = error instanceof Error ? error.message : String(error);
-    this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
-    return new JobBroken(this.jobId, this.#parts.root, error);
+    this.#deps.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
+    return new JobBroken(this.jobId, this.#deps.root, error);
   }
 
   /**
@@ -484,7 +484,7 @@ export class JobRun {
     endedBefore: readonly string[],
     how: JobEnding,
   ): Promise<RanJob | "moved"> {
-    const { transactions } = this.#parts;
+    const { transactions } = this.#deps;
     const ended = [...endedBefore];
     const refused = how.preview ? null : await this.#askHooks(settled);
     if (refused !== null) {
@@ -505,7 +505,7 @@ export class JobRun {
 
   /** Why a hook does not let the job land; null: it may. */
   async #askHooks(settled: readonly CommandResult[]): Promise<Note | null> {
-    const { hooks } = this.#parts;
+    const { hooks } = this.#deps;
     const { signal } = this.#request;
     if (hooks === undefined || hooks.before_landing.length === 0) return null;
     if (signal.aborted || wantsRollback(this.#request, settled)) return null;
@@ -513,7 +513,7 @@ export class JobRun {
     if (changes.length === 0) return null;
     const { askBeforeLanding } = await import("./hooks.ts");
     const job = {
-      parts: this.#parts,
+      deps: this.#deps,
       jobId: this.jobId,
       transaction: this.transaction,
       emit: (event: JobEvent) => this.emit(event),
@@ -523,13 +523,13 @@ export class JobRun {
 
   /** Runs the user's commands for how the job ended, before it is told: a hook that failed is told with it. */
   async #runHooks(outcome: JobOutcome, isRed: boolean, { sealed: { changes } }: JobEnd): Promise<void> {
-    const { hooks } = this.#parts;
+    const { hooks } = this.#deps;
     const moment = outcome === "committed" && changes.length > 0 ? "after_landing" : isRed ? "on_red" : null;
     if (hooks === undefined || moment === null || hooks[moment].length === 0) return;
     const { runHooks } = await import("./hooks.ts");
-    for (const note of await runHooks(this.#parts, moment, { jobId: this.jobId, changes })) {
+    for (const note of await runHooks(this.#deps, moment, { jobId: this.jobId, changes })) {
       this.note([note]);
-      this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });
+      this.emit({ type: "note", text: wordNote(this.#deps.messages, note) });
     }
   }
 
@@ -562,7 +562,7 @@ export class JobRun {
       const { networkNotes } = await import("./run-process-command.ts");
       for (const note of networkNotes(transaction)) {
         this.#notes.push(note);
-        this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });
+        this.emit({ type: "note", text: wordNote(this.#deps.messages, note) });
       }
     }
     if (rollsBack) {
@@ -576,12 +576,12 @@ export class JobRun {
     // A preview without a change would wait to be applied for nothing.
     const isKept = preview && (sealed.changes.length > 0 || red !== undefined);
     const ending = isKept ? "staged" : "committed";
-    this.#parts.archive.save({
+    this.#deps.archive.save({
       ...this.#story.record(ending, { results, changes: sealed.changes, gitCommit }),
       ...(red !== undefined && { red }),
     });
     if (isKept) {
-      await this.#parts.transactions.stage(jobId);
+      await this.#deps.transactions.stage(jobId);
       this.emit({ type: "staged", changes: countFiles(sealed.changes) });
       return () => this.conclude("staged", { ...end, sealed }, red !== undefined);
     }
@@ -590,7 +590,7 @@ export class JobRun {
     if (isWorkspaceGone(swapped)) {
       // The seal compared the job with a folder that is not there.
       for (const note of sealed.notes) this.#notes.splice(this.#notes.indexOf(note), 1);
-      const reason = this.#parts.messages.workspaceGone(this.#parts.root, transaction.kind);
+      const reason = this.#deps.messages.workspaceGone(this.#deps.root, transaction.kind);
       return () => this.dropAll({ ...end, swapped }, reason);
     }
     const done = swapped.status === "done";
@@ -623,20 +623,20 @@ export class JobRun {
     if (settled.some(({ command }) => command.type !== "file_edit")) await layers?.rest();
     const asleep = (await layers?.wake()) ?? null;
     if (asleep !== null) {
-      this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(asleep.message) });
+      this.#notes.push({ code: "auto-commit-failed", error: this.#deps.mask(asleep.message) });
       return nothing;
     }
     const results = await this.#judge.settle(settled);
     if (wantsRollback(this.#request, results)) return { results, gitCommit: null };
     const after = await this.#processes.commit("after");
     ended.push(...(await this.endProcesses()));
-    if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
+    if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#deps.mask(after.error) });
     return { results, gitCommit: after.ok ? after.commit : null };
   }
 
   /** Nothing of the job stays. A reason of null: it was stopped. */
   private async dropAll(end: JobEnd, reason: string | null): Promise<RanJob> {
-    await this.#parts.transactions.discard(this.jobId);
+    await this.#deps.transactions.discard(this.jobId);
     this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
     const back = { ...end, gitCommit: null, rolledBackTo: this.#from };
     return this.conclude(reason === null ? "aborted" : "rolled-back", back);
@@ -645,7 +645,7 @@ export class JobRun {
   /** Changes made in place are final. */
   private async mayCommit(): Promise<boolean> {
     if (this.transaction.kind === "none") return true;
-    return (await this.#parts.mayCommit?.(this.#request.signal)) ?? true;
+    return (await this.#deps.mayCommit?.(this.#request.signal)) ?? true;
   }
 
   private async conclude(outcome: JobOutcome, end: JobEnd, isRed = false): Promise<RanJob> {
@@ -654,11 +654,11 @@ export class JobRun {
     const told = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
     const record = isRed ? { ...told, success: false } : told;
     const { warnings, notes } = this.#story;
-    return concludeJob(this.#parts, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
+    return concludeJob(this.#deps, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
   }
 
   emit(event: JobEvent): void {
-    this.#parts.archive.append(this.jobId, forJournal(event));
+    this.#deps.archive.append(this.jobId, forJournal(event));
     this.#request.onEvent?.(event);
   }
 

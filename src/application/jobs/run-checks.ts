@@ -4,7 +4,7 @@ import type { CheckView, ProcessRunner, Transaction } from "../ports/jobs-transa
 import type { WorkspaceDeps } from "./execution.ts";
 import { type JobProcessesDeps, jobEnvironment } from "./job-processes.ts";
 
-export type RunChecksDeps = Pick<JobProcessesDeps, "parts" | "jobId" | "transaction" | "emit">;
+export type RunChecksDeps = Pick<JobProcessesDeps, "deps" | "jobId" | "transaction" | "emit">;
 
 type Request = CheckRequest & { readonly signal: AbortSignal };
 
@@ -19,7 +19,7 @@ export async function runChecks(check: RunChecksDeps, request: Request): Promise
   const { layers } = check.transaction;
   if (layers?.openCheck === undefined)
     return { ok: false, why: "unavailable", message: "nothing is staged here that a check could run over" };
-  if (!check.parts.staging.confinable && !check.parts.isTrusted()) return untrusted(check.parts);
+  if (!check.deps.staging.confinable && !check.deps.isTrusted()) return untrusted(check.deps);
   if (request.over === "draft") await layers.rest();
   return runInView(check, request);
 }
@@ -29,7 +29,7 @@ function untrusted({ messages }: WorkspaceDeps): Extract<Checked, { ok: false }>
 }
 
 async function runInView(check: RunChecksDeps, request: Request): Promise<Checked> {
-  const { parts, transaction, jobId } = check;
+  const { deps, transaction, jobId } = check;
   const { over, signal } = request;
   const aborted = { ok: false, why: "aborted", message: "aborted" } as const;
   if (signal.aborted) return aborted;
@@ -44,10 +44,10 @@ async function runInView(check: RunChecksDeps, request: Request): Promise<Checke
     return { ok: false, why: "unavailable", message: opened?.message ?? "no throw-away view" };
   const view = opened.check;
   try {
-    if (!view.confined && !parts.isTrusted()) return untrusted(parts);
+    if (!view.confined && !deps.isTrusted()) return untrusted(deps);
     for (const path of request.asBefore ?? []) putBefore(view, transaction, path);
     for (const [path, text] of request.replaced ?? []) view.view.write(path, new TextEncoder().encode(text));
-    const processes = view.processes ?? (await parts.processes());
+    const processes = view.processes ?? (await deps.processes());
     if (over === "draft") await makeNewest({ check, view, processes, request });
     const runs: CheckRun[] = [];
     for (const command of request.commands) {
@@ -102,11 +102,11 @@ interface Running {
 }
 
 function start(
-  { check: { parts, jobId }, view, processes, request }: Running,
+  { check: { deps, jobId }, view, processes, request }: Running,
   argv: readonly [string, ...string[]],
   onOutput?: (text: string) => void,
 ) {
-  const { hostEnv, config } = parts;
+  const { hostEnv, config } = deps;
   const env = jobEnvironment({ host: hostEnv, pass: config.env_pass, view: view.environment });
   return processes.runProcess({
     argv,
@@ -122,7 +122,7 @@ function start(
 
 async function runOne(running: Running, command: string): Promise<CheckRun> {
   const { check, request } = running;
-  const { mask, config } = check.parts;
+  const { mask, config } = check.deps;
   const ended = await start(running, ["bash", "-c", command], request.onOutput);
   const whole = mask(ended.error === undefined ? ended.output : `${ended.output}${ended.error.message}`);
   const output = cutMiddle(whole, config.output_limit);

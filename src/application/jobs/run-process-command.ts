@@ -47,14 +47,14 @@ const ADD_FLAGS = new Set(["-A", "--all", "-u", "--update", "-N", "--intent-to-a
 
 /** Carries out one `git_operation` as an argument list, never through a shell. */
 async function runGit(
-  parts: RunProcessDeps,
+  deps: RunProcessDeps,
   command: PatchCommand,
   timeoutSeconds: number,
 ): Promise<CommandOutcome> {
-  const args = argumentsFor(parts, command);
+  const args = argumentsFor(deps, command);
   if (args === null) return failedOutcome(`unknown git_operation action: ${command.action}`);
   if (args.some((arg) => arg.includes("\0"))) return failedOutcome("git argument contains a NUL byte");
-  const git = gitIn(parts, timeoutSeconds);
+  const git = gitIn(deps, timeoutSeconds);
   if (command.action === "commit") {
     const { result, notes } = await commitAnyway(git, [], args);
     const outcome = toCommandOutcome(result, "git command failed", timeoutSeconds);
@@ -68,10 +68,10 @@ async function runGit(
 /**
  * Workspace files that look like a repository, with settings that name programs, are not one: only `.git` is.
  */
-function gitIn(parts: RunProcessDeps, timeoutSeconds: number): RunGit {
-  const folder = parts.transaction.directory as string;
+function gitIn(deps: RunProcessDeps, timeoutSeconds: number): RunGit {
+  const folder = deps.transaction.directory as string;
   const git = ["git", "-c", "safe.bareRepository=explicit"] as const;
-  return (...args) => runInView(parts, [...git, ...args], parts.env, folder, timeoutSeconds);
+  return (...args) => runInView(deps, [...git, ...args], deps.env, folder, timeoutSeconds);
 }
 
 /** Says why git could do nothing at all, where that is the reason. */
@@ -91,10 +91,10 @@ async function gitFailureReason(git: RunGit, result: ProcessResult): Promise<Fai
   return (await git("rev-parse", "--git-dir")).exitCode === 0 ? null : { code: "not-a-repository" };
 }
 
-function argumentsFor(parts: RunProcessDeps, { action, target, content }: PatchCommand): string[] | null {
+function argumentsFor(deps: RunProcessDeps, { action, target, content }: PatchCommand): string[] | null {
   switch (action) {
     case "add": {
-      const words = splitTargetWords(parts, target);
+      const words = splitTargetWords(deps, target);
       const flags = words.filter((word) => ADD_FLAGS.has(word));
       const paths = words.filter((word) => !ADD_FLAGS.has(word) && word !== "--");
       return ["add", ...flags, "--", ...paths];
@@ -103,7 +103,7 @@ function argumentsFor(parts: RunProcessDeps, { action, target, content }: PatchC
       return ["commit", "-m", content === "" ? "Auto-commit by Worker" : content];
     case "reset":
     case "checkout":
-      return [action, ...splitTargetWords(parts, target)];
+      return [action, ...splitTargetWords(deps, target)];
     default:
       return null;
   }
@@ -125,16 +125,16 @@ function exists({ view }: RunProcessDeps["transaction"], path: string): boolean 
 
 /** Runs a shell line or a git operation in the view, then puts back what it may not touch. */
 export async function runProcessCommand(
-  parts: RunCommandsDeps,
+  deps: RunCommandsDeps,
   command: PatchCommand,
 ): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
-  const context: RunProcessDeps = { ...parts, processes: await parts.processes() };
-  if (parts.head !== undefined) return guard(parts, await runHead(context, parts.head));
+  const context: RunProcessDeps = { ...deps, processes: await deps.processes() };
+  if (deps.head !== undefined) return guard(deps, await runHead(context, deps.head));
   const ran =
     command.type === "shell_command"
-      ? await runShell(context, command, parts.commandTimeoutSeconds)
-      : await runGit(context, command, parts.gitTimeoutSeconds);
-  return guard(parts, ran);
+      ? await runShell(context, command, deps.commandTimeoutSeconds)
+      : await runGit(context, command, deps.gitTimeoutSeconds);
+  return guard(deps, ran);
 }
 
 /** A head's stream is read as it comes; of the text only the ends are kept. */

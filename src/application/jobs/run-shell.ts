@@ -24,21 +24,21 @@ export interface RunProcessDeps {
 }
 
 export async function runShell(
-  parts: RunProcessDeps,
+  deps: RunProcessDeps,
   command: PatchCommand,
   timeoutSeconds: number,
 ): Promise<CommandOutcome> {
   if (command.action !== "run") return failedOutcome(`unknown shell_command action: ${command.action}`);
   const shell = command.shell || "bash";
   if (!SHELLS.has(shell)) return failedOutcome(`unsupported shell: ${shell} (bash, sh or zsh)`);
-  const workdir = workingDirectory(parts, command.workdir);
+  const workdir = workingDirectory(deps, command.workdir);
   if (!workdir.ok) return failedOutcome(workdir.error, "", workdir.reason);
   const line = command.content === "" ? command.target : `${command.target} ${command.content}`;
   if (line.includes("\0")) return failedOutcome("command contains a NUL byte");
   const result = await runInView(
-    parts,
+    deps,
     [shell, "-c", line],
-    { ...parts.env, ...command.env },
+    { ...deps.env, ...command.env },
     workdir.path,
     timeoutSeconds,
   );
@@ -57,21 +57,21 @@ export async function runShell(
 }
 
 export function runInView(
-  parts: RunProcessDeps,
+  deps: RunProcessDeps,
   argv: readonly [string, ...string[]],
   env: Readonly<Record<string, string>>,
   cwd: string,
   timeoutSeconds: number,
 ): Promise<ProcessResult> {
-  return parts.processes.runProcess({
+  return deps.processes.runProcess({
     argv,
     cwd,
     env: { ...env, PWD: cwd },
     timeoutMs: timeoutSeconds * 1000,
-    signal: parts.signal,
-    outputLimitBytes: parts.outputLimitBytes,
-    onOutput: (_, text) => parts.onOutput(text),
-    jobMarker: parts.jobId,
+    signal: deps.signal,
+    outputLimitBytes: deps.outputLimitBytes,
+    onOutput: (_, text) => deps.onOutput(text),
+    jobMarker: deps.jobId,
   });
 }
 

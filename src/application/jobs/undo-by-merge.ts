@@ -40,27 +40,27 @@ export type MergedUndo =
  * an exact undo or redo can do it.
  */
 export async function mergeJob(
-  parts: MergeDeps,
+  deps: MergeDeps,
   job: StoredJob,
   direction: MergeDirection,
 ): Promise<MergedUndo | null> {
-  const differences = parts.archive.differences(job.jobId);
+  const differences = deps.archive.differences(job.jobId);
   const known = new Set(differences.map(({ path }) => path));
   const isKnown = ({ path }: Change) => known.has(path) || /(^|\/)\.git\//.test(path);
   if (differences.length === 0 || !job.changes.every(isKnown)) return null;
-  const jobId = newJobId(parts.now(), parts.random);
-  const begun = await beginMerge(parts, jobId);
+  const jobId = newJobId(deps.now(), deps.random);
+  const begun = await beginMerge(deps, jobId);
   if (!begun.ok) return null;
   const { transaction } = begun;
   const { signal } = new AbortController();
   const run = new JobRun(
-    stagedAs(parts, begun),
+    stagedAs(deps, begun),
     {
       patch: "",
       request:
         direction === "out"
-          ? parts.messages.undoByMergeTitle(job.jobId, job.title)
-          : parts.messages.redoByMergeTitle(job.jobId, job.title),
+          ? deps.messages.undoByMergeTitle(job.jobId, job.title)
+          : deps.messages.redoByMergeTitle(job.jobId, job.title),
       source: direction === "out" ? "undo" : "redo",
       reverses: job.jobId,
       dryRun: false,
@@ -81,33 +81,33 @@ export async function mergeJob(
       const sides = direction === "out" ? { base: after, ours: before } : { base: before, ours: after };
       const result = tryMerge(transaction, path, sides);
       if (result === "conflict") conflicts.push({ path, reason: "changed" });
-      else if (result === "merged") merged.push({ path, by: laterJob(parts, job, path) });
+      else if (result === "merged") merged.push({ path, by: laterJob(deps, job, path) });
     }
     if (conflicts.length > 0) {
       // It never began: nobody is to find it among the jobs.
       await transaction.discard();
-      await parts.transactions.discard(jobId);
+      await deps.transactions.discard(jobId);
       return { status: "conflict", conflicts };
     }
     run.start();
     run.noteMerged(merged);
-    const checked = await judgeMerge(parts, run, signal);
+    const checked = await judgeMerge(deps, run, signal);
     const ended = (await run.end([], [], { preview: false })) as RanJob;
     if (ended.outcome !== "committed") {
-      await parts.transactions.discard(jobId);
+      await deps.transactions.discard(jobId);
       return { status: "conflict", conflicts: ended.conflicts };
     }
-    noteMerge(parts, job, direction === "out" ? { reversedBy: jobId } : { broughtInBy: jobId });
+    noteMerge(deps, job, direction === "out" ? { reversedBy: jobId } : { broughtInBy: jobId });
     const { changes } = ended;
     return { status: "done", jobId, changes, ...(checked !== null && { checked }) };
   });
 }
 
 /** Staged so that checks can run over it, where somebody judges; else as edits alone. */
-async function beginMerge(parts: MergeDeps, jobId: string): Promise<BeginResult> {
-  const { kind } = parts.staging;
-  if (parts.judge === undefined || kind === "none") return beginJob(parts, { jobId, kind: "direct" });
-  const begun = await beginJob(parts, { jobId, kind, resting: true });
+async function beginMerge(deps: MergeDeps, jobId: string): Promise<BeginResult> {
+  const { kind } = deps.staging;
+  if (deps.judge === undefined || kind === "none") return beginJob(deps, { jobId, kind: "direct" });
+  const begun = await beginJob(deps, { jobId, kind, resting: true });
   if (!begun.ok) return begun;
   const refusal = (await begun.transaction.layers?.wake()) ?? null;
   if (refusal === null) return begun;
@@ -116,18 +116,18 @@ async function beginMerge(parts: MergeDeps, jobId: string): Promise<BeginResult>
 }
 
 /** Checks never stand in the way of an undo that the user asked for: what they show is told. */
-async function judgeMerge(parts: MergeDeps, run: JobRun, signal: AbortSignal): Promise<Worded | null> {
+async function judgeMerge(deps: MergeDeps, run: JobRun, signal: AbortSignal): Promise<Worded | null> {
   const { transaction } = run;
   const { layers } = transaction;
-  if (parts.judge === undefined || transaction.kind === "direct" || layers === undefined) return null;
+  if (deps.judge === undefined || transaction.kind === "direct" || layers === undefined) return null;
   transaction.takeChanges({ processRan: false });
   await layers.rest();
   const changes = () => layers.changes();
-  return parts.judge(
+  return deps.judge(
     {
       async check(request) {
         const { runChecks } = await import("./run-checks.ts");
-        const checks = { parts, jobId: run.jobId, transaction, emit: run.emit.bind(run) };
+        const checks = { deps, jobId: run.jobId, transaction, emit: run.emit.bind(run) };
         return runChecks(checks, { ...request, signal });
       },
       changes,

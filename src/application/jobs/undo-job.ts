@@ -62,10 +62,10 @@ type TakeBackOutcome =
     };
 
 /** Takes jobs back, or brings them in again: the named one, the jobs of a group (newest first), or the last. */
-export async function takeBack(parts: TakeBackDeps, request: TakeBackRequest): Promise<TakeBack> {
+export async function takeBack(deps: TakeBackDeps, request: TakeBackRequest): Promise<TakeBack> {
   // Which job is the last one is known only then.
-  const repaired = await parts.transactions.repair();
-  const outcome = stuckTakeBack(parts.archive, repaired) ?? (await swapChosen(parts, request));
+  const repaired = await deps.transactions.repair();
+  const outcome = stuckTakeBack(deps.archive, repaired) ?? (await swapChosen(deps, request));
   return repaired === null ? outcome : { ...outcome, repaired };
 }
 
@@ -81,8 +81,8 @@ export function stuckTakeBack(
     : { status: "conflict", job, conflicts: conflictsOfStuck(repaired), before: [], repaired };
 }
 
-async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promise<TakeBackOutcome> {
-  const chosen = chooseJobs(parts, request);
+async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise<TakeBackOutcome> {
+  const chosen = chooseJobs(deps, request);
   if (chosen === "nothing") return { status: "nothing" };
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
@@ -108,20 +108,20 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
     if (merge !== undefined && (job.state === "undone") === isUndo) return refused("wrong-state", job.state);
     const outcome =
       merge === undefined
-        ? await parts.transactions[request.direction](job.jobId, { force: request.force })
-        : await parts.transactions.undo(merge, { force: request.force });
+        ? await deps.transactions[request.direction](job.jobId, { force: request.force })
+        : await deps.transactions.undo(merge, { force: request.force });
     if (outcome.status === "refused") {
       const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
       return refused(reason, outcome.state ?? job.state, outcome.paths);
     }
     if (outcome.status === "conflict") {
-      const merging = merge === undefined ? job : parts.archive.read(merge);
+      const merging = merge === undefined ? job : deps.archive.read(merge);
       const mayMerge = merging !== null && outcome.conflicts.every(isChangedPath);
       const way = merge !== undefined || isUndo ? "out" : "in";
-      const merged = mayMerge ? ((await parts.mergeJob?.(merging, way)) ?? null) : null;
+      const merged = mayMerge ? ((await deps.mergeJob?.(merging, way)) ?? null) : null;
       if (merged?.status === "done") {
         const type = isUndo ? "undone" : "redone";
-        parts.archive.append(job.jobId, { type, changes: countFiles(merged.changes) });
+        deps.archive.append(job.jobId, { type, changes: countFiles(merged.changes) });
         const { jobId: mergedBy, checked } = merged;
         done.push({
           job,
@@ -135,11 +135,11 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
       return {
         status: "conflict",
         job,
-        conflicts: nameLaterJobs(parts, job, outcome.conflicts),
+        conflicts: nameLaterJobs(deps, job, outcome.conflicts),
         before: done,
       };
     }
-    parts.archive.append(job.jobId, {
+    deps.archive.append(job.jobId, {
       type: request.direction === "undo" ? "undone" : "redone",
       changes: countFiles(outcome.changes),
     });

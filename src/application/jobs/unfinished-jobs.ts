@@ -29,10 +29,10 @@ export type PreviewCommit =
 
 /** Commits exactly what a preview staged; nothing of it is run again. The hooks after a landing run. */
 export async function commitPreview(
-  parts: LandedDeps & Pick<WorkspaceDeps, "transactions" | "logger" | "mayCommit">,
+  deps: LandedDeps & Pick<WorkspaceDeps, "transactions" | "logger" | "mayCommit">,
   jobId: string,
 ): Promise<PreviewCommit> {
-  const { transactions, archive, logger, mayCommit } = parts;
+  const { transactions, archive, logger, mayCommit } = deps;
   const job = archive.list().find((one) => one.jobId === jobId) ?? null;
   if (job === null) return { status: "unknown" };
   if (job.damaged !== undefined) return { status: "unusable", reason: "damaged", paths: [job.damaged] };
@@ -62,7 +62,7 @@ export async function commitPreview(
       archive.save(landed);
       archive.append(jobId, { type: "committed", changes: countFiles(swapped.changes) });
       logger.info("worker", ...LOG.executionCompleted, { job_id: jobId, success, outcome: "committed" });
-      const failed = await runLandedHooks(parts, job);
+      const failed = await runLandedHooks(deps, job);
       if (failed.length > 0) archive.save({ ...landed, notes: [...notes, ...failed] });
       return { status: "done", job: archive.read(jobId) ?? job, notes: failed };
     }
@@ -70,15 +70,12 @@ export async function commitPreview(
 }
 
 /** An applied preview has landed as any other job. */
-async function runLandedHooks(
-  parts: LandedDeps,
-  { jobId, changes }: StoredJob,
-): Promise<readonly NoteFact[]> {
-  if (changes.length === 0 || (parts.hooks?.after_landing.length ?? 0) === 0) return [];
+async function runLandedHooks(deps: LandedDeps, { jobId, changes }: StoredJob): Promise<readonly NoteFact[]> {
+  if (changes.length === 0 || (deps.hooks?.after_landing.length ?? 0) === 0) return [];
   const { runHooks } = await import("./hooks.ts");
-  const failed = await runHooks(parts, "after_landing", { jobId, changes });
+  const failed = await runHooks(deps, "after_landing", { jobId, changes });
   for (const note of failed)
-    parts.archive.append(jobId, { type: "note", text: wordNote(parts.messages, note) });
+    deps.archive.append(jobId, { type: "note", text: wordNote(deps.messages, note) });
   return failed;
 }
 
@@ -143,22 +140,22 @@ const GRACE_MS = 10_000;
 const POLL_MS = 20;
 
 /** Ends a running job: asks its process to take everything back, ends it when it does not, and closes what is left. */
-export async function stopJob(parts: StopJobDeps, jobId: string): Promise<StopJobResult> {
+export async function stopJob(deps: StopJobDeps, jobId: string): Promise<StopJobResult> {
   const agent = readAgentId(jobId);
-  if (agent !== null) return stopAgent(parts, agent);
-  const job = parts.archive.read(jobId);
+  if (agent !== null) return stopAgent(deps, agent);
+  const job = deps.archive.read(jobId);
   if (job === null) return { status: "unknown" };
   if (job.state !== "running") return { status: "not-running", state: job.state };
   const { pid } = job;
-  const works = () => pid !== undefined && parts.worksOn(pid, jobId);
+  const works = () => pid !== undefined && deps.worksOn(pid, jobId);
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     if (pid === undefined || !works()) break;
-    parts.signal(pid, signal);
-    const deadline = parts.clock() + GRACE_MS;
-    while (works() && parts.clock() < deadline) await parts.pause(POLL_MS);
+    deps.signal(pid, signal);
+    const deadline = deps.clock() + GRACE_MS;
+    while (works() && deps.clock() < deadline) await deps.pause(POLL_MS);
   }
-  await parts.closeDeadJobs();
-  const state = parts.archive.read(jobId)?.state ?? "discarded";
+  await deps.closeDeadJobs();
+  const state = deps.archive.read(jobId)?.state ?? "discarded";
   return state === "discarded" ? { status: "stopped" } : { status: "not-running", state };
 }
 

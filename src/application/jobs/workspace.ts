@@ -8,7 +8,7 @@ import { wordNote } from "./word-notes.ts";
 
 /** The parts that a folder and a container implement differently. */
 export interface WorkspaceBacking {
-  readonly parts: WorkspaceDeps;
+  readonly deps: WorkspaceDeps;
   /** Where its jobs are kept. */
   readonly storage: string;
   readonly files: WorkspaceFiles;
@@ -18,14 +18,14 @@ export interface WorkspaceBacking {
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
   readonly pause: (ms: number) => Promise<void>;
   /** Opens a job that stays open; drafts are built on jobs, so it is given. */
-  readonly openDraft: (parts: WorkspaceDeps, request: DraftRequest) => Promise<OpenedDraft>;
+  readonly openDraft: (deps: WorkspaceDeps, request: DraftRequest) => Promise<OpenedDraft>;
   /** Absent where nobody judges what an undo has to merge. */
   readonly judgeMerge?: JudgeMerge | undefined;
 }
 
 /** The jobs over a workspace's parts. Parts that a first job does not need are loaded when called. */
 export function createWorkspace({
-  parts,
+  deps,
   storage,
   files,
   isAlive,
@@ -33,8 +33,8 @@ export function createWorkspace({
   judgeMerge: judge,
   ...processes
 }: WorkspaceBacking): Workspace {
-  const { root, config, policy, archive, staging, transactions, mask, clock } = parts;
-  const closeDeadJobs = async () => (await import("./dead-jobs.ts")).closeDeadJobs({ ...parts, isAlive });
+  const { root, config, policy, archive, staging, transactions, mask, clock } = deps;
+  const closeDeadJobs = async () => (await import("./dead-jobs.ts")).closeDeadJobs({ ...deps, isAlive });
   return {
     root,
     rootNames: policy.rootNames,
@@ -46,7 +46,7 @@ export function createWorkspace({
     mask,
     isAlive,
     execute: (request) =>
-      executePatch(parts, {
+      executePatch(deps, {
         ...request,
         dryRun: request.dryRun ?? config.dry_run,
         preview: request.preview ?? false,
@@ -55,28 +55,28 @@ export function createWorkspace({
         autoCommit: request.autoCommit ?? config.auto_commit,
       }),
     begin: (request) => transactions.begin(request),
-    openDraft: (request) => openDraft(parts, request),
-    commitPreview: async (jobId) => (await import("./unfinished-jobs.ts")).commitPreview(parts, jobId),
-    discardPreview: async (jobId) => (await import("./unfinished-jobs.ts")).discardPreview(parts, jobId),
-    withdraw: async (jobId) => (await import("./unfinished-jobs.ts")).withdrawJob(parts, jobId),
+    openDraft: (request) => openDraft(deps, request),
+    commitPreview: async (jobId) => (await import("./unfinished-jobs.ts")).commitPreview(deps, jobId),
+    discardPreview: async (jobId) => (await import("./unfinished-jobs.ts")).discardPreview(deps, jobId),
+    withdraw: async (jobId) => (await import("./unfinished-jobs.ts")).withdrawJob(deps, jobId),
     takeBack: async (request) =>
       (await import("./undo-job.ts")).takeBack(
         {
-          ...parts,
+          ...deps,
           mergeJob: async (job, direction) =>
-            (await import("./undo-by-merge.ts")).mergeJob({ ...parts, judge }, job, direction),
+            (await import("./undo-by-merge.ts")).mergeJob({ ...deps, judge }, job, direction),
         },
         request,
       ),
     stop: async (jobId) =>
       (await import("./unfinished-jobs.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
     afterMessage: async (variables) => {
-      if (parts.hooks === undefined || parts.hooks.after_message.length === 0) return [];
+      if (deps.hooks === undefined || deps.hooks.after_message.length === 0) return [];
       const { runHooks } = await import("./hooks.ts");
-      const failed = await runHooks(parts, "after_message", { variables });
+      const failed = await runHooks(deps, "after_message", { variables });
       for (const note of failed)
-        parts.logger.error("worker", "worker.hook_failed", "worker.hook_failed", {
-          error: wordNote(parts.messages, note),
+        deps.logger.error("worker", "worker.hook_failed", "worker.hook_failed", {
+          error: wordNote(deps.messages, note),
         });
       return failed;
     },

@@ -198,21 +198,21 @@ const LOOK_MS = 2_000;
 /** From which share of the budget on a reply warns. */
 const WARN_AT = 0.8;
 
-export function createMeter(deps: MeterDeps): Meter {
-  const advise = createAdvise(deps.log);
-  const parts: MeterDeps = {
-    ...deps,
-    costOf: (model, usage) => advise("price", null, () => deps.costOf(model, usage)),
+export function createMeter(given: MeterDeps): Meter {
+  const advise = createAdvise(given.log);
+  const deps: MeterDeps = {
+    ...given,
+    costOf: (model, usage) => advise("price", null, () => given.costOf(model, usage)),
   };
   const day = openDay();
   return {
     async open(context, chosen = {}) {
-      const account = openAccount(parts, context, day);
-      await Promise.all([account.look(), parts.models.look?.(AbortSignal.timeout(LOOK_MS))]);
+      const account = openAccount(deps, context, day);
+      await Promise.all([account.look(), deps.models.look?.(AbortSignal.timeout(LOOK_MS))]);
       const standIns = new Map<string, StandIn>();
       const meter = (sums: UsageSums | null): MeteredModels => {
         const own = (role: ModelRole): Model | ModelFailure => {
-          const model = parts.models.forRole(role, chosen[role]);
+          const model = deps.models.forRole(role, chosen[role]);
           if (!("generate" in model)) return model;
           if (account.isWithoutPrice(model)) return account.refusalOfPrice(model);
           const used = !model.local && account.isOver() ? account.instead() : model;
@@ -221,7 +221,7 @@ export function createMeter(deps: MeterDeps): Meter {
         return {
           models: {
             forRole(role) {
-              const others = role.startsWith("coder") ? (parts.fallback ?? []) : [];
+              const others = role.startsWith("coder") ? (deps.fallback ?? []) : [];
               return withFallback(
                 { role, model: own(role) },
                 others.filter((other) => other !== role).map((other) => ({ role: other, model: own(other) })),
@@ -354,8 +354,8 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
 }
 
-function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): Account {
-  const { models, usage, budget, now } = parts;
+function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Account {
+  const { models, usage, budget, now } = deps;
   const { daily } = budget;
   const sums = createUsageSums();
   const hasBudget = daily !== null || (budget.perMessage ?? null) !== null;
@@ -368,7 +368,7 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
     async look() {
       if (daily === null) return;
       // Without knowing what was spent, the day's last known sum holds.
-      const start = parts.startOfDay(now());
+      const start = deps.startOfDay(now());
       const stored = await usage.spent(start).catch(() => undefined);
       if (stored !== undefined) spentUsd = day.spentSince(start, stored);
     },
@@ -385,7 +385,7 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
       for (;;) {
         const underWayUsd = day.underWayUsd();
         const isFree = underWayUsd === 0 || spentUsd + underWayUsd < daily;
-        if (isFree || request.signal.aborted) return day.begin(parts.costOf(model, expected) ?? 0);
+        if (isFree || request.signal.aborted) return day.begin(deps.costOf(model, expected) ?? 0);
         await day.nextEnd(request.signal);
         await account.look();
         if (account.isOver()) return null;
@@ -409,18 +409,18 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
     isWithoutPrice: (model) =>
       hasBudget &&
       !model.local &&
-      parts.costOf(model, { inputTokens: 0, outputTokens: 0, cachedTokens: 0 }) === null,
+      deps.costOf(model, { inputTokens: 0, outputTokens: 0, cachedTokens: 0 }) === null,
     // The name only, as above.
     refusalOfPrice: ({ model }) => ({ code: "no-price", message: model, retryable: false }),
     async record(role, { provider, model, local }, used) {
-      const cost = parts.costOf({ provider, model, local }, used);
+      const cost = deps.costOf({ provider, model, local }, used);
       await account.add({ role, provider, model, local, ...used, costUsd: cost });
       return cost;
     },
     call(role, { provider, model, local }) {
       const begun = now();
       return (used, failure) =>
-        parts.onCall?.({
+        deps.onCall?.({
           ...context,
           role,
           provider,
@@ -429,7 +429,7 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
           begun,
           ended: now(),
           usage: used,
-          costUsd: used === null ? null : parts.costOf({ provider, model, local }, used),
+          costUsd: used === null ? null : deps.costOf({ provider, model, local }, used),
           failure,
         });
     },
@@ -437,7 +437,7 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
       const by = { provider: "worker-cli", model: kind, local: false };
       const used = { inputTokens, outputTokens, cachedTokens: 0 };
       // Some tell what they cost; of the others it is known where a price was given.
-      const cost = costUsd > 0 ? costUsd : parts.costOf(by, used);
+      const cost = costUsd > 0 ? costUsd : deps.costOf(by, used);
       if (cost === null && daily !== null && inputTokens + outputTokens > 0)
         note({ kind: "unpriced", spentUsd, dailyUsd: daily, model: kind });
       await account.add({ role: "worker-cli", ...by, ...used, costUsd: cost });
@@ -447,14 +447,14 @@ function openAccount(parts: MeterDeps, context: MeterContext, day: BudgetDay): A
       addUsage(sums, entry, costUsd);
       spentUsd += costUsd ?? 0;
       // Only a day's budget asks when the day began: the first look at the local time takes the runtime 6 ms.
-      if (daily !== null && costUsd !== null && costUsd > 0) day.add(parts.startOfDay(now()), costUsd);
+      if (daily !== null && costUsd !== null && costUsd > 0) day.add(deps.startOfDay(now()), costUsd);
       if (daily !== null && costUsd !== null && costUsd > 0 && spentUsd >= daily * WARN_AT)
         note({ kind: "warn", spentUsd, dailyUsd: daily });
       const at = now().toISOString();
       try {
         await usage.record({ ...context, at, ...entry });
       } catch (cause) {
-        parts.log.error("usage", "Usage not recorded", "usage.store_failed", {
+        deps.log.error("usage", "Usage not recorded", "usage.store_failed", {
           job_id: context.groupId,
           error: String(cause),
         });

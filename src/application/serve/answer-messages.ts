@@ -69,8 +69,8 @@ const LANES_TO_ONE_SHARED = 4;
  * Claims messages, one chat in order and many chats at once, has them answered, and stores answer and end in one
  * transaction. A message that was begun by a process that died is begun again only if it had changed nothing.
  */
-export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswerer {
-  const { store, keeper, timers, limit } = parts;
+export function createMessageAnswerer(deps: AnswerMessagesDeps): MessageAnswerer {
+  const { store, keeper, timers, limit } = deps;
   const stopping = new AbortController();
   const inHand = new Map<string, AbortController>();
   const taking = createWorkTaker<ClaimedMessage>({
@@ -80,14 +80,14 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     perGroup: Math.max(1, limit - Math.ceil(limit / LANES_TO_ONE_SHARED)),
     before: whileBusy,
     timers,
-    onTrouble: (error) => parts.onTrouble(error, null),
+    onTrouble: (error) => deps.onTrouble(error, null),
   });
 
   /** Short enough that a chat still makes progress, slowly, during a burst of any length. */
   async function whileBusy(): Promise<void> {
     for (
       let waited = 0;
-      parts.isBusy() && !stopping.signal.aborted && waited < BUSY_MS;
+      deps.isBusy() && !stopping.signal.aborted && waited < BUSY_MS;
       waited += BUSY_STEP_MS
     )
       await new Promise<void>((resolve) => void timers.after(BUSY_STEP_MS, resolve));
@@ -97,7 +97,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     const lost = keeper.hold(work);
     const began = timers.now().getTime();
     const state = { answered: false };
-    parts.bus.publish({ type: "begun", message });
+    deps.bus.publish({ type: "begun", message });
     try {
       const refusal = await instead(message);
       const reply = refusal?.reply ?? (await handle(message, work, lost));
@@ -121,15 +121,15 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
       // The work for the message is done: its end is repeated until the store accepts it.
       if ((await keeper.end(() => store.finish(work, end))) !== "done") return;
       state.answered = true;
-      parts.bus.publish({ type: "answered", message, reply, ms: timers.now().getTime() - began });
+      deps.bus.publish({ type: "answered", message, reply, ms: timers.now().getTime() - began });
     } catch (error) {
       inHand.delete(message.id);
-      parts.onTrouble(error, message);
+      deps.onTrouble(error, message);
       await pause(timers, AFTER_TROUBLE_MS, stopping.signal);
       await keeper.end(() => store.handBack(work, { begun: true }));
     } finally {
       keeper.drop(work);
-      if (!state.answered) parts.bus.publish({ type: "left", message });
+      if (!state.answered) deps.bus.publish({ type: "left", message });
     }
   }
 
@@ -141,16 +141,16 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     message: StoredMessage,
   ): Promise<{ readonly reply: Reply; readonly dead?: string } | null> {
     const began = message.attempts > 1;
-    const jobs = began ? await parts.settleEarlier(message.id, await store.jobsOf(message.id)) : [];
+    const jobs = began ? await deps.settleEarlier(message.id, await store.jobsOf(message.id)) : [];
     if (jobs.length > 0) {
-      const actions = parts.actionsFor(jobs);
+      const actions = deps.actionsFor(jobs);
       const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
-      return { reply: { ...toFailedReply(parts.messages().interrupted(jobs, undo)), actions } };
+      return { reply: { ...toFailedReply(deps.messages().interrupted(jobs, undo)), actions } };
     }
     if (message.attempts <= MOST_ATTEMPTS) return null;
     // More tries than that were ended while they said so.
     return {
-      reply: toFailedReply(parts.messages().gaveUp(MOST_ATTEMPTS)),
+      reply: toFailedReply(deps.messages().gaveUp(MOST_ATTEMPTS)),
       dead: `ended ${MOST_ATTEMPTS} times over it`,
     };
   }
@@ -166,24 +166,24 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
         return;
       }
       if (event.type === "job-started") noted.push(note(message, event.jobId));
-      parts.bus.publish({ type: "chat", message, event });
-      parts.channel(replyChannelOf(message))?.progress?.(message, event);
+      deps.bus.publish({ type: "chat", message, event });
+      deps.channel(replyChannelOf(message))?.progress?.(message, event);
     };
     const { channel, chatId, userId, id, forcedRoute, strict, traceparent } = message;
     const signal = AbortSignal.any([stopping.signal, abort.signal, lost]);
-    const fetched = await fetchImages(parts, message, signal);
+    const fetched = await fetchImages(deps, message, signal);
     if (!fetched.ok) {
       inHand.delete(message.id);
       return fetched.reply;
     }
     const { images } = fetched;
-    const reply = await parts.conversation().handle(
+    const reply = await deps.conversation().handle(
       {
         id,
         channel,
         chatId,
         userId,
-        text: await messageTextWithFiles(parts, message),
+        text: await messageTextWithFiles(deps, message),
         ...(images.length > 0 && { images }),
         sentAt: message.receivedAt,
         ...(forcedRoute !== undefined && { forcedRoute }),
@@ -211,11 +211,11 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
   /** A notice after the answer is a message of its own. */
   async function postLate(message: StoredMessage, text: string): Promise<void> {
     const notice = { ...toNewReply(message, { kind: "notice", text }), messageId: null };
-    await store.post(notice).catch((error: unknown) => parts.onTrouble(error, message));
+    await store.post(notice).catch((error: unknown) => deps.onTrouble(error, message));
   }
 
   const toNewReply = (message: StoredMessage, content: Outgoing): NewReply => ({
-    key: parts.uuid(),
+    key: deps.uuid(),
     messageId: message.id,
     channel: message.channel,
     chatId: message.chatId,
@@ -224,7 +224,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
     since: message.receivedAt,
     at: timers.now().toISOString(),
-    day: parts.dayOf(timers.now()),
+    day: deps.dayOf(timers.now()),
   });
 
   return {

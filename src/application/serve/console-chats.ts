@@ -76,19 +76,19 @@ const MOST_KNOWN = 1_000;
  * Messages that another process answers raise no event here: their chats are polled now and then, all of them at once,
  * and not at all while no page shows one.
  */
-export function createChatWatch(parts: WatchChatsDeps): WatchChat {
+export function createChatWatch(deps: WatchChatsDeps): WatchChat {
   const watched = new Map<string, WatchedChat>();
   const begunHere = new Set<string>();
   const toldLast = new Map<string, string>();
   const state = { looking: false };
-  parts.bus.subscribe(({ type, ...event }) => {
+  deps.bus.subscribe(({ type, ...event }) => {
     if (type !== "begun" || !("message" in event)) return;
     begunHere.add(event.message.id);
     if (begunHere.size > MOST_KNOWN) begunHere.delete(begunHere.values().next().value as string);
   });
 
   async function round(): Promise<void> {
-    const now = await parts.standing([...watched.values()].map(({ chat }) => chat));
+    const now = await deps.standing([...watched.values()].map(({ chat }) => chat));
     const others = now.filter(({ id }) => !begunHere.has(id));
     const byChat = Map.groupBy(others, watchedChatName);
     for (const [name, one] of watched) {
@@ -98,8 +98,8 @@ export function createChatWatch(parts: WatchChatsDeps): WatchChat {
       if (before !== null && hasChanged(before, stand)) for (const { changed } of one.listeners) changed();
     }
     const working = others.filter((message) => message.state === "working");
-    const told = working.length === 0 ? new Map() : await parts.told(working.map(({ id }) => id));
-    parts.live.tell(told);
+    const told = working.length === 0 ? new Map() : await deps.told(working.map(({ id }) => id));
+    deps.live.tell(told);
     for (const message of working) {
       const text = JSON.stringify(told.get(message.id) ?? null);
       if (text === (toldLast.get(message.id) ?? "null")) continue;
@@ -111,7 +111,7 @@ export function createChatWatch(parts: WatchChatsDeps): WatchChat {
 
   /** Before the page asks for the chat's current state. */
   async function firstLook(one: WatchedChat): Promise<void> {
-    const now = await parts.standing([one.chat]).catch(() => null);
+    const now = await deps.standing([one.chat]).catch(() => null);
     if (now !== null) one.seen ??= messageStates(now.filter(({ id }) => !begunHere.has(id)));
   }
 
@@ -128,7 +128,7 @@ export function createChatWatch(parts: WatchChatsDeps): WatchChat {
       toldLast.clear();
       return;
     }
-    parts.timers.after(WATCH_LOOK_MS, () => void look());
+    deps.timers.after(WATCH_LOOK_MS, () => void look());
   }
 
   return (chat, listener) => {

@@ -88,8 +88,8 @@ export interface HealthChecksDeps {
 }
 
 /** The parts that `/readyz` asks. The store and the program itself are needed to take a message; the others are for information. */
-export function healthChecks(parts: HealthChecksDeps): HealthCheck[] {
-  const { askStore, findGonePiece, models, pingDocker, channels, defaultCoder } = parts;
+export function healthChecks(deps: HealthChecksDeps): HealthCheck[] {
+  const { askStore, findGonePiece, models, pingDocker, channels, defaultCoder } = deps;
   return [
     {
       name: "store",

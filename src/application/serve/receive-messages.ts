@@ -78,7 +78,7 @@ const [BURST, BURST_MS] = [16, 200];
  * Stores messages before they are acknowledged. While one transaction is written, new messages are collected for the
  * next: a burst costs few of them, a single message waits for none.
  */
-export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
+export function createReceiver(deps: ReceiveMessagesDeps): Receiver {
   /** When the last messages of a burst came. */
   const arrivals: number[] = [];
   const waiting: WaitingMessage[] = [];
@@ -97,7 +97,7 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
 
   async function stored(batch: readonly WaitingMessage[]): Promise<boolean> {
     try {
-      const results = await parts.store.addAll(batch);
+      const results = await deps.store.addAll(batch);
       for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
       return true;
     } catch (error) {
@@ -116,32 +116,32 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
 
   function announce({ message, id, at, span }: NewMessage): void {
     span?.end();
-    const { workspace } = parts;
+    const { workspace } = deps;
     const stored = { ...message, id, workspace, receivedAt: at, state: "received", attempts: 0 } as const;
-    parts.bus.publish({ type: "received", message: stored });
+    deps.bus.publish({ type: "received", message: stored });
   }
 
   function prepare(message: InboundMessage): NewMessage {
-    return prepareFrom(message, parts.now());
+    return prepareFrom(message, deps.now());
   }
 
   function prepareFrom(message: InboundMessage, arrived: Date): NewMessage {
-    const now = parts.now();
-    const id = newMessageId(now, parts.random);
-    const prepared = { message, id, at: now.toISOString(), ...parts.wayOf(message) };
-    if (parts.tracing === null) return prepared;
+    const now = deps.now();
+    const id = newMessageId(now, deps.random);
+    const prepared = { message, id, at: now.toISOString(), ...deps.wayOf(message) };
+    if (deps.tracing === null) return prepared;
     const { channel, traceparent: parent } = message;
     const facts = { "picoclaw.message_id": id, channel };
-    const span = parts.tracing.begin("receive", { parent, at: arrived, kind: "server", facts });
+    const span = deps.tracing.begin("receive", { parent, at: arrived, kind: "server", facts });
     // The process that answers it continues this trace, on whichever machine.
     return { ...prepared, message: { ...message, traceparent: span.traceparent }, span };
   }
 
   async function receive(message: InboundMessage): Promise<ReceiveResult> {
-    const arrived = parts.now();
+    const arrived = deps.now();
     arrivals.push(arrived.getTime());
     if (arrivals.length > BURST) arrivals.shift();
-    const refused = await parts.admit(message);
+    const refused = await deps.admit(message);
     if (refused !== null) return refused;
     const light = await moveFiles(message);
     return new Promise((resolve, reject) => {
@@ -159,10 +159,10 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
     for (const file of message.attachments) {
       const { bytes, text, ...rest } = file;
       if (isLongText(text))
-        attachments.push({ ...rest, storedText: await parts.images().keepText(key, text) });
+        attachments.push({ ...rest, storedText: await deps.images().keepText(key, text) });
       else if (bytes === undefined) attachments.push(file);
       else {
-        const kept = await keepImages(parts.images(), key, [{ name: rest.name, bytes }]);
+        const kept = await keepImages(deps.images(), key, [{ name: rest.name, bytes }]);
         attachments.push(kept.ok ? { ...rest, image: kept.images[0]?.id ?? "" } : rest);
       }
     }
@@ -173,7 +173,7 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
     receive,
     prepare,
     announce,
-    isBusy: () => arrivals.length === BURST && parts.now().getTime() - (arrivals[0] as number) < BURST_MS,
+    isBusy: () => arrivals.length === BURST && deps.now().getTime() - (arrivals[0] as number) < BURST_MS,
   };
 }
 
@@ -210,16 +210,16 @@ const MOST_USERS = 10_000;
  * must be known.
  */
 export function createAdmission(
-  parts: AdmissionDeps,
+  deps: AdmissionDeps,
 ): (message: InboundMessage) => Promise<AdmissionRefusal | null> {
   /** When each user's last messages came, in the order of the users' last one. */
   const recent = new Map<string, number[]>();
 
   function tooMany(message: InboundMessage): boolean {
-    const limit = parts.perMinute();
+    const limit = deps.perMinute();
     if (limit === 0) return false;
     const key = `${message.channel}:${message.userId}`;
-    const now = parts.now().getTime();
+    const now = deps.now().getTime();
     const times = (recent.get(key) ?? []).filter((at) => at > now - MINUTE_MS);
     if (times.length >= limit) return true;
     recent.delete(key);
@@ -234,14 +234,14 @@ export function createAdmission(
       reason,
       text,
     });
-    const words = parts.messages();
+    const words = deps.messages();
     if (message.text.length > MOST_CHARACTERS) return refuse("too-long", words.tooLong(MOST_CHARACTERS));
     if (message.channel !== "web") {
-      const person = await parts.access.person(message.channel, message.userId);
+      const person = await deps.access.person(message.channel, message.userId);
       if (person === null) {
         // Past the limit nothing is said at all: each word to a stranger costs a row, a call, a push perhaps.
         if (tooMany(message)) return refuse("too-many", "");
-        return refuse("stranger", (await parts.onStranger?.(message)) ?? words.stranger);
+        return refuse("stranger", (await deps.onStranger?.(message)) ?? words.stranger);
       }
     }
     return tooMany(message) ? refuse("too-many", words.tooMany) : null;
@@ -258,17 +258,17 @@ export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "chann
 
 /** The same with codes for strangers, and with people whom the configuration allows. */
 export function openAdmission(
-  parts: PairingDeps &
+  deps: PairingDeps &
     Pick<AdmissionDeps, "access" | "perMinute"> & {
       readonly isAllowed: (channel: string, userId: string) => boolean;
       /** Since when those are known. */
       readonly since: Date;
     },
 ): ReturnType<typeof createAdmission> {
-  const pairing = createPairingCodes(parts);
+  const pairing = createPairingCodes(deps);
   return createAdmission({
-    ...parts,
-    access: admitAllowed(parts.access, parts.isAllowed, parts.since),
+    ...deps,
+    access: admitAllowed(deps.access, deps.isAllowed, deps.since),
     onStranger: (message) => pairing.greet(message),
   });
 }

@@ -55,8 +55,8 @@ const SENDERS = 32;
  * Sends what the outbox holds, one chat in order. A reply is marked before it is sent and after; one that was marked
  * when its process died is sent again under the same key, unless the channel knows that it arrived.
  */
-export function createReplySender(parts: SendRepliesDeps): ReplySender {
-  const { store, keeper, timers } = parts;
+export function createReplySender(deps: SendRepliesDeps): ReplySender {
+  const { store, keeper, timers } = deps;
   const stopping = new AbortController();
   /** Ends the rest of the reply that this chat waits for. */
   const resting = new Map<string, AbortController>();
@@ -67,13 +67,13 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
     limit: SENDERS,
     perGroup: SENDERS,
     timers,
-    onTrouble: parts.onTrouble,
+    onTrouble: deps.onTrouble,
   });
 
   async function claim(): Promise<ReplyWork | null> {
     const own = await store.claimReply();
     if (own !== null) return own;
-    for (const workspace of parts.away?.() ?? []) {
+    for (const workspace of deps.away?.() ?? []) {
       const claimed = await store.claimReply(workspace);
       if (claimed !== null) return claimed;
     }
@@ -121,7 +121,7 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
   }
 
   async function send(reply: ClaimedReply): Promise<DeliveryResult> {
-    const channel = parts.channel(replyChannelOf(reply));
+    const channel = deps.channel(replyChannelOf(reply));
     if (channel === undefined)
       return { status: "later", reason: `no channel ${reply.channel}`, afterMs: LONGEST_WAIT_MS };
     const limit = new AbortController();
@@ -129,13 +129,13 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
     const cancel = timers.after(DELIVERY_MS, abort);
     stopping.signal.addEventListener("abort", abort, { once: true });
     try {
-      const now = maskTexts(await present(reply), parts.mask);
+      const now = maskTexts(await present(reply), deps.mask);
       if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, limit.signal)) === true)
         return { status: "sent" };
       return await channel.deliver(now, limit.signal);
     } catch (error) {
       // A channel must not throw; if one does, its reply is not lost for it.
-      parts.onTrouble(error);
+      deps.onTrouble(error);
       return { status: "later", reason: toErrorText(error) };
     } finally {
       cancel();
@@ -146,12 +146,12 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
   async function present(reply: ClaimedReply): Promise<ClaimedReply> {
     const { content } = reply;
     if (content.kind !== "reply") return reply;
-    return { ...reply, content: { kind: "reply", reply: await parts.present(content.reply) } };
+    return { ...reply, content: { kind: "reply", reply: await deps.present(content.reply) } };
   }
 
   function tell({ channel, messageId, attempt }: ClaimedReply, { status }: DeliveryResult, ms: number): void {
     const answers = messageId !== undefined && { messageId };
-    parts.bus.publish({ type: "delivered", channel, ok: status === "sent", ...answers, attempt, ms });
+    deps.bus.publish({ type: "delivered", channel, ok: status === "sent", ...answers, attempt, ms });
   }
 
   /** Null when the reply has ended, else when to try again. */
@@ -167,7 +167,7 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
       await keeper.end(() => store.endReply(work, end));
       return null;
     }
-    const wait = Math.max(backoffMs(reply.attempt, parts.chance()), delivered.afterMs ?? 0);
+    const wait = Math.max(backoffMs(reply.attempt, deps.chance()), delivered.afterMs ?? 0);
     const until = new Date(now.getTime() + wait).toISOString();
     await keeper.end(async () => {
       await store.restReply(reply.key, until, delivered.reason);

@@ -46,7 +46,7 @@ interface RunningWork {
 }
 
 /** Claims work while there are lanes for it. The queue keeps the order of each key; here only the number is limited. */
-export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWorkDeps<T>): WorkTaker {
+export function createWorkTaker<T extends { readonly work: Work }>(deps: TakeWorkDeps<T>): WorkTaker {
   const running = new Set<RunningWork>();
   const state = { looking: false, again: false, closed: false };
   const count = (is: (one: RunningWork) => boolean) => [...running].filter(is).length;
@@ -57,17 +57,17 @@ export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWo
     if (count(({ resting }) => resting) >= MOST_RESTING) return [];
     const light: TakeRequest[] = count((one) => one.light) < MOST_LIGHT ? [{ lightOnly: true }] : [];
     const lanes = inLanes();
-    if (lanes.length >= parts.limit) return light;
+    if (lanes.length >= deps.limit) return light;
     const groups = Map.groupBy(lanes, ({ group }) => group);
-    const full = [...groups].filter(([, all]) => all.length >= parts.perGroup).map(([group]) => group);
+    const full = [...groups].filter(([, all]) => all.length >= deps.perGroup).map(([group]) => group);
     return full.length === 0 ? [{}] : [{ notGroups: full }, ...light];
   }
 
   async function claimOne(): Promise<boolean> {
-    await parts.before?.();
+    await deps.before?.();
     for (const request of requests()) {
       if (state.closed) return false;
-      const claimed = await parts.claim(request);
+      const claimed = await deps.claim(request);
       if (claimed === null) continue;
       begin(claimed);
       return true;
@@ -87,9 +87,9 @@ export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWo
         one.resting = false;
       },
     };
-    one.ended = parts
+    one.ended = deps
       .run(claimed, lane)
-      .catch(parts.onTrouble)
+      .catch(deps.onTrouble)
       .finally(() => {
         running.delete(one);
         look();
@@ -103,8 +103,8 @@ export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWo
         while (!state.closed && (await claimOne()));
       } while (state.again && !state.closed);
     } catch (error) {
-      parts.onTrouble(error);
-      parts.timers.after(AFTER_TROUBLE_MS, look);
+      deps.onTrouble(error);
+      deps.timers.after(AFTER_TROUBLE_MS, look);
     } finally {
       state.looking = false;
     }

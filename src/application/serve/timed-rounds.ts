@@ -38,8 +38,8 @@ const [SHORTEST_WAIT_MS, LONGEST_WAIT_MS] = [10, 30_000];
  * Posts messages at their times. The store holds when a schedule is due and moves it on in the transaction that
  * stores its message: with any number of processes and any clocks, a time is posted once.
  */
-export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps): () => void {
-  const { store, timers } = parts;
+export function runSchedules(schedules: readonly Schedule[], deps: ScheduleDeps): () => void {
+  const { store, timers } = deps;
   const state = { stopped: false, cancel: () => {} };
 
   /** Posts what is due; how long nothing more will be. */
@@ -50,7 +50,7 @@ export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps
     for (const schedule of [...schedules, ...made]) {
       const rule = `${schedule.cron} ${schedule.timezone}`;
       const was = known.get(schedule.name) ?? null;
-      const following = (await parts.timesOf(schedule))(now);
+      const following = (await deps.timesOf(schedule))(now);
       if (following === null) continue;
       const next: DueSchedule = { rule, at: following };
       if (was === null || was.rule !== rule) await store.set(schedule.name, was, next);
@@ -67,12 +67,12 @@ export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps
 
   /** A schedule of the configuration is the operator's own. */
   async function isWelcome(schedule: Schedule, made: readonly Schedule[]): Promise<boolean> {
-    return !made.includes(schedule) || ((await parts.mayPost?.(schedule)) ?? true);
+    return !made.includes(schedule) || ((await deps.mayPost?.(schedule)) ?? true);
   }
 
   async function fire(schedule: Schedule, was: DueSchedule, next: DueSchedule): Promise<void> {
-    const message = parts.newMessage(toScheduledMessage(schedule, was.at));
-    if ((await store.fire(schedule.name, was, next, message)) !== null) parts.onFired(message);
+    const message = deps.newMessage(toScheduledMessage(schedule, was.at));
+    if ((await store.fire(schedule.name, was, next, message)) !== null) deps.onFired(message);
   }
 
   async function goOn(): Promise<void> {
@@ -80,7 +80,7 @@ export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps
     try {
       wait = await round();
     } catch (error) {
-      parts.onTrouble(error);
+      deps.onTrouble(error);
     }
     if (!state.stopped) state.cancel = timers.after(Math.max(SHORTEST_WAIT_MS, wait), () => void goOn());
   }
@@ -227,19 +227,19 @@ export interface TimedWork {
 }
 
 /** Timed work of a server. Each part is its start, whose result ends it; `renewed` ones restart with each configuration. */
-export async function startTimedWork(parts: {
+export async function startTimedWork(deps: {
   readonly renewed: readonly (() => (() => void) | Promise<() => void>)[];
   readonly steady: readonly (() => () => void)[];
 }): Promise<TimedWork> {
   const ends = new Map<number, () => void>();
   const renew = async () => {
-    for (const [at, start] of parts.renewed.entries()) {
+    for (const [at, start] of deps.renewed.entries()) {
       ends.get(at)?.();
       ends.set(at, await start());
     }
   };
   await renew();
-  const steady = parts.steady.map((start) => start());
+  const steady = deps.steady.map((start) => start());
   return {
     renew,
     stop() {

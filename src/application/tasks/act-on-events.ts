@@ -32,8 +32,8 @@ const LONGEST_RETRY_MS = 300_000;
 const GIVEN_UP_AFTER_MS = 24 * 3600 * 1000;
 
 /** Acts on accepted events, and retries a forge that does not answer. */
-export function createEventActor(parts: EventActorDeps): EventActor {
-  const { events, forges, keeper, log, timers } = parts;
+export function createEventActor(deps: EventActorDeps): EventActor {
+  const { events, forges, keeper, log, timers } = deps;
   const stopping = new AbortController();
   const kinds = [...forges.keys()];
 
@@ -46,13 +46,13 @@ export function createEventActor(parts: EventActorDeps): EventActor {
   }
 
   async function actOn({ event }: ClaimedEvent, signal: AbortSignal): Promise<IntakeOutcome> {
-    const intake = parts.intakeOf(forges.get(event.item.forge) as Forge);
+    const intake = deps.intakeOf(forges.get(event.item.forge) as Forge);
     const firstSight = (id: string, at: Date) => events.firstSight(event.deliveryId, id, at);
     try {
       return await takeInEvent({ ...intake, store: { ...intake.store, firstSight } }, event, signal);
     } catch (error) {
       // The store, for instance: the event is still claimed, so no other process would act on it.
-      parts.onTrouble(error);
+      deps.onTrouble(error);
       return { did: "failed", why: toErrorText(error) };
     }
   }
@@ -66,7 +66,7 @@ export function createEventActor(parts: EventActorDeps): EventActor {
     limit: AT_ONCE,
     perGroup: AT_ONCE,
     timers,
-    onTrouble: parts.onTrouble,
+    onTrouble: deps.onTrouble,
     async run(claimed, lane) {
       const { work, receivedAt } = claimed;
       const signal = AbortSignal.any([keeper.hold(work), stopping.signal]);

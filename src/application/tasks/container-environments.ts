@@ -91,19 +91,19 @@ const WARNINGS: ReadonlySet<string> = new Set([
 const INDEX = "/workspace/tmp/.picoclaw-index";
 
 /** Tasks' environments over the manager of containers. */
-export function createContainerEnvironments(parts: ContainerEnvironmentDeps): TaskEnvironments {
-  const { manager, texts } = parts;
+export function createContainerEnvironments(deps: ContainerEnvironmentDeps): TaskEnvironments {
+  const { manager, texts } = deps;
   return {
     available: () => manager.getAvailableEnvironments(),
-    tools: parts.tools,
-    promptFragment: parts.promptFragment,
+    tools: deps.tools,
+    promptFragment: deps.promptFragment,
     async prepare(request) {
       const { taskId, claim, environment, worker, cloneUrl, branch, targetBranch, signal } = request;
       const prepared = await manager.tryPrepare(
         { uuid: taskId, repository: cloneUrl, branch, ...(targetBranch !== null && { targetBranch }) },
         environment,
         {
-          ...(worker !== null && { worker: parts.workerImage(worker) }),
+          ...(worker !== null && { worker: deps.workerImage(worker) }),
           claim,
           signal,
           onEvent(event) {
@@ -121,9 +121,9 @@ export function createContainerEnvironments(parts: ContainerEnvironmentDeps): Ta
         notice.code === "install-failed" ? [failedInstall(notice)] : [],
       );
       const found = { warnings, failedInstalls };
-      const opened = await openEnvironment(parts, prepared.container, found, signal);
+      const opened = await openEnvironment(deps, prepared.container, found, signal);
       const runWorker =
-        worker === null || !opened.ok ? null : await parts.openWorker(worker, prepared.container);
+        worker === null || !opened.ok ? null : await deps.openWorker(worker, prepared.container);
       if (!opened.ok || typeof runWorker === "string") await manager.cleanup(taskId, { claim });
       if (typeof runWorker === "string") return { ok: false, kind: "container", message: runWorker };
       if (!opened.ok || runWorker === null) return opened;
@@ -145,12 +145,12 @@ function failedInstall({
 }
 
 async function openEnvironment(
-  parts: ContainerEnvironmentDeps,
+  deps: ContainerEnvironmentDeps,
   info: ContainerInfo,
   found: Pick<TaskEnvironment, "warnings" | "failedInstalls">,
   signal: AbortSignal,
 ): Promise<OpenedEnvironment | EnvironmentTrouble> {
-  const { manager } = parts;
+  const { manager } = deps;
   const run: TaskEnvironment["run"] = async (command, until) => {
     const { exit_code, stdout, stderr, duration_ms } = await manager.executeIn(info, command, null, {
       signal: until,
@@ -167,8 +167,8 @@ async function openEnvironment(
   }
   const start = before.stdout.trim();
   const print: TaskEnvironment["print"] = (command, options) =>
-    printCommand(parts.sandboxes, info, `${OWN_PROGRAMS}${command}`, options);
-  const clone = await parts.openClone(info, { base, start, index: INDEX, print });
+    printCommand(deps.sandboxes, info, `${OWN_PROGRAMS}${command}`, options);
+  const clone = await deps.openClone(info, { base, start, index: INDEX, print });
   return {
     ok: true,
     name: info.environment_name,
@@ -178,20 +178,20 @@ async function openEnvironment(
     print,
     workspace: clone.workspace,
     projectOf: clone.projectOf,
-    call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }).finally(clone.touch),
+    call: (tool, args, until) => callTool(deps, info, { tool, args, signal: until }).finally(clone.touch),
     async difference(until, { exact }) {
       const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start, exact })}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
       const tree = after.stdout.trim();
       const diff = `${OWN_PROGRAMS}${diffCommand(base, tree)}`;
-      const patch = await printCommand(parts.sandboxes, info, diff, {
+      const patch = await printCommand(deps.sandboxes, info, diff, {
         limitBytes: DIFFERENCE_BYTES,
         signal: until,
       });
       return typeof patch === "string" ? patch : { patch, tree, unborn: unbornRepositories(after.stderr) };
     },
     async bringIn(patch, until) {
-      const result = await parts.sandboxes.exec(info.container_id, {
+      const result = await deps.sandboxes.exec(info.container_id, {
         command: `${OWN_PROGRAMS}${bringInScript(INDEX, base)}`,
         cwd: info.workspace_path,
         stdin: patch,

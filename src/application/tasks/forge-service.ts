@@ -125,13 +125,13 @@ export function createForgeService(deps: ForgeServiceDeps): ForgeService {
     timers,
     run: async (claimed, signal) => {
       const { task } = claimed;
-      const parts = await deps.solveDeps(forges.get(task.item.forge) as Forge, task.id);
-      const solve = () => solveClaimed(parts, claimed, { signal, say: () => {} });
+      const solveDeps = await deps.solveDeps(forges.get(task.item.forge) as Forge, task.id);
+      const solve = () => solveClaimed(solveDeps, claimed, { signal, say: () => {} });
       const ended =
         telemetry === null
           ? await solve()
           : await traceTask({ ...telemetry, steps: store.steps, now }, task, solve);
-      await deps.tellEnd(ended, parts.budgetNotices?.() ?? []);
+      await deps.tellEnd(ended, solveDeps.budgetNotices?.() ?? []);
     },
     onTrouble: deps.onTrouble,
   });

@@ -39,8 +39,8 @@ interface ServedRequestDeps {
  * forge's, so the forge is asked for it, and it is known under that name from then on. A forge whose list lags behind
  * tells of none, or of an older one: then a webhook is believed, and polling is held against the time of the last task.
  */
-async function wasServed(parts: ServedRequestDeps, heard: HeardRequest): Promise<boolean> {
-  const { forge, store, label, now } = parts;
+async function wasServed(deps: ServedRequestDeps, heard: HeardRequest): Promise<boolean> {
+  const { forge, store, label, now } = deps;
   const { bot, deliveryId, item, event, signal } = heard;
   if (event.kind !== "labeled" && event.kind !== "assigned") return false;
   const asked = await forge.findRequest(item, { label, assignee: bot.login }, signal);
@@ -150,11 +150,11 @@ export interface IntakeDeps extends ServedRequestDeps {
  * text's claims, an actor without write access gets nothing done.
  */
 export async function takeInEvent(
-  parts: IntakeDeps,
+  deps: IntakeDeps,
   { deliveryId, item, event }: IntakeEvent,
   stopping?: AbortSignal,
 ): Promise<IntakeOutcome> {
-  const { forge, store, label, log, now } = parts;
+  const { forge, store, label, log, now } = deps;
   const patience = AbortSignal.timeout(60_000);
   const signal = stopping === undefined ? patience : AbortSignal.any([stopping, patience]);
   const nothing = (why: string): IntakeOutcome => {
@@ -174,28 +174,28 @@ export async function takeInEvent(
   if (allowed.value !== "write" && allowed.value !== "admin")
     return nothing(`${event.actor} may not ask: ${allowed.value}`);
   if (!(await store.firstSight(deliveryId, now()))) return nothing("seen already");
-  if (wanted.do === "start" && (await wasServed(parts, { bot: bot.value, deliveryId, item, event, signal })))
+  if (wanted.do === "start" && (await wasServed(deps, { bot: bot.value, deliveryId, item, event, signal })))
     return nothing("seen already");
   const live = await store.findLive(item);
   switch (wanted.do) {
     case "start":
     case "follow-up":
-      return beginTask(parts, item, event, wanted.do);
+      return beginTask(deps, item, event, wanted.do);
     case "tell":
       return live === null ? nothing("no task is working on it") : { did: "tell", taskId: live.id };
     case "stop":
     case "pause":
-      return live === null ? nothing("no task is working on it") : haltTask(parts, live, wanted.do);
+      return live === null ? nothing("no task is working on it") : haltTask(deps, live, wanted.do);
     case "resume":
       if (live?.state !== "paused") return nothing("not paused");
       await store.save({ ...live, state: "waiting" });
-      parts.onDue(live.id);
+      deps.onDue(live.id);
       return { did: "resume", taskId: live.id };
   }
 }
 
 async function beginTask(
-  parts: IntakeDeps,
+  deps: IntakeDeps,
   item: ItemRef,
   event: ForgeEvent,
   what: "start" | "follow-up",
@@ -208,15 +208,15 @@ async function beginTask(
         : event.kind === "reviewed"
           ? "review"
           : "mention";
-  const { task, began } = await takeInTask(parts, {
+  const { task, began } = await takeInTask(deps, {
     item,
     askedBy: event.actor,
     trigger,
     worker: null,
-    needs: parts.needs,
+    needs: deps.needs,
   });
   if (began === "already") return { did: "tell", taskId: task.id };
-  parts.onDue(task.id);
+  deps.onDue(task.id);
   return { did: what, taskId: task.id };
 }
 
@@ -243,10 +243,10 @@ export interface Poll {
  * by whichever way, it is seen.
  */
 export async function pollRepository(
-  parts: IntakeDeps,
+  deps: IntakeDeps,
   { repository, since, signal }: Poll,
 ): Promise<readonly IntakeOutcome[]> {
-  const { forge, label, log } = parts;
+  const { forge, label, log } = deps;
   const failed = (why: string): IntakeOutcome => {
     log.warn("solve", "solve.poll_failed", "solve.poll_failed", { repository, error: why });
     return { did: "failed", why };
@@ -263,7 +263,7 @@ export async function pollRepository(
     else if (request.value !== null) {
       const { id, actor, kind } = request.value;
       const what = kind === "labeled" ? { label } : { assignee: bot.value.login };
-      taken.push(await takeInEvent(parts, { deliveryId: id, item: ref, event: { kind, actor, ...what } }));
+      taken.push(await takeInEvent(deps, { deliveryId: id, item: ref, event: { kind, actor, ...what } }));
     }
   }
   const said = await forge.listSaid(repository, since, signal);
@@ -273,7 +273,7 @@ export async function pollRepository(
     if (!isForBot(event, bot.value, label)) continue;
     const { ref, commentId } = each;
     const deliveryId = commentId === null ? openedDeliveryId(ref) : commentDeliveryId(ref, commentId);
-    taken.push(await takeInEvent(parts, { deliveryId, item: ref, event }));
+    taken.push(await takeInEvent(deps, { deliveryId, item: ref, event }));
   }
   return taken;
 }

@@ -51,7 +51,7 @@ const COMMENTS_CHARS = 20_000;
 
 /** Reads the item with what was said on it, and makes the first message of the conversation with the coder. */
 export async function gatherRequest(
-  parts: Pick<SolveDeps, "forge" | "config">,
+  deps: Pick<SolveDeps, "forge" | "config">,
   work: SolveWork,
 ): Promise<void> {
   const { item, repository } = work;
@@ -61,13 +61,13 @@ export async function gatherRequest(
   const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   if (!isFork && !repository.canPush) throw new SolveStop("no-permission", repository.name);
   const branch = item.pull?.sourceBranch ?? baseBranchOf({ task: { base: null }, repository });
-  await stopForAnothersPull(parts.forge, work);
-  const { heard, ids } = await readHeardComments(parts, work);
+  await stopForAnothersPull(deps.forge, work);
+  const { heard, ids } = await readHeardComments(deps, work);
   const text = [
     `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,
     quoteLines(item.body.slice(0, BODY_CHARS)),
     ...(heard.length > 0 ? ["## Comments", ...quoteComments(heard)] : []),
-    ...(parts.config.rules.length > 0 ? ["## Rules of this project", ...parts.config.rules] : []),
+    ...(deps.config.rules.length > 0 ? ["## Rules of this project", ...deps.config.rules] : []),
   ].join("\n\n");
   await work.update({
     title: item.title,
@@ -132,15 +132,15 @@ interface ItemNews extends HeardComments {
 const WATCH_MS = 250;
 
 /** The dialogue while a task runs: orders are obeyed, comments of those who may ask go to the coder. */
-export function createNews(parts: SolveDeps, work: SolveWork): NewsWatcher {
-  const { config, clock, messages } = parts;
+export function createNews(deps: SolveDeps, work: SolveWork): NewsWatcher {
+  const { config, clock, messages } = deps;
   // Comments made while no process worked on it are read at once.
   let last = work.task.transcript.length > 0 ? Number.NEGATIVE_INFINITY : clock();
   let kept: ItemNews | null = null;
   const isDue = () => clock() - last >= config.newsEveryMs;
   const ask = async () => {
     last = clock();
-    return readNews(parts, work);
+    return readNews(deps, work);
   };
   return {
     async look() {
@@ -179,11 +179,11 @@ export function createNews(parts: SolveDeps, work: SolveWork): NewsWatcher {
   };
 }
 
-async function readNews(parts: SolveDeps, work: SolveWork): Promise<ItemNews> {
+async function readNews(deps: SolveDeps, work: SolveWork): Promise<ItemNews> {
   const { task, signal, bot } = work;
-  work.item = await orStop(parts.forge.readItem(task.item, signal));
-  if (!work.item.open || !stillWanted(parts, work)) return { heard: [], ids: [], order: "stop" };
-  const said = await readHeardComments(parts, work, new Set(task.seen));
+  work.item = await orStop(deps.forge.readItem(task.item, signal));
+  if (!work.item.open || !stillWanted(deps, work)) return { heard: [], ids: [], order: "stop" };
+  const said = await readHeardComments(deps, work, new Set(task.seen));
   const orders = said.heard
     .filter((comment) => !isBeforeTakeUp(work, comment))
     .map(({ body }) => readOrder(body, bot.login));

@@ -13,15 +13,15 @@ export interface ProgressReport {
 }
 
 /** One comment per task, edited in place. After a crash it is found again by its mark. */
-export function createProgressReport(parts: SolveDeps, work: SolveWork): ProgressReport {
-  const { forge, config, clock, messages, mask, log } = parts;
+export function createProgressReport(deps: SolveDeps, work: SolveWork): ProgressReport {
+  const { forge, config, clock, messages, mask, log } = deps;
   let last = Number.NEGATIVE_INFINITY;
   let shown = "";
   return {
     async update(when) {
       if (when === "soon" && clock() - last < config.progressEveryMs) return;
       const { task } = work;
-      const figures = figuresOf(await parts.store.steps(task.id));
+      const figures = figuresOf(await deps.store.steps(task.id));
       const body = mask(progressComment(task, config.maxSteps, messages, figures));
       if (body === shown) return;
       last = clock();
@@ -29,7 +29,7 @@ export function createProgressReport(parts: SolveDeps, work: SolveWork): Progres
       try {
         // A task that was stopped still says so.
         const signal = AbortSignal.timeout(30_000);
-        const id = task.commentId ?? (await findOwn(parts, work, signal));
+        const id = task.commentId ?? (await findOwn(deps, work, signal));
         if (id === null) {
           const { id: made } = await orStop(forge.postComment(task.item, comment, signal));
           await work.update({ commentId: made });

@@ -166,11 +166,11 @@ interface ReviewedChange {
  * Answers the review comments that a follow-up took into account, each thread once: whether it was changed at that place, by which
  * commit, and what the coder says to it, or else its summary. An answer that cannot be posted does not fail the task.
  */
-async function answerReview(parts: SolveDeps, work: SolveWork, change: ReviewedChange): Promise<void> {
-  const { forge, messages, mask, log } = parts;
+async function answerReview(deps: SolveDeps, work: SolveWork, change: ReviewedChange): Promise<void> {
+  const { forge, messages, mask, log } = deps;
   const { task, signal } = work;
   if (work.item.pull === undefined) return;
-  const { heard } = await readHeardComments(parts, work);
+  const { heard } = await readHeardComments(deps, work);
   const answered = new Set(task.answered ?? []);
   const open = heard.filter(
     (comment): comment is ForgeReviewComment =>
@@ -215,8 +215,8 @@ const OWN_BRANCH = /^picoclaw\/(\d+)(?:-|$)/;
  * After a follow-up, PicoClaw's own pull request says what holds now: how the checks ended, whether it closes its issue, and
  * whether it is a draft. A person's pull request is theirs to word.
  */
-async function retellPull(parts: SolveDeps, work: SolveWork): Promise<void> {
-  const { forge, messages, mask, store } = parts;
+async function retellPull(deps: SolveDeps, work: SolveWork): Promise<void> {
+  const { forge, messages, mask, store } = deps;
   const { task, item, bot, signal } = work;
   const issue = Number(OWN_BRANCH.exec(item.pull?.sourceBranch ?? "")?.[1]);
   if (item.author !== bot.login || !Number.isInteger(issue)) return;
@@ -253,29 +253,29 @@ function plainTitle(title: string): string {
 const NAMES_TRIED = 5;
 
 /** Pushes the change as one commit and opens or updates the PR/MR. Repeated after a crash it does nothing twice. */
-export async function publishChange(parts: SolveDeps, work: SolveWork): Promise<void> {
+export async function publishChange(deps: SolveDeps, work: SolveWork): Promise<void> {
   // As it was when the checks ran over it: what they wrote is not part of it.
   const patch = Buffer.from(work.task.patch, "base64");
   work.environment = null;
   const { pull, ref } = work.item;
   if (patch.length === 0) {
-    await retellPull(parts, work);
-    await answerReview(parts, work, { commit: "", paths: [], lines: new Map() });
+    await retellPull(deps, work);
+    await answerReview(deps, work, { commit: "", paths: [], lines: new Map() });
     throw nothingChanged(work.task);
   }
   if (pull !== undefined && pull.sourceRepository !== ref.repository) {
-    await offerPatch(parts, work, patch);
+    await offerPatch(deps, work, patch);
     return endByVerdict(work.task);
   }
-  const published = await pushBranch(parts, work, patch);
+  const published = await pushBranch(deps, work, patch);
   await work.update({
     pushed: published.commit,
-    notes: [...new Set([...work.task.notes, ...changeNotes(parts, published, work.task)])],
+    notes: [...new Set([...work.task.notes, ...changeNotes(deps, published, work.task)])],
   });
-  if (pull === undefined) await openOrUpdate(parts, work);
+  if (pull === undefined) await openOrUpdate(deps, work);
   else {
-    await retellPull(parts, work);
-    await answerReview(parts, work, { ...published, lines: changedLines(patch) });
+    await retellPull(deps, work);
+    await answerReview(deps, work, { ...published, lines: changedLines(patch) });
   }
   const { branch, pull: opened } = work.task;
   await work.note({
@@ -310,8 +310,8 @@ function redCommands({ checks, judged }: SolveTask): string {
 
 type PushedBranch = Extract<Published, { status: "pushed" }>;
 
-async function pushBranch(parts: SolveDeps, work: SolveWork, patch: Uint8Array): Promise<PushedBranch> {
-  const { forge, publisher, config } = parts;
+async function pushBranch(deps: SolveDeps, work: SolveWork, patch: Uint8Array): Promise<PushedBranch> {
+  const { forge, publisher, config } = deps;
   const { task, item, repository, bot } = work;
   const host = new URL(repository.cloneUrl).host;
   for (let attempt = task.attempt; attempt < task.attempt + NAMES_TRIED; attempt++) {
@@ -326,17 +326,17 @@ async function pushBranch(parts: SolveDeps, work: SolveWork, patch: Uint8Array):
       previous: task.pushed,
       patch,
       tree: task.tree ?? null,
-      message: commitMessage(task, parts),
+      message: commitMessage(task, deps),
       author: { name: bot.login, email: `${bot.id}+${bot.login}@users.noreply.${host.replace(/:\d+$/, "")}` },
       at: new Date(task.createdAt),
       isProtected: (path) => !config.allowCi && isWorkflowPath(path),
       leftOut: (paths) => findLeftOut({ ...paths, allowCi: config.allowCi }),
-      secrets: parts.secrets(),
+      secrets: deps.secrets(),
       insecureTls: config.insecureHosts.includes(host),
       signal: work.signal,
     });
     if (published.status === "pushed") return published;
-    if (published.status !== "branch-taken" || item.pull !== undefined) throw stopOf(parts, published);
+    if (published.status !== "branch-taken" || item.pull !== undefined) throw stopOf(deps, published);
   }
   throw new SolveStop("push-failed", `${task.branch}`);
 }

@@ -28,14 +28,14 @@ export interface TaskRunner {
 }
 
 /** Works on tasks that wait, oldest first, a few at a time. */
-export function createTaskRunner(parts: TaskRunnerDeps): TaskRunner {
-  const { store, limit, has, timers, onTrouble } = parts;
+export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
+  const { store, limit, has, timers, onTrouble } = deps;
   const stopping = new AbortController();
   const taking = createWorkTaker<ClaimedTask>({
     // Tasks need a lane.
     claim: async ({ lightOnly = false, notGroups = [] }) =>
       lightOnly || notGroups.length > 0 ? null : store.claim(has),
-    run: (claimed) => parts.run(claimed, stopping.signal),
+    run: (claimed) => deps.run(claimed, stopping.signal),
     limit,
     perGroup: limit,
     timers,
@@ -77,15 +77,15 @@ const ENGINE = "docker";
  * A machine whose engine does not answer leaves tasks to one that meets their needs. If there is none it
  * takes them all the same, so that the asker is notified.
  */
-export function createTaskGate(parts: TaskGateDeps): TaskGate {
-  const { fleet, machineId, clock } = parts;
-  const needs = [ENGINE, ...parts.needs];
+export function createTaskGate(deps: TaskGateDeps): TaskGate {
+  const { fleet, machineId, clock } = deps;
+  const needs = [ENGINE, ...deps.needs];
   const engine = { answers: true, askedAt: Number.NEGATIVE_INFINITY };
 
   async function ask(): Promise<boolean> {
     if (clock() - engine.askedAt >= GATE_HOLDS_MS) {
       engine.askedAt = clock();
-      engine.answers = (await parts.engineTrouble()) === null;
+      engine.answers = (await deps.engineTrouble()) === null;
     }
     return engine.answers;
   }
@@ -124,19 +124,16 @@ export interface NotifyTaskEndDeps {
 /** Tells a chat that a task is finished or has failed, and what is left of the budget. Other ends were requested by a person. */
 export type NotifyTaskEnd = (task: SolveTask, budget: readonly BudgetNotice[]) => Promise<void>;
 
-export function createNotifyTaskEnd(parts: NotifyTaskEndDeps): NotifyTaskEnd {
+export function createNotifyTaskEnd(deps: NotifyTaskEndDeps): NotifyTaskEnd {
   return async (task, budget) => {
-    const chat = parts.chat();
+    const chat = deps.chat();
     if (chat === null || (task.state !== "done" && task.state !== "failed")) return;
     const at = chat.indexOf(":");
     const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
-    const since = parts.now().toISOString();
-    const lines = [
-      ...endLines(task, task.state, parts.solveWords()),
-      ...budget.map(parts.chatWords().budget),
-    ];
-    await parts.post({
-      key: parts.uuid(),
+    const since = deps.now().toISOString();
+    const lines = [...endLines(task, task.state, deps.solveWords()), ...budget.map(deps.chatWords().budget)];
+    await deps.post({
+      key: deps.uuid(),
       messageId: null,
       channel,
       chatId,

@@ -69,23 +69,23 @@ interface OpenedRun {
   checkLimits(): void;
 }
 
-function openRun(parts: RunDeps, start: TaskFacts | "resume"): OpenedRun {
-  const { files, messages, signal } = parts;
-  const at = () => parts.now().toISOString();
+function openRun(deps: RunDeps, start: TaskFacts | "resume"): OpenedRun {
+  const { files, messages, signal } = deps;
+  const at = () => deps.now().toISOString();
   const opening: TaskEvent =
     start === "resume" ? { type: "resumed", at: at() } : { type: "created", at: at(), task: start };
   const before = recordOf(start === "resume" ? files.events() : [opening]);
   if (before === null) throw new Error("there is no such task");
   let record = start === "resume" ? withEvent(before, opening) : before;
   /** Since when the time of this process counts. */
-  const startedAt = parts.now().getTime();
+  const startedAt = deps.now().getTime();
   const publish = (event: TaskEvent) => {
     files.append(event);
     files.writeNote(renderNote(record, messages), taskJson(record));
-    parts.onRecord?.(record, event);
+    deps.onRecord?.(record, event);
   };
   const failure: OpenedRun["failure"] = (code, reason) => new RunEnded({ type: "failed", code, reason });
-  const remainingMs = () => record.facts.maxTotalTimeSec * 1000 - (parts.now().getTime() - startedAt);
+  const remainingMs = () => record.facts.maxTotalTimeSec * 1000 - (deps.now().getTime() - startedAt);
   publish(opening);
   return {
     get record() {
@@ -137,9 +137,9 @@ export interface TaskOutcome {
  * The loop of a task file: criteria, then loop by loop a decision, a worker run and the tests, until the criteria and the
  * tests say that it is done, or a limit that it is not. Every step is in the journal before the next begins.
  */
-export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): Promise<TaskOutcome> {
-  const { executor, signal } = parts;
-  const run = openRun(parts, start);
+export async function runTask(deps: RunTaskDeps, start: TaskFacts | "resume"): Promise<TaskOutcome> {
+  const { executor, signal } = deps;
+  const run = openRun(deps, start);
   try {
     run.checkLimits();
     const kept = keptJob(run.record);
@@ -148,18 +148,18 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
       ...(run.record.facts.test && { test: run.record.facts.test.command }),
       landed: landedJobs(run.record),
       ...(kept !== null && { kept: kept.id }),
-      onProgress: (text) => parts.onProgress?.({ kind: "setup", text }),
+      onProgress: (text) => deps.onProgress?.({ kind: "setup", text }),
     });
     run.checkLimits();
     if (!started.ok)
       throw run.failure(started.code === "aborted" ? "container" : started.code, started.message);
-    const unjudged = run.record.facts.test === null ? [parts.messages.notChecked] : [];
-    const notes = [...unjudged, ...(parts.notes ?? []), ...started.notes];
+    const unjudged = run.record.facts.test === null ? [deps.messages.notChecked] : [];
+    const notes = [...unjudged, ...(deps.notes ?? []), ...started.notes];
     run.note({ type: "prepared", image: started.image, notes });
     // The preview was applied since, or the process died right after it landed.
     if (kept !== null && started.hasKept === true)
       run.note({ type: "landed", loop: run.record.loops.length, job: { ...kept, outcome: "committed" } });
-    const summary = parts.meta === null ? await withoutMeta(parts, run) : await withMeta(parts, run);
+    const summary = deps.meta === null ? await withoutMeta(deps, run) : await withMeta(deps, run);
     run.note({ type: "completed", summary });
   } catch (error) {
     if (!(error instanceof RunEnded)) {
@@ -167,7 +167,7 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
       run.note({ type: "failed", code: "bug", reason });
       throw error;
     }
-    run.note(withKept(parts, run, error.event));
+    run.note(withKept(deps, run, error.event));
   } finally {
     await executor.stop();
   }
@@ -182,34 +182,34 @@ function withKept({ messages }: RunTaskDeps, { record }: OpenedRun, event: NewEv
   return { ...event, reason: `${event.reason}. ${messages.keptRed(kept.id)}` };
 }
 
-async function withMeta(parts: RunTaskDeps, run: OpenedRun): Promise<string> {
+async function withMeta(deps: RunTaskDeps, run: OpenedRun): Promise<string> {
   if (run.record.state === "PENDING") {
     run.note({ type: "planning" });
-    const { value, usage } = await askMeta(parts, run, planPrompt(run.record), readCriteriaPlan);
+    const { value, usage } = await askMeta(deps, run, planPrompt(run.record), readCriteriaPlan);
     run.note({ type: "planned", criteria: value, usage });
   }
   const { maxLoops } = run.record.facts;
   while (run.record.loops.length - run.record.loopsBefore < maxLoops)
-    if (await runLoop(parts, run)) return run.record.loops.at(-1)?.assessment || parts.messages.allCriteria;
-  throw run.failure("max-loops", parts.messages.maxLoops(maxLoops));
+    if (await runLoop(deps, run)) return run.record.loops.at(-1)?.assessment || deps.messages.allCriteria;
+  throw run.failure("max-loops", deps.messages.maxLoops(maxLoops));
 }
 
 /** The requirements are the prompt, the exit code and the tests the judges. */
-async function withoutMeta(parts: RunTaskDeps, run: OpenedRun): Promise<string> {
-  const { messages } = parts;
+async function withoutMeta(deps: RunTaskDeps, run: OpenedRun): Promise<string> {
+  const { messages } = deps;
   if (run.record.state === "PENDING") {
     run.note({ type: "planning" });
     run.note({ type: "planned", criteria: [], usage: NO_USAGE });
   }
   const prompt = run.record.facts.prd;
   decideByItself(run, "--no-meta", prompt);
-  await workInDraft(parts, run, prompt);
+  await workInDraft(deps, run, prompt);
   const last = run.record.loops.at(-1);
   if (last?.run && last.run.error !== null) throw run.failure("worker", last.run.error);
   if (last?.test && !passes(last.test))
     throw run.failure("test", last.test.error ?? messages.testFailed(last.test.exitCode ?? -1));
   // Nothing is done that is not in the repository.
-  if (parts.preview !== true && keptJob(run.record) !== null)
+  if (deps.preview !== true && keptJob(run.record) !== null)
     throw run.failure("container", messages.workerLost(run.record.facts.image));
   run.note({ type: "validating", loop: run.record.loops.length });
   return lastRun(run.record)?.summary || messages.workerDone;
@@ -221,30 +221,30 @@ function decideByItself(run: OpenedRun, reason: string, prompt: string): void {
 }
 
 /** One loop; true when the task is done. */
-async function runLoop(parts: RunTaskDeps, run: OpenedRun): Promise<boolean> {
+async function runLoop(deps: RunTaskDeps, run: OpenedRun): Promise<boolean> {
   const loop = run.record.loops.length + 1;
-  const { value, usage } = await askMeta(parts, run, decisionPrompt(run.record), readDecision);
+  const { value, usage } = await askMeta(deps, run, decisionPrompt(run.record), readDecision);
   run.note({ type: "decided", loop, ...value, usage });
   if (value.action === "run_worker") {
-    await workInDraft(parts, run, value.prompt);
+    await workInDraft(deps, run, value.prompt);
     return false;
   }
   // Tests that are red, or never ran on the current files, need no model to validate them.
-  const test = await testNow(parts, run);
+  const test = await testNow(deps, run);
   if (test !== null && !passes(test)) {
     run.note({ type: "refused", loop, exitCode: test.exitCode });
     return false;
   }
   run.note({ type: "validating", loop });
   const { record } = run;
-  const judged = await askMeta(parts, run, assessmentPrompt(record), (text) =>
+  const judged = await askMeta(deps, run, assessmentPrompt(record), (text) =>
     readAssessment(text, record.criteria),
   );
   run.note({ type: "assessed", loop, ...judged.value, usage: judged.usage });
   if (!judged.value.verdicts.every(({ passed }) => passed)) return false;
   // The worker failed, yet the tests and the planner take its work. Without tests only what is in the repository counts.
-  if (keptJob(run.record) === null || (await landKept(parts, run)) !== null || test !== null) return true;
-  throw run.failure("worker", lastRun(run.record)?.error ?? parts.messages.workerAborted);
+  if (keptJob(run.record) === null || (await landKept(deps, run)) !== null || test !== null) return true;
+  throw run.failure("worker", lastRun(run.record)?.error ?? deps.messages.workerAborted);
 }
 
 async function askMeta<T>(
@@ -288,16 +288,16 @@ const NO_FILES: ProjectFiles = {
  * The worker's runs as the draft of a coder: judged by the tests before anything of them is in the repository. Green lands. Red
  * stays as a preview, with all that did not land before it, and is sent back: to the planner, or without one to the worker itself.
  */
-async function workInDraft(parts: RunTaskDeps, run: OpenedRun, prompt: string): Promise<void> {
-  const { signal } = parts;
+async function workInDraft(deps: RunTaskDeps, run: OpenedRun, prompt: string): Promise<void> {
+  const { signal } = deps;
   const toResult = () => toJobResult(run.record);
   const land = async () => {
-    if (keptJob(run.record) !== null) await landKept(parts, run);
+    if (keptJob(run.record) !== null) await landKept(deps, run);
     return toResult();
   };
   const bench: Bench = {
     ...createPlainBench({ files: NO_FILES, execute: async () => toResult() }),
-    judge: async () => toJudgedAttempt(await runTest(parts, run)),
+    judge: async () => toJudgedAttempt(await runTest(deps, run)),
     changes: () => lastRun(run.record)?.job?.changes.map(toChange) ?? [],
     landInTurn: async () => ({ kind: "ended", result: await land() }),
     land,
@@ -307,20 +307,20 @@ async function workInDraft(parts: RunTaskDeps, run: OpenedRun, prompt: string): 
     coder: {
       kind: "head",
       work: async (attempt, back) => {
-        if (attempt > 1) decideByItself(run, parts.messages.testsRed, `${prompt}\n\n${back}`);
-        return runWorker(parts, run, attempt > 1 ? `${prompt}\n\n${back}` : prompt);
+        if (attempt > 1) decideByItself(run, deps.messages.testsRed, `${prompt}\n\n${back}`);
+        return runWorker(deps, run, attempt > 1 ? `${prompt}\n\n${back}` : prompt);
       },
     },
     bench,
     show: () => "",
     limits: {
-      attempts: parts.meta === null ? (parts.attempts ?? 1) : 1,
+      attempts: deps.meta === null ? (deps.attempts ?? 1) : 1,
       explore: 0,
       onRed: "preview",
       shownChars: 0,
     },
     planOnly: false,
-    preview: parts.preview === true,
+    preview: deps.preview === true,
     steering: () => [],
     signal,
     tell: () => {},
@@ -330,7 +330,7 @@ async function workInDraft(parts: RunTaskDeps, run: OpenedRun, prompt: string): 
   });
   run.checkLimits();
   // Without a change nothing was judged.
-  if (testOfNow(run.record) === null) await runTest(parts, run);
+  if (testOfNow(run.record) === null) await runTest(deps, run);
 }
 
 function toChange({ path, kind }: RunJob["changes"][number]): RanJob["changes"][number] {
@@ -381,8 +381,8 @@ function toJudgedAttempt(test: TestRun | null): JudgedAttempt | null {
 }
 
 /** Brings the kept change in; what speaks against that is the end of the task. Null where this container does not have it. */
-async function landKept(parts: RunTaskDeps, run: OpenedRun): Promise<RunJob | null> {
-  const { executor, messages, signal } = parts;
+async function landKept(deps: RunTaskDeps, run: OpenedRun): Promise<RunJob | null> {
+  const { executor, messages, signal } = deps;
   const job = await executor.land({ signal });
   if (job === null) return null;
   run.note({ type: "landed", loop: run.record.loops.length, job });
@@ -392,10 +392,10 @@ async function landKept(parts: RunTaskDeps, run: OpenedRun): Promise<RunJob | nu
 }
 
 /** One run of the worker. One that failed may have left half of a change: it never lands by itself. */
-async function runWorker(parts: RunTaskDeps, run: OpenedRun, prompt: string): Promise<HeadWorkResult> {
-  const { executor, signal, messages } = parts;
+async function runWorker(deps: RunTaskDeps, run: OpenedRun, prompt: string): Promise<HeadWorkResult> {
+  const { executor, signal, messages } = deps;
   run.checkLimits();
-  const refused = await parts.workers?.refusal();
+  const refused = await deps.workers?.refusal();
   if (refused) throw run.failure("budget", messages.overBudget(refused.message));
   const loop = run.record.loops.length;
   run.note({ type: "worker-started", loop });
@@ -405,9 +405,9 @@ async function runWorker(parts: RunTaskDeps, run: OpenedRun, prompt: string): Pr
     timeoutMs: Math.min(facts.maxRunTimeSec * 1000, run.remainingMs()),
     title: facts.title,
     preview: true,
-    ...(parts.onProgress && { onProgress: parts.onProgress }),
+    ...(deps.onProgress && { onProgress: deps.onProgress }),
   });
-  await parts.workers?.count(facts.kind, worked.usage);
+  await deps.workers?.count(facts.kind, worked.usage);
   run.note({ type: "worker-finished", loop, run: worked });
   run.checkLimits();
   if (worked.job !== null && worked.job.conflicts.length > 0)
@@ -415,17 +415,17 @@ async function runWorker(parts: RunTaskDeps, run: OpenedRun, prompt: string): Pr
   if (worked.missing !== undefined)
     throw run.failure("cannot-run", messages.cannotRun(worked.missing, facts.image));
   if (worked.error === null) return { kind: "ran", summary: worked.summary, results: [] };
-  await runTest(parts, run);
+  await runTest(deps, run);
   return { kind: "unanswered", text: inEveryLanguage(() => worked.error ?? "") };
 }
 
 /** The tests on the current files: as they ran, else run for this; null without any. */
-async function testNow(parts: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {
-  return testOfNow(run.record) ?? runTest(parts, run);
+async function testNow(deps: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {
+  return testOfNow(run.record) ?? runTest(deps, run);
 }
 
-async function runTest(parts: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {
-  const { executor, signal, messages } = parts;
+async function runTest(deps: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {
+  const { executor, signal, messages } = deps;
   const { facts } = run.record;
   if (facts.test === null) return null;
   run.checkLimits();

@@ -147,11 +147,11 @@ const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
  * to judge its change, and an installation that failed. A fork's files are a stranger's: its rules are not taken for ours.
  */
 export async function showProject(
-  parts: SolveDeps,
+  deps: SolveDeps,
   work: SolveWork,
   environment: TaskEnvironment,
 ): Promise<void> {
-  const { config, mask } = parts;
+  const { config, mask } = deps;
   const { task, item, signal } = work;
   const { files: source } = environment.workspace;
   const read = (path: string) => readText(source, path);
@@ -161,10 +161,10 @@ export async function showProject(
   const own =
     isFork || source.look(SETTINGS).kind !== "file"
       ? { rules: [], checkCommand: null }
-      : await parts.readSettings(read(SETTINGS));
+      : await deps.readSettings(read(SETTINGS));
   const ruleFile = isFork ? undefined : RULE_FILES.find((name) => files.includes(name));
-  const checks = findCommands(parts, source, own.checkCommand ?? config.testCommand);
-  const pointed = showPointed(parts, work, project);
+  const checks = findCommands(deps, source, own.checkCommand ?? config.testCommand);
+  const pointed = showPointed(deps, work, project);
   const { plan } = task;
   const sections = [
     ...(plan === null ? [] : ["# Plan", plan.steps.map((step, i) => `${i + 1}. ${step}`).join("\n")]),

@@ -22,14 +22,14 @@ const OUTPUT_CHARS = 4000;
  * the coder works in it by itself, and the project's checks judge what it left. Landed or not, the change stays in the clone;
  * what is published is what was kept right before the judgement.
  */
-export async function workInDraft(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
-  const { config, mask } = parts;
+export async function workInDraft(deps: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
+  const { config, mask } = deps;
   const { signal } = work;
-  const judge = openJudge(parts, work);
-  const bench = openCloneBench(parts, work, judge.checks);
-  const end = await orContainerStop(parts, work, () =>
+  const judge = openJudge(deps, work);
+  const bench = openCloneBench(deps, work, judge.checks);
+  const end = await orContainerStop(deps, work, () =>
     coderLoop({
-      coder: { kind: "head", work: (attempt, back) => takeTurn(parts, work, { attempt, back, news, bench }) },
+      coder: { kind: "head", work: (attempt, back) => takeTurn(deps, work, { attempt, back, news, bench }) },
       bench,
       show: () => "",
       limits: { attempts: config.attempts, explore: 0, onRed: "preview", shownChars: 0 },
@@ -44,10 +44,10 @@ export async function workInDraft(parts: SolveDeps, work: SolveWork, news: NewsL
         void work.note({ kind: "sent-back", attempt, of, brief }).catch(() => {});
       },
       mask,
-      advise: parts.advise,
+      advise: deps.advise,
     }),
   );
-  await keepJudgement(parts, work, { end, judge });
+  await keepJudgement(deps, work, { end, judge });
   work.judged = true;
 }
 
@@ -63,7 +63,7 @@ const FINISH = 'Finish again with {"done": true, "summary": "…"}, with all tha
 
 /** One turn of the coder. A change that was finished before is judged first, without asking a model. */
 async function takeTurn(
-  parts: SolveDeps,
+  deps: SolveDeps,
   work: SolveWork,
   { attempt, back, news, bench }: Turn,
 ): Promise<HeadWorkResult> {
@@ -72,13 +72,13 @@ async function takeTurn(
     await work.update({ transcript: [...work.task.transcript, { role: "user", text }] });
   }
   // Repairs cost steps; without any the report names what is red.
-  if (back !== null && stepsLeft(work.task, parts.config.maxSteps) <= 0)
+  if (back !== null && stepsLeft(work.task, deps.config.maxSteps) <= 0)
     return nothingMore(work, bench, attempt);
   const isDone = back === null && work.worked;
-  if (!isDone) await (work.task.worker === null ? workWithTools : workByCli)(parts, work, news);
+  if (!isDone) await (work.task.worker === null ? workWithTools : workByCli)(deps, work, news);
   work.worked = false;
   const trouble = await keepChange(work, { exact: true });
-  if (trouble !== null) throw new SolveStop("push-failed", parts.mask(trouble));
+  if (trouble !== null) throw new SolveStop("push-failed", deps.mask(trouble));
   return nothingMore(work, bench, attempt);
 }
 
@@ -110,13 +110,13 @@ interface TaskJudge {
   last(): JudgedAttempt | null;
 }
 
-function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
-  const { config, messages } = parts;
+function openJudge(deps: SolveDeps, work: SolveWork): TaskJudge {
+  const { config, messages } = deps;
   const { workspace } = environmentOf(work);
   const { task, signal } = work;
   const settings = { ...config.checks, command: task.checkCommand ?? config.testCommand };
   const memory = createTaskMemory(task.id);
-  const now = () => parts.now().getTime();
+  const now = () => deps.now().getTime();
   const found = openChecks({ files: workspace.files, settings, memory, now });
   const texts = checksMessagesFor(messages.locale);
   let last: JudgedAttempt | null = null;
@@ -128,7 +128,7 @@ function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
     memory,
     texts,
     now,
-    advise: parts.advise,
+    advise: deps.advise,
     signal,
     onProgress: (progress) => work.say(`$ ${texts.progress(progress)}`),
   });
@@ -162,12 +162,12 @@ function createTaskMemory(fingerprint: string): CheckMemory {
 }
 
 /** A draft of the clone. However it ends, the clone stays as it is: the task keeps the change, and its container is removed with it. */
-function openCloneBench(parts: SolveDeps, work: SolveWork, checks: ProjectChecks | null): Bench {
+function openCloneBench(deps: SolveDeps, work: SolveWork, checks: ProjectChecks | null): Bench {
   const { workspace, projectOf } = environmentOf(work);
   const bench = createDraftBench({
     workspace,
     shown: createShownFiles(),
-    since: parts.now().getTime(),
+    since: deps.now().getTime(),
     request: {
       source: "solve",
       request: work.task.title,
@@ -190,21 +190,21 @@ function environmentOf(work: SolveWork): TaskEnvironment {
 
 /** The results of the checks, as the report, the pull request and the next go on the task find them. */
 async function keepJudgement(
-  parts: SolveDeps,
+  deps: SolveDeps,
   work: SolveWork,
   { end, judge }: { readonly end: CoderEnd; readonly judge: TaskJudge },
 ): Promise<void> {
   if (work.signal.aborted || end.kind === "aborted") throw new SolveStop("stopped");
   if (end.kind === "refused") {
     const why = end.result.about === "refusal" ? end.result.why : null;
-    throw new SolveStop("container", why?.kind === "refused" ? parts.mask(why.refusal.message) : "");
+    throw new SolveStop("container", why?.kind === "refused" ? deps.mask(why.refusal.message) : "");
   }
   const judged = judge.last();
   const facts = judged?.facts ?? judge.none;
   // Nothing was changed: the state of the project is all there is to say.
   const isUnchanged = end.kind === "said";
-  const runs = isUnchanged ? await runUnchanged(parts, work, judge) : (judged?.runs ?? []);
-  const checks = runs.flatMap((run) => toCheckFact(parts, judge, run, isUnchanged ? null : facts) ?? []);
+  const runs = isUnchanged ? await runUnchanged(deps, work, judge) : (judged?.runs ?? []);
+  const checks = runs.flatMap((run) => toCheckFact(deps, judge, run, isUnchanged ? null : facts) ?? []);
   for (const { command, exitCode, durationMs, counts = null } of checks)
     await work.note({ kind: "checked", command, exitCode, durationMs, counts });
   await work.update({ checks, judged: isUnchanged ? null : facts });
@@ -216,16 +216,16 @@ async function keepJudgement(
 
 /** The checks over an unchanged clone. */
 async function runUnchanged(
-  parts: SolveDeps,
+  deps: SolveDeps,
   work: SolveWork,
   judge: TaskJudge,
 ): Promise<readonly CheckRun[]> {
   const { signal } = work;
   if (judge.found.length === 0) return [];
   const opened = await environmentOf(work).workspace.openDraft({ source: "solve", checked: true, signal });
-  if (!opened.ok) throw new SolveStop("container", parts.mask(opened.refusal.message));
+  if (!opened.ok) throw new SolveStop("container", deps.mask(opened.refusal.message));
   const commands = judge.found.map(({ line }) => line);
-  const timeoutSeconds = parts.config.checks.timeout;
+  const timeoutSeconds = deps.config.checks.timeout;
   const checked = await opened.draft.check({ commands, over: "baseline", timeoutSeconds, signal });
   await opened.draft.discard("");
   if (signal.aborted) throw new SolveStop("stopped");

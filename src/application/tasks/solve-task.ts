@@ -28,17 +28,17 @@ interface Candidate {
  * others are discarded and named. The task continues as the kept one; if none finished, the next
  * attempt continues from the best of them.
  */
-async function tryCandidates(parts: SolveDeps, work: SolveWork): Promise<void> {
+async function tryCandidates(deps: SolveDeps, work: SolveWork): Promise<void> {
   const count = work.task.candidates ?? 1;
   await work.update({ phase: "work" });
-  const candidates = Array.from({ length: count }, (_, i) => openCandidate(work, i + 1, count, parts.uuid()));
+  const candidates = Array.from({ length: count }, (_, i) => openCandidate(work, i + 1, count, deps.uuid()));
   try {
-    await Promise.all(candidates.map((candidate) => tryCandidate(parts, candidate)));
+    await Promise.all(candidates.map((candidate) => tryCandidate(deps, candidate)));
     const facts = candidates.map(toCandidateFacts);
     const { ranked, by } = rankCoderCandidates(candidates.map(toRankedCandidate));
     const [best = 0, ...others] = ranked.map(({ place }) => place);
     const kept = candidates[best] as Candidate;
-    const note = parts.messages.candidates(best + 1, facts);
+    const note = deps.messages.candidates(best + 1, facts);
     const { id: _, stepsBefore: __, ...came } = kept.work.task;
     const steps = candidates.reduce((sum, { work: one }) => sum + one.task.steps, 0);
     await work.update({
@@ -59,16 +59,16 @@ async function tryCandidates(parts: SolveDeps, work: SolveWork): Promise<void> {
     work.judged = true;
   } finally {
     const gone = candidates.filter((one) => one.work.task.id !== work.environmentId);
-    await Promise.all(gone.map((one) => parts.environments.remove(one.work.task.id, work.claim)));
+    await Promise.all(gone.map((one) => deps.environments.remove(one.work.task.id, work.claim)));
   }
 }
 
-async function tryCandidate(parts: SolveDeps, candidate: Candidate): Promise<void> {
+async function tryCandidate(deps: SolveDeps, candidate: Candidate): Promise<void> {
   const { work } = candidate;
-  const news = createNews(parts, work);
+  const news = createNews(deps, work);
   try {
-    await prepareTask(parts, work);
-    await workInDraft(parts, work, news);
+    await prepareTask(deps, work);
+    await workInDraft(deps, work, news);
   } catch (error) {
     if (!(error instanceof SolveStop)) throw error;
     candidate.stop = error;
@@ -161,7 +161,7 @@ type Interruption = Order | "lost";
  * comment states how the task ended. The claim stays; `lost` ends when another process owns it.
  */
 async function carryOut(
-  parts: SolveDeps,
+  deps: SolveDeps,
   claimed: ClaimedTask,
   options: SolveOptions & { readonly lost: AbortSignal },
 ): Promise<SolveTask> {
@@ -173,16 +173,16 @@ async function carryOut(
     orders.given = by === "lost" ? by : (orders.given ?? by);
     stopping.abort();
   };
-  const stopWatching = watchStore(parts, found.id, lost, interrupt);
+  const stopWatching = watchStore(deps, found.id, lost, interrupt);
   const either = AbortSignal.any([signal, stopping.signal]);
   try {
-    const work = await beginWork(parts, claimed, { ...options, signal: either }).catch(
+    const work = await beginWork(deps, claimed, { ...options, signal: either }).catch(
       (error: unknown) => error,
     );
-    if (work instanceof Error) return await cannotBegin(parts, claimed, work);
+    if (work instanceof Error) return await cannotBegin(deps, claimed, work);
     const open = work as SolveWork;
-    const report = createProgressReport(parts, open);
-    const error = await runPhases(parts, open, {
+    const report = createProgressReport(deps, open);
+    const error = await runPhases(deps, open, {
       report,
       interrupt,
       giveUp:
@@ -199,13 +199,13 @@ async function carryOut(
       if (orders.given !== "lost") await keepChange(open);
       if (error === null) await open.update({ state: "done" });
       else if (isInterrupted()) await handBack(open);
-      else await endSolve(parts, open, error, orders.given);
+      else await endSolve(deps, open, error, orders.given);
     } catch (late) {
       if (!isLost(late)) throw late;
       interrupt("lost");
     } finally {
       const ids = [...new Set([found.id, open.environmentId])];
-      await Promise.all(ids.map((id) => parts.environments.remove(id, claimed.work)));
+      await Promise.all(ids.map((id) => deps.environments.remove(id, claimed.work)));
     }
     // The current owner reports how it ends.
     if (orders.given === "lost") return { ...open.task, state: "running" };
@@ -241,7 +241,7 @@ function watchStore(
 
 /** Null when all of them came to their end; else why not. */
 async function runPhases(
-  parts: SolveDeps,
+  deps: SolveDeps,
   open: SolveWork,
   {
     report,
@@ -256,8 +256,8 @@ async function runPhases(
     readonly say: (text: string) => void;
   },
 ): Promise<unknown> {
-  const { clock } = parts;
-  const news = createNews(parts, open);
+  const { clock } = deps;
+  const news = createNews(deps, open);
   const endWatch = news.watch(interrupt);
   try {
     if (giveUp !== null) throw giveUp;
@@ -265,9 +265,9 @@ async function runPhases(
       await open.update({ phase });
       await open.note({ kind: "phase", phase });
       await report.update("now");
-      say(parts.messages.phases[phase]);
+      say(deps.messages.phases[phase]);
       const since = clock();
-      await runPhase(parts, open, phase, {
+      await runPhase(deps, open, phase, {
         look: async () => {
           await news.look();
           await report.update("soon");
@@ -289,11 +289,11 @@ function isLost(error: unknown): boolean {
 }
 
 async function beginWork(
-  parts: SolveDeps,
+  deps: SolveDeps,
   { task: found, work: claim }: ClaimedTask,
   { signal, say, onStep }: SolveOptions,
 ): Promise<SolveWork> {
-  const { store, keeper, forge, now, clock, pause, config } = parts;
+  const { store, keeper, forge, now, clock, pause, config } = deps;
   const [bot, item, repository] = await Promise.all([
     orStop(forge.whoAmI(signal)),
     orStop(forge.readItem(found.item, signal)),
@@ -347,7 +347,7 @@ async function beginWork(
   await work.update({
     state: "running",
     ...(byHead !== null && { worker: byHead }),
-    notes: [...new Set([...found.notes, ...headNotes(parts, found)])],
+    notes: [...new Set([...found.notes, ...headNotes(deps, found)])],
     failure: null,
     phase: phaseToResume(found.phase),
     // The steps are what happened; a process that died may have stored less.
@@ -367,21 +367,21 @@ function headNotes({ config: { head }, messages }: SolveDeps, { worker }: SolveT
   return [kind === null ? messages.headElsewhere(head) : messages.byHead(kind)];
 }
 
-function runPhase(parts: SolveDeps, work: SolveWork, phase: Phase, news: NewsListener): Promise<void> {
+function runPhase(deps: SolveDeps, work: SolveWork, phase: Phase, news: NewsListener): Promise<void> {
   switch (phase) {
     case "gather":
-      return gatherRequest(parts, work);
+      return gatherRequest(deps, work);
     case "plan":
-      return makePlan(parts, work);
+      return makePlan(deps, work);
     case "prepare":
-      return (work.task.candidates ?? 1) > 1 ? tryCandidates(parts, work) : prepareTask(parts, work);
+      return (work.task.candidates ?? 1) > 1 ? tryCandidates(deps, work) : prepareTask(deps, work);
     case "work":
-      return workInDraft(parts, work, news);
+      return workInDraft(deps, work, news);
     case "verify":
       // The draft loop judges what it leaves; what is taken up again after its work was done is judged here.
-      return work.judged ? Promise.resolve() : workInDraft(parts, work, news);
+      return work.judged ? Promise.resolve() : workInDraft(deps, work, news);
     case "publish":
-      return publishChange(parts, work);
+      return publishChange(deps, work);
   }
 }
 
@@ -391,12 +391,12 @@ function handBack({ task, update }: SolveWork): Promise<void> {
 }
 
 async function endSolve(
-  parts: SolveDeps,
+  deps: SolveDeps,
   work: SolveWork,
   error: unknown,
   order: Interruption | null,
 ): Promise<void> {
-  const { messages, log, mask } = parts;
+  const { messages, log, mask } = deps;
   const stop =
     order === null
       ? error
@@ -427,16 +427,16 @@ function noteEnd({ task, note }: SolveWork): Promise<void> {
 
 /** The forge itself fails, so nothing can be posted there. */
 async function cannotBegin(
-  parts: SolveDeps,
+  deps: SolveDeps,
   { task: found, work: claim }: ClaimedTask,
   error: Error,
 ): Promise<SolveTask> {
   if (!(error instanceof SolveStop)) throw error;
-  const message = parts.mask(parts.messages.failure(error.kind, error.detail));
+  const message = deps.mask(deps.messages.failure(error.kind, error.detail));
   // Nothing was begun: an interrupt leaves it as it was.
   if (error.kind === "stopped" || error.kind === "lost") return found;
   const task = { ...found, state: "failed", failure: { kind: error.kind, message } } as const;
-  await parts.store.save(task, claim);
+  await deps.store.save(task, claim);
   return task;
 }
 
@@ -444,32 +444,32 @@ const AFTER_TROUBLE_MS = 5_000;
 
 /** Claims one task and carries it out in this process. Null when another process works on it. */
 export async function solveTask(
-  parts: SolveDeps,
+  deps: SolveDeps,
   taskId: string,
   options: SolveOptions,
 ): Promise<SolveTask | null> {
-  const claimed = await parts.store.claimOwn(taskId);
-  return claimed === null ? null : solveClaimed(parts, claimed, options);
+  const claimed = await deps.store.claimOwn(taskId);
+  return claimed === null ? null : solveClaimed(deps, claimed, options);
 }
 
 /**
  * Carries out a claimed task and ends the claim on it: the task is finished, or continues at once elsewhere.
  */
 export async function solveClaimed(
-  parts: SolveDeps,
+  deps: SolveDeps,
   claimed: ClaimedTask,
   options: SolveOptions,
 ): Promise<SolveTask> {
-  const { keeper } = parts;
+  const { keeper } = deps;
   const { work } = claimed;
   const lost = keeper.hold(work);
   try {
-    const ended = await carryOut(parts, claimed, { ...options, lost });
-    await endClaim(parts, claimed, { begun: false });
+    const ended = await carryOut(deps, claimed, { ...options, lost });
+    await endClaim(deps, claimed, { begun: false });
     return ended;
   } catch (error) {
-    await parts.pause(AFTER_TROUBLE_MS, options.signal);
-    await endClaim(parts, claimed, { begun: true });
+    await deps.pause(AFTER_TROUBLE_MS, options.signal);
+    await endClaim(deps, claimed, { begun: true });
     throw error;
   } finally {
     keeper.drop(work);

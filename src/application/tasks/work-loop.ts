@@ -145,26 +145,26 @@ const ISSUE_TOOLS: readonly ModelTool[] = [
 ];
 
 /** One turn of the coder: it works with its tools until it says `done`, or the steps are used up. */
-export async function workWithTools(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
+export async function workWithTools(deps: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
   const environment = work.environment as TaskEnvironment;
-  const { environments, config } = parts;
+  const { environments, config } = deps;
   const own = ISSUE_TOOLS.filter(({ name }) => !work.isCandidate || name !== POST);
   const tools = [...environments.tools, ...own];
   const system = workPrompt({
     tools,
     fragment: environments.promptFragment(environment.name),
-    today: parts.now(),
+    today: deps.now(),
     isPull: work.item.pull !== undefined,
   });
-  const use = openToolUse(parts, work, environment);
+  const use = openToolUse(deps, work, environment);
   let asked = false;
   const loop: ToolLoop = {
-    model: parts.model,
+    model: deps.model,
     tools,
     transcript: {
       messages: () => work.task.transcript,
       add: (...messages) => {
-        const kept = messages.map((one) => withoutSecrets(one, parts.secrets()));
+        const kept = messages.map((one) => withoutSecrets(one, deps.secrets()));
         return work.update({ transcript: [...work.task.transcript, ...kept] });
       },
     },
@@ -174,7 +174,7 @@ export async function workWithTools(parts: SolveDeps, work: SolveWork, news: New
         size === "small" || transcriptSize(messages) > LONG_CHARS ? shortenTranscript(messages) : messages,
     }),
     beforeStep: () => news.look(),
-    onAnswer: (answer) => noteAnswer(parts, work, answer),
+    onAnswer: (answer) => noteAnswer(deps, work, answer),
     call: (call) => {
       asked = false;
       return use(call);
@@ -193,7 +193,7 @@ export async function workWithTools(parts: SolveDeps, work: SolveWork, news: New
   for (;;) {
     const limits = { ...loop.limits, steps: stepsLeft(work.task, config.maxSteps) };
     const end = await toolLoop({ ...loop, limits });
-    if (!isTooLong(end) || !(await compactWork(work))) return endWork(parts, work, end);
+    if (!isTooLong(end) || !(await compactWork(work))) return endWork(deps, work, end);
   }
 }
 
@@ -221,14 +221,14 @@ async function noteAnswer({ mask, costUsd }: SolveDeps, work: SolveWork, answer:
 }
 
 /** Carries out the tool calls of the coder. */
-function openToolUse(parts: SolveDeps, work: SolveWork, environment: TaskEnvironment) {
-  const { mask } = parts;
+function openToolUse(deps: SolveDeps, work: SolveWork, environment: TaskEnvironment) {
+  const { mask } = deps;
   const use = async (call: ToolCall): Promise<ToolResult> => {
-    if (isIssueTool(call)) return answerIssueTool(parts, work, call);
-    const refused = parts.config.allowCi ? null : refusedEdit(call.name, call.arguments);
+    if (isIssueTool(call)) return answerIssueTool(deps, work, call);
+    const refused = deps.config.allowCi ? null : refusedEdit(call.name, call.arguments);
     if (refused !== null) return { ok: false, text: refused };
     const result = await environment.call(call.name, call.arguments, work.signal);
-    await rememberCommand(parts, work, call, result);
+    await rememberCommand(deps, work, call, result);
     return { ok: result.ok, text: toolResultText(result, mask) };
   };
   return async (call: ToolCall): Promise<ToolResult> => {
@@ -284,12 +284,12 @@ function isIssueTool({ name }: ToolCall): boolean {
   return ISSUE_TOOLS.some((tool) => tool.name === name);
 }
 
-async function answerIssueTool(parts: SolveDeps, work: SolveWork, call: ToolCall): Promise<ToolResult> {
+async function answerIssueTool(deps: SolveDeps, work: SolveWork, call: ToolCall): Promise<ToolResult> {
   if (call.name === "issue_read_comments") {
-    const { heard } = await readHeardComments(parts, work);
+    const { heard } = await readHeardComments(deps, work);
     return { ok: true, text: quoteComments(heard).join("\n\n") || "(nothing)" };
   }
-  const { forge, mask } = parts;
+  const { forge, mask } = deps;
   const { task, signal } = work;
   const { body } = (call.arguments ?? {}) as { body?: unknown };
   if (typeof body !== "string" || body.trim() === "")
@@ -349,12 +349,12 @@ ${prompt.fragment.trim()}
 }
 
 /** One turn of a worker CLI instead: one run with everything that was said so far. */
-export async function workByCli(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
+export async function workByCli(deps: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
   const environment = work.environment as TaskEnvironment;
   await news.look();
-  if (stepsLeft(work.task, parts.config.maxSteps) <= 0)
-    throw new SolveStop("too-many-steps", String(parts.config.maxSteps));
-  const refused = await parts.workers.refusal();
+  if (stepsLeft(work.task, deps.config.maxSteps) <= 0)
+    throw new SolveStop("too-many-steps", String(deps.config.maxSteps));
+  const refused = await deps.workers.refusal();
   if (refused !== null) throw new SolveStop("budget", refused.message);
   const { transcript, worker } = work.task;
   const prompt = [
@@ -365,22 +365,22 @@ Do not commit or push, and do not touch CI workflow files. End with a short summ
   ].join("\n\n");
   const outcome = await environment.runWorker?.(prompt, { signal: work.signal, onProgress: work.say });
   if (outcome === undefined) throw new SolveStop("container", `no worker ${worker}`);
-  await parts.workers.count(worker ?? "", outcome.usage);
+  await deps.workers.count(worker ?? "", outcome.usage);
   if (work.signal.aborted) throw new SolveStop("stopped");
   for (const note of outcome.notes) work.say(note);
   const { exitCode, durationMs, error } = outcome;
-  const summary = parts.mask(outcome.summary);
+  const summary = deps.mask(outcome.summary);
   await work.update({
     steps: work.task.steps + 1,
-    notes: [...new Set([...work.task.notes, ...outcome.notes.map(parts.mask)])],
+    notes: [...new Set([...work.task.notes, ...outcome.notes.map(deps.mask)])],
     summary,
     transcript: [...work.task.transcript, { role: "assistant", text: summary }],
     commands: [...work.task.commands, { command: worker ?? "", exitCode, durationMs }],
   });
-  const costs = parts.costUsd();
+  const costs = deps.costUsd();
   await work.note({ kind: "said", text: summary, ...outcome.usage, costUsd: costs - work.costNoted });
   work.costNoted = costs;
   await work.note({ kind: "command", command: worker ?? "", exitCode, durationMs, output: summary });
   await keepChange(work);
-  if (error !== null) throw new SolveStop("gave-up", parts.mask(error));
+  if (error !== null) throw new SolveStop("gave-up", deps.mask(error));
 }

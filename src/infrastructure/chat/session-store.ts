@@ -355,12 +355,12 @@ export interface SessionStoreDeps extends ChatRowsDeps {
   readonly now: () => Date;
 }
 
-export function createSessionStore(parts: SessionStoreDeps): SessionStore {
+export function createSessionStore(deps: SessionStoreDeps): SessionStore {
   return {
-    ...createSessionRows(parts),
-    ...createSessionTurns(parts),
-    ...createDailyNotes(parts),
-    ...createChatSettings(parts),
+    ...createSessionRows(deps),
+    ...createSessionTurns(deps),
+    ...createDailyNotes(deps),
+    ...createChatSettings(deps),
   };
 }
 

@@ -32,11 +32,11 @@ const FIRST_PAUSE_MS = 200;
  * an error.
  */
 export async function removeContainer(
-  parts: RemoveContainerDeps,
+  deps: RemoveContainerDeps,
   container: string,
   { force }: { readonly force: boolean },
 ): Promise<Removal & { readonly id?: string }> {
-  const { engine, stopGraceSeconds } = parts;
+  const { engine, stopGraceSeconds } = deps;
   const inspected = await inspectContainer(engine, container, undefined);
   if (!inspected.ok) {
     const gone = inspected.code === "container-missing";
@@ -55,19 +55,19 @@ export async function removeContainer(
     });
   }
   const leftovers: Leftover[] = [];
-  const removal = await tryRemoval(parts, `/containers/${id}`, { force: true, v: true });
+  const removal = await tryRemoval(deps, `/containers/${id}`, { force: true, v: true });
   if (removal !== undefined) leftovers.push({ kind: "container", name: container, reason: removal });
-  else leftovers.push(...(await removeVolumes(parts, volumesOf(inspected.value))));
+  else leftovers.push(...(await removeVolumes(deps, volumesOf(inspected.value))));
   return { removed: leftovers.length === 0, leftovers, id };
 }
 
 export async function removeVolumes(
-  parts: RemoveContainerDeps,
+  deps: RemoveContainerDeps,
   volumes: readonly string[],
 ): Promise<readonly Leftover[]> {
   const leftovers: Leftover[] = [];
   for (const name of volumes) {
-    const reason = await tryRemoval(parts, `/volumes/${encodeURIComponent(name)}`, { force: true });
+    const reason = await tryRemoval(deps, `/volumes/${encodeURIComponent(name)}`, { force: true });
     if (reason !== undefined) leftovers.push({ kind: "volume", name, reason });
   }
   return leftovers;
@@ -108,11 +108,11 @@ interface RemoveOwnDeps extends RemoveContainerDeps {
  * Removes a container of this installation, and no other. A failed removal is noted for the next clean-up.
  */
 export async function removeOwnContainer(
-  parts: RemoveOwnDeps,
+  deps: RemoveOwnDeps,
   container: string,
   { force, claim }: { readonly force: boolean; readonly claim?: ContainerClaim | undefined },
 ): Promise<Removal> {
-  const { engine, installation, leases, warn } = parts;
+  const { engine, installation, leases, warn } = deps;
   const inspected = await inspectContainer(engine, container, undefined);
   const labels = (inspected.ok && inspected.value.Config.Labels) || {};
   if (inspected.ok && labels[LABEL.installation] !== installation)
@@ -122,8 +122,8 @@ export async function removeOwnContainer(
     };
   const id = inspected.ok ? inspected.value.Id : container;
   if (isOfAnother(readClaim(labels, leases.read(id)), claim)) return { removed: false, leftovers: [] };
-  parts.onRemoving(id, labels);
-  const { removed, leftovers } = await removeContainer(parts, id, { force });
+  deps.onRemoving(id, labels);
+  const { removed, leftovers } = await removeContainer(deps, id, { force });
   const known = leases.read(id);
   if (removed) leases.remove(id);
   else if (inspected.ok || known) {
@@ -132,7 +132,7 @@ export async function removeOwnContainer(
       name: inspected.ok ? inspected.value.Name.slice(1) : (known?.name ?? container),
       taskId: known?.taskId ?? "",
       lease: known?.lease ?? "process",
-      owner: known?.owner ?? parts.owner(),
+      owner: known?.owner ?? deps.owner(),
       state: "ended",
       reason: leftovers.map((each) => `${each.kind} ${each.name}: ${each.reason}`).join("; "),
     });
@@ -217,16 +217,16 @@ const IDLE_PROXY_MS = 10 * 60_000;
 
 /** Containers first, then proxies that no container needs, volumes that no container uses, and images that are outdated. */
 export async function cleanUpStale(
-  parts: StaleCleanupDeps,
+  deps: StaleCleanupDeps,
   rule: StaleRule,
 ): Promise<StaleCleanup | SandboxFailure> {
-  const { engine, installation, owners, leases, now } = parts;
+  const { engine, installation, owners, leases, now } = deps;
   const listed = await listOwnContainers(engine, installation, rule.signal);
   if (!Array.isArray(listed)) return listed as SandboxFailure;
   const containers: string[] = [];
   const leftovers: Leftover[] = [];
   const removeListed = async (container: ListedContainer) => {
-    const removal = await parts.remove(container.Id, { force: true });
+    const removal = await deps.remove(container.Id, { force: true });
     leftovers.push(...removal.leftovers);
     if (removal.removed) containers.push(listedContainerName(container));
   };
@@ -243,10 +243,10 @@ export async function cleanUpStale(
     await removeListed(container);
   }
   const staying = listed.filter((container) => !stale.includes(container));
-  for (const proxy of idleProxies(parts, staying))
+  for (const proxy of idleProxies(deps, staying))
     if (!owners.isAlive(proxy.Labels[LABEL.owner] ?? "")) await removeListed(proxy);
-  const volumes = await danglingVolumes(parts, rule.signal);
-  const kept = await removeVolumes(parts.removing, volumes);
+  const volumes = await danglingVolumes(deps, rule.signal);
+  const kept = await removeVolumes(deps.removing, volumes);
   owners.sweep();
   const images = rule.images === true ? await pruneImages(engine, rule.signal) : [];
   const keptNames = new Set(kept.map(({ name }) => name));
@@ -260,10 +260,10 @@ export async function cleanUpStale(
 }
 
 /** At the end of a process: stops what no container needs any more. */
-export async function removeIdleProxies(parts: StaleCleanupDeps): Promise<void> {
-  const listed = await listOwnContainers(parts.engine, parts.installation, undefined);
+export async function removeIdleProxies(deps: StaleCleanupDeps): Promise<void> {
+  const listed = await listOwnContainers(deps.engine, deps.installation, undefined);
   if (!Array.isArray(listed)) return;
-  for (const proxy of idleProxies(parts, listed)) await parts.remove(proxy.Id, { force: true });
+  for (const proxy of idleProxies(deps, listed)) await deps.remove(proxy.Id, { force: true });
 }
 
 function idleProxies(

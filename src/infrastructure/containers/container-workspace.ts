@@ -296,8 +296,8 @@ function watchProcesses(processes: ProcessRunner, clone: CloneState): ProcessRun
  * A job of edits alone keeps what it replaced, so that the last edit of a file can be taken back, and is rolled back
  * when it is aborted; one that runs processes is of the kind `none` and says so.
  */
-function createContainerTransactions(parts: ContainerTransactionDeps): Transactions {
-  const { storage, root, viewOf, processes, clone, now } = parts;
+function createContainerTransactions(deps: ContainerTransactionDeps): Transactions {
+  const { storage, root, viewOf, processes, clone, now } = deps;
   const plain = viewOf();
   const folderOf = (jobId: string) => jobFolder(storage, jobId);
   const setState = (jobId: string, state: JobState) =>
@@ -322,7 +322,7 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
       undoneByTask: true,
       view,
       directory: root,
-      environment: parts.variables,
+      environment: deps.variables,
       processes: clone === null ? processes : watchProcesses(processes, clone),
       takeChanges() {
         const changes = log.changes().filter(({ path }) => touched.has(path));
@@ -407,7 +407,7 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
     return {
       view: plain,
       directory: root,
-      environment: parts.variables,
+      environment: deps.variables,
       processes: runner,
       confined: true,
       hasBuilt: false,
@@ -478,7 +478,7 @@ function createPlacedWorkspace(
   const { protection, storage, config, root, processes, ...rest } = given;
   const ours = jobsOfThisProcess();
   const { now } = ours;
-  const parts: WorkspaceDeps = {
+  const deps: WorkspaceDeps = {
     ...rest,
     ...ours,
     root,
@@ -493,11 +493,11 @@ function createPlacedWorkspace(
     isTrusted: () => true,
   };
   return createWorkspace({
-    parts,
+    deps,
     storage,
     files: how.viewOf(),
-    openDraft: async (parts, request) =>
-      (await import("../../application/drafts/open-draft.ts")).openDraft(parts, request),
+    openDraft: async (deps, request) =>
+      (await import("../../application/drafts/open-draft.ts")).openDraft(deps, request),
     ...createJobHolders(storage),
   });
 }

@@ -65,8 +65,8 @@ for (1 .. 500) {
 exit($failed ? 1 : 0);`;
 const WARM_DELAY_MS = 1000;
 
-export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
-  const { engine, installation, folder, stopGraceSeconds, newId, now, elapsed, warn } = parts;
+export function createDockerSandbox(deps: DockerSandboxDeps): SandboxManager {
+  const { engine, installation, folder, stopGraceSeconds, newId, now, elapsed, warn } = deps;
   const owners = createOwners({ folder: `${folder}/owners`, newId });
   const leases = createLeases(`${folder}/leases`);
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -95,9 +95,9 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
     engine,
     installation,
     owner: owners.own,
-    program: parts.proxyProgram,
-    hash: parts.hash,
-    baseImage: parts.baseImage,
+    program: deps.proxyProgram,
+    hash: deps.hash,
+    baseImage: deps.baseImage,
     readyTimeoutMs: PROXY_READY_MS,
   });
   const remove = (
@@ -124,7 +124,7 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
     installation,
     owner: owners.own,
     newId,
-    socketAllowed: parts.mountDockerSocket,
+    socketAllowed: deps.mountDockerSocket,
     socket: () => socketOf(engine.host),
     async proxyFor(spec, { signal, onProgress }) {
       onProgress?.({ step: "network", image: spec.image });
@@ -167,7 +167,7 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
     return started;
   };
   const pool = createWarmPool({
-    size: parts.poolSize,
+    size: deps.poolSize,
     delayMs: WARM_DELAY_MS,
     newName: () => `picoclaw-warm-${newId()}`,
     make: (spec) => start(spec, "warm", {}),
@@ -179,7 +179,7 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
     return inspected.ok ? inspected.value.Id : inspected;
   };
   const claim = async (spec: ContainerSpec, options: StartOptions): Promise<StartedContainer | undefined> => {
-    if (parts.poolSize === 0) return undefined;
+    if (deps.poolSize === 0) return undefined;
     const image = await engine.call<{ Id: string }>({
       method: "GET",
       path: `/images/${spec.image}/json`,
@@ -206,9 +206,9 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
   const cleanUp = (rule: StaleRule) => cleanUpStale(cleaning, rule);
   /** Remains of dead processes are removed before the first container is made: it may have the same name. */
   const tidy = async () => {
-    state.timer ??= setInterval(() => void cleanUp(parts.cleanUp), parts.cleanUp.intervalMs);
+    state.timer ??= setInterval(() => void cleanUp(deps.cleanUp), deps.cleanUp.intervalMs);
     state.timer.unref();
-    state.tidied ??= cleanUp(parts.cleanUp);
+    state.tidied ??= cleanUp(deps.cleanUp);
     const { ok } = await state.tidied;
     if (!ok) delete state.tidied;
   };

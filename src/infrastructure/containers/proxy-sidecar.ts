@@ -156,15 +156,15 @@ function rulesOf(network: OpenNetwork): { readonly allowed: readonly string[] } 
 }
 
 async function ensureProxy(
-  parts: ProxySidecarDeps,
+  deps: ProxySidecarDeps,
   network: OpenNetwork,
   taskImage: string,
   signal: AbortSignal | undefined,
 ): Promise<ProxySidecar | SandboxFailure> {
-  const { engine, installation, hash } = parts;
+  const { engine, installation, hash } = deps;
   const wrong = rulesOf(network).allowed.find((entry) => !isNetworkEntry(entry));
   if (wrong !== undefined) return sandboxFailure("bad-spec", `no host or domain: ${wrong}`);
-  const program = await parts.program();
+  const program = await deps.program();
   if ("ok" in program) return program;
   const settings = JSON.stringify({
     listen: { path: PROXY_SOCKET },
@@ -178,13 +178,13 @@ async function ensureProxy(
   if (known.ok && known.value.State.Running) return sidecar;
   if (!known.ok) {
     if (known.code !== "container-missing") return known;
-    const image = await ensureProxyImage(engine, program, [parts.baseImage, taskImage], signal);
+    const image = await ensureProxyImage(engine, program, [deps.baseImage, taskImage], signal);
     if (typeof image !== "string") return image;
     const created = await engine.call({
       method: "POST",
       path: "/containers/create",
       query: { name },
-      body: sidecarBody(parts, { name, image, settings }),
+      body: sidecarBody(deps, { name, image, settings }),
       signal,
     });
     // Another process makes the same one at the same time.
@@ -192,7 +192,7 @@ async function ensureProxy(
   }
   const started = await engine.call({ method: "POST", path: `/containers/${name}/start`, signal });
   if (!started.ok) return started;
-  const problem = await untilReady(engine, name, parts.readyTimeoutMs, signal);
+  const problem = await untilReady(engine, name, deps.readyTimeoutMs, signal);
   return problem ?? sidecar;
 }
 
@@ -265,13 +265,13 @@ interface SharedProxies {
   ) => Promise<ProxySidecar | SandboxFailure>;
 }
 
-export function createSharedProxies(parts: ProxySidecarDeps): SharedProxies {
+export function createSharedProxies(deps: ProxySidecarDeps): SharedProxies {
   const making = new Map<string, ReturnType<typeof ensureProxy>>();
   return {
     async proxyFor({ network, image }, signal) {
       if (network.mode === "none") return sandboxFailure("bad-spec", "no proxy without a network");
       const key = JSON.stringify(network);
-      const under = making.get(key) ?? ensureProxy(parts, network, image, undefined);
+      const under = making.get(key) ?? ensureProxy(deps, network, image, undefined);
       making.set(key, under);
       const made = await under;
       making.delete(key);

@@ -123,16 +123,16 @@ const LEFTOVER_PAUSE_MS = 500;
  * Starts a command also where what earlier ones left behind uses up every process: a fork bomb in the background. It may
  * pass, so the command is tried for a while; then the container is restarted, once.
  */
-async function startDespiteLeftovers(parts: LeftoverDeps): Promise<ExecResult> {
-  let result = await parts.start();
-  for (let i = 0; i < LEFTOVER_TRIES && isCrowded(result) && parts.isAlone(); i++) {
-    if (parts.signal?.aborted) return result;
-    await parts.pause(LEFTOVER_PAUSE_MS);
-    result = await parts.start();
+async function startDespiteLeftovers(deps: LeftoverDeps): Promise<ExecResult> {
+  let result = await deps.start();
+  for (let i = 0; i < LEFTOVER_TRIES && isCrowded(result) && deps.isAlone(); i++) {
+    if (deps.signal?.aborted) return result;
+    await deps.pause(LEFTOVER_PAUSE_MS);
+    result = await deps.start();
   }
-  if (!isCrowded(result) || !parts.isAlone()) return result;
-  await parts.restart();
-  return parts.start();
+  if (!isCrowded(result) || !deps.isAlone()) return result;
+  await deps.restart();
+  return deps.start();
 }
 
 function isCrowded({ outcome, failure }: ExecResult): boolean {

@@ -37,19 +37,19 @@ export type ContainerRole = "task" | "warm";
 
 /** Makes and starts one container. A failure or an abort removes what was made. */
 export async function startColdContainer(
-  parts: StartContainerDeps,
+  deps: StartContainerDeps,
   spec: ContainerSpec,
   role: ContainerRole,
   options: StartOptions,
 ): Promise<StartedContainer | SandboxFailure> {
-  const { engine } = parts;
+  const { engine } = deps;
   const { signal, onProgress } = options;
-  if (spec.mountDockerSocket && !parts.socketAllowed)
+  if (spec.mountDockerSocket && !deps.socketAllowed)
     return sandboxFailure("not-allowed", "command_executor.docker.mount_docker_socket is false");
-  const proxy = spec.network.mode === "none" ? undefined : await parts.proxyFor(spec, options);
+  const proxy = spec.network.mode === "none" ? undefined : await deps.proxyFor(spec, options);
   if (proxy && "ok" in proxy) return proxy;
   onProgress?.({ step: "creating", name: spec.name, image: spec.image });
-  const volume = `picoclaw-workspace-${parts.newId()}`;
+  const volume = `picoclaw-workspace-${deps.newId()}`;
   const createWith = (cpus: number) =>
     engine.call<{ Id: string }>({
       method: "POST",
@@ -59,9 +59,9 @@ export async function startColdContainer(
         spec: { ...spec, limits: { ...spec.limits, cpus } },
         volume,
         proxy,
-        stopGraceSeconds: parts.stopGraceSeconds,
-        labels: labelsOf(parts, spec, role, ownVolumes(spec, volume), proxy?.name),
-        ...(spec.mountDockerSocket && { socket: parts.socket() }),
+        stopGraceSeconds: deps.stopGraceSeconds,
+        labels: labelsOf(deps, spec, role, ownVolumes(spec, volume), proxy?.name),
+        ...(spec.mountDockerSocket && { socket: deps.socket() }),
       }),
       signal,
     });
@@ -69,20 +69,20 @@ export async function startColdContainer(
   // More cores than the machine has are refused, and mean all of them.
   const there = first.ok ? null : /only (\d+) CPUs? available/.exec(first.detail)?.[1];
   const created = there ? await createWith(Number(there)) : first;
-  if (!created.ok) return clearUp(parts, spec, volume, created);
+  if (!created.ok) return clearUp(deps, spec, volume, created);
   const id = created.value.Id;
   const giveUp = async (failure: SandboxFailure) => {
-    await removeContainer(parts, id, { force: true });
+    await removeContainer(deps, id, { force: true });
     return failure;
   };
-  parts.onCreated(id, spec);
+  deps.onCreated(id, spec);
   onProgress?.({ step: "starting", name: spec.name });
   const started = await engine.call({ method: "POST", path: `/containers/${id}/start`, signal });
   if (!started.ok)
     return giveUp(
       /"perl": executable file not found/.test(started.detail) ? unfitImage(spec.image) : started,
     );
-  const ready = await prepareFolders(parts, id, spec, signal);
+  const ready = await prepareFolders(deps, id, spec, signal);
   if (ready !== undefined) return giveUp(ready);
   const inspected = await inspectContainer(engine, id, signal);
   if (!inspected.ok) return giveUp(inspected);
@@ -93,7 +93,7 @@ export async function startColdContainer(
 
 /** A creation that failed may have left its volumes; an aborted one may even have succeeded. */
 async function clearUp(
-  parts: StartContainerDeps,
+  deps: StartContainerDeps,
   spec: ContainerSpec,
   volume: string,
   failure: SandboxFailure,
@@ -101,11 +101,11 @@ async function clearUp(
   if (failure.code === "name-taken") return failure;
   if (failure.code === "aborted" || failure.code === "engine-timeout") {
     // The container with this name may now be another's; this volume has no other owner.
-    const there = await inspectContainer(parts.engine, spec.name, undefined);
+    const there = await inspectContainer(deps.engine, spec.name, undefined);
     const volumes = there.ok ? there.value.Config.Labels?.[LABEL.volumes]?.split(",") : undefined;
-    if (there.ok && volumes?.includes(volume)) await removeContainer(parts, there.value.Id, { force: true });
+    if (there.ok && volumes?.includes(volume)) await removeContainer(deps, there.value.Id, { force: true });
   }
-  await removeVolumes(parts, ownVolumes(spec, volume));
+  await removeVolumes(deps, ownVolumes(spec, volume));
   return failure;
 }
 
@@ -137,12 +137,12 @@ function labelsOf(
 
 /** An image of ours has the folders in a volume that its user owns; for any other the engine puts them there. */
 async function prepareFolders(
-  parts: StartContainerDeps,
+  deps: StartContainerDeps,
   id: string,
   spec: ContainerSpec,
   signal: AbortSignal | undefined,
 ): Promise<SandboxFailure | undefined> {
-  const made = await parts.makeFolders(id, spec.network.mode !== "none", signal);
+  const made = await deps.makeFolders(id, spec.network.mode !== "none", signal);
   if (typeof made !== "boolean") return made;
   if (made) return undefined;
   const { uid, gid } = toContainerSettings(spec);
@@ -151,7 +151,7 @@ async function prepareFolders(
   const paths = ["workspace", "workspace/project", "workspace/tmp"].filter(
     (path) => !mounted.has(`/${path}`),
   );
-  const put = await parts.engine.call({
+  const put = await deps.engine.call({
     method: "PUT",
     path: `/containers/${id}/archive`,
     query: { path: "/" },

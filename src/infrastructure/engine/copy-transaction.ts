@@ -280,8 +280,8 @@ export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "own
  * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is
  * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
  */
-export async function beginCopyTransaction(parts: CopyDeps): Promise<BeginResult> {
-  const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = parts;
+export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult> {
+  const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = deps;
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
   const apart = roots.find((root) => !renameable(root, folder.path));

@@ -57,12 +57,12 @@ interface ForeignFilesMemory {
   readonly found: string | null;
 }
 
-function createForeignFiles(parts: {
+function createForeignFiles(deps: {
   readonly roots: readonly string[];
   readonly memory: string;
 }): ForeignFiles {
-  const { roots } = parts;
-  const file = join(parts.memory, "foreign-files.json");
+  const { roots } = deps;
+  const file = join(deps.memory, "foreign-files.json");
   const uid = process.getuid?.() ?? 0;
   const gid = process.getgid?.() ?? 0;
   const isForeign = ["(", "!", "-uid", String(uid), "-o", "!", "-gid", String(gid), ")"];

@@ -123,8 +123,8 @@ export interface Sandbox extends Confinement {
 }
 
 /** The one commit and undo engine for every way to stage. */
-export function createTransactions(parts: TransactionDeps): Transactions {
-  const { storage, now } = parts;
+export function createTransactions(deps: TransactionDeps): Transactions {
+  const { storage, now } = deps;
   const { workspace } = storage;
   const running = createRunningJobs(storage.folder);
   let turns: LandingTurns | null = null;
@@ -134,7 +134,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     storage: storage.folder,
     workspace,
     now,
-    at: parts.checkpoint ?? (() => {}),
+    at: deps.checkpoint ?? (() => {}),
   };
 
   async function begin(request: BeginRequest): Promise<BeginResult> {
@@ -165,7 +165,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
       case "direct":
         return {
           ok: true,
-          transaction: createDirectTransaction({ workspace, folder, copyAttributes: parts.copyAttributes }),
+          transaction: createDirectTransaction({ workspace, folder, copyAttributes: deps.copyAttributes }),
         };
       case "none":
         return { ok: true, transaction: createInPlaceTransaction(workspace, folder) };
@@ -177,9 +177,9 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   }
 
   async function copy(folder: JobFolder, { network, preview, resting }: OpenOptions): Promise<BeginResult> {
-    const { copyLimitBytes: limitBytes, ownFolders } = parts;
+    const { copyLimitBytes: limitBytes, ownFolders } = deps;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
-    const sandbox = await parts.sandbox?.();
+    const sandbox = await deps.sandbox?.();
     const confine = sandbox?.confine() ?? null;
     const limit = () => sandbox?.limit() ?? null;
     const ownHome = preview || resting;
@@ -201,7 +201,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     options: OpenOptions,
     otherwise: () => Promise<BeginResult>,
   ): Promise<BeginResult> {
-    const sandbox = await parts.sandbox?.();
+    const sandbox = await deps.sandbox?.();
     const begun = await sandbox?.overlay(folder, options);
     if (begun === undefined || "complaint" in begun) {
       const complaint = begun?.complaint ?? "there is no sandbox here";
@@ -254,7 +254,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   }
 
   async function lockFolders<T>(folders: readonly string[], use: () => Promise<T> | T): Promise<T | "busy"> {
-    return withFolderLocks(folders, { timeoutMs: parts.lockTimeoutMs }, use);
+    return withFolderLocks(folders, { timeoutMs: deps.lockTimeoutMs }, use);
   }
 
   async function swapFrom(
@@ -316,7 +316,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
       collectGarbage(plan.ops.length);
       const request = { folder: slots.folder, plan, turn: state.turn, direction, force, isSealedNow };
       const outcome = await swapJob(swapParts, request);
-      if (outcome.status === "done") parts.onSwapped?.();
+      if (outcome.status === "done") deps.onSwapped?.();
       return outcome;
     } finally {
       slots.close();
@@ -476,12 +476,12 @@ export interface FolderWorkspaceDeps
 /** A folder of this machine as a workspace, with the parts that its jobs are made of. */
 export function createFolderWorkspace(given: FolderWorkspaceDeps): {
   readonly workspace: Workspace;
-  readonly parts: WorkspaceDeps;
+  readonly deps: WorkspaceDeps;
 } {
   const { storage, home, config, staging, sandbox, openDraft, judgeMerge, ...rest } = given;
   const ours = jobsOfThisProcess();
   const { now } = ours;
-  const parts: WorkspaceDeps = {
+  const deps: WorkspaceDeps = {
     ...rest,
     ...ours,
     root: storage.workspace,
@@ -511,12 +511,12 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
     },
   };
   const workspace = createWorkspace({
-    parts,
+    deps,
     storage: storage.folder,
     files: createWorkspaceFiles(storage.workspace),
     openDraft,
     judgeMerge,
     ...createJobHolders(storage.folder),
   });
-  return { workspace, parts };
+  return { workspace, deps };
 }

@@ -379,26 +379,26 @@ export interface DeltaSealDeps {
  * `sealUpper`, it leaves the upper as it is, and takes only what differs from the job's beginning: what earlier jobs
  * left there stands in the workspace already, or somebody has changed it there since.
  */
-export function sealDelta(parts: DeltaSealDeps): SealedUpper {
-  const { folder, root, index, firstSlot, before } = parts;
+export function sealDelta(deps: DeltaSealDeps): SealedUpper {
+  const { folder, root, index, firstSlot, before } = deps;
   const ops: Op[] = [];
   const noText: string[] = [];
   const notes: SealNote[] = [];
   const area = (path: string) => areaOf(path, index > 0, (at) => identify(root.path, at) === null);
   const isLeftOut = (path: string) => {
     const absolute = join(root.path, path);
-    return parts.leftOut.some((out) => absolute === out || absolute.startsWith(`${out}/`));
+    return deps.leftOut.some((out) => absolute === out || absolute.startsWith(`${out}/`));
   };
   const asOf = (path: string) =>
-    parts.sight.file(join(root.path, path))?.identity ??
-    entryAtBegin(root.path, path, parts.stamp, parts.sight.existed(join(root.path, path)));
+    deps.sight.file(join(root.path, path))?.identity ??
+    entryAtBegin(root.path, path, deps.stamp, deps.sight.existed(join(root.path, path)));
   const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
     const hashes = { ...(aHash && { aHash }), ...(bHash && { bHash }) };
     ops.push({ n: firstSlot + ops.length, root: index, path, a, b, ...hashes, area: area(path) });
   };
   const hashOf = (path: string, a: Identity | null) => {
     const absolute = `${root.path}/${path}`;
-    return baseHash(absolute, a, parts.sight.file(absolute), isIndexFile(path, area(path)));
+    return baseHash(absolute, a, deps.sight.file(absolute), isIndexFile(path, area(path)));
   };
   const remove = (path: string) => {
     const a = isLeftOut(path) ? null : asOf(path);

@@ -262,8 +262,8 @@ export type OverlayBeginResult =
  * only by the executor in its sandbox. The upper is the change set; cost follows the change. The sandbox may end and
  * another be started over the same upper.
  */
-export async function beginOverlayTransaction(parts: OverlayDeps): Promise<OverlayBeginResult> {
-  const { workspace, folder, installation, env } = parts;
+export async function beginOverlayTransaction(deps: OverlayDeps): Promise<OverlayBeginResult> {
+  const { workspace, folder, installation, env } = deps;
   const mounted = mountBelow(rootsFor(workspace));
   if (mounted !== null)
     return { ok: false, complaint: `something is mounted below the workspace: ${mounted}` };
@@ -272,10 +272,10 @@ export async function beginOverlayTransaction(parts: OverlayDeps): Promise<Overl
     const upper = join(folder.path, `u${i}`);
     mkdirSync(upper);
     chmodSync(upper, lstatSync(path).mode & 0o7777);
-    return { path, upper, redirects: parts.redirects };
+    return { path, upper, redirects: deps.redirects };
   });
   const executor = createWakeable({
-    open: parts.openSandbox,
+    open: deps.openSandbox,
     start(sandbox) {
       freshWork(folder.path, roots.length);
       const source = { kind: "overlay" } as const;
@@ -287,12 +287,12 @@ export async function beginOverlayTransaction(parts: OverlayDeps): Promise<Overl
       );
     },
   });
-  const complaint = parts.resting ? null : await wakeFirst(executor);
+  const complaint = deps.resting ? null : await wakeFirst(executor);
   if (complaint !== null) {
     clearLayers(folder, roots.length);
     return { ok: false, complaint };
   }
-  return { ok: true, transaction: openOverlay({ ...parts, roots, stamp, executor }) };
+  return { ok: true, transaction: openOverlay({ ...deps, roots, stamp, executor }) };
 }
 
 /**

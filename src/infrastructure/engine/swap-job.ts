@@ -215,8 +215,8 @@ export interface SwapRequest {
 }
 
 /** Checks, writes the intent, swaps, notes the current entries. Called under the lock. */
-export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<SwapOutcome> {
-  const { storage, workspace, at } = parts;
+export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<SwapOutcome> {
+  const { storage, workspace, at } = deps;
   const { folder, plan, force } = request;
   const direction: Direction = request.direction === "undo" ? "back" : "forward";
   const stands = readSwapRecord(folder, request.turn);
@@ -232,7 +232,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
     own,
   });
   if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
-  const held = stands === null ? null : findHeldElsewhere(parts, { folder, plan, steps }, absent);
+  const held = stands === null ? null : findHeldElsewhere(deps, { folder, plan, steps }, absent);
   const stopping = [
     ...conflicts.filter(({ reason }) => !force || isOutOfReach(reason)),
     ...(force ? [] : (held?.conflicts ?? [])),
@@ -261,9 +261,9 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   const work: Swap = { folder, plan, direction, steps, unwritable: intent.doors, places: placed(false) };
   const isFirst = request.isSealedNow === true && stands === null;
   const takeBack = (why: readonly Conflict[]) =>
-    rollBackSwap(parts, { ...work, places: placed(true) }, intent, why)
+    rollBackSwap(deps, { ...work, places: placed(true) }, intent, why)
       .finally(handles.close)
-      .finally(() => returnFolders(parts, reverseSwap(work), new Map()));
+      .finally(() => returnFolders(deps, reverseSwap(work), new Map()));
   collectGarbage(steps.length);
   at("checked");
   writeIntent(storage, intent);
@@ -281,11 +281,11 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return takeBack(late);
   handles.close();
-  if (stands !== null) returnFolders(parts, work, around);
+  if (stands !== null) returnFolders(deps, work, around);
   const { given } = swapped;
   try {
     const slotBytes = isFirst && steps.length === plan.ops.length ? bytes : null;
-    await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands, given, slotBytes });
+    await settleSwap(deps, work, intent, { left: new Set(), lying, around, stands, given, slotBytes });
   } catch (error) {
     return cutOff(folder, workspace, systemError(error));
   }
@@ -355,17 +355,17 @@ function findUnjudged(
 
 /** Entries that still cannot be put back stay noted in the intent, for a repair. */
 async function rollBackSwap(
-  parts: SwapDeps,
+  deps: SwapDeps,
   work: Swap,
   begun: Intent,
   why: readonly Conflict[],
 ): Promise<SwapOutcome> {
-  const { storage, workspace, at } = parts;
+  const { storage, workspace, at } = deps;
   const intent: Intent = { ...begun, taking_back: true };
   try {
     writeIntent(storage, intent);
     at("taking back");
-    const { left, aside } = await takeBackSwap(parts, reverseSwap(work), intent);
+    const { left, aside } = await takeBackSwap(deps, reverseSwap(work), intent);
     const told = new Set(why.map(({ path }) => path));
     const edited = left.filter((path) => !told.has(path) && !aside?.paths.includes(path));
     return {
@@ -395,15 +395,15 @@ const TAKE_BACK_ATTEMPTS = 3;
  * kept aside.
  */
 async function takeBackSwap(
-  parts: SwapDeps,
+  deps: SwapDeps,
   work: Swap,
   intent: Intent,
 ): Promise<Pick<RepairedJob, "left" | "aside">> {
-  const { storage, workspace } = parts;
+  const { storage, workspace } = deps;
   let edited = findEditedPaths(work, workspace, intent);
   for (let attempt = 1; ; attempt++) {
     try {
-      await finishAround(parts, work, edited);
+      await finishAround(deps, work, edited);
       break;
     } catch (error) {
       if (attempt === TAKE_BACK_ATTEMPTS || !(error instanceof SwapFailure)) throw error;
@@ -415,7 +415,7 @@ async function takeBackSwap(
   const moves = findUnrestored(storage, work, workspace);
   const aside = toKeptAside(storage, work.folder.id, moves);
   if (left.length > 0 || aside !== null) markRepair(work.folder, intent, left, aside);
-  parts.at("aside");
+  deps.at("aside");
   moveAside(moves);
   clearIntent(storage);
   return { left, ...(aside !== null && { aside }) };
@@ -482,7 +482,7 @@ interface SwapLeftovers {
 
 /** After the last rename: writes the current entries and the new state, and removes the intent. */
 async function settleSwap(
-  parts: SwapDeps,
+  deps: SwapDeps,
   work: Swap,
   intent: Intent,
   leftovers: SwapLeftovers,
@@ -495,7 +495,7 @@ async function settleSwap(
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
   const record = openSwapRecord(folder, intent.turn, {
     stamp: String(stamp),
-    swaps: [...(stands?.swaps ?? []), takeSwapTime(parts.storage, parts.now())],
+    swaps: [...(stands?.swaps ?? []), takeSwapTime(deps.storage, deps.now())],
     around: addFolderTouches(stands?.around ?? [], around),
     roots: plan.roots,
   });
@@ -515,17 +515,17 @@ async function settleSwap(
   }
   anchors.close();
   record.finish();
-  parts.at("stands");
-  noteOrder(parts.storage, folder.id);
+  deps.at("stands");
+  noteOrder(deps.storage, folder.id);
   writeState(folder, {
     state: targetState(intent.direction),
-    at: parts.now().toISOString(),
+    at: deps.now().toISOString(),
     bytes: jobBytes(folder, slotBytes),
     turn: intent.turn,
   });
-  parts.at("state");
-  clearIntent(parts.storage);
-  parts.at("cleared");
+  deps.at("state");
+  clearIntent(deps.storage);
+  deps.at("cleared");
   removeSwapRecord(folder, intent.turn - 1);
 }
 
@@ -580,8 +580,8 @@ async function readOrRebuild<T>(folder: JobFolder, workspace: string, read: () =
  * Finishes the swap that an intent states was begun. Entries edited since stay as they are, and the rest is
  * finished around them. Called under the lock; null when there is no intent.
  */
-export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | null> {
-  const { storage, workspace } = parts;
+export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | null> {
+  const { storage, workspace } = deps;
   const read = readIntent(storage);
   if (read === null) return null;
   const intent = read === "damaged" ? await rebuildIntent(storage, workspace) : read;
@@ -612,7 +612,7 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
   if (work === null) return setAside(swapRecordPath(folder, intent.turn - 1));
   try {
     if (intent.taking_back === true) {
-      const { left, aside } = await takeBackSwap(parts, work, intent);
+      const { left, aside } = await takeBackSwap(deps, work, intent);
       if (left.length === 0 && aside === undefined) markRepair(folder, intent, []);
       return { jobId, direction, outcome: "taken-back", conflicts: [], left, ...(aside && { aside }) };
     }
@@ -620,11 +620,11 @@ export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | 
     const around = recallFolders(intent.around, readFoldersAround(work.plan, work.steps), (within) =>
       findMovedEntries(work, within),
     );
-    await finishAround(parts, work, edited);
-    if (intent.turn > 1) returnFolders(parts, work, around);
+    await finishAround(deps, work, edited);
+    if (intent.turn > 1) returnFolders(deps, work, around);
     const left = leftPaths(work, edited, workspace);
     markRepair(folder, intent, left);
-    await settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
+    await settleSwap(deps, dropLeftOps(work, intent, edited), intent, {
       left: edited.left,
       lying: readKeptEntries(work).entries,
       around,

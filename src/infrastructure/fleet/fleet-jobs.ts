@@ -22,9 +22,9 @@ export interface FleetJobsDeps {
 const AT_ONCE = 500;
 
 /** A question about jobs needs their machines with them; both change seldom within a page. */
-export function createFleetJobs(parts: FleetJobsDeps): FleetJobs {
-  const { db, workspace } = parts;
-  const clock = databaseClock(db, parts.now);
+export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
+  const { db, workspace } = deps;
+  const clock = databaseClock(db, deps.now);
 
   async function places(): Promise<(name: string) => JobMachine> {
     const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
@@ -169,7 +169,7 @@ export function createFleetJobs(parts: FleetJobsDeps): FleetJobs {
     },
     async home() {
       const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
-      const me = { id: parts.machineId, name: parts.machineName };
+      const me = { id: deps.machineId, name: deps.machineName };
       const machine = { ...me, name: distinctMachineName(me, machines), here: true };
       return { machine, alone: machines.every(({ id }) => id === me.id) };
     },

@@ -143,21 +143,21 @@ const LIMIT_WAITS = 3;
  * requested, a read is tried again on a server's or the network's error. Remaining errors are thrown as a
  * `ForgeFault`. A write is not tried again: it may have been done.
  */
-export function createForgeFetch(parts: ForgeFetchDeps): ForgeFetch {
+export function createForgeFetch(deps: ForgeFetchDeps): ForgeFetch {
   return async (given, signal) => {
-    const request = await maskBody(given, parts.mask);
+    const request = await maskBody(given, deps.mask);
     let retries = 0;
     for (let waits = 0; ; ) {
-      const answer = await fetchOnce(parts, request, signal);
+      const answer = await fetchOnce(deps, request, signal);
       if (answer instanceof Response) return answer;
-      const tried = { ...answer, message: parts.mask(answer.message) };
-      const wait = waitBefore(tried, request.method, { waits, retries }, parts.patienceMs);
+      const tried = { ...answer, message: deps.mask(answer.message) };
+      const wait = waitBefore(tried, request.method, { waits, retries }, deps.patienceMs);
       if (wait === null) throw new ForgeFault(tried);
       if (tried.code === "rate-limited") waits++;
       else retries++;
-      parts.onWait?.(tried, wait);
+      deps.onWait?.(tried, wait);
       try {
-        await parts.pause(wait, signal);
+        await deps.pause(wait, signal);
       } catch (cause) {
         throw new ForgeFault({ code: "aborted", message: `aborted while waiting: ${tried.message}`, cause });
       }

@@ -382,12 +382,12 @@ function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): Forg
   };
 }
 
-export function createGitHub(parts: GitHubDeps): Forge {
-  const api = createGitHubApi(parts);
+export function createGitHub(deps: GitHubDeps): Forge {
+  const api = createGitHubApi(deps);
   const { client } = api;
   return {
     kind: "github",
-    credentials: { username: "x-access-token", token: parts.token },
+    credentials: { username: "x-access-token", token: deps.token },
     whoAmI: (signal) =>
       answerForge(async () => {
         const { data } = await client(signal).users.getAuthenticated();
@@ -399,10 +399,10 @@ export function createGitHub(parts: GitHubDeps): Forge {
         return {
           name: data.full_name,
           defaultBranch: data.default_branch,
-          cloneUrl: requireOwnAddress(data.clone_url, parts.site),
+          cloneUrl: requireOwnAddress(data.clone_url, deps.site),
           archived: data.archived === true,
           // Of an app's token GitHub tells no rights here; git itself refuses its push.
-          canPush: parts.token.startsWith("ghs_") || data.permissions?.push === true,
+          canPush: deps.token.startsWith("ghs_") || data.permissions?.push === true,
         };
       }),
     listFiles: (repository, branch, signal) =>

@@ -482,13 +482,13 @@ function pullFields(text: PullText): { readonly title: string; readonly descript
   return { title: text.draft ? `Draft: ${title}` : title, description: body };
 }
 
-export function createGitLab(parts: GitLabDeps): Forge {
-  const { site } = parts;
-  const api = createGitLabApi(parts);
+export function createGitLab(deps: GitLabDeps): Forge {
+  const { site } = deps;
+  const api = createGitLabApi(deps);
   const { options } = api;
   return {
     kind: "gitlab",
-    credentials: { username: "oauth2", token: parts.token },
+    credentials: { username: "oauth2", token: deps.token },
     whoAmI: (signal) =>
       answerForge(async (): Promise<ForgeUser> => {
         const user = await new Users(options(signal)).showCurrentUser();

@@ -80,9 +80,9 @@ export const SECRET_DESCRIPTOR = 3;
 /** `askpass` writes this before a question of git's for another host than the repository's, which it does not answer. */
 export const STRANGE_QUESTION = "picoclaw-askpass: ";
 
-export function createHostGit(parts: HostGitDeps): HostGit {
-  const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = parts;
-  const isUser = parts.user !== undefined;
+export function createHostGit(deps: HostGitDeps): HostGit {
+  const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = deps;
+  const isUser = deps.user !== undefined;
   const settings = [
     ...FIXED_SETTINGS,
     "-c",
@@ -97,7 +97,7 @@ export function createHostGit(parts: HostGitDeps): HostGit {
     GIT_DIR: folder,
     GIT_TERMINAL_PROMPT: "0",
     ...(isUser
-      ? parts.user
+      ? deps.user
       : { HOME: folder, GIT_ASKPASS: askpass, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" }),
   };
   return {
@@ -108,7 +108,7 @@ export function createHostGit(parts: HostGitDeps): HostGit {
         argv: ["/bin/sh", "-c", LIMITED_SHELL, "git", "git", ...settings, ...args],
         cwd: folder,
         env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
-        stdio: [stdin ?? "ignore", "pipe", "pipe", parts.secret],
+        stdio: [stdin ?? "ignore", "pipe", "pipe", deps.secret],
         // In a session of its own, ssh has no terminal to ask for a passphrase.
         detached: isUser,
       });

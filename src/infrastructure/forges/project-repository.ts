@@ -38,27 +38,27 @@ const MOST_FILTERS = 500;
 /** The variables by which the user's own git and ssh know whose they are. */
 const USER_VARIABLES = ["HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND"];
 
-export function createProjectRepository(parts: ProjectRepositoryDeps): ProjectRepository {
+export function createProjectRepository(deps: ProjectRepositoryDeps): ProjectRepository {
   return {
     async read(signal) {
-      const opened = await openReader(parts, signal);
+      const opened = await openReader(deps, signal);
       return "status" in opened ? opened : readState(opened);
     },
     async compare(bases, signal, paths = []) {
-      const opened = await openReader(parts, signal);
+      const opened = await openReader(deps, signal);
       return "status" in opened ? null : compareWith(opened, bases, paths);
     },
     async hasBranch(name, signal) {
-      const opened = await openReader(parts, signal);
+      const opened = await openReader(deps, signal);
       if ("status" in opened) return false;
       return (await opened.ask("rev-parse", "--verify", "--quiet", `refs/heads/${name}`)) !== null;
     },
     readHeads: (request) =>
-      withHostGit({ ...parts, timeoutMs: Math.min(parts.timeoutMs, HEADS_MS) }, request, (git) =>
+      withHostGit({ ...deps, timeoutMs: Math.min(deps.timeoutMs, HEADS_MS) }, request, (git) =>
         headsOf(git, request.url),
       ),
-    diffThere: (request) => withHostGit(parts, request, (git) => diffIn(git, request)),
-    push: (request) => pushBranch(parts, request),
+    diffThere: (request) => withHostGit(deps, request, (git) => diffIn(git, request)),
+    push: (request) => pushBranch(deps, request),
   };
 }
 
@@ -249,16 +249,16 @@ async function compareWith(
  * In a bare repository of its own, which only borrows the project's objects: no hook, filter, helper or address of the
  * project's settings is used.
  */
-async function pushBranch(parts: ProjectRepositoryDeps, request: PushRequest): Promise<BranchPush> {
+async function pushBranch(deps: ProjectRepositoryDeps, request: PushRequest): Promise<BranchPush> {
   const { signal } = request;
-  const reader = await openReader(parts, signal);
+  const reader = await openReader(deps, signal);
   if ("status" in reader) return { status: "failed", reason: "other", message: reader.status };
   const brings = await bringsSecret(reader, request);
   if (brings === true) return { status: "secret" };
   if (brings === null)
     return { status: "failed", reason: "other", message: "the commits could not be searched for secrets" };
   try {
-    return await withHostGit(parts, request, (git) => pushFrom(git, request));
+    return await withHostGit(deps, request, (git) => pushFrom(git, request));
   } catch (error) {
     if (!signal.aborted) throw error;
     return { status: "failed", reason: "aborted", message: "aborted" };
@@ -267,7 +267,7 @@ async function pushBranch(parts: ProjectRepositoryDeps, request: PushRequest): P
 
 /** Git over the network, in a folder that lasts as long as the work does. */
 async function withHostGit<T>(
-  parts: ProjectRepositoryDeps,
+  deps: ProjectRepositoryDeps,
   {
     url,
     credentials,
@@ -276,24 +276,24 @@ async function withHostGit<T>(
   }: Pick<PushRequest, "url" | "credentials" | "insecureTls" | "signal">,
   work: (git: HostGit) => Promise<T>,
 ): Promise<T> {
-  const folder = makePublishFolder(parts.folder, parts.owner);
+  const folder = makePublishFolder(deps.folder, deps.owner);
   const signIn = credentials === null ? null : openSignIn(folder, url, credentials);
   const nothing = openSync("/dev/null", "r");
   try {
     const git = createHostGit({
       folder,
-      path: parts.env.PATH ?? "",
-      passed: parts.passed,
+      path: deps.env.PATH ?? "",
+      passed: deps.passed,
       askpass: signIn?.askpass ?? "",
       secret: signIn?.secret ?? nothing,
       own: signIn?.own ?? {},
-      user: signIn === null ? userVariables(parts.env) : undefined,
+      user: signIn === null ? userVariables(deps.env) : undefined,
       insecureTls,
-      timeoutMs: parts.timeoutMs,
+      timeoutMs: deps.timeoutMs,
       signal,
     });
     await git.run(["init", "--quiet", "--bare", folder]);
-    borrowObjects(folder, findGit(parts.root));
+    borrowObjects(folder, findGit(deps.root));
     return await work(git);
   } finally {
     closeSync(nothing);

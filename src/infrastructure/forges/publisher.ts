@@ -279,15 +279,15 @@ function signInQuestions(url: string, username: string): { readonly user: string
  * In a bare repository of its own: fetch the base, put the patch into an index, check its paths, write the commit,
  * push it. There is no work tree, so no filter, hook or attribute of the project is used.
  */
-export function createPublisher(parts: PublisherDeps): Publisher {
+export function createPublisher(deps: PublisherDeps): Publisher {
   return {
     async publish(request) {
       const trouble = findPatchTrouble(request.patch);
       if (trouble !== null) return { status: "failed", reason: "bad-patch", message: trouble };
-      const folder = makePublishFolder(parts.folder, parts.owner);
+      const folder = makePublishFolder(deps.folder, deps.owner);
       const signIn = openSignIn(folder, request.cloneUrl, request.credentials);
       try {
-        return await publishIn(folder, parts, { ...request, signIn });
+        return await publishIn(folder, deps, { ...request, signIn });
       } catch (error) {
         if (!request.signal.aborted) throw error;
         return { status: "failed", reason: "aborted", message: "aborted" };
@@ -342,10 +342,10 @@ function openSecret(path: string, token: string): number {
   return descriptor;
 }
 
-async function publishIn(folder: string, parts: PublisherDeps, request: SecretRequest): Promise<Published> {
+async function publishIn(folder: string, deps: PublisherDeps, request: SecretRequest): Promise<Published> {
   const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
   if (request.patch.length === 0) return { status: "nothing", leftOut: [] };
-  const git = prepareGit(folder, parts, request);
+  const git = prepareGit(folder, deps, request);
   const init = await git.run(["init", "--quiet", "--bare", "--template=", folder]);
   if (init.code !== 0) return publishFailure("other", init);
   const refs = await git.run(["ls-remote", "--heads", cloneUrl, baseBranch, branch]);
@@ -461,15 +461,15 @@ async function commitOn(
   return { ok: true, commit: commit.stdout.trim(), paths, leftOut: left };
 }
 
-function prepareGit(folder: string, parts: PublisherDeps, request: SecretRequest): HostGit {
+function prepareGit(folder: string, deps: PublisherDeps, request: SecretRequest): HostGit {
   const { author, at, insecureTls, signal, signIn } = request;
   const date = `${Math.floor(at.getTime() / 1000)} +0000`;
   return createHostGit({
     folder,
-    path: parts.path,
+    path: deps.path,
     askpass: signIn.askpass,
     secret: signIn.secret,
-    passed: parts.passed,
+    passed: deps.passed,
     own: {
       ...signIn.own,
       GIT_AUTHOR_NAME: author.name,
@@ -480,7 +480,7 @@ function prepareGit(folder: string, parts: PublisherDeps, request: SecretRequest
       GIT_COMMITTER_DATE: date,
     },
     insecureTls,
-    timeoutMs: parts.timeoutMs,
+    timeoutMs: deps.timeoutMs,
     signal,
   });
 }

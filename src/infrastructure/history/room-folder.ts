@@ -63,10 +63,10 @@ function isAlive(pid: number): boolean {
 export async function makeRoomFolder(
   git: AskGit,
   state: CaseState,
-  parts: { readonly folder: string; readonly root: string; readonly dependencies: readonly string[] },
+  deps: { readonly folder: string; readonly root: string; readonly dependencies: readonly string[] },
 ): Promise<RoomFolder> {
-  sweepRooms(parts.folder);
-  const folder = join(parts.folder, `${process.pid}-${crypto.randomUUID()}`);
+  sweepRooms(deps.folder);
+  const folder = join(deps.folder, `${process.pid}-${crypto.randomUUID()}`);
   const project = join(folder, "project");
   try {
     await checkOutState(git, state, project);
@@ -74,10 +74,10 @@ export async function makeRoomFolder(
     removeTree(folder);
     throw error;
   }
-  const linked = parts.dependencies.filter(
+  const linked = deps.dependencies.filter(
     (path) => !existsSync(join(project, path)) && existsSync(join(project, dirname(path))),
   );
-  for (const path of linked) linkFolder(join(parts.root, path), join(project, path));
+  for (const path of linked) linkFolder(join(deps.root, path), join(project, path));
   mkdirSync(join(project, ".git/info"), { recursive: true });
   writeFileSync(join(project, ".git/info/exclude"), linked.map((path) => `/${path}\n`).join(""));
   let homes = 0;

@@ -18,18 +18,18 @@ export function findFolderTrouble(path: string): "workspaceMissing" | "workspace
 /** The paths in a folder that jobs may not touch, by the rules of its file system. */
 export async function protectFolder(
   root: string,
-  parts: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths" | "ofHome">,
+  deps: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths" | "ofHome">,
 ): Promise<Protection> {
-  const compile = await globCompiler(parts.patterns);
-  return createProtection({ ...parts, compile, caseInsensitive: isCaseInsensitive(root) });
+  const compile = await globCompiler(deps.patterns);
+  return createProtection({ ...deps, compile, caseInsensitive: isCaseInsensitive(root) });
 }
 
 /** The same for a project in a container, whose file system tells capitals apart and which holds nothing of ours. */
 export async function protectContainer(
-  parts: Pick<ProtectionDeps, "patterns" | "action">,
+  deps: Pick<ProtectionDeps, "patterns" | "action">,
 ): Promise<Protection> {
-  const compile = await globCompiler(parts.patterns);
-  return createProtection({ ...parts, compile, caseInsensitive: false, ownPaths: [] });
+  const compile = await globCompiler(deps.patterns);
+  return createProtection({ ...deps, compile, caseInsensitive: false, ownPaths: [] });
 }
 
 /** Plain patterns need no library; picomatch is loaded for braces, brackets, `**` and the like. */

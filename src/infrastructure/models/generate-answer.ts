@@ -111,12 +111,12 @@ interface StreamWatch {
 }
 
 /** Watches one try: calls `expire` once, with the limit that was passed. */
-function startStreamWatch(parts: {
+function startStreamWatch(deps: {
   readonly limits: ModelLimits;
   readonly connects: (signal: AbortSignal) => Promise<boolean>;
   readonly expire: (which: ExpiredTimer) => void;
 }): StreamWatch {
-  const { limits, expire } = parts;
+  const { limits, expire } = deps;
   const probing = new AbortController();
   let phase: "waiting" | "answering" | "over" = "waiting";
   let since = performance.now();
@@ -140,7 +140,7 @@ function startStreamWatch(parts: {
   // own, made only when the answer is late, tells a slow model from a dead host.
   let connected = false;
   const late = setTimeout(() => {
-    void parts.connects(probing.signal).then((yes) => {
+    void deps.connects(probing.signal).then((yes) => {
       if (yes) connected = true;
     });
   }, limits.connectMs / 4);
@@ -286,35 +286,35 @@ export type TryOutcome =
 
 /** Sends one request and yields its answer as it arrives. Ends within the limits, and at once when aborted. */
 export async function* tryOnce(
-  parts: TryDeps,
+  deps: TryDeps,
   request: ModelRequest,
   without: ReadonlySet<string>,
 ): AsyncGenerator<ModelEvent, TryOutcome> {
-  const { wire, settings, failures } = parts;
+  const { wire, settings, failures } = deps;
   if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
   const ending = new AbortController();
   const abort = () => ending.abort();
   request.signal.addEventListener("abort", abort, { once: true });
   let expired: ExpiredTimer | undefined;
   let reached = false;
-  const marked = markImages(request, `image_${newCallId(parts.random)}_`);
+  const marked = markImages(request, `image_${newCallId(deps.random)}_`);
   const { url, headers, body } = wire.request(marked.request, without);
   const watch = startStreamWatch({
-    limits: parts.limits,
-    connects: (signal) => parts.connects(url, signal),
+    limits: deps.limits,
+    connects: (signal) => deps.connects(url, signal),
     expire: (which) => {
       expired = which;
       ending.abort();
     },
   });
   const answer = createAnswer({
-    newId: () => newCallId(parts.random),
+    newId: () => newCallId(deps.random),
     thinker: thinkerOf(settings),
     ...(WRITES_CALLS.has(settings.type) && { callsInText: new Set(request.tools?.map(({ name }) => name)) }),
   });
   const sent = JSON.stringify(body);
   try {
-    const response = await parts.fetch(url, {
+    const response = await deps.fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body: await fillInImages(sent, marked),
@@ -336,14 +336,14 @@ export async function* tryOnce(
         ...fixForRefusal(failure, text, { sent, without, maxTokens }),
       };
     }
-    const unreadable = yield* readAnswerStream(parts, response, answer, watch, request.signal);
+    const unreadable = yield* readAnswerStream(deps, response, answer, watch, request.signal);
     if (unreadable !== undefined) return failedTry(failures.make("malformed", unreadable), false);
   } catch (error) {
     if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
     if (error instanceof FrameTooLong) return failedTry(failures.make("malformed", "> 32 MiB"), false);
     if (error instanceof AnswerInCircles) return failedTry(failures.make("inCircles"), false);
     if (error instanceof AnswerTooLong) return failedTry(failures.make("answerTooLong", "4 MiB"), false);
-    if (expired !== undefined && expired !== "over") return timeoutOutcome(parts, expired);
+    if (expired !== undefined && expired !== "over") return timeoutOutcome(deps, expired);
     if (expired === undefined) {
       const cause = { cause: error };
       const detail = error instanceof Error && "code" in error ? String(error.code) : String(error);

@@ -56,7 +56,7 @@ const LOOK_MS = 1_000;
 const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]);
 
 /** The models of the configuration, each made when it is first asked for. */
-export function createModels(settings: ModelsSettings, parts: ModelDeps & ScriptedModelDeps): Models {
+export function createModels(settings: ModelsSettings, deps: ModelDeps & ScriptedModelDeps): Models {
   const made = new Map<ModelRole, Model | ModelFailure>();
   const standIns = new Map<ModelRole, string>();
   let looked: Promise<boolean> | undefined;
@@ -84,7 +84,7 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
     const installed = await (await import("./list-models.ts")).listModels(
       settings.ollama.baseUrl,
       AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
-      parts.fetch,
+      deps.fetch,
     );
     if (installed === null) return false;
     for (const role of open) {
@@ -97,7 +97,7 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
   }
 
   function notConfigured(word: (words: ModelDeps["messages"]) => string): ModelFailure {
-    return { code: "not-configured", ...failureText(parts.messages, word), retryable: false };
+    return { code: "not-configured", ...failureText(deps.messages, word), retryable: false };
   }
 
   /** A model belongs to its provider: who chose another provider alone means that provider's model. */
@@ -114,7 +114,7 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
     const { provider: name, model: configured, effort } = asked;
     const standIn = configured === settings.roles[role].model ? standIns.get(role) : undefined;
     const chosen = standIn ?? configured;
-    const { messages } = parts;
+    const { messages } = deps;
     const provider = providerOf(settings, name);
     if (provider === undefined) return notConfigured((words) => words.unknownProvider(role, name));
     const { type, apiKey, keyVariable } = provider;
@@ -136,7 +136,7 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
         return notConfigured((words) => words.scriptUnusable("-", `providers.${name}.script`));
       return lateModel({ provider: name, model, local: true, seesImages: false }, messages, async () => {
         const { createScriptedModel } = await import("./scripted.ts");
-        return createScriptedModel({ provider: name, model, file: script, role }, parts);
+        return createScriptedModel({ provider: name, model, file: script, role }, deps);
       });
     }
     const baseUrl = address ?? OWN_ADDRESS[type];
@@ -170,7 +170,7 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
     return lateModel({ provider: name, model, local, seesImages, window, ...instead }, messages, async () => {
       const { createWireModel } = await import("./wire-model.ts");
       const wire = await wireFor(own, settings.ollama);
-      return createWireModel(wire, own, parts, { mustStayLocal: mustStayLocal && type === "ollama" });
+      return createWireModel(wire, own, deps, { mustStayLocal: mustStayLocal && type === "ollama" });
     });
   }
 }

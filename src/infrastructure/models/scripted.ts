@@ -220,14 +220,14 @@ export interface ScriptedModelDeps
 }
 
 /** Answers from a file, for demonstrations and tests: streams, calls tools, waits and fails as the file says. */
-export function createScriptedModel(settings: ScriptedSettings, parts: ScriptedModelDeps): Model {
+export function createScriptedModel(settings: ScriptedSettings, deps: ScriptedModelDeps): Model {
   const { provider, model, file, role } = settings;
-  const { messages } = parts;
-  const failures = createFailures({ provider, model, baseUrl: file, apiKey: undefined }, parts);
+  const { messages } = deps;
+  const failures = createFailures({ provider, model, baseUrl: file, apiKey: undefined }, deps);
   const used = new Map<ScriptedAnswer, number>();
   let loading: Promise<Script | ModelFailure> | undefined;
   const load = () => {
-    loading ??= parts.loadScript(file).then(readScript).catch(unusable);
+    loading ??= deps.loadScript(file).then(readScript).catch(unusable);
     return loading;
   };
   const unusable = (error: unknown): ModelFailure => ({
@@ -252,7 +252,7 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptedM
     }
     used.set(chosen, (used.get(chosen) ?? 0) + 1);
     const fill = filler(asked.message, fitsRequest(chosen, asked) ?? []);
-    return yield* playAnswer({ ...parts, failures }, chosen, request, fill);
+    return yield* playAnswer({ ...deps, failures }, chosen, request, fill);
   }
 
   return {
@@ -260,7 +260,7 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptedM
     model,
     local: true,
     family: familyOf(model),
-    generate: (request) => generateWithRetries(attempt, parts, request, { local: true }),
+    generate: (request) => generateWithRetries(attempt, deps, request, { local: true }),
     check: async () => {
       const script = await load();
       if ("code" in script) return { ok: false, failure: script };

@@ -21,8 +21,8 @@ export interface HealthWatchDeps {
 }
 
 /** Looks after a model as long as a process lives: at once, then at intervals, never two looks at a time. */
-export function watchHealth(parts: HealthWatchDeps): HealthWatch {
-  const { model, intervalMs, timeoutMs, onChange, after } = parts;
+export function watchHealth(deps: HealthWatchDeps): HealthWatch {
+  const { model, intervalMs, timeoutMs, onChange, after } = deps;
   const ending = new AbortController();
   let latest: ModelCheck | undefined;
   let cancel = () => {};

@@ -20,12 +20,12 @@ import type { Wire, WireProbe } from "./wire.ts";
 export function createWireModel(
   wire: Wire,
   settings: ModelSettings,
-  parts: ModelDeps,
+  deps: ModelDeps,
   /** Asks the server first whether it would pass the prompt on to a cloud, and if so sends nothing. */
   { mustStayLocal = false }: { readonly mustStayLocal?: boolean } = {},
 ): Model {
-  const failures = createFailures(settings, parts);
-  const tryParts: TryDeps = { ...parts, wire, settings, failures };
+  const failures = createFailures(settings, deps);
+  const tryParts: TryDeps = { ...deps, wire, settings, failures };
   const without = new Set<string>();
   let known = !mustStayLocal;
   let answered = false;
@@ -63,10 +63,10 @@ export function createWireModel(
     family: familyOf(settings.model),
     async *generate(request) {
       if (hasImages(request) && (await isBlind(request.signal))) {
-        yield { type: "failed", failure: noImagesFailure(parts.messages, settings) };
+        yield { type: "failed", failure: noImagesFailure(deps.messages, settings) };
         return;
       }
-      for await (const event of generateWithRetries(attempt, parts, wellFormed(request), {
+      for await (const event of generateWithRetries(attempt, deps, wellFormed(request), {
         local: settings.local,
         without,
         answered: () => answered,
@@ -85,15 +85,15 @@ export function createWireModel(
 /** How often a server may name a smaller number of tokens for one request. */
 const MOST_LIMITS = 3;
 
-async function refuseCloud(parts: TryDeps, signal: AbortSignal): Promise<TryOutcome | undefined> {
-  if (signal.aborted) return { kind: "failed", failure: parts.failures.make("aborted"), again: false };
-  const patience = AbortSignal.timeout(parts.limits.connectMs);
-  const checked = await check(parts, AbortSignal.any([signal, patience]));
+async function refuseCloud(deps: TryDeps, signal: AbortSignal): Promise<TryOutcome | undefined> {
+  if (signal.aborted) return { kind: "failed", failure: deps.failures.make("aborted"), again: false };
+  const patience = AbortSignal.timeout(deps.limits.connectMs);
+  const checked = await check(deps, AbortSignal.any([signal, patience]));
   if (checked.ok) return undefined;
   const { failure } = checked;
   if (failure.code === "aborted" && !signal.aborted) {
-    const seconds = String(parts.limits.connectMs / 1000);
-    return { kind: "failed", failure: parts.failures.make("connectTimeout", seconds), again: true };
+    const seconds = String(deps.limits.connectMs / 1000);
+    return { kind: "failed", failure: deps.failures.make("connectTimeout", seconds), again: true };
   }
   const passing = ["unreachable", "server-error", "rate-limited"].includes(failure.code);
   return { kind: "failed", failure, again: passing && failure.retryable };
@@ -120,16 +120,16 @@ async function askSight({ wire, settings, fetch, limits }: TryDeps, signal: Abor
 }
 
 /** The one line that helps is below the error. */
-async function withRemedy(failure: ModelFailure, parts: TryDeps, signal: AbortSignal): Promise<ModelFailure> {
+async function withRemedy(failure: ModelFailure, deps: TryDeps, signal: AbortSignal): Promise<ModelFailure> {
   const remedy =
     failure.code === "aborted" || failure.code === "refused-remote"
       ? undefined
-      : await remedyFor(failure, parts, signal);
+      : await remedyFor(failure, deps, signal);
   if (remedy === undefined) return failure;
   const { message, texts } = failure;
   return {
     ...failure,
-    message: `${message}\n→ ${remedy(parts.messages)}`,
+    message: `${message}\n→ ${remedy(deps.messages)}`,
     texts: inEveryLanguage(
       (locale) => `${texts?.[locale] ?? message}\n→ ${remedy(modelMessagesFor(locale))}`,
     ),
@@ -137,17 +137,17 @@ async function withRemedy(failure: ModelFailure, parts: TryDeps, signal: AbortSi
 }
 
 async function check(
-  parts: TryDeps,
+  deps: TryDeps,
   signal: AbortSignal,
-  { url, headers, judge, instead }: WireProbe = parts.wire.probe,
+  { url, headers, judge, instead }: WireProbe = deps.wire.probe,
 ): Promise<ModelCheck> {
-  const { settings, failures, messages } = parts;
+  const { settings, failures, messages } = deps;
   const no = async (failure: ModelFailure): Promise<ModelCheck> => {
-    const remedy = await remedyFor(failure, parts, signal);
+    const remedy = await remedyFor(failure, deps, signal);
     return { ok: false, failure, ...(remedy !== undefined && { remedy: remedy(messages) }) };
   };
   try {
-    const response = await parts.fetch(url, {
+    const response = await deps.fetch(url, {
       method: "GET",
       headers,
       signal,
@@ -161,7 +161,7 @@ async function check(
       return { ok: true, detail: messages.doctor.answers };
     // A server that knows the page, but not the model, names the model.
     if (response.status === 404 && instead !== undefined && !text.includes(settings.model))
-      return await check(parts, signal, instead);
+      return await check(deps, signal, instead);
     if (response.status === 404) return no(failures.make("unknownModel"));
     if (response.status !== 200) return no(failures.ofResponse(response, text));
     switch (judge(JSON.parse(text))) {
@@ -175,7 +175,7 @@ async function check(
       case "missing":
         return no(failures.make("unknownModel"));
       case "in-the-cloud":
-        return settings.local ? no(inTheCloud(parts)) : { ok: true, detail: messages.doctor.answers };
+        return settings.local ? no(inTheCloud(deps)) : { ok: true, detail: messages.doctor.answers };
     }
   } catch (error) {
     if (signal.aborted) return no(failures.make("aborted"));
@@ -208,10 +208,10 @@ async function listServed(
 
 async function remedyFor(
   { code }: ModelFailure,
-  parts: Pick<TryDeps, "wire" | "settings" | "fetch">,
+  deps: Pick<TryDeps, "wire" | "settings" | "fetch">,
   signal: AbortSignal,
 ): Promise<((words: ModelMessages) => string) | undefined> {
-  const { settings, fetch } = parts;
+  const { settings, fetch } = deps;
   const { type, provider, model, local, baseUrl, keyVariable } = settings;
   switch (code) {
     case "unreachable":
@@ -224,7 +224,7 @@ async function remedyFor(
       };
     case "unknown-model": {
       if (type !== "ollama") {
-        const successor = findSuccessor(await listServed(parts, signal), model, SHIPPED_CATALOGUE);
+        const successor = findSuccessor(await listServed(deps, signal), model, SHIPPED_CATALOGUE);
         return ({ remedy }) => remedy.checkModelName(provider, successor);
       }
       const names = (await listModels(baseUrl, signal, fetch))?.map(({ name }) => name) ?? [];

@@ -87,8 +87,8 @@ const MOST_ENDED = 20;
 const KEEPER = "keeper.json";
 const KEEPER_LOG = "keeper.log";
 
-export function createBackgroundProcesses(parts: BackgroundProcessesDeps): WorkspaceProcesses {
-  const { home, root } = parts;
+export function createBackgroundProcesses(deps: BackgroundProcessesDeps): WorkspaceProcesses {
+  const { home, root } = deps;
   const folder = workspaceProcessesFolder(home, root);
   const folderOf = (name: string) => join(folder, name);
 
@@ -102,7 +102,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
     if (command === "") return { ok: false, why: "empty-command" };
     const { name: wanted } = request;
     if (wanted !== undefined && !isProcessName(wanted)) return { ok: false, why: "bad-name", name: wanted };
-    if (parts.isUnconfinable) return { ok: false, why: "not-confined" };
+    if (deps.isUnconfinable) return { ok: false, why: "not-confined" };
     const begun = await lock(() => begin({ ...request, command }));
     if (begun === "busy") return { ok: false, why: "busy" };
     return typeof begun === "string" ? settle(begun) : begun;
@@ -111,39 +111,39 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
   /** Under the lock: the name of one whose keeper was started. */
   async function begin(request: ProcessStart): Promise<string | ProcessNotStarted> {
     const { command, port: wanted = null, over = null } = request;
-    const all = await listAll(parts);
+    const all = await listAll(deps);
     const alive = all.filter(isAlive);
-    if (alive.length >= parts.settings.limit) return { ok: false, why: "limit", most: parts.settings.limit };
+    if (alive.length >= deps.settings.limit) return { ok: false, why: "limit", most: deps.settings.limit };
     const own = all.filter((one) => one.root === root && one.state.kind !== "ended");
     const name = request.name ?? freeName(nameFromCommand(command), own);
     if (own.some((one) => one.name === name)) return { ok: false, why: "name-taken", name };
-    if (over !== null && !parts.isPreview(over)) return { ok: false, why: "no-preview", jobId: over };
-    if (wanted !== null && !parts.hasOwnNetwork) {
+    if (over !== null && !deps.isPreview(over)) return { ok: false, why: "no-preview", jobId: over };
+    if (wanted !== null && !deps.hasOwnNetwork) {
       const port = wanted;
       const holder = alive.find((one) => one.ports.includes(port) || one.port === port);
       if (holder !== undefined || (await isPortTaken(port)))
         return { ok: false, why: "port-taken", port, holder: holder?.name ?? null };
     }
     const port = wanted ?? (over === null ? null : await findFreePort());
-    const keeps = request.keeps ?? parts.settings.keep;
+    const keeps = request.keeps ?? deps.settings.keep;
     removeTree(folderOf(name));
     for (const old of oldestEnded(all.filter((one) => one.root === root))) removeTree(folderOf(old.name));
     launch({
       name,
-      id: newId(parts),
+      id: newId(deps),
       command,
       root,
       rootIdentity: folderIdentity(root) ?? "",
-      startedAt: parts.now().toISOString(),
+      startedAt: deps.now().toISOString(),
       port,
-      hasOwnNetwork: parts.hasOwnNetwork,
+      hasOwnNetwork: deps.hasOwnNetwork,
       openedPorts: [],
       restartsOnLanding: request.restartsOnLanding ?? false,
       over,
-      configFile: parts.configFile,
-      logLimitBytes: parts.settings.logLimitBytes,
-      graceMs: parts.graceMs ?? GRACE_MS,
-      owner: keeps ? null : { pid: parts.pid, birth: processBirth(parts.pid) },
+      configFile: deps.configFile,
+      logLimitBytes: deps.settings.logLimitBytes,
+      graceMs: deps.graceMs ?? GRACE_MS,
+      owner: keeps ? null : { pid: deps.pid, birth: processBirth(deps.pid) },
       keeper: null,
       runs: 0,
       isUp: false,
@@ -157,7 +157,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
     const at = folderOf(record.name);
     writeProcessRecord(at, record);
     // Not into the record: from here on that is the keeper's.
-    writeFileSync(join(at, KEEPER), JSON.stringify(startKeeper(parts.env, at)), { mode: 0o600 });
+    writeFileSync(join(at, KEEPER), JSON.stringify(startKeeper(deps.env, at)), { mode: 0o600 });
   }
 
   /** Waits until it has started, or has not. */
@@ -179,7 +179,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
         const upFor = performance.now() - state.upSince;
         const { ports, port } = process;
         // Outside of a network of its own a port may have another number.
-        const listens = port === null || parts.hasOwnNetwork ? ports.length > 0 : ports.includes(port);
+        const listens = port === null || deps.hasOwnNetwork ? ports.length > 0 : ports.includes(port);
         if (listens || upFor >= (port === null ? SETTLED_MS : LISTENING_MS)) return { ok: true, process };
       } else if (passed > KEEPER_START_MS) return { ok: true, process };
       await pause(POLL_MS);
@@ -189,7 +189,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
   /** The last lines of one that ended; of a keeper that could not even begin, its own. */
   function tail(name: string): string {
     const { text } = readLogTail(folderOf(name), SHOWN_LINES);
-    return parts.mask(text === "" ? readLogTail(folderOf(name), SHOWN_LINES, KEEPER_LOG).text : text);
+    return deps.mask(text === "" ? readLogTail(folderOf(name), SHOWN_LINES, KEEPER_LOG).text : text);
   }
 
   async function find(name: string): Promise<BackgroundProcess | null> {
@@ -245,7 +245,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       const process = await find(name);
       if (process === null) return null;
       const { text, cut } = readLogTail(folderOf(name), lines);
-      return { process, text: parts.mask(text), cut };
+      return { process, text: deps.mask(text), cut };
     },
     async forgetEnded() {
       const forgotten = await lock(async () => {

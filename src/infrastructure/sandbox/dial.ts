@@ -37,13 +37,13 @@ export type DialResult =
  * Judges the name, looks it up, judges each address, and dials the address it judged: there is no second look-up that
  * could answer otherwise. Nothing is looked up that is not allowed by name.
  */
-export async function dial(parts: DialDeps, destination: Destination): Promise<DialResult> {
-  const judged = await findAllowedAddresses(parts, destination);
+export async function dial(deps: DialDeps, destination: Destination): Promise<DialResult> {
+  const judged = await findAllowedAddresses(deps, destination);
   if (!judged.ok) return judged;
   let failed: "unreachable" | "timeout" = "unreachable";
   for (const address of judged.addresses) {
-    const socket = (parts.connect ?? connectTo)(address, destination.port);
-    const outcome = await withTimeout(parts.timeoutMs, waitUntilConnected(socket));
+    const socket = (deps.connect ?? connectTo)(address, destination.port);
+    const outcome = await withTimeout(deps.timeoutMs, waitUntilConnected(socket));
     if (outcome === true) return { ok: true, socket, host: judged.host };
     socket.destroy();
     failed = outcome === undefined ? "timeout" : "unreachable";
@@ -53,16 +53,16 @@ export async function dial(parts: DialDeps, destination: Destination): Promise<D
 
 /** The addresses of a destination that may be dialled, a few at most. */
 export async function findAllowedAddresses(
-  parts: AddressDeps,
+  deps: AddressDeps,
   destination: Destination,
 ): Promise<AllowedAddresses> {
-  const verdict = parts.policy.judgeHost(destination);
+  const verdict = deps.policy.judgeHost(destination);
   if (!verdict.ok) return { ok: false, refused: verdict.reason };
   const { host, opens } = verdict;
-  const addresses = await withTimeout(parts.timeoutMs, resolveAddresses(parts, host));
+  const addresses = await withTimeout(deps.timeoutMs, resolveAddresses(deps, host));
   if (addresses === undefined) return { ok: false, failed: "timeout" };
   if (addresses.length === 0) return { ok: false, failed: "no-such-host" };
-  const own = opens === "public" ? (parts.ownAddresses ?? interfaceAddresses)() : [];
+  const own = opens === "public" ? (deps.ownAddresses ?? interfaceAddresses)() : [];
   const open = addresses.filter((address) => mayDial(address, opens) && !own.includes(address));
   if (open.length === 0) return { ok: false, refused: "address" };
   return { ok: true, addresses: open.slice(0, MOST_ATTEMPTS), host };

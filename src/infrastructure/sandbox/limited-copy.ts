@@ -123,10 +123,10 @@ const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"].map((name) 
 const CACHE =
   /^\.cache\/|^\.npm$|^\.cargo\/(registry|git)$|^go\/pkg$|^\.(m2|gradle|ivy2|nuget|hex|pub-cache)\/|pnpm|_?store|pkgs$/i;
 
-export function createLimitCopy(parts: () => LimitCopyDeps): LimitCopy | null {
+export function createLimitCopy(deps: () => LimitCopyDeps): LimitCopy | null {
   if (landlockAbi() < LEAST_ABI) return null;
   return async (job, copies, { network }) => {
-    const { entry, readable, shown, closed, processes } = parts();
+    const { entry, readable, shown, closed, processes } = deps();
     const [home, temporary] = [join(job, "limited-home"), join(job, "limited-tmp")];
     for (const folder of [home, temporary]) mkdirSync(folder, { mode: 0o700 });
     if (shown !== null) furnishLimitedHome(home, shown);

@@ -42,8 +42,8 @@ export const KEEPER_SIGNALS = { stop: "SIGTERM", restart: "SIGHUP" } as const;
  * it is told to, when the program that it belongs to is gone, or when its workspace is. With the keeper its sandbox
  * goes; what ran without one bears the mark of its record and is ended by whoever lists the processes next.
  */
-export async function keepProcess(parts: KeeperDeps): Promise<void> {
-  const { folder, now } = parts;
+export async function keepProcess(deps: KeeperDeps): Promise<void> {
+  const { folder, now } = deps;
   const first = readProcessRecord(folder);
   if (first === null) return;
   const keeper = { pid: process.pid, birth: processBirth(process.pid) };
@@ -68,11 +68,11 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
   process.on(KEEPER_SIGNALS.stop, () => stop("stopped"));
   process.on("SIGINT", () => stop("stopped"));
   process.on(KEEPER_SIGNALS.restart, restart);
-  const watch = setInterval(createWatch(parts, first, { stop, restart }), LOOK_MS);
+  const watch = setInterval(createWatch(deps, first, { stop, restart }), LOOK_MS);
   save({});
-  const planted = first.over === null ? watchPlanted(parts, first.root, save) : null;
+  const planted = first.over === null ? watchPlanted(deps, first.root, save) : null;
   for (;;) {
-    const end = await runOnce({ ...parts, save, log, signal: running.abort.signal }, state.record);
+    const end = await runOnce({ ...deps, save, log, signal: running.abort.signal }, state.record);
     planted?.look();
     if (wishes.stop === null && wishes.again) {
       wishes.again = false;

@@ -458,11 +458,11 @@ export interface Proxy {
 }
 
 /** Rejects with the system's error when it cannot listen there. */
-export async function startProxy(parts: ProxyDeps, at: ListenAt): Promise<Proxy> {
-  const limits = { ...LIMITS, ...parts.limits };
-  const { resolve, connect, ownAddresses } = parts;
+export async function startProxy(deps: ProxyDeps, at: ListenAt): Promise<Proxy> {
+  const limits = { ...LIMITS, ...deps.limits };
+  const { resolve, connect, ownAddresses } = deps;
   const dialling: DialDeps = {
-    policy: createNetworkPolicy(parts.rules),
+    policy: createNetworkPolicy(deps.rules),
     timeoutMs: limits.dialMs,
     ...(resolve && { resolve }),
     ...(connect && { connect }),
@@ -481,7 +481,7 @@ export async function startProxy(parts: ProxyDeps, at: ListenAt): Promise<Proxy>
       silent.remove(client);
       used.at = performance.now();
     });
-    serveClient({ client, dialling, limits, onRefused: parts.onRefused });
+    serveClient({ client, dialling, limits, onRefused: deps.onRefused });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

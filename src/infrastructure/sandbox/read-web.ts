@@ -23,13 +23,13 @@ const MOST_REDIRECTS = 5;
 const TEXTUAL = /^(?:text\/|application\/(?:json|xml|xhtml\+xml|javascript|[\w.+-]+\+(?:json|xml))$)/;
 
 /** Reads pages over HTTP and HTTPS. Each address that is dialled was judged; a redirect is judged like a new page. */
-export function createWeb(parts: WebDeps): Web {
+export function createWeb(deps: WebDeps): Web {
   return {
     async read(url, signal) {
       let at = url;
-      const within = AbortSignal.any([signal, AbortSignal.timeout(parts.timeoutMs)]);
+      const within = AbortSignal.any([signal, AbortSignal.timeout(deps.timeoutMs)]);
       for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-        const step = await readOnce(parts, at, within);
+        const step = await readOnce(deps, at, within);
         if (!("location" in step))
           return !step.ok && step.why === "aborted" && !signal.aborted ? timeoutRead(url) : step;
         at = step.location;
@@ -43,9 +43,9 @@ const OWN_PAGE_MS = 20_000;
 const OWN_PAGE_BYTES = 1024 ** 2;
 
 /** Reads pages of a workspace's background processes, and of nobody else. */
-export function createOwnPages(parts: Required<Pick<WebDeps, "isOwnPort" | "userAgent">>): Web {
+export function createOwnPages(deps: Required<Pick<WebDeps, "isOwnPort" | "userAgent">>): Web {
   return createWeb({
-    ...parts,
+    ...deps,
     policy: createNetworkPolicy({ allowed: [], denied: ["*:*"] }),
     timeoutMs: OWN_PAGE_MS,
     limitBytes: OWN_PAGE_BYTES,
@@ -57,7 +57,7 @@ function timeoutRead(url: string): WebRead {
 }
 
 async function readOnce(
-  parts: WebDeps,
+  deps: WebDeps,
   given: string,
   signal: AbortSignal,
 ): Promise<WebRead | { readonly location: string }> {
@@ -66,13 +66,13 @@ async function readOnce(
     return { ok: false, why: "bad-url", detail: given };
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const destination: Destination = { host, port: Number(url.port || (url.protocol === "https:" ? 443 : 80)) };
-  const judged = await findAddresses(parts, destination);
+  const judged = await findAddresses(deps, destination);
   if (!judged.ok) {
     if ("refused" in judged) return { ok: false, why: "refused", detail: url.host };
     return { ok: false, why: judged.failed, detail: url.host };
   }
   try {
-    const answer = await requestPage(url, judged.addresses, parts.userAgent, signal);
+    const answer = await requestPage(url, judged.addresses, deps.userAgent, signal);
     const { statusCode: status = 0, headers } = answer;
     if (status >= 300 && status < 400 && headers.location !== undefined) {
       answer.destroy();
@@ -86,8 +86,8 @@ async function readOnce(
       answer.destroy();
       return { ok: false, why: "not-text", detail: type };
     }
-    const { bytes, cut } = await readBody(answer, parts.limitBytes);
-    const plain = unpackBody(bytes, headers["content-encoding"] ?? "", parts.limitBytes);
+    const { bytes, cut } = await readBody(answer, deps.limitBytes);
+    const plain = unpackBody(bytes, headers["content-encoding"] ?? "", deps.limitBytes);
     const text = decoderFor(headers["content-type"] ?? "", plain).decode(plain);
     return { ok: true, url: url.href, status, type, text, cut };
   } catch (error) {
@@ -96,12 +96,12 @@ async function readOnce(
   }
 }
 
-async function findAddresses(parts: WebDeps, destination: Destination) {
+async function findAddresses(deps: WebDeps, destination: Destination) {
   const { host, port } = destination;
   const loopback = Object.hasOwn(LOOPBACK_HOSTS, host) ? LOOPBACK_HOSTS[host] : undefined;
-  if (loopback !== undefined && (await parts.isOwnPort?.(port)) === true)
+  if (loopback !== undefined && (await deps.isOwnPort?.(port)) === true)
     return { ok: true as const, addresses: loopback };
-  return findAllowedAddresses(parts, destination);
+  return findAllowedAddresses(deps, destination);
 }
 
 function requestPage(

@@ -420,7 +420,7 @@ export interface Wakeable {
   quieten(): Promise<{ readonly gone: Promise<void> }>;
 }
 
-export function createWakeable(parts: {
+export function createWakeable(deps: {
   readonly open: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   readonly start: (sandbox: OpenedSandbox["sandbox"]) => Promise<ExecutorStart>;
 }): Wakeable {
@@ -462,9 +462,9 @@ export function createWakeable(parts: {
     },
     async wake(head) {
       if (awake !== null) return null;
-      const opened = await parts.open(head);
+      const opened = await deps.open(head);
       homeAside ??= opened.homeAside;
-      const started = await parts.start(opened.sandbox);
+      const started = await deps.start(opened.sandbox);
       if (!started.ok) {
         opened.release();
         return started.complaint;

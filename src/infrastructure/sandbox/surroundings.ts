@@ -247,19 +247,19 @@ const KERNEL_FOLDERS = ["/proc", "/sys"];
  */
 function findScreened(
   folder: string,
-  parts: {
+  deps: {
     readonly mounts: readonly string[];
     readonly spared: readonly string[];
     readonly links: readonly string[];
   },
 ): string[] {
-  const { mounts, spared, links } = parts;
+  const { mounts, spared, links } = deps;
   if (spared.some((one) => isInside(one, folder)) || !isOpen(folder)) return [];
   const isWay = (path: string) => path !== folder && isInside(folder, path);
   if (folder !== "/" && !mounts.some(isWay) && !links.some(isWay)) return [folder];
   return entriesOf(folder)
     .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => findScreened(join(folder, name), parts));
+    .flatMap(({ name }) => findScreened(join(folder, name), deps));
 }
 
 export function allowedSockets({ env, allowSshAgent }: SurroundingsDeps): string[] {

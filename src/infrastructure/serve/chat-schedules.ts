@@ -16,8 +16,8 @@ export interface ChatSchedulesDeps {
 /** Of one workspace. */
 const MOST_SCHEDULES = 100;
 
-export function createChatSchedules(parts: ChatSchedulesDeps): ChatSchedules {
-  const { db, workspace, now, timezone } = parts;
+export function createChatSchedules(deps: ChatSchedulesDeps): ChatSchedules {
+  const { db, workspace, now, timezone } = deps;
   const nextOf = async (cron: string, zone: string) =>
     (await nextTimeOf(cron, zone, now()))?.toISOString() ?? null;
   const fromRow = async (row: ChatScheduleRow): Promise<ChatSchedule> => ({
@@ -34,7 +34,7 @@ export function createChatSchedules(parts: ChatSchedulesDeps): ChatSchedules {
   });
   return {
     timezone,
-    isServed: parts.isServed,
+    isServed: deps.isServed,
     async list() {
       const rows = await db
         .selectFrom("chat_schedules")
@@ -44,7 +44,7 @@ export function createChatSchedules(parts: ChatSchedulesDeps): ChatSchedules {
         .execute();
       return Promise.all([
         ...rows.map(fromRow),
-        ...parts.configured.map((one) => fromConfiguration(one, nextOf)),
+        ...deps.configured.map((one) => fromConfiguration(one, nextOf)),
       ]);
     },
     async add({ channel, chatId, userId, cron, message }) {

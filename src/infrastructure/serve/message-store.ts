@@ -71,8 +71,8 @@ interface CopiedRowsDeps extends Pick<MessageStoreDeps, "db" | "queue" | "worksp
  * A copy of a store takes no work along: what waits in it gets its work now, in its order. Of two processes that start at
  * once one gives it.
  */
-async function giveWorkToCopiedRows(parts: CopiedRowsDeps): Promise<void> {
-  const { db, queue, workspace, places, newWorkId } = parts;
+async function giveWorkToCopiedRows(deps: CopiedRowsDeps): Promise<void> {
+  const { db, queue, workspace, places, newWorkId } = deps;
   const messages = await db
     .selectFrom("messages")
     .select(["id", "channel", "chat_id as chatId", "user_id as userId"])
@@ -137,12 +137,12 @@ function mustRest(row: { readonly attempts: unknown; readonly next_at: string },
 }
 
 /** The outbox. A reply is marked while it is being sent, so that a process that takes it over knows that it may have arrived. */
-function createReplyStore(parts: ReplyStoreDeps) {
-  const { db, queue, workspace, queueName } = parts;
+function createReplyStore(deps: ReplyStoreDeps) {
+  const { db, queue, workspace, queueName } = deps;
 
   function make(reply: NewReply) {
-    const id = parts.newWorkId();
-    const row = toReplyRow(reply, { workspace, position: parts.next(), work_id: id });
+    const id = deps.newWorkId();
+    const row = toReplyRow(reply, { workspace, position: deps.next(), work_id: id });
     return { row, work: workOfReply(reply, { id, queue: queueName, workspace }) };
   }
 
@@ -150,7 +150,7 @@ function createReplyStore(parts: ReplyStoreDeps) {
     const row = await within.selectFrom("replies").selectAll().where("key", "=", key).executeTakeFirst();
     if (row === undefined) return null;
     // A reply that waits for a retry is not marked: its process may die meanwhile, and it has certainly not arrived.
-    if (row.state === "waiting" && mustRest(row, parts.now())) return toClaimedReply(row, row.next_at);
+    if (row.state === "waiting" && mustRest(row, deps.now())) return toClaimedReply(row, row.next_at);
     await within
       .updateTable("replies")
       .set({ state: "sending", attempts: Number(row.attempts) + 1 })
@@ -222,8 +222,8 @@ export interface MessageStoreDeps {
 }
 
 /** Inbox and outbox: rows for people to read, and work in the queue that says what is to be done with them. */
-export async function createMessageStore(parts: MessageStoreDeps): Promise<MessageStore> {
-  const { db, now, workspace, queue, newWorkId } = parts;
+export async function createMessageStore(deps: MessageStoreDeps): Promise<MessageStore> {
+  const { db, now, workspace, queue, newWorkId } = deps;
   await migrate(db, now);
   const next = positions(now);
   const places = workspaceQueues(workspace);

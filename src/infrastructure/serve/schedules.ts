@@ -15,7 +15,7 @@ import type { Database, StoreTransaction } from "../store/schema.ts";
  */
 export async function startSchedules(
   schedules: readonly Schedule[],
-  parts: Omit<ScheduleDeps, "timesOf"> & {
+  deps: Omit<ScheduleDeps, "timesOf"> & {
     readonly onTrouble: (error: unknown, place?: string) => void;
   },
 ): Promise<() => void> {
@@ -30,7 +30,7 @@ export async function startSchedules(
         const job = new Cron(cron, { timezone, paused: true });
         return (after) => job.nextRun(after);
       } catch (error) {
-        parts.onTrouble(error, `schedules: ${name}`);
+        deps.onTrouble(error, `schedules: ${name}`);
         return () => null;
       }
     };
@@ -39,7 +39,7 @@ export async function startSchedules(
     return made;
   };
   for (const schedule of schedules) await timesOf(schedule);
-  return runSchedules(schedules, { ...parts, timesOf });
+  return runSchedules(schedules, { ...deps, timesOf });
 }
 
 /** The first time of a rule after another; null if it is not a rule, or has none. */

@@ -134,15 +134,15 @@ const claimName = ({ id, fence }: Pick<HeldClaim, "id" | "fence">): string => `$
 const UNKNOWN_AFTER_MS = 10_000;
 
 /** One row states that this process is alive, however much it has claimed. */
-function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
-  const { db, clock, owner, inHand, release } = parts;
+function createBeat(deps: BeatDeps): () => Promise<readonly Work[]> {
+  const { db, clock, owner, inHand, release } = deps;
   const reach = createReach(BREAK_MS);
 
   async function releaseDead(now: number): Promise<void> {
     const judged = { now, reachedSince: reach.reached(now) };
     for (const one of await readProcessLives(db)) {
       const { process: other, beatAt } = one;
-      if (other === owner || !isDead(one, judged, parts.isGone)) continue;
+      if (other === owner || !isDead(one, judged, deps.isGone)) continue;
       // Its records about chats end before another process begins its work.
       await endOwnWork(db, other);
       for (const held of await claimsOf(db, other)) await release(held);
@@ -277,12 +277,12 @@ export interface WorkQueueDeps {
 const POLL_MS = 1_000;
 
 /** Claims, fences, attempts and the dead, the same over both engines; every change is one transaction. */
-export function createWorkQueue(parts: WorkQueueDeps): WorkQueue<StoreTransaction> {
-  const { db, engine, owner } = parts;
+export function createWorkQueue(deps: WorkQueueDeps): WorkQueue<StoreTransaction> {
+  const { db, engine, owner } = deps;
   /** Claimed by this process and not ended yet, by claim. */
   const inHand = new Map<string, Work>();
-  const signals = createSignals(parts);
-  const clock = databaseClock(db, parts.timers.now);
+  const signals = createSignals(deps);
+  const clock = databaseClock(db, deps.timers.now);
 
   async function insert(within: StoreTransaction, work: readonly NewWork[]): Promise<void> {
     if (work.length === 0) return;
@@ -325,7 +325,7 @@ export function createWorkQueue(parts: WorkQueueDeps): WorkQueue<StoreTransactio
   }
 
   return {
-    ...createDeadWork({ db, newId: parts.newId, insert }),
+    ...createDeadWork({ db, newId: deps.newId, insert }),
     add: (work, within) =>
       within === undefined ? db.transaction().execute((own) => insert(own, work)) : insert(within, work),
     async claim(request, read) {
@@ -355,10 +355,10 @@ export function createWorkQueue(parts: WorkQueueDeps): WorkQueue<StoreTransactio
         return true;
       }),
     beat: createBeat({
-      ...parts,
+      ...deps,
       clock,
       inHand,
-      release: (held) => release(parts, held).then(() => signals.now(held.queue)),
+      release: (held) => release(deps, held).then(() => signals.now(held.queue)),
     }),
     onWork: signals.listen,
     async close() {
@@ -475,14 +475,14 @@ export async function installQueue(databaseUrl: string): Promise<void> {
  * The queue of this installation, over its opened and migrated store. The code for Postgres is loaded only
  * there.
  */
-export async function openWorkQueue(parts: OpenQueueDeps): Promise<OpenedQueue> {
-  const { databaseUrl, timers, onTrouble } = parts;
+export async function openWorkQueue(deps: OpenQueueDeps): Promise<OpenedQueue> {
+  const { databaseUrl, timers, onTrouble } = deps;
   const engine =
     databaseUrl === undefined
       ? createSqliteEngine()
       : await (await import("./pg-boss-engine.ts")).createPgBossEngine(databaseUrl, onTrouble);
   const newWorkId = createWorkIds(timers.now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
-  return { queue: createWorkQueue({ ...parts, engine, newId: newWorkId }), newWorkId };
+  return { queue: createWorkQueue({ ...deps, engine, newId: newWorkId }), newWorkId };
 }
 
 export interface KeptQueue {
@@ -492,16 +492,16 @@ export interface KeptQueue {
 }
 
 /** The same for a process that works on one task: it claims, and says that it lives. */
-export async function openKeptQueue(parts: OpenQueueDeps): Promise<KeptQueue> {
-  const queue = await openWorkQueue(parts);
-  const keeper = createWorkKeeper({ ...parts, queue: queue.queue });
+export async function openKeptQueue(deps: OpenQueueDeps): Promise<KeptQueue> {
+  const queue = await openWorkQueue(deps);
+  const keeper = createWorkKeeper({ ...deps, queue: queue.queue });
   await keeper.start();
   return {
     queue,
     keeper,
     async close() {
       keeper.stop();
-      await queue.queue.close().catch(parts.onTrouble);
+      await queue.queue.close().catch(deps.onTrouble);
     },
   };
 }

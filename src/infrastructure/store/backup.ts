@@ -233,8 +233,8 @@ export interface BackupDeps {
 }
 
 /** One file of rows a table, the configuration, and last the manifest: without it, the backup is incomplete. */
-async function writeBackup(db: Kysely<Database>, parts: BackupDeps): Promise<number> {
-  const { folder, version, now, undoData, configFile } = parts;
+async function writeBackup(db: Kysely<Database>, deps: BackupDeps): Promise<number> {
+  const { folder, version, now, undoData, configFile } = deps;
   mkdirSync(join(folder, "store"), { recursive: true, mode: 0o700 });
   const tables: Record<string, TableDigest> = {};
   const migrations = await withSnapshot(db, async (frozen) => {

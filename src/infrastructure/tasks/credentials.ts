@@ -67,8 +67,8 @@ const MAX_DEPTH = 4;
  * to the CLI as copies, because each of the three writes beside them or refreshes them. A key is never copied: the CLI
  * gets a stand-in, and a proxy outside of the container puts the key in its place.
  */
-export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Credentials {
-  const { workerEnv, hostEnv, newStandIn = makeStandIn } = parts;
+export function findCredentials(kind: WorkerKind, deps: CredentialDeps): Credentials {
+  const { workerEnv, hostEnv, newStandIn = makeStandIn } = deps;
   const keys = new Map<string, string>();
   const hide = (key: string) => {
     const known = [...keys].find(([, value]) => value === key)?.[0];
@@ -76,9 +76,9 @@ export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Creden
     keys.set(stand, key);
     return stand;
   };
-  const files = filesOf(kind, parts.home)
+  const files = filesOf(kind, deps.home)
     .map((file) => withoutFileKeys(kind, file, hide))
-    .filter(({ isLogin }) => !isLogin || parts.logins !== false);
+    .filter(({ isLogin }) => !isLogin || deps.logins !== false);
   const hasLogin = files.some(({ isLogin }) => isLogin);
   const hasKeyFile = keys.size > 0;
   const env: Record<string, string> = {};
@@ -92,7 +92,7 @@ export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Creden
     env[name] = kind.keyVariables.includes(name) && value !== "" ? hide(value) : value;
   const found = hasLogin || hasKeyFile || Object.keys(env).length > 0;
   const placed = hasLogin || keys.size === 0 ? files : withKeySettings(kind, files, env);
-  return { home: parts.home, files: placed, env, keys, found };
+  return { home: deps.home, files: placed, env, keys, found };
 }
 
 /** The settings of a CLI that uses a key only if its settings say so. */
@@ -370,8 +370,8 @@ export interface BringBackDeps {
  * the user's was refreshed meanwhile or the file inside is not such a login. A login that was not copied back
  * is reported.
  */
-export async function bringBackLogins(parts: BringBackDeps): Promise<readonly string[]> {
-  const { sandbox, container, credentials, messages } = parts;
+export async function bringBackLogins(deps: BringBackDeps): Promise<readonly string[]> {
+  const { sandbox, container, credentials, messages } = deps;
   const decoder = new TextDecoder();
   const told: string[] = [];
   for (const { path, bytes, isLogin } of credentials.files) {

@@ -22,8 +22,8 @@ export interface KeyAccessDeps {
 }
 
 /** A proxy on this machine that has the keys, and a way to it from inside, for one run. Without keys, nothing is needed. */
-export async function openKeyAccess(parts: KeyAccessDeps): Promise<KeyAccess | SandboxFailure> {
-  const { sandbox, container, kind, credentials, quota, onUsedUp, signal } = parts;
+export async function openKeyAccess(deps: KeyAccessDeps): Promise<KeyAccess | SandboxFailure> {
+  const { sandbox, container, kind, credentials, quota, onUsedUp, signal } = deps;
   const { env, files, keys } = credentials;
   if (keys.size === 0) return { ok: true, argv: kind.argv, env, close: async () => {} };
   const decoder = new TextDecoder();

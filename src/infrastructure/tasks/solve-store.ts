@@ -229,8 +229,8 @@ export interface SolveStoreDeps {
   readonly newWorkId: () => string;
 }
 
-export async function createSolveStore(parts: SolveStoreDeps): Promise<SolveStore> {
-  const { db, now, queue, newWorkId } = parts;
+export async function createSolveStore(deps: SolveStoreDeps): Promise<SolveStore> {
+  const { db, now, queue, newWorkId } = deps;
   await migrate(db, now);
   const live = async (item: ItemRef) => {
     const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
@@ -283,7 +283,7 @@ export async function createSolveStore(parts: SolveStoreDeps): Promise<SolveStor
       db
         .transaction()
         .execute((within) =>
-          claim === undefined ? saveFree(parts, within, task) : saveHeld(within, task, claim),
+          claim === undefined ? saveFree(deps, within, task) : saveHeld(within, task, claim),
         ),
     async order(id, order) {
       await db.updateTable("solve_tasks").set({ ordered: order }).where("id", "=", id).execute();

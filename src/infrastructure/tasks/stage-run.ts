@@ -269,12 +269,12 @@ export function overlayTrouble(workspace: string): string | null {
 }
 
 /** A text says why it could not be done; nothing is left then. */
-export function makeLayers(parts: LayerDeps, kind: "overlay" | "copy"): TaskLayers | string {
-  const { workspace, folder, user } = parts;
+export function makeLayers(deps: LayerDeps, kind: "overlay" | "copy"): TaskLayers | string {
+  const { workspace, folder, user } = deps;
   removeLayers(folder);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const [top = workspace, ...others] = rootsFor(workspace);
-  const complaint = kind === "copy" ? copyRoots(parts, [top, ...others]) : null;
+  const complaint = kind === "copy" ? copyRoots(deps, [top, ...others]) : null;
   if (complaint !== null) {
     removeLayers(folder);
     return complaint;

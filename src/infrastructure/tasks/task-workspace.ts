@@ -16,7 +16,7 @@ import type { TaskPreviews, WorkerExecutorDeps } from "./worker-executor.ts";
 
 export interface TaskWorkspaceDeps {
   readonly workspace: Workspace;
-  readonly parts: WorkspaceDeps;
+  readonly deps: WorkspaceDeps;
   readonly home: string;
   readonly copyLimitBytes: number;
   readonly mask: (text: string) => string;
@@ -38,7 +38,7 @@ const LOCK_MS = 30_000;
 
 /** A workspace as the worker of a task uses it: whose files they are, where its layers lie, and how its runs become jobs. */
 export function openTaskWorkspace(
-  deps: TaskWorkspaceDeps,
+  task: TaskWorkspaceDeps,
 ): Pick<
   WorkerExecutorDeps,
   | "workspace"
@@ -53,24 +53,24 @@ export function openTaskWorkspace(
   | "mask"
   | "judged"
 > {
-  const { workspace, parts, home, copyLimitBytes, mask } = deps;
+  const { workspace, deps, home, copyLimitBytes, mask } = task;
   return {
     workspace: workspace.root,
     ownFolders: [workspace.storage, home],
     deadLayers: () => deadViews(workspace.storage),
     copyLimitBytes,
     user: ownerOf(workspace.root),
-    execute: (job, stage) => executeInStage(deps, job, stage),
-    wordNote: (note) => wordNote(parts.messages, note),
+    execute: (job, stage) => executeInStage(task, job, stage),
+    wordNote: (note) => wordNote(deps.messages, note),
     diffOf: (jobId) => diffText(workspace.archive.walkDifferences(jobId), WHOLE_DIFF),
-    previews: taskPreviews(workspace, parts),
+    previews: taskPreviews(workspace, deps),
     mask,
     judged: {
-      config: parts.config,
-      protection: parts.policy.protection,
-      messages: parts.messages,
-      logger: parts.logger,
-      locale: parts.messages.locale,
+      config: deps.config,
+      protection: deps.policy.protection,
+      messages: deps.messages,
+      logger: deps.logger,
+      locale: deps.messages.locale,
     },
   };
 }
@@ -100,7 +100,7 @@ function taskPreviews(workspace: Workspace, { hooks }: WorkspaceDeps): TaskPrevi
 
 /** Carries out a job that is staged where the container works. */
 function executeInStage(
-  { workspace, parts, home, copyLimitBytes, mask }: TaskWorkspaceDeps,
+  { workspace, deps, home, copyLimitBytes, mask }: TaskWorkspaceDeps,
   job: ExecuteRequest,
   stage: Sandbox,
 ): Promise<JobResult> {
@@ -113,16 +113,16 @@ function executeInStage(
     ownFolders: [storage.outer, home],
     sandbox: async () => stage,
     copyAttributes: (from, fd) => void copyXattrs(from, fd),
-    now: parts.now,
+    now: deps.now,
   });
   return executePatch(
     {
-      ...parts,
+      ...deps,
       transactions,
       mask,
       staging: { kind: "overlay", reason: "overlay-available", confinable: true },
       // How jobs are staged elsewhere does not matter here.
-      archive: { ...parts.archive, isFirstOf: () => false },
+      archive: { ...deps.archive, isFirstOf: () => false },
     },
     job,
   );

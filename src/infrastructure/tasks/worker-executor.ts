@@ -132,10 +132,10 @@ const TEST_OUTPUT = 256 * 1024;
 const HOOK_FILES = 32 * 1024;
 
 /** A container named after its task, one exec per run, and every run a job (docs/decisions/043-a-run-is-judged-before-it-lands.md). */
-export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor {
-  const { sandbox, kind, messages, mask } = parts;
-  const name = `agent-runner-${parts.taskId}`;
-  const quota = createKeyQuota(parts.keyLimits);
+export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
+  const { sandbox, kind, messages, mask } = deps;
+  const name = `agent-runner-${deps.taskId}`;
+  const quota = createKeyQuota(deps.keyLimits);
   let standing: RunningContainer | null = null;
   let staged: StagedWork | null = null;
   /** What the judge needs for a new container. */
@@ -151,38 +151,38 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
     if (standing !== null) return started(standing);
     task = { test };
-    const hasKept = kept !== undefined && parts.previews.isLanded(kept);
+    const hasKept = kept !== undefined && deps.previews.isLanded(kept);
     landed.push(...before, ...(hasKept ? [kept] : []));
-    if (!parts.credentials.found)
+    if (!deps.credentials.found)
       return {
         ok: false,
         code: "credentials",
         message: messages.noCredentials(kind.name, kind.keyVariables),
       };
     const engine = await sandbox.describe(signal);
-    if (!engine.ok) return startFailure(parts, engine);
-    await sandbox.cleanupStaleContainers({ thresholdMs: parts.staleThresholdMs, signal });
+    if (!engine.ok) return startFailure(deps, engine);
+    await sandbox.cleanupStaleContainers({ thresholdMs: deps.staleThresholdMs, signal });
     const tell = (text: string) => onProgress?.(text);
-    const image = await parts.ensureImage({ signal, onProgress: tell });
+    const image = await deps.ensureImage({ signal, onProgress: tell });
     if (!image.ok) {
       if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
       return {
         ok: false,
         code: "image",
-        message: messages.imageMissing(parts.image, image.detail, kind.image),
+        message: messages.imageMissing(deps.image, image.detail, kind.image),
       };
     }
-    for (const folder of parts.deadLayers()) await sweepLayers(parts, folder, image.name);
+    for (const folder of deps.deadLayers()) await sweepLayers(deps, folder, image.name);
     tell(messages.setup("starting", image.name));
-    const trouble = overlayTrouble(parts.workspace);
+    const trouble = overlayTrouble(deps.workspace);
     let up = await startOn(trouble === null ? "overlay" : "copy", image.name, signal);
     if (!up.ok && trouble === null && (up.code === "engine-error" || up.code === "bad-spec")) {
-      tell(messages.setup("copying", parts.workspace));
+      tell(messages.setup("copying", deps.workspace));
       up = await startOn("copy", image.name, signal);
     }
-    if (!up.ok) return startFailure(parts, up);
+    if (!up.ok) return startFailure(deps, up);
     standing = up.standing;
-    const placed = await placeCredentials(sandbox, standing.container, parts.credentials);
+    const placed = await placeCredentials(sandbox, standing.container, deps.credentials);
     if (placed !== null) {
       await stop();
       return { ok: false, code: "container", message: messages.containerFailed(mask(placed)) };
@@ -199,17 +199,17 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
 
   function openJudge({ container, layers }: RunningContainer, signal: AbortSignal): Promise<RunJudge | null> {
     const { directory } = layers;
-    const storage = join(parts.folder, "judged");
+    const storage = join(deps.folder, "judged");
     return openRunJudge(
       {
-        ...parts.judged,
+        ...deps.judged,
         sandbox,
         container,
         directory,
         variables: testVariables(),
         mask,
         storage,
-        before: parts.previews.beforeJobs(landed),
+        before: deps.previews.beforeJobs(landed),
       },
       signal,
     );
@@ -217,7 +217,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
 
   /** The variables of the task file, but not the keys: the project's own code runs with them. */
   function testVariables(): Readonly<Record<string, string>> {
-    return { HOME: CONTAINER_HOME, ...withoutKeyVariables(parts.credentials.env, kind.keyVariables) };
+    return { HOME: CONTAINER_HOME, ...withoutKeyVariables(deps.credentials.env, kind.keyVariables) };
   }
 
   async function startOn(
@@ -225,26 +225,26 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     image: string,
     signal: AbortSignal,
   ): Promise<{ readonly ok: true; readonly standing: RunningContainer } | SandboxFailure> {
-    const layers = makeLayers(parts, stage);
+    const layers = makeLayers(deps, stage);
     if (typeof layers === "string")
       return { ok: false, code: "no-resources", actor: "user", retryable: false, detail: layers };
     const container = await sandbox.startContainer(
       {
         name,
-        taskId: parts.taskId,
+        taskId: deps.taskId,
         image,
         labels: { worker: kind.name },
-        user: parts.user,
+        user: deps.user,
         workingDirectory: layers.directory,
         env: { HOME: CONTAINER_HOME },
-        limits: parts.limits,
-        network: parts.network,
+        limits: deps.limits,
+        network: deps.network,
         mounts: layers.mounts,
       },
       { signal },
     );
     if (container.ok) return { ok: true, standing: { container: container.id, layers, image, judge: null } };
-    await sweepLayers(parts, layers.folder, image);
+    await sweepLayers(deps, layers.folder, image);
     return container;
   }
 
@@ -253,26 +253,26 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   }
 
   function readable(): readonly string[] {
-    const logins = readableLogins(parts.credentials);
+    const logins = readableLogins(deps.credentials);
     return logins.length === 0 ? [] : [messages.loginReadable(kind.name, logins)];
   }
 
   async function runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
-    const startedAt = parts.now().toISOString();
-    const id = parts.newId();
+    const startedAt = deps.now().toISOString();
+    const id = deps.newId();
     const up = await start({ signal: options.signal });
     if (!up.ok || standing === null)
       return {
         ...emptyRun(id, startedAt),
         error: up.ok ? "" : up.message,
-        finishedAt: parts.now().toISOString(),
+        finishedAt: deps.now().toISOString(),
       };
     const { layers, container } = standing;
     const run = stageRun({
       sandbox,
       container,
       layers,
-      workspace: parts.workspace,
+      workspace: deps.workspace,
       unlanded: staged?.runs ?? null,
       runCli: () =>
         runCli({
@@ -281,23 +281,23 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
           kind,
           prompt,
           cwd: layers.directory,
-          credentials: parts.credentials,
+          credentials: deps.credentials,
           quota,
           messages,
           mask,
           options,
         }),
     });
-    const result = await parts.execute(requestFor(options), run.stage).finally(run.goOn);
+    const result = await deps.execute(requestFor(options), run.stage).finally(run.goOn);
     const ran = run.result();
     if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
-    const job = await stageJob(await toRunJob(result, parts), run.unlanded());
+    const job = await stageJob(await toRunJob(result, deps), run.unlanded());
     const guarded =
       result.about === "job" ? result.commands.find(({ success }) => !success)?.error : undefined;
     return {
       id,
       startedAt,
-      finishedAt: parts.now().toISOString(),
+      finishedAt: deps.now().toISOString(),
       exitCode: ran?.exec.exitCode ?? null,
       rawOutput: ran?.rawOutput ?? "",
       summary: ran?.findings.summary ?? "",
@@ -315,9 +315,9 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     return {
       patch: JSON.stringify([{ type: "shell_command", action: "run", target }]),
       plan: options.title ?? target,
-      groupId: parts.taskId,
+      groupId: deps.taskId,
       source: "task",
-      sessionKey: `task:${parts.taskId}`,
+      sessionKey: `task:${deps.taskId}`,
       dryRun: false,
       preview: options.preview === true,
       allowNetwork: true,
@@ -333,11 +333,11 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   async function stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<RunJob | null> {
     if (job === null || runs === null || (job.outcome !== "staged" && job.outcome !== "committed"))
       return job;
-    if (staged !== null) await parts.previews.discard(staged.job.id);
+    if (staged !== null) await deps.previews.discard(staged.job.id);
     staged = job.outcome === "staged" && job.changes.length > 0 ? { job, runs } : null;
     if (staged !== null) return job;
     // A preview of nothing would wait for nothing.
-    if (job.outcome === "staged") await parts.previews.land(job.id);
+    if (job.outcome === "staged") await deps.previews.land(job.id);
     landed.push(job.id);
     return { ...job, outcome: "committed" };
   }
@@ -347,7 +347,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     const { job } = staged;
     const refusing = await askHooks(standing, job, signal);
     if (refusing !== null) return { ...job, notes: [...job.notes, refusing] };
-    const conflicts = await parts.previews.land(job.id);
+    const conflicts = await deps.previews.land(job.id);
     if (conflicts.length > 0) return { ...job, outcome: "conflict", conflicts };
     staged = null;
     landed.push(job.id);
@@ -360,7 +360,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     { changes }: RunJob,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const { commands, timeout } = parts.previews.hooks;
+    const { commands, timeout } = deps.previews.hooks;
     const files = changes.map(({ path }) => path).join("\n");
     for (const command of commands) {
       const asked = await sandbox.exec(container, {
@@ -432,7 +432,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     const [run] = attempt.runs;
     if (run === undefined) return null;
     const { facts, verdict, report } = attempt;
-    const texts = checksMessagesFor(parts.judged.locale);
+    const texts = checksMessagesFor(deps.judged.locale);
     const isRed = verdict === "red";
     const isLate = run.outcome === "timed-out";
     const why = [texts.line(facts), ...texts.remarks(facts)].join(". ");
@@ -463,7 +463,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     staged = null;
     await judge?.close();
     await sandbox.stopContainer(container, { force: true });
-    await sweepLayers(parts, layers.folder, image);
+    await sweepLayers(deps, layers.folder, image);
   }
 
   return { start, runWorker, land, runTest, stop };

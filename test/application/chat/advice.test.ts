@@ -107,7 +107,7 @@ const SURFACES: Readonly<Record<string, Surface>> = {
     const kit = await createSolveKit();
     open.push(() => kit.stop());
     const { task } = await kit.solve([PLAN, shell("sed -i 's/a - b/a + b/' calc.sh"), DONE], {
-      parts: { advise },
+      deps: { advise },
     });
     const branch = Bun.spawnSync([
       "git",

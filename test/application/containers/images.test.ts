@@ -30,7 +30,7 @@ function fakeImages(
     derived: [file("Dockerfile", "derived")],
     worker: [file("Dockerfile", "worker")],
   };
-  const parts: BuildImageDeps = {
+  const deps: BuildImageDeps = {
     sha256: (bytes) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
     npmRegistry: async () => npmRegistry,
     recipes: {
@@ -60,13 +60,13 @@ function fakeImages(
       importArchive: async () => ({ ok: true }),
     },
   };
-  return { parts, calls, folders };
+  return { parts: deps, calls, folders };
 }
 
 describe("an image for an environment", () => {
   test("is taken as it is when it is there and ours", async () => {
-    const { parts, calls } = fakeImages(["coding-agent-executor-python:latest"]);
-    expect(await ensureImage(parts, { image: "coding-agent-executor-python" })).toEqual({
+    const { parts: deps, calls } = fakeImages(["coding-agent-executor-python:latest"]);
+    expect(await ensureImage(deps, { image: "coding-agent-executor-python" })).toEqual({
       ok: true,
       name: "coding-agent-executor-python:latest",
     });
@@ -75,8 +75,8 @@ describe("an image for an environment", () => {
 
   test("is pulled under its bare name, then under its published one, and gets the bare one", async () => {
     const elsewhere = "ghcr.io/biwakonbu/agent-runner-codex:latest";
-    const { parts, calls } = fakeImages([], [elsewhere]);
-    const ensured = await ensureImage(parts, { image: "agent-runner-codex:latest" });
+    const { parts: deps, calls } = fakeImages([], [elsewhere]);
+    const ensured = await ensureImage(deps, { image: "agent-runner-codex:latest" });
     expect(ensured.ok).toBe(true);
     expect(calls.slice(0, 3)).toEqual([
       "pull agent-runner-codex:latest",
@@ -86,9 +86,9 @@ describe("an image for an environment", () => {
   });
 
   test("of ours is built with what it stands on when it cannot be pulled", async () => {
-    const { parts, calls } = fakeImages(["debian:x"]);
+    const { parts: deps, calls } = fakeImages(["debian:x"]);
     const steps: string[] = [];
-    const ensured = await ensureImage(parts, {
+    const ensured = await ensureImage(deps, {
       image: "coding-agent-executor-python:latest",
       root: "debian:x",
       onStep: (step, name) => steps.push(`${step} ${name}`),
@@ -124,21 +124,21 @@ describe("an image for an environment", () => {
   });
 
   test("of somebody else is made fit once, under its id", async () => {
-    const { parts, calls } = fakeImages(["ruby:3.3"]);
-    const first = await ensureImage(parts, { image: "ruby:3.3" });
+    const { parts: deps, calls } = fakeImages(["ruby:3.3"]);
+    const first = await ensureImage(deps, { image: "ruby:3.3" });
     expect(first).toEqual({ ok: true, name: "picoclaw-derived:id-ruby:3.3" });
-    expect(await ensureImage(parts, { image: "ruby:3.3" })).toEqual(first);
+    expect(await ensureImage(deps, { image: "ruby:3.3" })).toEqual(first);
     expect(calls).toEqual(["build picoclaw-derived:id-ruby:3.3 ruby:3.3 Dockerfile"]);
   });
 
   test("of a project's own Dockerfile is built by its content", async () => {
-    const { parts, calls } = fakeImages([]);
-    const first = await ensureImage(parts, { image: { dockerfile: "ok/Dockerfile" } });
+    const { parts: deps, calls } = fakeImages([]);
+    const first = await ensureImage(deps, { image: { dockerfile: "ok/Dockerfile" } });
     expect(first.ok).toBe(true);
     expect(calls[0]).toStartWith("build picoclaw-project:");
-    await ensureImage(parts, { image: { dockerfile: "ok/Dockerfile" } });
+    await ensureImage(deps, { image: { dockerfile: "ok/Dockerfile" } });
     expect(calls.filter((call) => call.includes("picoclaw-project"))).toHaveLength(2);
-    expect(await ensureImage(parts, { image: { dockerfile: "none" } })).toMatchObject({
+    expect(await ensureImage(deps, { image: { dockerfile: "none" } })).toMatchObject({
       ok: false,
       code: "dockerfile",
       attempts: ["no such file: none"],
@@ -151,17 +151,17 @@ describe("building", () => {
   if (python === undefined) throw new Error("no recipe");
 
   test("leaves what is unchanged, and builds above what has changed", async () => {
-    const { parts, calls, folders } = fakeImages([]);
-    expect(await buildImage(parts, { recipe: python })).toMatchObject({
+    const { parts: deps, calls, folders } = fakeImages([]);
+    expect(await buildImage(deps, { recipe: python })).toMatchObject({
       ok: true,
       built: ["coding-agent-executor:latest", "coding-agent-executor-python:latest"],
     });
-    expect(await buildImage(parts, { recipe: python })).toMatchObject({ ok: true, built: [] });
+    expect(await buildImage(deps, { recipe: python })).toMatchObject({ ok: true, built: [] });
     folders.base = [file("Dockerfile", "base, changed")];
-    expect(await buildImage(parts, { recipe: python })).toMatchObject({
+    expect(await buildImage(deps, { recipe: python })).toMatchObject({
       built: ["coding-agent-executor:latest", "coding-agent-executor-python:latest"],
     });
-    expect(await buildImage(parts, { recipe: python, again: true })).toMatchObject({
+    expect(await buildImage(deps, { recipe: python, again: true })).toMatchObject({
       built: [expect.any(String), expect.any(String)],
     });
     expect(calls).toHaveLength(6);
@@ -170,8 +170,8 @@ describe("building", () => {
   test("takes npm's packages from where npm takes them, and says so where nobody knows", async () => {
     const node = recipeNamed("node");
     if (node === undefined) throw new Error("no recipe");
-    const { parts, calls } = fakeImages([]);
-    expect(await buildImage(parts, { recipe: node })).toMatchObject({ ok: true });
+    const { parts: deps, calls } = fakeImages([]);
+    expect(await buildImage(deps, { recipe: node })).toMatchObject({ ok: true });
     expect(calls).toEqual([
       "build coding-agent-executor:latest - Dockerfile certificates/.keep certificates/own.crt",
       "build coding-agent-executor-node:latest coding-agent-executor:latest Dockerfile from https://packages.example/",
@@ -184,15 +184,15 @@ describe("building", () => {
   });
 
   test("on a base that is there works without a registry, and says what to name where there is none", async () => {
-    const { parts, calls, folders } = fakeImages(["debian:own"]);
+    const { parts: deps, calls, folders } = fakeImages(["debian:own"]);
     const offline: BuildImageDeps = {
-      ...parts,
+      ...deps,
       images: {
-        ...parts.images,
+        ...deps.images,
         build: async (build) =>
           build.name === "coding-agent-executor:latest" && build.args.BASE === undefined
             ? { ok: false, reason: "unreachable", message: "dial tcp: no such host" }
-            : parts.images.build(build),
+            : deps.images.build(build),
       },
     };
     expect(await buildImage(offline, { recipe: python })).toMatchObject({ ok: false, code: "no-root" });
@@ -222,9 +222,9 @@ describe("building", () => {
   });
 
   test("says which recipe is missing", async () => {
-    const { parts, folders } = fakeImages([]);
+    const { parts: deps, folders } = fakeImages([]);
     delete folders.python;
-    expect(await buildImage(parts, { recipe: python })).toMatchObject({
+    expect(await buildImage(deps, { recipe: python })).toMatchObject({
       ok: false,
       code: "recipe-missing",
       name: "coding-agent-executor-python:latest",
@@ -244,8 +244,8 @@ describe("building", () => {
 
 test("a worker CLI is laid over the environment's image, once for each pair", async () => {
   const present = ["coding-agent-executor-python:latest", "coding-agent-executor-node:latest"];
-  const { parts, calls } = fakeImages([...present, "agent-runner-codex:latest"]);
-  const ensure = (image: string) => ensureImage(parts, { image, worker: "agent-runner-codex" });
+  const { parts: deps, calls } = fakeImages([...present, "agent-runner-codex:latest"]);
+  const ensure = (image: string) => ensureImage(deps, { image, worker: "agent-runner-codex" });
   const python = await ensure("coding-agent-executor-python");
   expect(await ensure("coding-agent-executor-python")).toEqual(python);
   await ensure("coding-agent-executor-node");

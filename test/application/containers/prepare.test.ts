@@ -54,7 +54,7 @@ function fakeParts(answer: Answer, config: Partial<PrepareDeps["config"]> = {}) 
       return { ...ENDED, ...answer(command, request) };
     },
   } as unknown as SandboxManager;
-  const parts: PrepareDeps = {
+  const deps: PrepareDeps = {
     sandboxes,
     addressesOf: async () => [],
     images: {
@@ -91,7 +91,7 @@ function fakeParts(answer: Answer, config: Partial<PrepareDeps["config"]> = {}) 
     mask: (text) => text,
     clock: () => performance.now(),
   };
-  return { parts, ran, where, containers };
+  return { parts: deps, ran, where, containers };
 }
 
 const REMOTE = {
@@ -101,9 +101,9 @@ const REMOTE = {
   host: "self.example",
 } as const;
 
-const prepare = (parts: PrepareDeps, more: object = {}) => {
+const prepare = (deps: PrepareDeps, more: object = {}) => {
   const events: PrepareEvent[] = [];
-  const outcome = prepareEnvironment(parts, {
+  const outcome = prepareEnvironment(deps, {
     taskUuid: "t",
     source: REMOTE,
     credential: { username: "u", password: "the-secret-word" },
@@ -121,12 +121,12 @@ const listing = (...files: readonly string[]) => ({ stdout: files.map((file) => 
 describe("preparing", () => {
   test("the credential goes by standard input alone, and is gone before files are laid out", async () => {
     const inputs: unknown[] = [];
-    const { parts, ran } = fakeParts((command, { stdin, env }) => {
+    const { parts: deps, ran } = fakeParts((command, { stdin, env }) => {
       inputs.push(stdin);
       expect(command + JSON.stringify(env ?? {})).not.toContain("the-secret-word");
       return command.includes("grep -rqF") ? { exitCode: 1 } : undefined;
     });
-    const prepared = await prepare(parts, { environmentName: "python" }).outcome;
+    const prepared = await prepare(deps, { environmentName: "python" }).outcome;
     expect(prepared).toMatchObject({ ok: true, notices: [{ code: "insecure-host", host: "self.example" }] });
     expect(inputs.filter((input) => String(input).includes("the-secret-word"))).toHaveLength(2);
     const at = (part: string) => ran.findIndex((command) => command.includes(part));
@@ -135,8 +135,8 @@ describe("preparing", () => {
   });
 
   test("a clone that kept the credential is no environment", async () => {
-    const { parts, containers } = fakeParts(() => undefined);
-    expect(await prepare(parts, { environmentName: "python" }).outcome).toMatchObject({
+    const { parts: deps, containers } = fakeParts(() => undefined);
+    expect(await prepare(deps, { environmentName: "python" }).outcome).toMatchObject({
       ok: false,
       code: "credential-kept",
     });
@@ -144,10 +144,12 @@ describe("preparing", () => {
   });
 
   test("files that call for another environment get a container of it, and the clone again", async () => {
-    const { parts, ran, containers } = fakeParts((command) =>
-      command.includes("ls-files") ? listing("package.json", "a.js") : undefined,
-    );
-    const { outcome, events } = prepare(parts, { credential: null });
+    const {
+      parts: deps,
+      ran,
+      containers,
+    } = fakeParts((command) => (command.includes("ls-files") ? listing("package.json", "a.js") : undefined));
+    const { outcome, events } = prepare(deps, { credential: null });
     expect(await outcome).toMatchObject({
       ok: true,
       container: { environment_name: "node" },
@@ -162,7 +164,12 @@ describe("preparing", () => {
   });
 
   test("without a network the clone is made by another container, which is gone afterwards", async () => {
-    const { parts, ran, where, containers } = fakeParts(
+    const {
+      parts: deps,
+      ran,
+      where,
+      containers,
+    } = fakeParts(
       (command, { onBytes }) => {
         if (command.includes("wc -c")) return { stdout: "7" };
         if (command.startsWith("tail")) onBytes?.("stdout", Buffer.from("archive"));
@@ -170,7 +177,7 @@ describe("preparing", () => {
       },
       { network: { mode: "none" } },
     );
-    expect(await prepare(parts, { environmentName: "python" }).outcome).toMatchObject({ ok: true });
+    expect(await prepare(deps, { environmentName: "python" }).outcome).toMatchObject({ ok: true });
     const at = (part: string) => where[ran.findIndex((command) => command.includes(part))];
     expect([at("git clone"), at("cat > /dev/shm"), at("cat >> /workspace")]).toEqual([
       "coding-agent-exec-clone-id",
@@ -195,12 +202,12 @@ describe("preparing", () => {
   });
 
   test("an installation that fails is tried the other way, told, and not the end", async () => {
-    const { parts, ran } = fakeParts((command) => {
+    const { parts: deps, ran } = fakeParts((command) => {
       if (command.includes("ls-files")) return listing("package.json", "package-lock.json", "Gemfile");
       if (command.startsWith("npm")) return { exitCode: 1, stderr: "npm error the reason" };
       return command === "command -v bundle" ? { exitCode: 1 } : undefined;
     });
-    const prepared = await prepare(parts, { environmentName: "node", credential: null }).outcome;
+    const prepared = await prepare(deps, { environmentName: "node", credential: null }).outcome;
     expect(ran.filter((command) => command.startsWith("npm "))).toHaveLength(2);
     expect(prepared).toMatchObject({
       ok: true,
@@ -217,7 +224,7 @@ describe("preparing", () => {
     const manifest = JSON.stringify({
       devDependencies: { tape: "^5.0.0", alone: "git+ssh://git@github.com/nobody/alone.git", gone: "1.0.0" },
     });
-    const { parts, ran } = fakeParts((command) => {
+    const { parts: deps, ran } = fakeParts((command) => {
       if (command.includes("ls-files")) return listing("package.json");
       if (command === "cat package.json") return { stdout: manifest };
       if (command.startsWith("npm "))
@@ -230,7 +237,7 @@ describe("preparing", () => {
         return { exitCode: 1, stderr: "npm error 404 Not Found - GET https://registry.example.org/gone" };
       return undefined;
     });
-    const prepared = await prepare(parts, { environmentName: "node", credential: null }).outcome;
+    const prepared = await prepare(deps, { environmentName: "node", credential: null }).outcome;
     expect(prepared).toMatchObject({ installed: [{ success: false }] });
     expect(prepared.ok && prepared.notices.at(-1)).toMatchObject({ leftOut: ["alone", "gone"] });
     // The manifest is put back after each attempt.
@@ -244,20 +251,20 @@ describe("preparing", () => {
   });
 
   test("requirements are installed one by one where they cannot be installed together", async () => {
-    const { parts, ran } = fakeParts((command) => {
+    const { parts: deps, ran } = fakeParts((command) => {
       if (command.includes("ls-files")) return listing("requirements.txt");
       if (command === "cat ./requirements.txt") return { stdout: "six==1.16.0\nnowhere>=9 # why\n-e .\n" };
       if (command.startsWith("pip")) return { exitCode: 1, stderr: "No matching distribution found" };
       return command.startsWith("for one in") ? { stdout: "…\npicoclaw: left out: nowhere>=9\n" } : undefined;
     });
-    const prepared = await prepare(parts, { environmentName: "python", credential: null }).outcome;
+    const prepared = await prepare(deps, { environmentName: "python", credential: null }).outcome;
     expect(ran.find((command) => command.startsWith("for one in"))).toContain("'six==1.16.0' 'nowhere>=9';");
     expect(prepared.ok && prepared.notices.at(-1)).toMatchObject({ leftOut: ["nowhere"] });
   });
 
   test("a default environment without an image of its own stands on the base image", async () => {
-    const { parts } = fakeParts(() => undefined, { defaultEnvironment: "mine" });
-    expect(await prepare(parts, { credential: null }).outcome).toMatchObject({
+    const { parts: deps } = fakeParts(() => undefined, { defaultEnvironment: "mine" });
+    expect(await prepare(deps, { credential: null }).outcome).toMatchObject({
       ok: true,
       container: { environment_name: "mine" },
       image: "base:latest",
@@ -265,23 +272,23 @@ describe("preparing", () => {
   });
 
   test("what goes wrong inside leaves no container, even where it is a bug", async () => {
-    const { parts, containers } = fakeParts((command) => {
+    const { parts: deps, containers } = fakeParts((command) => {
       if (command.includes("ls-files")) throw new Error("a bug");
       return undefined;
     });
-    await expect(prepare(parts, { credential: null }).outcome).rejects.toThrow("a bug");
+    await expect(prepare(deps, { credential: null }).outcome).rejects.toThrow("a bug");
     expect([...containers]).toEqual([]);
   });
 
   test("a folder that is not there, a bad branch and a protocol that cannot leave are told before anything starts", async () => {
-    const { parts, ran } = fakeParts(() => undefined);
+    const { parts: deps, ran } = fakeParts(() => undefined);
     const local = { source: { kind: "local", path: "/x" }, credential: null };
-    expect(await prepare(parts, local).outcome).toMatchObject({ code: "repository-missing" });
-    expect(await prepare(parts, { range: { depth: 1, ref: "-x" } }).outcome).toMatchObject({
+    expect(await prepare(deps, local).outcome).toMatchObject({ code: "repository-missing" });
+    expect(await prepare(deps, { range: { depth: 1, ref: "-x" } }).outcome).toMatchObject({
       code: "bad-input",
     });
     const ssh = { source: { ...REMOTE, protocol: "ssh" } };
-    expect(await prepare(parts, ssh).outcome).toMatchObject({ code: "bad-input", remedy: "use-https" });
+    expect(await prepare(deps, ssh).outcome).toMatchObject({ code: "bad-input", remedy: "use-https" });
     expect(ran).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ function createDraft() {
   return { seen, draft };
 }
 
-const parts: BaselineDeps = {
+const deps: BaselineDeps = {
   checks: [],
   settings: { command: null, timeout: 10, auto_limit: 10, network: false, enabled: "always" },
   memory: { fingerprint: () => "same", recall: () => null, keep: () => {}, running: new Map() },
@@ -30,9 +30,9 @@ test("the baseline is measured once, and again where its draft ended before it d
   const measure = shareBaseline();
   const gone = { check: async () => ({ ok: false, why: "aborted", message: "" }) as const };
   const [first, second, third] = await Promise.all([
-    measure(parts, gone),
-    measure(parts, draft),
-    measure(parts, draft),
+    measure(deps, gone),
+    measure(deps, draft),
+    measure(deps, draft),
   ]);
   expect(first).toMatchObject({ ok: false, why: "aborted" });
   expect(second?.ok).toBe(true);
@@ -50,13 +50,13 @@ test("two messages that begin at the same time measure one baseline; one that is
     },
   };
   const stop = new AbortController();
-  const first = measureBaseline(parts, slow);
-  const second = measureBaseline(parts, draft);
-  const stopped = measureBaseline({ ...parts, signal: stop.signal }, draft);
+  const first = measureBaseline(deps, slow);
+  const second = measureBaseline(deps, draft);
+  const stopped = measureBaseline({ ...deps, signal: stop.signal }, draft);
   stop.abort();
   expect(await stopped).toEqual({ ok: false, why: "aborted" });
   ended.resolve();
   expect(await second).toEqual(await first);
   expect(seen.ran).toBe(1);
-  expect(parts.memory.running.size).toBe(0);
+  expect(deps.memory.running.size).toBe(0);
 });

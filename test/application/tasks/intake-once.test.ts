@@ -53,7 +53,7 @@ for (const kind of ["github", "gitlab"] as const)
       rmSync(folder, { recursive: true, force: true });
     });
 
-    const parts = (): IntakeDeps => ({
+    const deps = (): IntakeDeps => ({
       forge: openForge(kind, { world, url: server.url }),
       store,
       label: "picoclaw",
@@ -66,9 +66,7 @@ for (const kind of ["github", "gitlab"] as const)
     const poll = async () => {
       const signal = new AbortController().signal;
       const since = new Date(time - DAY_MS);
-      return (await pollRepository(parts(), { repository: "acme/calc", since, signal })).map(
-        ({ did }) => did,
-      );
+      return (await pollRepository(deps(), { repository: "acme/calc", since, signal })).map(({ did }) => did);
     };
     /** The forge's delivery of an event that happened then. */
     const deliver = async (what: ItemEvent["kind"], at: string) => {
@@ -81,7 +79,7 @@ for (const kind of ["github", "gitlab"] as const)
       const answer = createWebhooks({
         forges: { github: null, gitlab: null, [kind]: { secret: "hook-secret", site: server.url } },
         formats: DELIVERY_FORMATS,
-        intake: (event) => takeInEvent(parts(), event),
+        intake: (event) => takeInEvent(deps(), event),
       });
       const response = await answer(
         kind,

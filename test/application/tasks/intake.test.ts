@@ -58,7 +58,7 @@ describe("what comes in from a forge", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const parts = (forge: "github" | "gitlab" = "github"): IntakeDeps => ({
+  const deps = (forge: "github" | "gitlab" = "github"): IntakeDeps => ({
     forge: openForge(forge, { world, url: forge === "github" ? server.url : gitlab.url }),
     store,
     label: "picoclaw",
@@ -75,7 +75,7 @@ describe("what comes in from a forge", () => {
         gitlab: { secret: "hook-secret", site: gitlab.url },
       },
       formats: DELIVERY_FORMATS,
-      intake: (event) => takeInEvent(parts(forge), event),
+      intake: (event) => takeInEvent(deps(forge), event),
     });
   const github = (
     name: string,
@@ -226,7 +226,7 @@ describe("what comes in from a forge", () => {
   });
 
   const poll = (forge: "github" | "gitlab", since = new Date(Date.now() - 60_000)) =>
-    pollRepository(parts(forge), {
+    pollRepository(deps(forge), {
       repository: "acme/calc",
       since,
       signal: new AbortController().signal,

@@ -145,7 +145,7 @@ describe("nothing is thrown away", () => {
     const { task, live } = await kit.solve(
       [overloaded, PLAN, overloaded, overloaded, shell(FIX), cut, DONE],
       {
-        parts: { pause: async (ms) => void waited.push(ms), clock: () => 0 },
+        deps: { pause: async (ms) => void waited.push(ms), clock: () => 0 },
       },
     );
     expect(task.state).toBe("done");

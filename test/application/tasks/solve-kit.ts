@@ -52,7 +52,7 @@ export interface SolveRun {
   readonly item?: Item;
   readonly candidates?: number;
   readonly worker?: string | null;
-  readonly parts?: Partial<SolveDeps>;
+  readonly deps?: Partial<SolveDeps>;
   readonly signal?: AbortSignal;
 }
 
@@ -167,7 +167,7 @@ export async function createSolveKit(
         worker = null,
         candidates = 1,
         item = issue,
-        parts,
+        deps,
         signal,
       }: SolveRun = {},
     ) {
@@ -179,7 +179,7 @@ export async function createSolveKit(
         { item: ref(item), askedBy: "alice", trigger: "hand", worker, candidates, fresh },
       );
       const live: TaskStep[] = [];
-      const ended = await solveTask({ ...partsOf(() => model, config), ...parts }, task.id, {
+      const ended = await solveTask({ ...partsOf(() => model, config), ...deps }, task.id, {
         signal: signal ?? new AbortController().signal,
         say: () => {},
         onStep: (step) => live.push(step),

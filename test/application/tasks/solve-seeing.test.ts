@@ -154,7 +154,7 @@ describe("what a coder sees", () => {
   test("a small project is shown whole, and what is a secret of ours is masked", async () => {
     kit = await createSolveKit({ ...FILES, "notes.txt": "the key is hunter2-hunter2" }, PLAIN_TEST);
     const mask = (text: string) => text.replaceAll("hunter2-hunter2", "***");
-    const { model } = await kit.solve([PLAN, ...worked], { parts: { mask } });
+    const { model } = await kit.solve([PLAN, ...worked], { deps: { mask } });
     const shown = model.asked[1]?.messages.at(-1)?.text ?? "";
     expect(shown).toContain("add() { echo $((a - b)); }");
     expect(shown).toContain("the key is ***");

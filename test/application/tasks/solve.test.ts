@@ -64,7 +64,7 @@ describe("solving an issue", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const parts = (model: Model, more: Partial<SolveDeps["config"]> = {}): SolveDeps =>
+  const deps = (model: Model, more: Partial<SolveDeps["config"]> = {}): SolveDeps =>
     solvePartsFor({ folder, world, url: server?.url ?? "", environments, store }, () => model, {
       testCommand: "sh test.sh",
       ...more,
@@ -92,7 +92,7 @@ describe("solving an issue", () => {
       typeof answers === "function" ? answers(turn) : (answers[turn] ?? "nothing more"),
     );
     const { id } = task ?? (await open());
-    const ended = await solveTask(parts(model, more), id, {
+    const ended = await solveTask(deps(model, more), id, {
       signal: new AbortController().signal,
       say: () => {},
     });
@@ -147,7 +147,7 @@ describe("solving an issue", () => {
     const logged: unknown[] = [];
     const log = { ...QUIET_LOG, error: (...line: unknown[]) => void logged.push(line) };
     const model = createCoderModel(() => "never");
-    const ended = await solveTask({ ...parts(model), log }, id, {
+    const ended = await solveTask({ ...deps(model), log }, id, {
       signal: new AbortController().signal,
       say: () => {},
       trouble: "Docker cannot be reached",
@@ -249,7 +249,7 @@ describe("solving an issue", () => {
   });
 
   test("a repository without a commit is named as that before any model works", async () => {
-    const all = parts(createCoderModel(() => expect.unreachable() as never));
+    const all = deps(createCoderModel(() => expect.unreachable() as never));
     const forge: SolveDeps["forge"] = {
       ...all.forge,
       async readRepository(name, signal) {
@@ -325,7 +325,7 @@ describe("solving an issue", () => {
         if (turn === 1) abort.abort();
         return turn === 0 ? PLAN : shell("true");
       });
-      const ended = await solveTask(parts(model), task.id, { signal: abort.signal, say: () => {} });
+      const ended = await solveTask(deps(model), task.id, { signal: abort.signal, say: () => {} });
       expect(ended?.state).toBe(state);
       expect(environments.live.size).toBe(0);
       expect((await solve([shell(`${FIX}; echo ${trigger} > t`), DONE], {}, task)).task.state).toBe("done");
@@ -375,7 +375,7 @@ describe("solving an issue", () => {
     const run = async () => {
       const { id } = await open(issue, "hand", "codex-cli");
       const own: SolveDeps = {
-        ...parts(createCoderModel(() => PLAN)),
+        ...deps(createCoderModel(() => PLAN)),
         costUsd: () => 0.25 * counted.length,
         workers: { refusal: async () => refused, count: async (...use) => void counted.push(use) },
       };
@@ -405,7 +405,7 @@ describe("solving an issue", () => {
     const task = await open();
     const other = await openTasks(tasks.db, { owner: "somebody else" });
     expect(await other.store.claimOwn(task.id)).toMatchObject({ task: { id: task.id } });
-    const ended = await solveTask(parts(createCoderModel(() => PLAN)), task.id, {
+    const ended = await solveTask(deps(createCoderModel(() => PLAN)), task.id, {
       signal: new AbortController().signal,
       say: () => {},
     });

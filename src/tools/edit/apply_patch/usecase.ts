@@ -20,11 +20,11 @@ export function checkTarget(entry: Entry, filePath: string, maxBytes: number): v
  * Returns the new content, "delete", or null where the file stays as it is.
  */
 export async function applyPatch(
-  parts: PatchRunDeps,
+  deps: PatchRunDeps,
   target: PatchTarget,
   patch: string,
 ): Promise<NewContent | "delete" | null> {
-  const { spawn, hasher, openScratch, mask, maxErrorChars } = parts;
+  const { spawn, hasher, openScratch, mask, maxErrorChars } = deps;
   const scratch = openScratch();
   try {
     for (const { path, bytes } of target.attributes) scratch.write(`${WORK}/${path}`, bytes);
