@@ -165,22 +165,6 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       expect(talk.map(({ body }) => body)).toEqual(["nice"]);
     });
 
-    test("sets and removes labels; removing one that is not there is fine", async () => {
-      await value(subject.forge.addLabel(ref(issue), "picoclaw", signal));
-      expect(issue.labels).toEqual(["picoclaw"]);
-      await value(subject.forge.removeLabel(ref(issue), "picoclaw", signal));
-      await value(subject.forge.removeLabel(ref(issue), "picoclaw", signal));
-      expect(issue.labels).toEqual([]);
-    });
-
-    test("assigns and un-assigns itself, leaving others alone", async () => {
-      issue.assignees = [person("alice")];
-      await value(subject.forge.assign(ref(issue), world.bot, signal));
-      expect(issue.assignees.map(({ login }) => login).sort()).toEqual(["alice", "picoclaw-bot"]);
-      await value(subject.forge.unassign(ref(issue), world.bot, signal));
-      expect(issue.assignees.map(({ login }) => login)).toEqual(["alice"]);
-    });
-
     test("asks the forge what somebody may do, and takes a stranger for nobody", async () => {
       repository.permissions.set("alice", "admin");
       expect(await value(subject.forge.permissionOf(NAME, "alice", signal))).toBe("admin");
@@ -264,17 +248,6 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       await value(subject.forge.openPull(request, signal));
       const { code } = await failure(subject.forge.openPull(request, signal));
       expect(code).toBe(kind === "github" ? "invalid" : "conflict");
-    });
-
-    test("says what CI thinks of a commit", async () => {
-      const commit = "3".repeat(40);
-      expect(await value(subject.forge.checksOf(NAME, commit, signal))).toBe("none");
-      repository.checks.set(commit, [{ status: "queued", conclusion: null }]);
-      expect(await value(subject.forge.checksOf(NAME, commit, signal))).toBe("pending");
-      repository.checks.set(commit, [{ status: "completed", conclusion: "success" }]);
-      expect(await value(subject.forge.checksOf(NAME, commit, signal))).toBe("success");
-      repository.checks.set(commit, [{ status: "completed", conclusion: "failure" }]);
-      expect(await value(subject.forge.checksOf(NAME, commit, signal))).toBe("failure");
     });
 
     test("lists what waits for it, by label and by assignee, each once", async () => {

@@ -36,11 +36,6 @@ export interface Forge {
     comment: CommentText,
     signal: AbortSignal,
   ): Promise<ForgeAnswer<ForgeComment>>;
-  addLabel(item: ItemRef, label: string, signal: AbortSignal): Promise<ForgeAnswer<void>>;
-  /** A label that is not there is fine. */
-  removeLabel(item: ItemRef, label: string, signal: AbortSignal): Promise<ForgeAnswer<void>>;
-  assign(item: ItemRef, user: ForgeUser, signal: AbortSignal): Promise<ForgeAnswer<void>>;
-  unassign(item: ItemRef, user: ForgeUser, signal: AbortSignal): Promise<ForgeAnswer<void>>;
   /** A person's permission there, as the forge states it. */
   permissionOf(repository: string, user: string, signal: AbortSignal): Promise<ForgeAnswer<Permission>>;
   /** Null when there is no such branch. */
@@ -57,8 +52,6 @@ export interface Forge {
   openPull(request: OpenPull, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
   /** Replaces its title and text, and makes it a draft or ready. */
   updatePull(pull: ItemRef, text: PullText, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
-  /** The CI results of a commit. */
-  checksOf(repository: string, commit: string, signal: AbortSignal): Promise<ForgeAnswer<Checks>>;
   /** Open issues and pulls that carry the label or are assigned to the user: what polling looks at. */
   listWork(
     repository: string,
@@ -197,8 +190,6 @@ interface OpenPull extends PullText {
 }
 
 export type Permission = "none" | "read" | "write" | "admin";
-
-export type Checks = "none" | "pending" | "success" | "failure";
 
 /**
  * Brings a task's change to its forge as one commit on a branch, with git on this machine, away from the container

@@ -211,8 +211,6 @@ export interface JobIndex {
   sync(archive: JobArchive): Promise<{ added: number; updated: number }>;
   /** Newest first. */
   jobs(filter: JobFilter): Promise<IndexedJob[]>;
-  groups(filter: { workspace?: string; limit: number }): Promise<IndexedGroup[]>;
-  events(jobId: string): Promise<{ at: string; type: string; body: unknown }[]>;
   status(): Promise<{ applied: string[]; pending: string[]; jobs: number }>;
   migrate(): Promise<string[]>;
   close(): Promise<void>;
@@ -231,11 +229,3 @@ interface JobFilter {
 }
 
 export type IndexedJob = Omit<StoredJob, "changes" | "notes"> & { readonly changeCount: number };
-
-interface IndexedGroup {
-  readonly groupId: string;
-  readonly workspace: string;
-  readonly jobs: number;
-  readonly firstAt: string;
-  readonly lastAt: string;
-}

@@ -115,11 +115,6 @@ const SHAPES: readonly AnswerShape[] = [
     /\/repos\/[^/]+\/[^/]+\/git\/trees\//,
     z.looseObject({ tree: z.array(z.looseObject({ type: text, path: z.string().optional() })) }),
   ),
-  shape(
-    "GET",
-    /\/check-runs$/,
-    z.looseObject({ check_runs: z.array(z.looseObject({ status: z.string(), conclusion: text })) }),
-  ),
   shape("GET", /\/collaborators\/[^/]+\/permission$/, z.looseObject({ permission: z.string() })),
   // GitLab
   shape(
@@ -161,7 +156,6 @@ const SHAPES: readonly AnswerShape[] = [
   ),
   shape("GET", /\/projects\/[^/]+\/events$/, z.array(z.looseObject({ note: gitlabSaid.optional() }))),
   shape("GET", /\/repository\/tree$/, z.array(z.looseObject({ type: z.string(), path: z.string() }))),
-  shape("GET", /\/repository\/commits\/[^/]+\/statuses$/, z.array(z.looseObject({ status: z.string() }))),
   shape("POST", /\/(?:issues|merge_requests)\/\d+\/notes$/, gitlabNote),
   shape("PUT", /\/(?:issues|merge_requests)\/\d+\/notes\/\d+$/, gitlabNote),
   shape("POST", /\/projects\/[^/]+\/merge_requests$/, z.looseObject({ iid: id, web_url: z.string() })),

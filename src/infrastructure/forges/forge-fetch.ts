@@ -323,21 +323,11 @@ function waitBefore(
 /** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
 export type ForgeItems = Pick<
   Forge,
-  | "readItem"
-  | "listComments"
-  | "postComment"
-  | "editComment"
-  | "addLabel"
-  | "removeLabel"
-  | "assign"
-  | "unassign"
-  | "findRequest"
-  | "listSaid"
-  | "listWork"
+  "readItem" | "listComments" | "postComment" | "editComment" | "findRequest" | "listSaid" | "listWork"
 >;
 
-/** Pull requests, their reviews and their checks. */
+/** Pull requests and their reviews. */
 export type ForgePulls = Pick<
   Forge,
-  "listReviewComments" | "replyTo" | "findPull" | "listOpenPulls" | "openPull" | "updatePull" | "checksOf"
+  "listReviewComments" | "replyTo" | "findPull" | "listOpenPulls" | "openPull" | "updatePull"
 >;

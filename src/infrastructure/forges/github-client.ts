@@ -1,6 +1,5 @@
 import { Octokit } from "@octokit/rest";
 import type {
-  Checks,
   Forge,
   ForgeComment,
   ForgeItem,
@@ -152,13 +151,6 @@ function toPermission(said: string | undefined): Permission {
   }
 }
 
-function toChecks(runs: readonly { readonly status: string; readonly conclusion: string | null }[]): Checks {
-  if (runs.length === 0) return "none";
-  if (runs.some(({ status }) => status !== "completed")) return "pending";
-  const fine = new Set(["success", "neutral", "skipped"]);
-  return runs.every(({ conclusion }) => fine.has(conclusion ?? "")) ? "success" : "failure";
-}
-
 /** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
 function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
   return {
@@ -198,21 +190,6 @@ function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
         const body = postedComment("github", comment);
         return toForgeComment((await client(signal).issues.updateComment({ ...where, body })).data);
       }),
-    addLabel: (item, label, signal) =>
-      answerForge(async () => void (await client(signal).issues.addLabels({ ...at(item), labels: [label] }))),
-    removeLabel: (item, label, signal) =>
-      answerForge(
-        async () =>
-          void (await nullIfMissing(client(signal).issues.removeLabel({ ...at(item), name: label }))),
-      ),
-    assign: (item, { login }, signal) =>
-      answerForge(
-        async () => void (await client(signal).issues.addAssignees({ ...at(item), assignees: [login] })),
-      ),
-    unassign: (item, { login }, signal) =>
-      answerForge(
-        async () => void (await client(signal).issues.removeAssignees({ ...at(item), assignees: [login] })),
-      ),
     findRequest: (item, { label, assignee }, signal) =>
       answerForge(async () => {
         const events = (await readAllPages((page) =>
@@ -294,7 +271,7 @@ async function setDraft(
   );
 }
 
-/** Pull requests, their reviews and their checks. */
+/** Pull requests and their reviews. */
 function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): ForgePulls {
   return {
     listReviewComments: (item, signal) =>
@@ -369,15 +346,6 @@ function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): Forg
             title: text.draft ? `Draft: ${posted.title}` : posted.title,
           });
         return toPull(pull.repository, data);
-      }),
-    checksOf: (repository, commit, signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).checks.listForRef({
-          ...splitRepository(repository),
-          ref: commit,
-          per_page: PAGE_SIZE,
-        });
-        return toChecks(data.check_runs);
       }),
   };
 }

@@ -1,7 +1,6 @@
 import { createRequesterFn } from "@gitbeaker/requester-utils";
 import {
   Branches,
-  Commits,
   Events,
   IssueLabelEvents,
   IssueNotes,
@@ -16,7 +15,6 @@ import {
   Users,
 } from "@gitbeaker/rest";
 import type {
-  Checks,
   Forge,
   ForgeComment,
   ForgeItem,
@@ -67,14 +65,6 @@ export function gitlabRequester(fetch: ForgeFetch, signal: AbortSignal) {
       };
     },
   );
-}
-
-export interface Change {
-  readonly addLabels?: string;
-  readonly removeLabels?: string;
-  readonly assigneeIds?: number[];
-  readonly title?: string;
-  readonly description?: string;
 }
 
 export interface Issue {
@@ -189,12 +179,6 @@ const NOTEABLE: Readonly<Record<string, ItemRef["kind"]>> = {
   MergeRequest: "pull",
 };
 
-export function toChecks(states: readonly string[]): Checks {
-  if (states.length === 0) return "none";
-  if (states.some((state) => state === "failed" || state === "canceled")) return "failure";
-  return states.every((state) => state === "success" || state === "skipped") ? "success" : "pending";
-}
-
 export interface LabelEvent {
   readonly id: number;
   readonly action: string;
@@ -248,19 +232,15 @@ export function createGitLabApi({ token, site, fetch }: GitLabDeps) {
     kind,
     number,
   });
-  const edit = async (item: ItemRef, change: Change, signal: AbortSignal) => {
-    if (item.kind === "issue") await new Issues(options(signal)).edit(item.repository, item.number, change);
-    else await new MergeRequests(options(signal)).edit(item.repository, item.number, change);
-  };
   const toPull = (repository: string, { iid }: { iid: number }): ForgePull => {
     const pull = ref(repository, "pull", iid);
     return { ref: pull, url: itemUrl(pull) };
   };
-  return { options, ref, edit, toPull };
+  return { options, ref, toPull };
 }
 
 /** Issues and merge requests as people write about them: texts, comments, labels, and what asks for work. */
-export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems {
+export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
   const notes = (item: ItemRef, signal: AbortSignal) =>
     item.kind === "issue" ? new IssueNotes(options(signal)) : new MergeRequestNotes(options(signal));
   const read = async (item: ItemRef, signal: AbortSignal) =>
@@ -273,8 +253,6 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
     const project = await nullIfMissing(new Projects(options(signal)).show(projectId));
     return project?.path_with_namespace ?? "";
   };
-  const assigneeIds = async (item: ItemRef, signal: AbortSignal) =>
-    ((await read(item, signal)).assignees ?? []).map(({ id }) => id);
   return {
     readItem: (item, signal) =>
       answerForge(async () => {
@@ -321,20 +299,6 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
           body,
         });
         return toForgeComment(edited as unknown as Note);
-      }),
-    addLabel: (item, label, signal) => answerForge(() => edit(item, { addLabels: label }, signal)),
-    removeLabel: (item, label, signal) => answerForge(() => edit(item, { removeLabels: label }, signal)),
-    assign: (item, { id }, signal) =>
-      answerForge(async () => {
-        const ids = await assigneeIds(item, signal);
-        if (!ids.includes(id)) await edit(item, { assigneeIds: [...ids, id] }, signal);
-      }),
-    unassign: (item, { id }, signal) =>
-      answerForge(async () => {
-        const ids = await assigneeIds(item, signal);
-        const rest = ids.filter((each) => each !== id);
-        // GitLab reads a single 0 as "nobody".
-        if (rest.length < ids.length) await edit(item, { assigneeIds: rest.length > 0 ? rest : [0] }, signal);
       }),
     findRequest: (item, { label, assignee }, signal) =>
       answerForge(async () => {
@@ -397,8 +361,8 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
   };
 }
 
-/** Merge requests, their reviews and their checks. */
-export function createGitLabPulls({ options, edit, toPull }: GitLabApi): ForgePulls {
+/** Merge requests and their reviews. */
+export function createGitLabPulls({ options, toPull }: GitLabApi): ForgePulls {
   return {
     listReviewComments: (item, signal) =>
       answerForge(async () => {
@@ -465,13 +429,8 @@ export function createGitLabPulls({ options, edit, toPull }: GitLabApi): ForgePu
       }),
     updatePull: (pull, text, signal) =>
       answerForge(async () => {
-        await edit(pull, pullFields(text), signal);
+        await new MergeRequests(options(signal)).edit(pull.repository, pull.number, pullFields(text));
         return toPull(pull.repository, { iid: pull.number });
-      }),
-    checksOf: (repository, commit, signal) =>
-      answerForge(async () => {
-        const all = await new Commits(options(signal)).allStatuses(repository, commit);
-        return toChecks((all as unknown as { status: string }[]).map(({ status }) => status));
       }),
   };
 }

@@ -63,39 +63,6 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
       if (groupId !== undefined) query = query.where("group_id", "=", groupId);
       return (await query.execute()).map(fromJobRow);
     },
-    async groups({ workspace, limit }) {
-      await migrate(db, now);
-      let query = db
-        .selectFrom("jobs")
-        .select(({ fn }) => [
-          "group_id",
-          "workspace",
-          fn.countAll<number>().as("jobs"),
-          fn.min("created_at").as("first_at"),
-          fn.max("created_at").as("last_at"),
-        ])
-        .groupBy(["group_id", "workspace"])
-        .orderBy("last_at", "desc")
-        .limit(limit);
-      if (workspace !== undefined) query = query.where("workspace", "=", workspace);
-      return (await query.execute()).map((row) => ({
-        groupId: row.group_id,
-        workspace: row.workspace,
-        jobs: Number(row.jobs),
-        firstAt: row.first_at,
-        lastAt: row.last_at,
-      }));
-    },
-    async events(jobId) {
-      await migrate(db, now);
-      const rows = await db
-        .selectFrom("events")
-        .select(["at", "type", "body"])
-        .where("job_id", "=", jobId)
-        .orderBy("position")
-        .execute();
-      return rows.map(({ at, type, body }) => ({ at, type, body: JSON.parse(body) as unknown }));
-    },
     async status() {
       const { applied, pending } = await migrationStatus(db);
       const jobs =

@@ -181,39 +181,6 @@ function routes(world: World, site: () => string): readonly Route[] {
         })),
     ],
     [
-      "POST",
-      "/repos/:owner/:repo/issues/:number/labels",
-      ({ params, body }) =>
-        withItem(params, (found) => {
-          found.labels = [...new Set([...found.labels, ...(body as { labels: string[] }).labels])];
-          return { status: 200, body: found.labels.map((name) => ({ name })) };
-        }),
-    ],
-    [
-      "DELETE",
-      "/repos/:owner/:repo/issues/:number/labels/:name",
-      ({ params }) =>
-        withItem(params, (found) => {
-          if (!found.labels.includes(params.name ?? "")) return missing;
-          found.labels = found.labels.filter((name) => name !== params.name);
-          return { status: 200, body: found.labels.map((name) => ({ name })) };
-        }),
-    ],
-    ...(["POST", "DELETE"] as const).map(
-      (method): Route => [
-        method,
-        "/repos/:owner/:repo/issues/:number/assignees",
-        ({ params, body }) =>
-          withItem(params, (found, at) => {
-            const logins = (body as { assignees: string[] }).assignees;
-            const others = found.assignees.filter(({ login }) => !logins.includes(login));
-            const added = logins.flatMap((login) => world.people.get(login) ?? []);
-            found.assignees = method === "POST" ? [...others, ...added] : others;
-            return { status: method === "POST" ? 201 : 200, body: issueJson(at, found) };
-          }),
-      ],
-    ),
-    [
       "GET",
       "/repos/:owner/:repo/collaborators/:username/permission",
       ({ params }) => {
@@ -336,14 +303,6 @@ function routes(world: World, site: () => string): readonly Route[] {
           Object.assign(found, body);
           return { status: 200, body: pullJson(at, found) };
         }),
-    ],
-    [
-      "GET",
-      "/repos/:owner/:repo/commits/:ref/check-runs",
-      ({ params }) => {
-        const runs = repo(params)?.checks.get(params.ref ?? "") ?? [];
-        return { status: 200, body: { total_count: runs.length, check_runs: runs } };
-      },
     ],
   ];
 }

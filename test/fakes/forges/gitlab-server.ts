@@ -325,17 +325,6 @@ function routes(world: World, site: () => string): readonly Route[] {
           };
         }),
     ],
-    [
-      "GET",
-      "/projects/:id/repository/commits/:sha/statuses",
-      ({ params }) => {
-        const runs = project(params.id)?.checks.get(params.sha ?? "") ?? [];
-        const states = runs.map(({ status, conclusion }) =>
-          status === "queued" ? "running" : conclusion === "success" ? "success" : "failed",
-        );
-        return { status: 200, body: states.map((status) => ({ status })) };
-      },
-    ],
   ];
 }
 

@@ -25,7 +25,6 @@ export interface Repository {
   readonly permissions: Map<string, "read" | "write" | "admin">;
   readonly items: Map<number, Item>;
   readonly protectedBranches: Set<string>;
-  readonly checks: Map<string, { status: "queued" | "completed"; conclusion: string | null }[]>;
   /** Where the bare repository lies; null where only the API is tried. */
   folder: string | null;
   next: number;
@@ -105,7 +104,6 @@ export function addRepository(world: World, name: string, folder: string | null 
     permissions: new Map([[world.bot.login, "write"]]),
     items: new Map(),
     protectedBranches: new Set(["main"]),
-    checks: new Map(),
     folder,
     next: 1,
   };

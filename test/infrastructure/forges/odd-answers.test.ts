@@ -85,7 +85,6 @@ for (const [kind, start] of [
       listWork: () => forge.listWork(NAME, wanted, signal),
       findPull: () => forge.findPull(NAME, "feature", signal),
       listOpenPulls: () => forge.listOpenPulls(NAME, signal),
-      checksOf: () => forge.checksOf(NAME, "1".repeat(40), signal),
     };
 
     for (const [name, call] of Object.entries(calls))

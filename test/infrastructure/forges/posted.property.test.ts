@@ -50,13 +50,11 @@ const SILENT: readonly (keyof Forge)[] = [
     "readBranch",
     "findPull",
     "listOpenPulls",
-    "checksOf",
     "listWork",
     "findRequest",
     "listSaid",
     "listFiles",
   ] as const),
-  ...(["addLabel", "removeLabel", "assign", "unassign"] as const),
 ];
 const SIGNAL = new AbortController().signal;
 let opened = 0;

@@ -184,7 +184,8 @@ describe.if(requirePart("postgres"))("postgres", () => {
   });
 
   test("the index of jobs lives there as well", async () => {
-    const index = createJobIndex(openPostgres(server.newDatabase()), now);
+    const db = openPostgres(server.newDatabase());
+    const index = createJobIndex(db, now);
     const archive = archiveOf([storedJob(1, { groupId: "turn" }), storedJob(2, { groupId: "turn" })]);
     expect((await index.status()).jobs).toBe(0);
     expect(await index.sync(archive)).toEqual({ added: 2, updated: 0 });
@@ -193,10 +194,8 @@ describe.if(requirePart("postgres"))("postgres", () => {
       storedJob(2).jobId,
       storedJob(1).jobId,
     ]);
-    expect((await index.groups({ limit: 9 })).map(({ groupId, jobs }) => [groupId, jobs])).toEqual([
-      ["turn", 2],
-    ]);
-    expect(await index.events(storedJob(1).jobId)).toHaveLength(1);
+    expect(await index.jobs({ groupId: "turn", limit: 9 })).toHaveLength(2);
+    expect(await db.selectFrom("events").selectAll().execute()).toHaveLength(2);
     expect((await index.status()).jobs).toBe(2);
     await index.close();
   });
