@@ -1,10 +1,11 @@
 import { Hono, type MiddlewareHandler } from "hono";
+import type { z } from "zod";
 import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
 import { giveWay } from "../../application/platform/give-way.ts";
-import type { Reply, Route } from "../../application/ports/chat.ts";
+import type { Reply } from "../../application/ports/chat.ts";
 import type {
   Attachment,
   Exchange,
@@ -13,11 +14,8 @@ import type {
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import type { Viewer } from "../../application/serve/access.ts";
-import { isTimeZone } from "../../config/scalar-values.ts";
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
 import { dayFormatter } from "../../domain/chat/session.ts";
-import { ROUTES } from "../../domain/config/route.ts";
-import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job-status.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import type { RefusedJob } from "../../domain/jobs/result.ts";
 import { refuseLongPatch } from "../../domain/patch/parse-patch.ts";
@@ -28,7 +26,7 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { replyJson } from "../serve/reply-json.ts";
 import type { WebHost } from "./host.ts";
 import { toActionOutcome } from "./job-view.ts";
-import { openApi } from "./openapi.ts";
+import { jobsQuery, newJob, newMessage, openApi, usageQuery } from "./openapi.ts";
 import { readImageList } from "./request-bodies.ts";
 import { isOurOrigin, viewerOfToken } from "./visitor.ts";
 import {
@@ -42,10 +40,17 @@ import {
   type Web,
 } from "./web.ts";
 
-const MOST_JOBS = 500;
-const LONGEST_SEARCH = 200;
-const NARROWS = ["q", "status", "chat", "day", "path", "page"] as const;
-const MODES = ["apply", "preview", "dry-run"] as const;
+/** The request as its schema reads it; else what is wrong with its first wrong value. */
+function readRequest<T extends z.ZodObject>(schema: T, given: unknown): z.output<T> | Response {
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  const [{ path: [field = ""] = [], message = "" } = {}] = read.error.issues;
+  return apiFailure(400, `bad-${String(field).replaceAll("_", "-")}`, `${String(field)}: ${message}`);
+}
+
+/** A parameter without a value is as good as none. */
+const readQuery = <T extends z.ZodObject>(schema: T, query: Readonly<Record<string, string>>) =>
+  readRequest(schema, Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "")));
 
 /** Refuses a token that may not do this before anything else is looked at. */
 const needs =
@@ -65,36 +70,25 @@ export function jobApi(app: Api, { host }: Web): void {
     return apiFailure(422, code, message, details);
   }
   app.get("/jobs", needs("read"), async (c) => {
-    const limit = Number(c.req.query("limit") ?? 50);
-    if (!Number.isInteger(limit) || limit < 1 || limit > MOST_JOBS)
-      return apiFailure(400, "bad-limit", `limit: 1 to ${MOST_JOBS}`);
-    const field = (name: string) => c.req.query(name) ?? "";
-    const zone = field("zone") || host.timezone();
-    if (!isTimeZone(zone)) return apiFailure(400, "bad-zone", "zone: a time zone, as in Europe/Paris");
-    if (NARROWS.every((name) => field(name) === ""))
+    const asked = readQuery(jobsQuery, c.req.query());
+    if (asked instanceof Response) return asked;
+    const { limit, zone = host.timezone(), ...narrowed } = asked;
+    if (Object.keys(narrowed).length === 0)
       return c.json({ jobs: (await viewerJobs.list(c.var.viewer, limit)).map(viewedJobJson) });
-    const query = readJobQuery(field, limit);
-    if (query instanceof Response) return query;
+    const { q: text = "", status = "", chat = "", day = "", path = "", page: wanted = 1 } = narrowed;
+    const query: JobQuery = { text, status, chat, day, path, page: wanted, perPage: limit };
     const { jobs, total, page, pages } = await viewerJobs.find(c.var.viewer, query, dayFormatter(zone));
     return c.json({ jobs: jobs.map(viewedJobJson), total, page, pages });
   });
   app.post("/jobs", needs("jobs", { operator: true }), async (c) => {
     const body = await readJsonBody(c.req.raw);
     if (body instanceof Response) return body;
-    const { patch, mode = "apply", atomic = false } = body;
-    if (typeof patch !== "string") return apiFailure(400, "bad-patch", "patch: a text");
-    if (!MODES.includes(mode as (typeof MODES)[number]))
-      return apiFailure(400, "bad-mode", `mode: one of ${MODES.join(", ")}`);
-    if (typeof atomic !== "boolean") return apiFailure(400, "bad-atomic", "atomic: true or false");
-    const long = refuseLongPatch(patch);
+    const job = readRequest(newJob, body);
+    if (job instanceof Response) return job;
+    const long = refuseLongPatch(job.patch);
     if (long !== null) return apiFailure(413, long.code, long.message);
     await giveWay();
-    const facts = await viewerJobs.run(c.var.viewer, {
-      patch,
-      mode: mode as (typeof MODES)[number],
-      atomic,
-      source: "api",
-    });
+    const facts = await viewerJobs.run(c.var.viewer, { ...job, source: "api" });
     if (facts.about === "refusal") return refusal(facts);
     return c.json({ outcome: facts.outcome, result: toResultJson(words(), facts) });
   });
@@ -151,35 +145,6 @@ function viewedJobJson({ job, changeCount, alive, machine }: ViewedJob): Record<
   };
 }
 
-/** Whether the text is a calendar day: 2026-02-31 is not. */
-function isDay(text: string): boolean {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
-  return at !== null && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
-}
-
-/** The console narrows its list by the same words. */
-function readJobQuery(field: (name: string) => string, perPage: number): JobQuery | Response {
-  const [text, status, day, page] = [field("q"), field("status"), field("day"), field("page") || "1"];
-  if (text.length > LONGEST_SEARCH)
-    return apiFailure(400, "bad-q", `q: at most ${LONGEST_SEARCH} characters`);
-  if (status !== "" && !JOB_STATUSES.includes(status as JobStatus))
-    return apiFailure(400, "bad-status", `status: one of ${JOB_STATUSES.join(", ")}`);
-  if (day !== "" && !isDay(day)) return apiFailure(400, "bad-day", "day: YYYY-MM-DD");
-  if (!/^[1-9]\d{0,5}$/.test(page)) return apiFailure(400, "bad-page", "page: from 1");
-  return {
-    text,
-    status: status as JobQuery["status"],
-    chat: field("chat"),
-    day,
-    path: field("path"),
-    page: Number(page),
-    perPage,
-  };
-}
-
-const LONGEST_WAIT_SECONDS = 25;
-const MOST_CHARACTERS = 100_000;
-
 const JOB_COMMANDS: ReadonlySet<string> = new Set(["undo", "redo", "rewind", "apply", "discard", "ps"]);
 
 function workspaceMark({ sha256, workspace }: Pick<WebHost, "sha256" | "workspace">): string {
@@ -214,27 +179,17 @@ export function messageApi(app: Api, web: Web): void {
     const { viewer } = c.var;
     const body = await readJsonBody(c.req.raw, "images");
     if (body instanceof Response) return body;
-    const { text = "", chat, route, event_id: eventId, wait = 0 } = body;
-    const images = await readApiImages(body.images ?? [], host.locale());
+    const sent = readRequest(newMessage, body);
+    if (sent instanceof Response) return sent;
+    const { text, chat, route, event_id: eventId, wait } = sent;
+    const images = await readApiImages(sent.images ?? [], host.locale());
     if (images instanceof Response) return images;
-    if (
-      typeof text !== "string" ||
-      (text.trim() === "" && images.length === 0) ||
-      text.length > MOST_CHARACTERS
-    )
-      return apiFailure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
+    if (text.trim() === "" && images.length === 0)
+      return apiFailure(400, "bad-text", "text: at least one character, or images");
     // Actions on jobs need the same right in a chat as at the jobs' own addresses.
     const command = readSlashCommand(text)?.name.toLowerCase() ?? "";
     const forbidden = JOB_COMMANDS.has(command) ? refuseWithoutScope(viewer, "jobs") : null;
     if (forbidden !== null) return forbidden;
-    if (chat !== undefined && (typeof chat !== "string" || !/^[a-z0-9]{1,20}$/.test(chat)))
-      return apiFailure(400, "bad-chat", "chat: 1 to 20 of a-z and 0-9");
-    if (route !== undefined && !ROUTES.includes(route as Route))
-      return apiFailure(400, "bad-route", `route: one of ${ROUTES.join(", ")}`);
-    if (eventId !== undefined && (typeof eventId !== "string" || eventId.length > 100))
-      return apiFailure(400, "bad-event-id", "event_id: at most 100 characters");
-    if (typeof wait !== "number" || !(wait >= 0 && wait <= LONGEST_WAIT_SECONDS))
-      return apiFailure(400, "bad-wait", `wait: 0 to ${LONGEST_WAIT_SECONDS} seconds`);
     const traceparent = c.req.header("traceparent");
     const message: InboundMessage = {
       channel: viewer.channel,
@@ -244,7 +199,7 @@ export function messageApi(app: Api, web: Web): void {
       userId: viewer.userId,
       text,
       ...(images.length > 0 && { attachments: images }),
-      ...(route !== undefined && { forcedRoute: route as Route, strict: true }),
+      ...(route !== undefined && { forcedRoute: route, strict: true }),
       ...(readTraceparent(traceparent) !== null && traceparent !== undefined && { traceparent }),
     };
     const received = await host.receive(message);
@@ -372,10 +327,9 @@ export function overviewApi(app: Api, { host }: Web): void {
   });
   app.get("/usage", needs("read"), async (c) => {
     const { viewer } = c.var;
-    const days = Number(c.req.query("days") ?? 30);
-    if (!Number.isInteger(days) || days < 1 || days > 366)
-      return apiFailure(400, "bad-days", "days: 1 to 366");
-    const fromDay = host.dayOf(new Date(host.now().getTime() - (days - 1) * DAY_MS));
+    const asked = readQuery(usageQuery, c.req.query());
+    if (asked instanceof Response) return asked;
+    const fromDay = host.dayOf(new Date(host.now().getTime() - (asked.days - 1) * DAY_MS));
     const rows = await host.messages.usage({
       fromDay,
       ...(viewer.role !== "operator" && { user: viewer }),

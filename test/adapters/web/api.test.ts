@@ -9,13 +9,14 @@ import { PNG_BASE64 } from "../../fakes/pictures.ts";
 import { createServer, type Server, signIn } from "./web-kit.ts";
 
 type Json = Record<string, unknown>;
+type Content = { readonly "application/json": { readonly schema: Json } };
 interface Description {
   readonly openapi: string;
-  readonly paths: Record<
-    string,
-    Record<string, { responses: Record<string, { content: { "application/json": { schema: Json } } }> }>
-  >;
-  readonly components: { readonly schemas: Record<string, Json> };
+  readonly paths: Record<string, Record<string, { responses: Record<string, { content?: Content }> }>>;
+  readonly components: {
+    readonly schemas: Record<string, Json>;
+    readonly responses: { readonly Failed: { readonly content: Content } };
+  };
 }
 
 let server: Server;
@@ -63,7 +64,8 @@ async function call(
   const answer = (await response.json()) as Json;
   const described = description.paths[template]?.[method]?.responses[String(response.status)];
   if (described === undefined) throw new Error(`${method} ${template}: ${response.status} is not described`);
-  const { schema } = described.content["application/json"];
+  const content = described.content ?? description.components.responses.Failed.content;
+  const { schema } = content["application/json"];
   const checked = checkerOf(schema).safeParse(answer);
   if (!checked.success) throw new Error(`${method} ${template} ${response.status}: ${checked.error.message}`);
   used.add(`${method} ${template} ${response.status}`);
