@@ -15,7 +15,7 @@ export interface AsideQuestion {
   readonly signal: AbortSignal;
 }
 
-const DUTY = `You answer a short question beside the work that goes on in this conversation. ${FROM_FILES} Promise nothing for the work: what is said of it below is all you know of it.`;
+const DUTY = `You answer a short side question while other work continues in this conversation. ${FROM_FILES} Promise nothing about that work: you know only what is shown below.`;
 
 /**
  * A question beside the work of its chat: it takes no turn, joins no round and is not remembered, so that whatever runs
@@ -69,7 +69,7 @@ export async function answerAside(
               today: deps.today(),
               workspace: deps.workspace.root,
             }),
-            ...(work === "" ? [] : [`# The work that goes on now\n${deps.workspace.mask(work)}`]),
+            ...(work === "" ? [] : [`# The work in progress\n${deps.workspace.mask(work)}`]),
           ].join("\n\n"),
           messages: [
             ...historyFor(

@@ -230,7 +230,11 @@ async function workOn(
   } catch (error) {
     chat.logger.error("chat", "chat.agent_failed", "chat.agent_failed", { error: String(error) });
     const why = workspace.mask(error instanceof Error ? error.message : String(error));
-    return { end: "failed", files: 0, text: `Sub-agent ${number} broke off, and nothing was taken: ${why}` };
+    return {
+      end: "failed",
+      files: 0,
+      text: `Sub-agent ${number} stopped with an error, so none of its work was used: ${why}`,
+    };
   }
 }
 

@@ -64,7 +64,7 @@ function reviewRequest(what: string): string {
         ? `\`git diff ${what}\``
         : `\`${what}\`: if it is a branch, what it has beyond the main branch (\`git diff main...${what}\` or master); if it is a commit, \`git show ${what}\``;
   return [
-    `Review a change of this project and change nothing: write no patch and no edit, answer in words alone. The change is ${shown}.`,
+    `Review a change of this project and change nothing: write no patch and no edit, only text. The change is ${shown}.`,
     "Look at it with run, read the code around it, and try out what you doubt.",
     REVIEW_ANSWER,
   ].join("\n");
@@ -77,7 +77,7 @@ export const init: ChatCommand = async (deps, _turn, rest) => ({
 });
 
 const INIT_REQUEST =
-  "Write AGENTS.md at the root of this project, for coding agents that see it for the first time: what the project is, how it is built, tested and linted (the exact commands), where things are, and the conventions that its code follows. Read the project first and write only what its files show, in at most 60 lines. If AGENTS.md or CLAUDE.md is there already, keep what is true, correct what is not, and add what is missing.";
+  "Write AGENTS.md at the root of this project, for coding agents that see it for the first time: what the project is, how it is built, tested and linted (the exact commands), where things are, and the conventions that its code follows. Read the project first and write only what its files show, in at most 60 lines. If AGENTS.md or CLAUDE.md already exists, keep what is true, correct what is not, and add what is missing.";
 
 /** `/config` and `/login`: said where it is done, because neither a setting nor a key belongs in a conversation. */
 export const config: ChatCommand = async (deps) => createAnswer(deps, [say("configWhere")], true);

@@ -63,7 +63,7 @@ async function fetchUrl(
 ): Promise<ToolOutcome> {
   if (typeof url !== "string" || url.trim() === "") return { ok: false, text: "fetch_url needs a url" };
   if (url.length > LONGEST_URL || mask(url) !== url)
-    return { ok: false, text: "refused: the address is too long, or holds a secret" };
+    return { ok: false, text: "refused: the address is too long, or contains a secret" };
   const read = await web.read(url.trim(), signal);
   if (!read.ok) return { ok: false, text: wordRefusal(read), web: hostOf(url) };
   const start = Math.max(0, Number(from ?? 0) || 0);
@@ -71,7 +71,7 @@ async function fetchUrl(
   const shown = page.slice(start, start + limit);
   const rest = page.length - start - shown.length;
   const ending = [
-    ...(rest > 0 ? [`(${rest} characters follow; go on with from: ${start + shown.length})`] : []),
+    ...(rest > 0 ? [`(${rest} characters follow; continue with from: ${start + shown.length})`] : []),
     ...(read.cut ? ["(the page is longer than what was read)"] : []),
   ];
   const text = [`${read.url} (${read.status})`, shown, ...ending].join("\n\n");
@@ -93,7 +93,7 @@ async function searchWeb(
   if (typeof query !== "string" || query.trim() === "")
     return { ok: false, text: "web_search needs a query" };
   if (query.length > LONGEST_URL || mask(query) !== query)
-    return { ok: false, text: "refused: the query is too long, or holds a secret" };
+    return { ok: false, text: "refused: the query is too long, or contains a secret" };
   const read = await web.read(searchUrl.replaceAll("{query}", encodeURIComponent(query.trim())), signal);
   if (!read.ok) return { ok: false, text: wordRefusal(read), web: hostOf(searchUrl) };
   const results = readSearchResults(read.text);

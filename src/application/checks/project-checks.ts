@@ -66,7 +66,7 @@ function wordChecks(
     ...wordTests("Passed before, and fail now or are gone", facts.worse),
     ...wordTests("New and failing", facts.newFailing),
     ...wordTests("Red before, and still red", facts.stillRed ?? []),
-    ...wordTests("Red before your change, and not connected with it", facts.redBefore ?? []),
+    ...wordTests("Red before your change, and unrelated to it", facts.redBefore ?? []),
     ...wordTests("Cannot be set up, with or without your change: not yours to fix", facts.unable ?? []),
     ...(unable.length > 0
       ? [
@@ -85,7 +85,7 @@ function wordWhatIsRed(facts: ChecksFacts): string {
   switch (verdict) {
     case "doubtful": {
       if (testRunLines.length + rewritten.length === 0)
-        return `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, answer with an empty patch; the user is told of them.`;
+        return `These tests passed before your change; with it they failed once, and passed when they ran again alone:\n${wordNames(unstable)}\nSee whether they depend on order, time or shared state since your change, and fix that. If they do not, answer with an empty patch; the reply names them to the user.`;
       if (testRunLines.length === 0)
         return `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, answer with an empty patch and the line \`Changes checks: FILE: reason\` in the plan.`;
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);

@@ -292,7 +292,7 @@ function wordMissingFile(project: SearchedFiles, path: string): string {
     .filter((one) => stem.length > 2 && one.toLowerCase().includes(stem))
     .slice(0, 5);
   const hint = near.length === 0 ? "" : `; there are ${near.join(", ")}`;
-  return `<file path="${path}">not there, or not to be shown${hint}</file>`;
+  return `<file path="${path}">does not exist, or may not be shown${hint}</file>`;
 }
 
 /** How a coder looks around before it writes: nothing that it calls changes the workspace. */
@@ -421,7 +421,7 @@ async function answer(
       if (asked === "") return wrong("read_file needs a path");
       const files = [withoutHoles(project(), asked, limit)];
       const shown = showAsked(project(), { files, searches: [] }, { request, limit });
-      if (shown.includes(">not there, or not to be shown")) return { ok: false, text: shown };
+      if (shown.includes(">does not exist, or may not be shown")) return { ok: false, text: shown };
       const { path } = resolveAskedFile(project(), asked);
       const rules = seenRules === undefined ? "" : rulesOnTheWay(project(), path, seenRules);
       return { ok: true, text: [shown, rules].filter((part) => part !== "").join("\n\n") };

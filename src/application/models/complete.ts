@@ -306,7 +306,7 @@ function isInFence(text: string): boolean {
 const MOST_PIECES = 6;
 
 const GO_ON =
-  "Your answer was cut because it reached its longest. Go on exactly where it stopped, in the middle of the line if need be. Repeat nothing and explain nothing.";
+  "Your answer was cut off at its maximum length. Continue exactly where it stopped, in the middle of a line if necessary. Repeat nothing and explain nothing.";
 
 /**
  * Asks, and lets the model go on where its answer was cut by its length, until it is whole. `cut` means that it never

@@ -84,7 +84,7 @@ export type LoopEnd =
 const MOST_CUTS = 3;
 
 const CUT_CALL =
-  "refused: your answer was cut because it reached its longest (max_tokens), so the arguments of this call may be incomplete. Nothing was run. Write less at a time: smaller pieces, one call an answer.";
+  "refused: your answer was cut off at its maximum length (max_tokens), so the arguments of this call may be incomplete. Nothing was run. Write less at a time: smaller pieces, one call per answer.";
 
 /**
  * Lets a model work with tools: ask → run the calls in their order → tell the results → ask again, until it answers
@@ -137,7 +137,7 @@ async function refuseUnreadable({ arguments: written }: ToolCall): Promise<ToolR
   const end = text.slice(-80);
   return {
     ok: false,
-    text: `refused: the arguments of this call are no JSON. They are ${text.length} characters long and end with ${JSON.stringify(end)}: if that is in the middle of a text, your answer was cut by max_tokens. Nothing was run. Write less at a time: smaller pieces, one call an answer.`,
+    text: `refused: the arguments of this call are not valid JSON. They are ${text.length} characters long and end with ${JSON.stringify(end)}: if that is in the middle of a text, your answer was cut by max_tokens. Nothing was run. Write less at a time: smaller pieces, one call per answer.`,
   };
 }
 
@@ -200,7 +200,7 @@ export function withEveryResult(messages: readonly ModelMessage[]): readonly Mod
 
 /** Ends a model's habit of making the same failing call for ever: refused first, with the reason, then it is stuck. */
 function createRepeatGuard(most: number) {
-  const refused = `refused: this very call failed ${most} times and was not run again. Do something else.`;
+  const refused = `refused: this exact call failed ${most} times and was not run again. Try something else.`;
   /** Since something succeeded, so that calls that take turns in failing are known, too. */
   const failures = new Map<string, number>();
   return {

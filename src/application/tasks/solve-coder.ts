@@ -59,7 +59,7 @@ interface Turn {
   readonly bench: Bench;
 }
 
-const FINISH = 'Finish again with {"done": true, "summary": "…"}, with all that you did.';
+const FINISH = 'Finish again with {"done": true, "summary": "…"}, covering everything you did.';
 
 /** One turn of the coder. A change that was finished before is judged first, without asking a model. */
 async function takeTurn(

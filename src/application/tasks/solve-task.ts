@@ -102,7 +102,7 @@ function toRankedCandidate({ work, stop }: Candidate, place: number) {
 
 /** The task with a conversation and a container of its own. Nothing of it is stored but its steps. */
 function openCandidate(parent: SolveWork, place: number, count: number, id: string): Candidate {
-  const text = `You are one of ${count} coders who work on this task, each alone in a copy of the project. The best change is kept. Go your own way.`;
+  const text = `You are one of ${count} coders who work on this task, each alone in a copy of the project. The best change is kept. Choose your own approach.`;
   const task: SolveTask = {
     ...parent.task,
     id,

@@ -150,7 +150,7 @@ One short estimate.`;
 
 const PLAN_ONLY = `Change nothing yet. Look at what you need, then answer with one section ## Plan in the user's language: which files to change and how, in which order, and how to verify the result.`;
 
-const ANSWER_ONLY = `Change nothing. Look at what you need, then answer in plain words, briefly: facts, each with the path and the lines that show it.`;
+const ANSWER_ONLY = `Change nothing. Look at what you need, then answer briefly in plain text: facts, each with the path and the lines that show it.`;
 
 const SUB_AGENT =
   "You are a sub-agent: another coder gave you one part of its work and reads your answer. Do only that part. You cannot ask questions.";
@@ -198,7 +198,7 @@ export function coderPrompt(prompt: CoderPrompt): string {
 
 ${sections}
 
-${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} A question, or an answer that changes nothing, is plain words without any section.
+${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} To ask a question, or to answer without changing anything, write plain text without sections.
 
 # Patch format
 ${PATCH_FORMATS[family]}

@@ -14,12 +14,12 @@ export interface WorkerOutput {
 }
 
 export const WORKER_CONTRACT = `When you are done, answer with one JSON object and nothing else:
-{"result": "the answer for the user, Markdown allowed", "needs_next_loop": false, "why": "why it ends or goes on", "confidence": 0.9, "risk": "low", "fit": 0.85, "suggested_route": "ANALYZE"}
+{"result": "the answer for the user, Markdown allowed", "needs_next_loop": false, "why": "why it ends or continues", "confidence": 0.9, "risk": "low", "fit": 0.85, "suggested_route": "ANALYZE"}
 fit says how well this request suits you (0 to 1); suggested_route is one of CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE.`;
 
 /** Asked for once where the answer is words without the object. */
 export const WORKER_FORM_AGAIN =
-  "Your answer is not in the form that was asked for. Send it again as that one JSON object and nothing else; your words go into result.";
+  "Your answer is not in the form that was asked for. Send it again as that one JSON object and nothing else; put your text into result.";
 
 /** Whether an answer holds the object. */
 export function isWorkerOutput(text: string): boolean {

@@ -50,7 +50,7 @@ export function readSolvePlan(answer: string, environments: readonly string[]): 
   const json = jsonInAnswer(answer, (value) => "steps" in value);
   if (json === undefined) {
     const listed = stepsInProse(answer);
-    if (listed.length < 2) return unusablePlan("the answer holds no JSON object with `steps`");
+    if (listed.length < 2) return unusablePlan("the answer contains no JSON object with `steps`");
     return { ok: true, value: { steps: listed, risk: "medium", environment: null } };
   }
   const { steps, risk, environment } = json;

@@ -240,7 +240,7 @@ describe("in a chat", () => {
       .filter(({ role }) => role === "tool")
       .map(({ text }) => text);
     expect(form).toContain("The form itself.");
-    for (const text of others) expect(text).toContain("not there, or not to be shown");
+    for (const text of others) expect(text).toContain("does not exist, or may not be shown");
     expect(others.length).toBe(4);
   });
 

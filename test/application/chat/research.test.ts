@@ -50,7 +50,7 @@ test("RESEARCH searches and reads the web; the reply names the hosts, and a page
   const told = at.of("worker").map(({ messages }) => messages.at(-1)?.text ?? "");
   expect(told[1]).toBe("- [Found](https://found.example/)\n  It is.");
   expect(told[2]).toContain("# News\n\nThe tax is 10 %.");
-  expect(told[2]).toMatch(/characters follow; go on with from: 10000\)/);
+  expect(told[2]).toMatch(/characters follow; continue with from: 10000\)/);
   expect(told[3]).not.toContain("# News");
   expect(reply.text).toContain("The tax is 10 %.");
   expect(reply.text).toContain(`Read from the web: ${host}.`);
@@ -78,7 +78,7 @@ test("a private address is refused, also where the page's text says otherwise; a
   expect(hits).toEqual([]);
   const told = at.of("worker").map(({ messages }) => messages.at(-1)?.text ?? "");
   expect(told[1]).toContain("may not be read");
-  expect(told[2]).toContain("holds a secret");
+  expect(told[2]).toContain("contains a secret");
 });
 
 test("other routes, a dry run and `research.fetch: false` have no web", async () => {

@@ -98,7 +98,7 @@ describe("the tool loop", () => {
     expect(reply.ok).toBe(true);
     const results = at.asked[1]?.messages.filter(({ role }) => role === "tool").map(({ text }) => text);
     expect(results?.[0]).toContain("UNKNOWN_TOOL");
-    expect(results?.[1]).toContain("the arguments of this call are no JSON");
+    expect(results?.[1]).toContain("the arguments of this call are not valid JSON");
     expect(results?.[2]).toContain("OUTSIDE_WORKSPACE");
   });
 
@@ -144,7 +144,7 @@ describe("limits", () => {
     });
     expect(at.tree()).toEqual({});
     const [result] = at.asked[1]?.messages.filter(({ role }) => role === "tool") ?? [];
-    expect(result?.text).toStartWith("refused: your answer was cut because it reached its longest");
+    expect(result?.text).toStartWith("refused: your answer was cut off at its maximum length");
   });
 
   test("the same failing call, made again and again, ends the work, and the reply says so", async () => {

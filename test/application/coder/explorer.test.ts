@@ -33,7 +33,7 @@ test.each<[string, unknown, boolean, string]>([
     "read_file",
     { path: "nowhere.ts" },
     false,
-    '<file path="nowhere.ts">not there, or not to be shown</file>',
+    '<file path="nowhere.ts">does not exist, or may not be shown</file>',
   ],
   ["read_file", "{ broken", false, "read_file needs a path"],
   [

@@ -24,7 +24,7 @@ test("the budget is split over what was asked for, and a cut range says what com
 test("a file that is not there is answered with those that are called alike", () => {
   const project = memoryProject({ "src/price-list.ts": "x" });
   expect(showAsked(project, { files: ["lib/price.ts"], searches: [] }, { request: "", limit: 500 })).toBe(
-    '<file path="lib/price.ts">not there, or not to be shown; there are src/price-list.ts</file>',
+    '<file path="lib/price.ts">does not exist, or may not be shown; there are src/price-list.ts</file>',
   );
 });
 

@@ -95,7 +95,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
       "refused: your answer was cut because it re",
       "written",
     ]);
-    expect(sent[1]).toContain("refused: your answer was cut because it reached its longest");
+    expect(sent[1]).toContain("refused: your answer was cut off at its maximum length");
   });
 
   test("arguments that stop in the middle go back to the provider in a form that it takes", async () => {
@@ -137,7 +137,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(made).toHaveLength(3);
     expect(results(messages)).toEqual([
       ...Array(3).fill("no such folder"),
-      ...Array(2).fill("refused: this very call failed 3 times and was not run again. Do something else."),
+      ...Array(2).fill("refused: this exact call failed 3 times and was not run again. Try something else."),
     ]);
   });
 
