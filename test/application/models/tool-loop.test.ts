@@ -91,8 +91,8 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(end).toMatchObject({ kind: "answered" });
     expect(made).toEqual([{ path: "small" }]);
     expect(results(messages).map((text) => text.slice(0, 42))).toEqual([
-      "refused: your answer was cut because it re",
-      "refused: your answer was cut because it re",
+      "refused: your answer was cut off at its ma",
+      "refused: your answer was cut off at its ma",
       "written",
     ]);
     expect(sent[1]).toContain("refused: your answer was cut off at its maximum length");
