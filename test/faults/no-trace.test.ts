@@ -36,6 +36,7 @@ function readTurns(): { readonly turns: number; readonly raised: boolean } {
 const TRACE = /^\s+at \S|^\s*\d+ \| |^\s*\^\s*$|^Bun v\d|evaluating '|\.[jt]s:\d+:\d+|injected/m;
 const findTrace = ({ out, err }: Ran) => TRACE.exec(out + err)?.[0] ?? null;
 
+const BACKUP = join(cli.folder, "backup");
 /** What a command is called with, so that it does something. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   chat: ["/jobs"],
@@ -51,8 +52,8 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   run: ["missing.yaml"],
   config: ["show"],
   db: ["status"],
-  backup: [join(cli.folder, "backup")],
-  restore: [join(cli.folder, "backup")],
+  backup: [BACKUP],
+  restore: [BACKUP],
   completion: ["bash"],
   demo: ["--help"],
 };
@@ -77,14 +78,19 @@ test("all commands are known here", () => {
 describe("picoclaw", () => {
   test.each([...names.entries()])("command %i, %s", (index, name) => {
     const args = [name, ...(ARGUMENTS[name] ?? [])];
-    const clean = cli.run(args, { input, env: faulty("none", 0) });
+    const run = (kind: Kind, at: number) => {
+      // A backup refuses the folder of the one before it.
+      if (name === "backup") rmSync(BACKUP, { recursive: true, force: true });
+      return cli.run(args, { input, env: faulty(kind, at) });
+    };
+    const clean = run("none", 0);
     expect(findTrace(clean)).toBeNull();
     const { turns } = readTurns();
     // By day one place and one kind for each command, by night all.
     const all = POSITIONS.flatMap((position) => KINDS.map((kind) => ({ position, kind })));
     for (const { position, kind } of runs(1) > 1 ? all : [all[index % all.length]!]) {
       for (let at = Math.max(1, Math.floor(turns * position)); ; at = Math.floor(at / 2)) {
-        const ran = cli.run(args, { input, env: faulty(kind, at) });
+        const ran = run(kind, at);
         const { raised } = readTurns();
         expect({ kind, at, trace: findTrace(ran) }).toEqual({ kind, at, trace: null });
         // A rejection is noticed after its turn: a command that is over in the same turn has ended by itself.
