@@ -147,8 +147,8 @@ function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Di
 }
 
 /**
- * Whether the last swap was forced over a file that the user had deleted: then no slot holds a side, and it is the user's
- * absence that comes back. A path that was left alone keeps its slot, and objects of git stay.
+ * Whether the last swap was forced over a file that the user had deleted: then no slot holds a side, and
+ * the path becomes absent again. A path that was left alone keeps its slot, and git objects stay.
  */
 function stoodOverNothing(op: Op, folder: JobFolder, direction: Direction): boolean {
   return (
@@ -210,7 +210,7 @@ function differenceReason(
   if (expected.kind === "directory" && current.kind === "directory")
     return folderReason(request, op, current, expected);
   if (sameUntouched(current, expected)) return null;
-  // A mode given in place would reach the other name that somebody made since.
+  // Changing the mode in place would also change a hard link that was created since.
   if (op.inPlace === true && stands === null && hasOtherNames(root, op.path)) return "changed";
   if (sameBody(current, expected) && own.isOurs(current, 0n)) return null;
   if (current.kind !== expected.kind || op.area === "object") return "changed";
@@ -226,7 +226,7 @@ function hasOtherNames(root: string, path: string): boolean {
   return inParent(root, path, (parent, name) => (lstatEntry(`${parent}/${name}`)?.nlink ?? 0) > 1);
 }
 
-/** A folder that goes with all it holds must be quiet; one that the job made gives back only what the job put in. */
+/** A folder that is removed with its contents must be unused; from a folder that the job created, only the job's entries leave. */
 function folderReason(
   { plan, stands, own }: CheckRequest,
   op: Op,
@@ -248,7 +248,7 @@ function folderReason(
 
 /** The findings about the last folder: neighbours in a plan mostly share it. */
 interface KnownParents {
-  /** Whether nothing stands where the folder of a path would be, and so not at the path. */
+  /** Whether the parent folder of a path is missing, so that the path cannot exist either. */
   lacks(root: string, path: string): boolean;
   /** The folder of which it is known that all above it are folders. */
   folder: { readonly root: number; readonly path: string } | null;
@@ -277,7 +277,7 @@ function isMissing(path: string): boolean {
   return attemptOr(false, () => lstatEntry(path) === undefined);
 }
 
-/** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */
+/** False when a parent exists but is not a folder (a file, or a symlink that must not be followed). */
 function parentsAreFolders(request: CheckRequest, { root, path }: Op, known: KnownParents): boolean {
   const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
   if (known.folder?.root === root && known.folder.path === folder) return true;

@@ -57,7 +57,7 @@ export function isHidden(hidden: ReadonlySet<string>, path: string): boolean {
   return false;
 }
 
-/** The folders above hidden paths: they cannot go as a whole, because nobody saw all that is in them. */
+/** The folders above hidden paths: the job cannot remove them as a whole, because it did not see all of their contents. */
 export function foldersAbove(hidden: ReadonlySet<string>): Set<string> {
   const above = new Set<string>();
   for (const path of hidden)
@@ -136,7 +136,7 @@ function escapeGlob(name: string): string {
   return name.replace(/[[\]*?\\]/g, "\\$&");
 }
 
-/** One root of the transaction and where its copy stands. */
+/** One root of the transaction and the location of its copy. */
 export interface CopiedRoot {
   readonly original: string;
   readonly copy: string;

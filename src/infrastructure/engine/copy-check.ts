@@ -30,7 +30,7 @@ interface Traces {
   readonly into: string;
 }
 
-/** Remembers copies as they are; the returned function takes back whatever was done in them since. */
+/** Records the current state of copies; the returned function reverts every change made in them since. */
 function rememberCopies({ copies, before, isOwn, into }: Traces): () => void {
   const saved = new Map<string, string>();
   const modes = new Map<string, number>();

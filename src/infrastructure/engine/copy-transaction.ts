@@ -76,7 +76,7 @@ const MEANWHILE_LIMIT = 20;
 /** Larger files are not merged. */
 const BASE_LIMIT_BYTES = 1024 * 1024;
 
-/** Paths of the workspace that somebody, or the job past its view, changed while the job ran. */
+/** Paths of the workspace that the user, another program, or the job outside its view changed while the job ran. */
 function changedMeanwhile(
   copies: readonly CopiedRoot[],
   manifests: readonly Manifest[],
@@ -141,7 +141,7 @@ interface SealedRoot {
   readonly notes: readonly SealNote[];
   /** The paths that the job touched under names that are not UTF-8. */
   readonly noText: readonly string[];
-  /** Paths that are too long to be opened, whatever is in them. */
+  /** Paths that are too long to open. */
   readonly tooDeep: readonly string[];
 }
 
@@ -231,7 +231,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
   return { ops, notes, noText, tooDeep };
 }
 
-/** Not touched since the copy was made; folders and special files are told by kind, mode and owner alone. */
+/** Not touched since the copy was made; folders and special files are compared by kind, mode and owner only. */
 function isAsItWas({ stats }: WalkedEntry, a: Identity | null, started: bigint): boolean {
   if (a === null || a.kind !== kindOf(stats)) return false;
   if (a.kind !== "directory" && a.kind !== "other") return stats.ctimeNs < started;
@@ -239,7 +239,7 @@ function isAsItWas({ stats }: WalkedEntry, a: Identity | null, started: bigint):
   return stats.permissions === a.mode && sameOwner;
 }
 
-/** When a job is sealed its processes are gone: a lock of git's that is still there would only stand in the user's way. */
+/** When a job is sealed its processes have ended: a remaining lock file of git would only block the user. */
 function isStaleLock(path: string, area: Op["area"], a: Identity | null): boolean {
   return area === "git" && a === null && path.endsWith(".lock");
 }
@@ -254,7 +254,7 @@ function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; m
   }
 }
 
-/** A deleted folder is one op; what was in it goes with it, unless the folder must stay. */
+/** A deleted folder is one op that includes its contents, unless the folder must stay. */
 function goesWithItsFolder(
   path: string,
   manifest: Manifest,
@@ -270,7 +270,7 @@ function goesWithItsFolder(
 export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "ownFolders" | "limit"> {
   readonly limitBytes: number;
   readonly network: boolean;
-  /** It leaves nothing in the home that jobs share: what its commands write there goes with it. */
+  /** The job leaves nothing in the home that jobs share: files that its commands write there are removed with it. */
   readonly ownHome: boolean;
   /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
   readonly confine: ConfineCopy | null;
@@ -410,7 +410,7 @@ function openCopy(state: OpenCopy): Transaction {
   const shown = (key: string) =>
     relative(workspace, join((copies[Number(key[0])] as CopiedRoot).original, key.slice(2)));
 
-  /** Where a path of the change set stands: its root, its original and its copy. */
+  /** The location of a path in the change set: its root, its original and its copy. */
   function place(path: string) {
     const absolute = resolve(workspace, path);
     const found = copies.findLastIndex(({ original }) => isInside(original, absolute));
@@ -460,7 +460,7 @@ function openCopy(state: OpenCopy): Transaction {
     else last?.set(key, now.kind === "directory" ? FOLDER : BigInt(now.ctime));
   }
 
-  /** Whether the workspace has something else at a path by now than the job found; folders are told by kind alone. */
+  /** Whether the entry at a path differs from the one that the job found; folders are compared by kind only. */
   function hasMoved(path: string): boolean {
     const { root, below, key, original } = place(path);
     const then = manifests[root]?.entries.get(below) ?? null;

@@ -186,12 +186,12 @@ export interface SandboxDeps extends SurroundingsDeps {
 }
 
 /**
- * `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one, which
- * goes with its job. `bare`: a layer of its own over nothing that jobs left.
+ * `shared`: the home that jobs use in turn. `above`: a separate layer over these and the shared home, removed with its job.
+ * `bare`: a separate layer that shows nothing from earlier jobs.
  */
 type HomeUse = "shared" | "bare" | { readonly above: readonly string[]; readonly head?: HeadSurroundings };
 
-/** Names of files in a home that are told. */
+/** How many file names of a home are reported. */
 const MOST_TRACES = 500;
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */

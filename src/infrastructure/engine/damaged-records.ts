@@ -126,9 +126,8 @@ function identifyIn(root: string, path: string) {
 }
 
 /**
- * Writes the records of jobs anew that cannot be read: plan and swap record from each other, the state from the swaps that are
- * recorded, the story from the journal and the plan. The damaged file is kept beside. Called under the lock, when no swap is
- * under way.
+ * Rebuilds unreadable job records: plan and swap record from each other, the state from the recorded swaps, the story from
+ * the journal and the plan. The damaged file is kept next to the new one. Called under the lock, when no swap is running.
  */
 export function mendRecords(storage: string, workspace: string): MendedRecord[] {
   const mended: MendedRecord[] = [];
@@ -150,9 +149,9 @@ export function mendRecords(storage: string, workspace: string): MendedRecord[] 
 }
 
 /**
- * Writes a damaged plan and the damaged record of the last swap anew, from what each of them, the story, the slots and the
- * workspace still prove; the damaged files are kept beside. Returns the paths of the job that nothing tells any more, or null
- * where nothing can be rebuilt. `wholeOnly`: nothing is written unless every path is known. Called under the lock.
+ * Rebuilds a damaged plan and the damaged record of the last swap from each other, the story, the slots and the workspace;
+ * the damaged files are kept. Returns the paths of the job that no source contains any more, or null if nothing can be
+ * rebuilt. `wholeOnly`: nothing is written unless every path is known. Called under the lock.
  */
 export function rebuildPlan(
   folder: JobFolder,
@@ -318,7 +317,7 @@ function proveEntry(
   return { standing: isUntouched ? here : planned, kept };
 }
 
-/** The highest swap that is recorded says on which side the job stands: its first commits it, and every second undoes it. */
+/** The number of the last recorded swap decides the state: odd swaps commit the job, even swaps undo it. */
 function mendState(folder: JobFolder, workspace: string): boolean {
   const own = ifSound(() => readOwnPlan(folder, workspace));
   if (own?.status === "none" && !existsSync(planFile(folder))) {
@@ -336,7 +335,7 @@ function mendState(folder: JobFolder, workspace: string): boolean {
     at: new Date(record?.swaps.at(-1) ?? bornAt(folder)).toISOString(),
     turn,
   };
-  // One that was on its way is left to whoever can read its intent.
+  // A swap in progress is left to a process that can read its intent.
   if (reachedOps(folder, own.plan, found).length > 0) return false;
   writeAnew(stateFile(folder), () => writeState(folder, { ...found, bytes: jobBytes(folder) }));
   return true;

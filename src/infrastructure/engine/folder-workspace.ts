@@ -215,7 +215,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     return begun;
   }
 
-  /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */
+  /** Removes the staged files of a job that never began, or whose process died before the seal; its story stays. */
   function forget(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
     killStrays(folder.path, ...checkFolders(folder));
@@ -330,7 +330,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     return outcome === "busy" ? null : outcome;
   }
 
-  /** With an intent that a repair could not settle, nobody knows which slots are at rest. */
+  /** While an intent is left that a repair could not settle, it is unknown which slots are complete. */
   async function mendDamaged(): Promise<readonly MendedRecord[]> {
     const { mendRecords } = await import("./damaged-records.ts");
     const mended = await locked(undefined, () =>
@@ -380,7 +380,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       return outcome === "busy" ? busy(jobId) : outcome;
     } finally {
       sealed.delete(jobId);
-      // Not before: whoever waits for the workspace is not dead.
+      // Not earlier: a process that waits for the workspace is alive.
       running.end(jobId);
       sweepTrash(storage.folder, jobId);
     }

@@ -64,8 +64,8 @@ function fileKey({ dev, ino }: { readonly dev: bigint | number; readonly ino: bi
 
 /**
  * Which of the watched files another process holds open for writing, or has mapped to write. Replacing such a file by rename would cut that
- * process off from it. Files are told by device and inode: a process in another mount namespace knows them under other
- * paths. Linux; elsewhere nothing is seen.
+ * process off from it. Files are identified by device and inode: a process in another mount namespace knows them under other
+ * paths. Linux only; on other systems the result is empty.
  */
 function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
   if (process.platform !== "linux" || (files.size === 0 && folders.length === 0)) return [];
@@ -123,13 +123,13 @@ function deviceNumber(major: number, minor: number): bigint {
 }
 
 /**
- * To ask the kernel of one file takes some microseconds, to ask whoever has files open ten to a hundred milliseconds: it
- * grows with all processes of the machine.
+ * Asking the kernel about one file takes microseconds. Scanning all open files takes 10 to 100 ms, because the cost grows
+ * with the number of processes on the machine.
  */
 const ASKED_ONE_BY_ONE = 2_000;
 const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** True when the kernel says so of each; false when somebody does, or nothing is known. */
+/** True if the kernel confirms it for each file; false if a process writes to one, or nothing is known. */
 function nobodyWrites(files: WatchedPaths["files"]): boolean {
   if (files.size > ASKED_ONE_BY_ONE) return false;
   for (const [key, { at }] of files) if (!attemptOr(null, () => isWithoutWriters(at, key))) return false;
@@ -220,7 +220,7 @@ export function lateWriters(
 ): Conflict[] {
   const late: Conflict[] = [];
   let moved: Set<string> | undefined;
-  // Another name of a file that this very swap moved may lie in a folder that goes.
+  // A folder that is removed may contain a hard link to a file that this swap moved.
   const isMovedNow = (entry: Touched) => {
     moved ??= new Set(
       steps
@@ -292,7 +292,7 @@ function lstatIfThere(path: string): EntryStats | undefined {
   }
 }
 
-/** Nothing stood there before or stands there now. */
+/** The path was empty before and is empty now. */
 function fillsNothing({ op, goes }: SwapStep, direction: Swap["direction"]): boolean {
   return goes === null && (direction === "forward" ? op.a : op.b) === null;
 }

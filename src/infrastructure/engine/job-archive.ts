@@ -54,9 +54,9 @@ const ALL_BYTES = 16 * 1024 ** 2;
 type ImageRanges = Readonly<Record<string, readonly [offset: number, length: number]>>;
 
 /**
- * Keeps the bytes that a commit, or an undo, is about to put into the workspace, so that the diff of the job can be told, and the
- * job merged, after the user has edited the files. One file for all of them; it goes with the undo record. A commit puts there
- * what it has staged; the other side may have been exchanged by a forced redo since.
+ * Keeps the bytes that a commit or an undo is about to write, so that the job can be shown as a diff, and merged, after the
+ * user has edited the files. All are in one file, which is removed with the undo record. A commit stores the staged bytes; a
+ * forced redo may have replaced the other side since.
  */
 export function keepImages(folder: JobFolder, plan: Plan, side: "a" | "b"): void {
   const names = side === "b" ? AFTER_IMAGES : BEFORE_IMAGES;
@@ -135,7 +135,7 @@ export function createJobArchive(
     const broughtInAt = state.state === "undone" ? standsSince(broughtInBy) : null;
     return {
       ...own,
-      // Neither is told of a job by which nothing stands any more.
+      // Both are omitted for a job that no longer has any effect.
       ...(reversedAt !== null && reversedBy !== undefined && { reversedBy }),
       ...(broughtInAt !== null && broughtInBy !== undefined && { broughtInBy }),
       state: reversedAt !== null ? "undone" : broughtInAt !== null ? "committed" : state.state,
@@ -147,7 +147,7 @@ export function createJobArchive(
     };
   }
 
-  /** Since when a job that took another back, or brought it in, stands; null where it does not, as one that was itself taken back by a merge. */
+  /** Since when a job that undid or redid another is in effect; null if it is not, for example because a merge undid it. */
   function standsSince(jobId: string | undefined): string | null {
     if (jobId === undefined) return null;
     const folder = jobFolder(storage, jobId);
@@ -193,7 +193,7 @@ export function createJobArchive(
 
 /**
  * Jobs in the order in which they began. A job without a line in the order (of an earlier version, or its line was lost)
- * comes before the first one that was created later.
+ * precedes the first one that was created later.
  */
 function inOrder(jobs: readonly StoredJob[], order: ReturnType<typeof readOrder>): StoredJob[] {
   const byTime = jobs.toSorted((x, y) =>
@@ -254,7 +254,7 @@ export function readJob(folder: JobFolder): ReadJob {
   return { record: record?.is ?? null, state: state?.is ?? null, damaged };
 }
 
-/** A job as far as it can be told; its undo data is left where it lies, and used by nobody. */
+/** A job as far as its files can be read; its undo data stays in place and is never used. */
 function withoutRecord(
   jobId: string,
   known: JobRecord | null,
@@ -334,7 +334,7 @@ interface ArchivedJobs {
 
 /**
  * Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. A folder that was deleted
- * is one entry of the plan; with `folders` the files in it are told too.
+ * is one entry of the plan; with `folders`, the files in it are included.
  */
 function* walkDifferences(
   archived: ArchivedJobs,
@@ -395,7 +395,7 @@ function* walkFolder(folder: string, path: string): Generator<FileDifference> {
   }
 }
 
-/** Whether a file is no longer what a preview began with. */
+/** Whether a file differs from the one that the preview started with. */
 function hasMovedOn({ a }: Op, path: string): boolean {
   const now = identifyAt(path);
   return a !== null && (now === null || !sameBody(now, a));

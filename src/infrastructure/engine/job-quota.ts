@@ -109,7 +109,7 @@ export function evictPastQuota(
 
 /**
  * An upper bound of what all jobs keep, so that a workspace with ten thousand jobs need not read them all for one
- * more. Every job adds to it; it is counted anew only when it passes the quota.
+ * more. Every job adds to it; the exact size is counted only when the bound exceeds the quota.
  */
 function keptBytesFile(storage: string): string {
   return join(storage, "kept.json");

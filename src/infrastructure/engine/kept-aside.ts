@@ -16,8 +16,8 @@ interface AsideMove {
 }
 
 /**
- * The entries that a swap which was taken back could not put back, because their folder is gone or something else stands
- * there. They leave the job, so that nothing which ends a job ever removes them: `aside/<job>/` beside the jobs is the user's.
+ * The entries that the rollback of a swap could not restore, because their folder is gone or the path is occupied. They move
+ * out of the job to `aside/<job>/`, which belongs to the user, so that the end of the job never removes them.
  */
 export function findUnrestored(storage: string, takenBack: Swap, workspace: string): AsideMove[] {
   const { folder, plan, direction } = takenBack;

@@ -25,9 +25,9 @@ const POLL_MS = 30;
 const BEAT_MS = 3000;
 
 /**
- * Tickets are files in `landing/` whose names sort by time and that their processes hold locked: the lock goes with the
- * process, so a ticket that can be locked is a dead one's and goes. One whose process was stopped stands still, and is
- * passed over.
+ * Tickets are files in `landing/` whose names sort by time and that their processes hold locked. The lock ends with the
+ * process, so a ticket that can be locked belongs to a dead process and is removed. The ticket of a stopped process makes no
+ * progress and is skipped.
  */
 export function createLandingTurns(storage: string): LandingTurns {
   const folder = join(storage, "landing");
@@ -56,7 +56,7 @@ export function createLandingTurns(storage: string): LandingTurns {
     };
   }
 
-  /** Whether somebody who lives asked before. */
+  /** Whether a living process has an earlier ticket. */
   function isAhead(name: string): boolean {
     const path = join(folder, name);
     try {

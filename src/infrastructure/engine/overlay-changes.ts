@@ -18,8 +18,8 @@ import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 
 /**
- * Remembers, for each path that a job changes, what stood in the workspace when the change was first seen. An overlay
- * alone does not tell "the job made it" from "somebody deleted it below since".
+ * Remembers, for each path that a job changes, the entry in the workspace when the change was first seen. An overlay alone
+ * cannot distinguish "the job created it" from "the user deleted it below since".
  */
 export interface FirstSight {
   /** `look` returns the current entry, where the caller needs the answer as well. */
@@ -28,17 +28,17 @@ export interface FirstSight {
   existed(absolute: string): boolean | undefined;
   /** A file that had not been touched since the view was opened. */
   file(absolute: string): SeenFile | undefined;
-  /** Which folder the view has at a path, as far as it can be told; null where none stood. */
+  /** The folder that the view has at a path, as far as it is known; null if there was none. */
   folder(absolute: string): FolderBase | null;
   /** A view was opened again at this stamp: it shows the workspace at that point. */
   reopened(stamp: bigint): void;
   /** The stamp of the view in which the path was first noted; undefined for the first view. */
   since(absolute: string): bigint | undefined;
-  /** Whether something else stands there by now than was noted. A folder is never said to have moved. */
+  /** Whether the entry differs from the recorded one. Never true for a folder. */
   hasMoved(absolute: string): boolean;
-  /** The bytes that stood there: null is nothing, undefined is unknown or not kept. */
+  /** The earlier bytes: null if there was no file, undefined if they are unknown or not kept. */
   bytes(absolute: string): Uint8Array | null | undefined;
-  /** From now on this is what stood there. */
+  /** Replaces the recorded entry. */
   renew(absolute: string, identity: Identity, bytes: Uint8Array): void;
   forget(absolute: string): void;
   /** The job is sealed, and nothing of it will be asked for. */
@@ -50,12 +50,12 @@ export interface SeenFile {
   /** Absent where it would cost too much. */
   readonly hash: string | undefined;
   readonly bytes?: Uint8Array | undefined;
-  /** How many names it had, and its attributes; absent where nobody looked. */
+  /** Its number of hard links, and its attributes; absent if they were not read. */
   readonly names?: number;
   readonly attributes?: readonly string[] | null;
 }
 
-/** The entry that stood at a path: a folder, a file that had not been touched since the view was opened, another one or none. */
+/** The earlier entry at a path: a folder, a file that had not been touched since the view was opened, another entry or none. */
 interface SeenEntry {
   readonly existed: boolean;
   readonly folder: FolderBase | undefined;
@@ -84,7 +84,7 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
     seen.delete(absolute);
   };
   const see = (absolute: string, stats: EntryStats | undefined): SeenEntry => {
-    // A job may make a hundred thousand files where nothing stood.
+    // A job may create a hundred thousand new files.
     if (stats === undefined && current === undefined) return NOTHING;
     const stamp = current ?? begin;
     const isUntouched = stats?.isFile() === true && stats.ctimeNs < stamp && !mayBeIndex(absolute);
@@ -169,7 +169,7 @@ function folderSince(absolute: string, stats: EntryStats, stamp: bigint): Folder
   return untouched || onlyWrittenTo ? { ino: stats.ino } : NO_FOLDER;
 }
 
-/** Whether anything stands at a path; a file in the place of a parent means no. */
+/** Whether a path exists; a file in place of a parent folder means that it does not. */
 function entryExistsAt(absolute: string): boolean {
   return statEntryAt(absolute) !== undefined;
 }
@@ -194,14 +194,14 @@ const LONGEST_PAUSE_MS = 1_000;
 const PAUSE_SHARE = 20;
 
 /**
- * Notes, while a command runs, what stood in the workspace at the paths of the files that it has written so far: the
- * program would only wait, and each of them is a file to read and hash. A path that the command leaves as it was is
- * forgotten at its end, so that nothing is known of a path but its first sight, sooner or later.
+ * Reads and hashes, while a command runs, the workspace's versions of the files that it has written so far, because the
+ * program is idle then. A path that the command leaves unchanged is forgotten at its end, so that the result is the same as
+ * if every path had been read afterwards.
  */
 export interface EarlySight {
   /** Begins; returns how to stop. */
   readonly watch: () => () => void;
-  /** Whether a file stood there, untouched, when the command had changed it. */
+  /** Whether the workspace had an untouched file there when the command had changed it. */
   readonly sawFile: (absolute: string) => boolean;
   /** The command is over: only paths that are still changed stay noted. */
   readonly settle: (isChanged: (absolute: string) => boolean) => void;
@@ -267,7 +267,7 @@ function watchUppers(roots: readonly LaidRoot[], sight: FirstSight, noted: Set<s
 }
 
 interface SeenFolder {
-  /** The kernel sets the time of writing back when it copies a file up; the time of change nobody can. */
+  /** The kernel resets the modification time when it copies a file up; no one can set the change time. */
   readonly ctime: string;
   readonly below: readonly string[];
 }

@@ -104,7 +104,7 @@ export interface SealedUpper {
   readonly noText: readonly string[];
   /** The entries that no plan can commit. */
   readonly notes: readonly SealNote[];
-  /** Paths that are too long to be opened, whatever is in them. */
+  /** Paths that are too long to open. */
   readonly tooDeep: readonly string[];
 }
 
@@ -207,7 +207,7 @@ export async function sealUpper(
   if (tooDeep.length > 0) return { ops, noText, notes, tooDeep, attributed, linked };
   if (moved.length > 0) settleMoves(root, moved);
   notes.length = 0;
-  // Files leave the upper while it is walked: the names in a folder are read before the first of them goes.
+  // Files leave the upper while it is walked, so the names in a folder are read before the first one is moved.
   for (const { path, stats, kind, near } of walkUpper(root, options)) {
     if (tooDeep.length > 0) break;
     sweep();
@@ -223,7 +223,7 @@ export async function sealUpper(
     const a = asOf(path, original, seen);
     switch (kind) {
       case "gone":
-        // The kernel marks only what stood there: if nothing does, and nobody looked before, somebody took it away.
+        // The kernel marks only entries that existed. If the entry is missing and was never recorded, another program deleted it.
         if (a === null && sight.existed(original) === undefined) add(path, GONE_SINCE, null);
         else remove(path);
         break;
@@ -283,7 +283,7 @@ export async function sealUpper(
         if (kind === "file" && !isBare) stripMarks(next, now.mode);
         if (!isBare) attributed.push(firstSlot + ops.length);
         if (a?.kind === "file" && seen?.names !== 1) linked.push(firstSlot + ops.length);
-        // A rename changes nothing of it but the time of change, which no plan goes by.
+        // A rename changes only the change time, which no plan depends on.
         add(path, a, isBare ? Identity.of(read.stats) : identifyAt(next), aHash, bHash, undefined, rules);
         ahead.onSlot();
         sight.forget(original);
@@ -317,7 +317,7 @@ export function baseOfFolder(root: LaidRoot, path: string, sight: FirstSight): F
   return base ?? (getXattr(join(root.upper, path), mark).ok ? NO_FOLDER : null);
 }
 
-/** The hash of what stood there at begin; what was seen then is not read again, and what was touched since cannot be. */
+/** The hash of the entry at the start; a recorded one is not read again, and one that was touched since cannot be. */
 function baseHash(
   absolute: string,
   a: Identity | null,
@@ -346,7 +346,7 @@ function entryAtBegin(
   return now.asUnknown();
 }
 
-/** Matches nothing that ever stood anywhere. */
+/** Matches no real entry. */
 const GONE_SINCE = new Identity("file", 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
 /** The content of an upper at a moment. */
@@ -375,9 +375,9 @@ export interface DeltaSealDeps {
 }
 
 /**
- * Turns what one job did to an upper that goes on being used into ops, copying its files into slots. Unlike
- * `sealUpper`, it leaves the upper as it is, and takes only what differs from the job's beginning: what earlier jobs
- * left there stands in the workspace already, or somebody has changed it there since.
+ * Turns one job's changes to an upper that stays in use into ops, copying its files into slots. Unlike `sealUpper`, it leaves
+ * the upper unchanged and takes only differences from the start of the job: the results of earlier jobs are already in the
+ * workspace, or were changed there since.
  */
 export function sealDelta(deps: DeltaSealDeps): SealedUpper {
   const { folder, root, index, firstSlot, before } = deps;
@@ -466,7 +466,7 @@ function isFolder(kind: UpperEntry["kind"] | undefined): boolean {
 
 type SeenUpperEntry = { readonly kind: UpperEntry["kind"]; readonly stats: EntryStats };
 
-/** A folder comes and goes with what is in it; only its mode and its kind are its own. */
+/** A folder is implied by its entries; only its mode and its kind are compared. */
 function isSameUpperEntry(a: SeenUpperEntry, b: SeenUpperEntry): boolean {
   if (a.kind !== b.kind) return false;
   if (isFolder(a.kind)) return a.stats.mode === b.stats.mode;

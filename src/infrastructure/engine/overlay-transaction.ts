@@ -98,7 +98,7 @@ function createOverlayChecks(parts: OverlayChecks) {
   return async ({ over, network, home, built, scratch }: CheckViewRequest): Promise<OpenedCheck> => {
     const into = join(folder.path, `check.${++count}`);
     mkdirSync(into, { mode: 0o700 });
-    // Its layers stood over others: they would show what is there no more.
+    // Its layers were stacked on other ones, and would show files that no longer exist.
     if (scratch !== undefined && scratch !== scratchName) removeTree(scratchFolder);
     if (scratch !== undefined) scratchName = scratch;
     const laid = roots.map((root, i) => {
@@ -186,7 +186,7 @@ function liftLayer(layer: string, into: string): string {
   throw new Error(`a layer of the job could not be copied: ${ran.stderr?.trim() || ran.error?.message}`);
 }
 
-/** `kept`: an upper of an earlier view, which goes on. Its work folder is always new: an old one is refused. */
+/** `kept`: the upper of an earlier view that is used again. Its work folder is always new, because the kernel refuses an old one. */
 function layUpper({ path, redirects }: LaidRoot, into: string, index: number, kept: string | null): LaidRoot {
   const upper = join(into, `u${index}`);
   if (kept === null) mkdirSync(upper);
@@ -233,7 +233,7 @@ export interface OverlayDeps
   readonly resting: boolean;
   /** It stays open, and may have to be merged with what others do meanwhile. */
   readonly keepsBytes: boolean;
-  /** A head may work in it: nobody else sees its home. */
+  /** A head may work in it: its home is visible to no other job. */
   readonly takesHeads: boolean;
   /** Called when a sandbox did not start. */
   readonly onComplaint: () => void;
@@ -296,8 +296,8 @@ export async function beginOverlayTransaction(deps: OverlayDeps): Promise<Overla
 }
 
 /**
- * A mount or a folder of the machine may have gone between being listed and being laid out. So a complaint counts only
- * when it comes again with everything listed anew: it is remembered, and no job tries an overlay after it.
+ * A mount or a folder of the machine may disappear between being listed and being mounted. So a failure counts only if it
+ * occurs again with a fresh list; then it is remembered, and later jobs do not try an overlay.
  */
 async function wakeFirst(executor: Wakeable): Promise<string | null> {
   const complaint = await executor.wake();
@@ -464,7 +464,7 @@ function openOverlay(state: OpenOverlay): Transaction {
           baseOfFolder(roots[root] as LaidRoot, path, sight),
         );
         plan = { roots: paths, stamp: String(state.stamp), ops, folders };
-        // The disk has begun, and this goes on beside it; the plan stands only once every slot is on the disk.
+        // This runs while the disk is writing; the plan is valid only when every slot is on the disk.
         if (end?.preview !== true) keepImages(slots.folder, plan, "b");
         const written = printPlan(folder, plan);
         try {

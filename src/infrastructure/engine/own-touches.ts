@@ -18,18 +18,18 @@ import {
 } from "../jobs/job-folder.ts";
 import { keepsFolder, rootOf, type SwapStep, staysInPlace } from "./swap.ts";
 
-/** Who stands there, and when it was touched last. */
+/** Which entry it is, and when it was last touched. */
 export type Touched = Pick<Identity, "kind" | "ino" | "ctime">;
 
 /** Changes that swaps of other jobs made in the workspace since the last swap of this one. */
 export interface OwnTouches {
-  /** Whether nobody but they touched an entry since a moment. */
+  /** Whether only swaps touched an entry since a given time. */
   isOurs(entry: Touched, since: bigint): boolean;
   /** Whether they left something at a path, below it or above it other than it was: one that came back is as before. */
   leftOther(path: string): boolean;
 }
 
-/** Before the first swap, and where it is not known when the last one was, every touch is somebody's. */
+/** Before the first swap, or if the time of the last one is unknown, every touch counts as foreign. */
 const NOTHING_OURS: OwnTouches = { isOurs: () => false, leftOther: () => true };
 
 interface OwnTouchesRequest {
@@ -52,11 +52,11 @@ export function createOwnTouches({ storage, workspace, folder, stands }: OwnTouc
     isOurs(entry, since) {
       const { moved, around, parents } = read();
       if (entry.kind !== "directory" || !parents.has(entry.ino)) return moved.has(touchKey(entry));
-      // A name that somebody took out of the folder shows in nothing but its time, and the next swap covers that up.
+      // An entry that was removed from the folder shows only in the folder's time, and the next swap overwrites that.
       let ctime = entry.ctime;
       for (let steps = around.size; steps >= 0; steps--) {
         const touch = around.get(touchKey({ ino: entry.ino, ctime }));
-        // Where the chain ends with a swap that brought the folder itself, nobody came in between.
+        // If the chain ends with a swap that created the folder itself, there was no foreign touch in between.
         if (touch === undefined)
           return BigInt(ctime) < since || moved.has(touchKey({ ino: entry.ino, ctime }));
         if (touch.before === null) return true;
@@ -106,7 +106,7 @@ export function touchKey({ ino, ctime }: Pick<Identity, "ino" | "ctime">): strin
   return `${ino}:${ctime}`;
 }
 
-/** The folders in which a swap moves something, or whose mode it changes, as they are now. Roots are in no folder that goes. */
+/** The current state of the folders in which a swap moves entries or whose mode it changes. Roots are never moved. */
 export function readFoldersAround(plan: Plan, steps: readonly SwapStep[]): Map<string, Identity | null> {
   const folders = new Map<string, Identity | null>();
   let last = { root: -1, around: "" };
@@ -124,7 +124,7 @@ export function readFoldersAround(plan: Plan, steps: readonly SwapStep[]): Map<s
   return folders;
 }
 
-/** The folders in which a swap moves something or changes a mode, as they stand just before it; missing ones are left out. */
+/** The state of the folders in which a swap moves entries or changes a mode, just before it; missing ones are left out. */
 export function readStandingFolders(
   plan: Plan,
   steps: readonly SwapStep[],
@@ -188,7 +188,7 @@ export function recallFolders(
   );
 }
 
-/** Further touches than these are somebody's again. */
+/** Touches beyond this number count as foreign. */
 const KEPT_TOUCHES = 20_000;
 
 /** With those of the job's earlier swaps: touches of several jobs lead from one to the other. */

@@ -134,7 +134,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
 /** A path that has to be resolved: empty, absolute, or with a part that is empty or leads elsewhere. */
 const NOT_PLAIN = /^$|^\/|\/$|\/\/|(^|\/)\.\.?(\/|$)/;
 
-/** Every name below a folder as it stands in the workspace. */
+/** Every name below a folder of the workspace. */
 function* namesBelow(root: string, folder: string): Generator<string> {
   const pending = [""];
   while (pending.length > 0) {
@@ -267,7 +267,7 @@ function takesFolderAway({ a, b }: Op): boolean {
   return a?.kind === "directory" && b?.kind !== "directory";
 }
 
-/** A folder that the job made for nothing but what was dropped goes with it. */
+/** Drops a folder that the job created only for entries that were dropped. */
 function withoutEmptyParents(
   kept: readonly Op[],
   gone: readonly Op[],
@@ -298,7 +298,7 @@ function* foldersAbovePath(path: string): Generator<string> {
     yield path.slice(0, slash);
 }
 
-/** A folder that was to go stays for what must not: everything else in it still goes, name by name. */
+/** A folder that must keep some entries stays; its other entries are removed one by one. */
 function goneBeside(
   { roots }: SealedOps,
   { root, path: folder }: Op,
@@ -328,7 +328,7 @@ function goneBeside(
   return ops;
 }
 
-/** Null where the new bytes are those that stood there before. */
+/** Null if the new bytes equal the old ones. */
 function rewriteOp(
   { folder, roots, workspace }: SealedOps,
   op: Op,
@@ -378,8 +378,8 @@ function namesOf(path: string): number {
 }
 
 /**
- * Changed files that could not keep their owner or group: who is not in a group cannot give a file to it, and nobody but
- * root gives files to others. Root changes owners on purpose.
+ * Changed files that could not keep their owner or group: only a member of a group can give a file to it, and only root can
+ * change the owner. Root changes owners on purpose.
  */
 export function lostOwners(ops: readonly Op[]): SealNote[] {
   if (process.getuid?.() === 0) return [];
@@ -424,8 +424,8 @@ export function createFlushAhead(folder: JobFolder): FlushAhead {
 }
 
 /**
- * Copies of thousands of files that nobody needs any more stand in the file system's journal, and whoever flushes a file
- * next, which is the plan, waits until all of it is written: so the journal begins now. Their contents stay where they are.
+ * The file system's journal holds copies of thousands of files that are no longer needed, and the next flush, that of the
+ * plan, would wait until all of them are written. So the journal is committed now. The contents of the files do not move.
  */
 function commitJournal(folder: JobFolder): Promise<void> {
   return new Promise((resolve) => {

@@ -24,7 +24,7 @@ interface Holder {
   readonly jobId: string;
   readonly slot: string;
   readonly state: "undone" | "committed";
-  /** A folder that the job made, and that is in the slot or stands in the workspace. */
+  /** A folder that the job created, now in the slot or in the workspace. */
   readonly isMade: boolean;
   /** Of the entry that belongs in the slot. */
   readonly ino: string;
@@ -64,7 +64,7 @@ function* withAncestors(root: string, path: string): Generator<string> {
   for (let at = path; at !== ""; at = folderOfPath(at)) yield joinFolder(root, at);
 }
 
-/** The missing folders above what comes in, from the uppermost down. */
+/** The missing parent folders of incoming entries, topmost first. */
 function findMissing({ plan, steps }: Pick<Swap, "plan" | "steps">): string[] {
   const own = new Set(
     steps.filter(({ comes }) => comes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
@@ -154,12 +154,12 @@ export function returnFolders(
       ?.find((one) => one.isMade && one.ino === ino && !existsSync(one.slot))?.slot;
     if (slot === undefined || !isEmptyFolder(path)) continue;
     noteParent(around, path, plan.roots);
-    // A file that is saved there in between comes back with its folder.
+    // A file that is saved there in between is restored with its folder.
     if (moveIfFree(path, slot) && !isEmptyFolder(slot)) moveIfFree(slot, path);
   }
 }
 
-/** The folder that loses or gets an entry; roots are in no folder that goes. */
+/** The folder that loses or receives an entry; the parents of roots never move. */
 function noteParent(around: FoldersAround, path: string, roots: readonly string[]): void {
   const parent = dirname(path);
   if (!around.has(parent) && !roots.includes(parent)) around.set(parent, identifyAt(parent));

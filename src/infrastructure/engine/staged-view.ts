@@ -111,9 +111,9 @@ interface StagedBase {
 }
 
 export interface StagedView extends View {
-  /** Every path that was staged, with what stood there when it was first looked at. */
+  /** Every staged path, with the entry that was there when it was first read. */
   staged(): Map<string, StagedBase & { slotPath: string | null }>;
-  /** The folder that stood above a staged path when that was first looked at; null where none did. */
+  /** The parent folder of a staged path when the path was first read; null if there was none. */
   folderBase(path: string): Identity | null;
   /** Paths staged since the last call, with what they were before. */
   takeTouched(): Map<string, Entry>;
@@ -269,7 +269,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
     if (found.kind === "directory") throw new ViewFault("is-directory", path, `is a directory: ${path}`);
     if (found.kind !== "file") throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
-    // So that a save by somebody else before the commit is seen.
+    // So that a save by another program before the commit is detected.
     if (noted) baseOf(path);
     return inParent(root, path, (folder, name) => readRegular(`${folder}/${name}`, path));
   }

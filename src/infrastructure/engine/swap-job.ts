@@ -105,17 +105,17 @@ function reverseSwap(swap: Swap): Swap {
 
 interface EditedPaths {
   readonly conflicts: readonly Conflict[];
-  /** The ops that somebody edited since, and those that cannot be finished around them. */
+  /** The ops whose paths were edited since, and those that cannot be finished because of them. */
   readonly ops: ReadonlySet<number>;
   /** Those among them that the swap had not reached: they are left out of it. */
   readonly left: ReadonlySet<number>;
-  /** Entries that somebody only moved, of a swap that is taken back. */
+  /** Entries of a swap being rolled back that were only moved. */
   readonly strayed: ReadonlyMap<number, FoundPlace>;
 }
 
 /**
- * Paths that are neither before nor after the swap: somebody edited them since it was cut off. When it is being taken
- * back, paths that it has not reached, or that are back already, are the user's to edit.
+ * Paths that match neither side of the swap: they were edited after it was interrupted. During a rollback, the user may edit
+ * paths that the swap has not reached or that are already restored.
  */
 function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedPaths {
   const takingBack = intent.taking_back === true;
@@ -151,14 +151,14 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedP
   };
 }
 
-/** Where the entry is that the swap had put to a path, as it was then; nothing else is to stand there. */
+/** Where the unchanged entry is that the swap put at a path; null if the path is occupied. */
 function findStrayed(swap: Swap, { op, goes }: SwapStep): FoundPlace | null {
   if (goes === null || staysInPlace(op) || standingEntry(swap, op) !== null) return null;
   const found = swap.places.findEntry(goes);
   return found !== null && isSameEntry(identify(found.root, found.path), goes) ? found : null;
 }
 
-/** Whether the swap had put its side there before somebody went on from it. */
+/** Whether the swap had written its side before the path was edited. */
 function isReached(swap: Swap, { op, goes, comes }: SwapStep): boolean {
   const { folder, direction } = swap;
   if (staysInPlace(op)) return standingEntry(swap, op)?.mode === comes?.mode;
@@ -167,7 +167,7 @@ function isReached(swap: Swap, { op, goes, comes }: SwapStep): boolean {
   return isSameEntry(identifyAt(outSlot(folder, op, direction)), goes) || isSameEntry(waiting, goes);
 }
 
-/** An exchange that was cut off before its second step, at a path that is left alone: what stood there goes to its slot. */
+/** Finishes an exchange that was interrupted before its second step, at a path that is left alone: the old entry moves to its slot. */
 function finishExchange({ folder, direction }: Swap, { op, goes }: SwapStep): void {
   const [from, out] = [inSlot(folder, op, direction), outSlot(folder, op, direction)];
   if (goes === null || staysInPlace(op) || identifyAt(out) !== null) return;
@@ -210,7 +210,7 @@ export interface SwapRequest {
   readonly turn: number;
   readonly direction: Intent["direction"];
   readonly force: boolean;
-  /** This process has just sealed the job, and nobody has tried to commit it yet. */
+  /** This process has just sealed the job, and no process has tried to commit it yet. */
   readonly isSealedNow?: boolean;
 }
 
@@ -314,7 +314,7 @@ function uppermostConflicts(conflicts: readonly Conflict[]): Conflict[] {
   });
 }
 
-/** The files are moved, and the disk took no note of it: a repair goes on from the intent. */
+/** The files were moved, but the record could not be written: a repair continues from the intent. */
 function cutOff(
   folder: JobFolder,
   workspace: string,
@@ -333,7 +333,7 @@ function cutOff(
   };
 }
 
-/** Files that a swap would make live for git: `force` is no leave for them. */
+/** Files that a swap would activate for git: `force` does not permit them. */
 function findUnjudged(
   { folder, plan, direction, steps }: Pick<Swap, "folder" | "plan" | "direction" | "steps">,
   workspace: string,
@@ -476,7 +476,7 @@ interface SwapLeftovers {
   readonly stands: SwapRecord | null;
   /** The files of which the swap changed the mode, right after it; absent where it was cut off. */
   readonly given?: SwapResult["given"];
-  /** The disk that all slots take; null or absent where nobody knows. */
+  /** The disk space of all slots; null or absent if unknown. */
   readonly slotBytes?: number | null;
 }
 
@@ -639,7 +639,7 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
 }
 
 /**
- * Where the files of an interrupted swap stand. Nothing is changed; null where the record of the job cannot be read.
+ * Which side each file of an interrupted swap is on. Changes nothing; null if the record of the job cannot be read.
  */
 export function readInterruptedFiles(
   storage: string,

@@ -16,7 +16,7 @@ import { type JobFolder, type Op, opSlotPath, type Plan, type WayFolder } from "
 import { walkFolder } from "../jobs/walk-folder.ts";
 import { fstatEntry } from "../platform/entry-stats.ts";
 
-/** A path that could not be swapped. Without a cause: somebody changed it between the check and the rename. */
+/** A path that could not be swapped. Without a cause: it was changed between the check and the rename. */
 export class SwapFailure extends Error {
   /** `path` is absolute. */
   constructor(
@@ -30,21 +30,20 @@ export class SwapFailure extends Error {
 }
 
 /**
- * Where the entries of a swap are. A swap that begins goes by paths and stops when another folder stands at one of them.
- * One that is taken back or finished later goes by inodes: the user may have renamed a folder meanwhile, and what the swap
- * put into it is in there still.
+ * Where the entries of a swap are. A new swap uses paths and stops if another folder has taken one of them. A rollback or a
+ * later completion uses inodes: the user may have renamed a folder meanwhile, and the entries of the swap are still in it.
  */
 export interface SwapPlaces extends Anchors {
   readonly inFolder: typeof inFolder;
-  /** Whether the folder of a path stood when the swap began, and stays. */
+  /** Whether the folder of a path existed when the swap began, and stays. */
   readonly stood: (root: string, path: string) => boolean;
-  /** Whether it did, or the swap itself brings or takes it: then it is never made anew. */
+  /** Whether it existed, or the swap itself adds or removes it: then it is never created again. */
   readonly knows: (root: string, path: string) => boolean;
   /** Whether such a folder lies in no slot and is not found. */
   readonly isGone: (root: string, path: string) => boolean;
   /** Where an entry of the swap is now that is not at its path; null where it is in no root. */
   readonly findEntry: (entry: Identity) => FoundPlace | null;
-  /** Entries that are not at their paths are looked for anew. */
+  /** Entries that are not at their paths are searched for again. */
   readonly forget: () => void;
 }
 
@@ -99,9 +98,9 @@ interface PlacesRequest {
   readonly folder: JobFolder;
   readonly plan: Plan;
   readonly steps: readonly PlacedStep[];
-  /** The folders in which it moves something, as they stood when it began. */
+  /** The folders in which it moves entries, in their state when it began. */
   readonly standing: readonly WayFolder[];
-  /** Looks for a folder by its inode where another or none stands at its path; else that ends the swap. */
+  /** Whether a folder that is not at its path is searched for by its inode; otherwise the swap ends. */
   readonly seeks: boolean;
   readonly handles?: FolderHandles;
 }

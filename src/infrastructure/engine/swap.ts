@@ -63,7 +63,7 @@ export interface Swap {
   readonly steps: readonly SwapStep[];
   readonly unwritable: readonly UnwritableFolder[];
   readonly places: SwapPlaces;
-  /** Where entries are that somebody moved since the swap had put them to their paths. */
+  /** Where entries are that were moved after the swap put them at their paths. */
   readonly strayed?: ReadonlyMap<number, FoundPlace>;
 }
 
@@ -75,7 +75,7 @@ function atEntry<T>({ plan, places, strayed }: Swap, op: Op, use: (parent: strin
     : inParent(found.root, found.path, use);
 }
 
-/** The entry of an op, wherever its folder is; null where nothing stands, or the folder is gone. */
+/** The entry of an op, even if its folder was moved; null if the entry or the folder is gone. */
 export function standingEntry(swap: Swap, op: Op): Identity | null {
   try {
     return atEntry(swap, op, (parent, name) => identifyAt(`${parent}/${name}`));
@@ -104,7 +104,7 @@ export function staysInPlace(op: Op): boolean {
   return keepsFolder(op) || op.inPlace === true;
 }
 
-/** A folder that stood before the job and goes with all it holds. */
+/** A folder that existed before the job and is removed with its contents. */
 export function removesWholeFolder({ op, goes, comes }: SwapStep): boolean {
   return goes?.kind === "directory" && comes?.kind !== "directory" && op.a !== null;
 }
@@ -196,7 +196,7 @@ export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[]
   return [...folders.values()].filter((folder) => folder !== null);
 }
 
-/** Where another folder, something else or nothing stands now; of several, one below the other, the uppermost alone. */
+/** Folders that were replaced or removed; of nested ones only the topmost. */
 export function exchangedFolders({ roots, folders = [] }: Plan, workspace: string): ExchangedFolders {
   const found = new Map<string, Conflict>();
   const shallowFirst = [...folders].sort((x, y) => x.path.length - y.path.length);
@@ -247,7 +247,7 @@ interface SwapOrder {
   readonly late: readonly SwapStep[];
 }
 
-/** A child leaves before its folder and comes after it; git state never points at what is not there. */
+/** A child is removed before its folder and added after it; git state never refers to missing objects. */
 function inDepthOrder(steps: readonly SwapStep[]): SwapOrder {
   const leaving = inOrder(
     steps.filter(({ comes }) => comes === null),
@@ -274,7 +274,7 @@ function depthOf(path: string): number {
   return depth;
 }
 
-/** By a number each, of which there are few; equal ones stay as they stand. */
+/** A stable sort by a number with few distinct values. */
 function inOrder(steps: readonly SwapStep[], numberOf: (turn: SwapStep) => number): SwapStep[] {
   const groups = new Map<number, SwapStep[]>();
   for (const turn of steps) {
@@ -312,7 +312,7 @@ function exchange(a: string, b: string): boolean {
   throw Object.assign(new Error(`${done.code}: exchange '${a}' with '${b}'`), { code: done.code });
 }
 
-/** Moves to a free name only: what somebody made there meanwhile is never overwritten. False when it is taken. */
+/** Moves to a free name only, so that a new file there is never overwritten. False if the name is taken. */
 export function moveIfFree(from: string, to: string): boolean {
   const done = renameNoReplace(AT_FDCWD, from, AT_FDCWD, to);
   if (done.ok) return true;
@@ -341,7 +341,7 @@ function moveByLink(from: string, to: string): boolean {
 /** Names a file without opening it, so that its own mode does not matter; elsewhere it must be readable. */
 const FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Changes the mode of the very file that was checked, and tells it as it stands then; done twice it is the same. */
+/** Changes the mode of exactly the file that was checked and returns its new identity. Idempotent. */
 function giveMode(swap: Swap, { op, goes, comes }: SwapStep): Identity | null {
   const root = rootOf(swap.plan, op);
   if (comes === null) return null;
@@ -484,8 +484,8 @@ export type Checkpoint = (point: string) => void;
  *   4. git state and objects that are only removed are last, so that no ref is ever without its object
  *   5. files of which only the mode differs get it in place
  *   6. folders get their modes
- * The process is left to others now and then. `isFirst`: all slots were filled by the seal and have just been checked, and
- * nobody has begun this swap before.
+ * The event loop gets control now and then. `isFirst`: the seal filled all slots, they have just been checked, and this swap
+ * has not been started before.
  */
 export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): Promise<SwapResult> {
   const { plan, places } = request;
@@ -546,7 +546,7 @@ export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): P
 
 export interface SwapResult {
   readonly left: readonly UntouchedPath[];
-  /** The files that got their mode in place, as they stood then, by op. */
+  /** The identities of files whose mode was changed in place, by op. */
   readonly given: ReadonlyMap<number, Identity>;
 }
 
@@ -616,7 +616,7 @@ function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint, isFirst: boolean): 
   });
 }
 
-/** In a swap that nobody has begun before: its slots hold what the check saw there, and those on the other side are empty. */
+/** For a swap that was never started before: its slots hold the checked entries, and the slots of the other side are empty. */
 function bringInFirst(
   from: string,
   here: string,
@@ -634,7 +634,7 @@ function bringInFirst(
   if (exchanged) renameQuickly(from, out);
 }
 
-/** `from` and `here` change places; afterwards `from` (or, without that ability, `out`: false) holds what stood here. */
+/** Exchanges `from` and `here`; afterwards `from` (or `out`, if the system cannot exchange: false) holds the old entry. */
 function replaceEntry(from: string, here: string, out: string, { goes }: SwapStep, path: string): boolean {
   if (!isSameEntry(identifyAt(here), goes)) throw new SwapFailure(path);
   if (exchange(from, here)) {
