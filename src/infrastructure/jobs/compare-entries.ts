@@ -17,8 +17,8 @@ import {
 import type { Op } from "./job-folder.ts";
 
 /**
- * Which rules a path follows. Inside a git directory that existed before the job, state (refs, index, logs) goes
- * back only where it still stands as the job left it, and objects that the job added are never taken away.
+ * Which rules a path follows. Inside a git directory that existed before the job, state (refs, index, logs) is restored only
+ * if it is unchanged since the job, and objects that the job added are never removed.
  */
 export function areaOf(
   path: string,
@@ -58,7 +58,7 @@ function indexKey(bytes: Uint8Array): string | null {
   return listed === null ? null : `index:${hashHex("sha256", listed)}`;
 }
 
-/** Larger files are told apart by inode and times alone. */
+/** Larger files are compared by inode and times only. */
 const HASH_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** The hash of a file's bytes or a link's target; undefined where reading it would cost too much. */
@@ -87,15 +87,15 @@ export interface ReadEntry {
   /** Taken after its bytes were read. */
   readonly stats: EntryStats;
   readonly hash: string;
-  /** The attributes that `isVisiblySame` compares; null where they cannot be told. */
+  /** The attributes that `isVisiblySame` compares; null if they cannot be read. */
   readonly attributes: readonly string[] | null;
-  /** It has no attribute whatever, not even one of an overlay's. */
+  /** It has no attributes at all, not even those of an overlay. */
   readonly isBare: boolean;
   /** A copy, where the caller wants one. */
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Null for a file of more than the usual size, for what is no file, and for what cannot be read: `hashAt` tells then. */
+/** Null for a file above the size limit, for an entry that is not a file, and for an unreadable one: use `hashAt` for those. */
 export function readEntry(absolute: string, size: number, keepsBytes = false): ReadEntry | null {
   const look = size < USUAL.length ? lookInto(absolute, USUAL) : null;
   if (look === null) return null;
@@ -129,8 +129,8 @@ export function readInto(absolute: string, room: Uint8Array, from: number, expec
 }
 
 /**
- * The hash of what stood at a path when `then` was taken; undefined when it has been touched since, so that nobody's
- * save is ever taken for the original.
+ * The hash of the entry at a path when `then` was taken; undefined if it has been touched since, so that a later save is
+ * never mistaken for the original.
  */
 export function hashIfUntouched(
   root: string,
@@ -198,7 +198,7 @@ export interface EntryPair {
   readonly aHash: string | undefined;
   readonly bHash: string | undefined;
   readonly isIndex: boolean;
-  /** Where the two stand now. */
+  /** The current locations of the two. */
   readonly from: string;
   readonly to: string;
   /** The attributes of each, where they are known already. */
@@ -209,8 +209,8 @@ export interface EntryPair {
 }
 
 /**
- * Whether nothing a person could see differs: kind, mode, owner, bytes and attributes; the time of change stands in for
- * bytes that are too many to read.
+ * Whether no visible property differs: kind, mode, owner, bytes and attributes. For files too large to read, the change time
+ * is compared instead of the bytes.
  */
 export function isVisiblySame(compared: EntryPair): boolean {
   return compared.a.mode === compared.b.mode && isSameButForMode(compared);
@@ -258,7 +258,7 @@ function sameAttributes(from: string, to: string): boolean {
   });
 }
 
-/** Users' own attributes and access lists; what an overlay notes for itself is nobody's. */
+/** The user's attributes and access lists; an overlay's own attributes are left out. */
 function attributeNames(path: string): readonly string[] {
   const names = listXattrs(path);
   return names.ok ? ownAttributes(names.value) : [];
@@ -278,14 +278,14 @@ interface KeptFolder {
   readonly path: string;
   readonly a: Identity | null;
   readonly stats: EntryStats;
-  /** Where it stands in the workspace and in the view. */
+  /** Its locations in the workspace and in the view. */
   readonly from: string;
   readonly to: string;
   /** Whether a change of its owner is brought in. */
   readonly carriesOwner?: boolean;
 }
 
-/** A folder that stood there before stays the same one and gets only its mode: what else the job changed on it is said. */
+/** A folder that existed before keeps its identity and gets only its new mode; other changes to it are reported. */
 export function keptFolder({ path, a, stats, from, to, carriesOwner = false }: KeptFolder): SealNote[] {
   if (a?.kind !== "directory" || !stats.isDirectory()) return [];
   const notes: SealNote[] = [];
@@ -296,13 +296,13 @@ export function keptFolder({ path, a, stats, from, to, carriesOwner = false }: K
   return notes;
 }
 
-/** The folder of the workspace itself is no entry of it: a mode that the job gave it is said, and not brought in. */
+/** The root is not an entry of the workspace: a mode that the job gave it is reported but not applied. */
 export function keptRoot(original: string, view: string): SealNote[] {
   const [was, is] = [original, view].map((path) => lstatEntry(path)?.permissions);
   return was === is ? [] : [sealNote("root-mode", ".")];
 }
 
-/** Times alone are not brought in; who changed nothing else is told so. */
+/** A change of times alone is not applied; a job that changed nothing else gets a note. */
 export function keptTimes(ops: readonly Op[], touched: readonly string[]): SealNote[] {
   return ops.length > 0 || touched.length === 0 ? [] : [sealNote("times", ...touched)];
 }

@@ -27,7 +27,7 @@ const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
 
 /**
  * Runs `use` with a name for the folder that holds `path`, reached component by component from `root` without
- * following a symlink. On Linux the name goes through an open descriptor (`/proc/self/fd/N`), so a component
+ * following a symlink. On Linux the name uses an open descriptor (`/proc/self/fd/N`), so a component
  * that is swapped for a symlink afterwards changes nothing. Elsewhere each component is checked before use.
  */
 export function inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
@@ -60,7 +60,7 @@ export interface Anchors {
 }
 
 export interface AnchorOptions {
-  /** Called for a folder that no longer stands at its path when it is left: one that moves entries must know. */
+  /** Called for a folder that is no longer at its path when it is closed: code that moves entries must know. */
   readonly whenMoved?: (folder: string) => void;
   /** Opens a folder otherwise than by its path alone. The root is opened like every other folder then. */
   readonly open?: (root: string, folder: string) => number;
@@ -70,7 +70,7 @@ export interface AnchorOptions {
 
 /**
  * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
- * path. What was opened stays what it is, wherever it goes.
+ * path. An open folder stays the same one even if it is moved.
  */
 export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOptions = {}): Anchors {
   let held: HeldFolder | null = null;
@@ -183,7 +183,7 @@ export interface WrittenIdentity {
 
 /**
  * The identity of the entry at a path: enough to determine later whether it is still the same and untouched. A job has as
- * many as files, so times and inode are numbers, and text only while somebody asks. No copy by `...` has them.
+ * many as files, so times and inode are numbers, and become text only on request. Spreading with `...` does not copy them.
  */
 export class Identity implements WrittenIdentity {
   constructor(
@@ -247,7 +247,7 @@ export class Identity implements WrittenIdentity {
     return this.changed === 0 && this.changedNs === 0;
   }
 
-  /** The same inode with whatever contents. */
+  /** The same inode with any contents. */
   withAnyContents(): Identity {
     return this.copy({ modified: ANY_SECOND });
   }
@@ -345,7 +345,7 @@ const PLAIN = { inParent };
 /** Longer than one tick of any file system clock: a second save within it could leave the same times behind. */
 const TICK_MS = 10;
 
-/** Like `identify`, but waits until a write that comes after it is sure to show in the times. */
+/** Like `identify`, but waits until a later write is certain to change the times. */
 export function identifySettled(root: string, path: string): Identity | null {
   const identity = identify(root, path);
   if (identity === null) return null;
@@ -356,7 +356,7 @@ export function identifySettled(root: string, path: string): Identity | null {
   return identify(root, path);
 }
 
-/** Null also where a file stands in the place of a parent. */
+/** Null also if a parent is a file. */
 export function identifyAt(absolute: string): Identity | null {
   try {
     const stats = lstatEntry(absolute);
@@ -403,7 +403,7 @@ export function toStanding(entry: Entry): EntryState | null {
   }
 }
 
-/** Other bytes for a file that stands; no symlink is followed, its mode stays. */
+/** Replaces the bytes of an existing file; follows no symlink and keeps the mode. */
 export function rewriteFile(root: string, path: string, bytes: Uint8Array): void {
   inParent(root, path, (folder, name) => {
     const at = `${folder}/${name}`;
@@ -424,7 +424,7 @@ export function readEntryAt(absolute: string): Entry {
   return stats.isSymbolicLink() ? { kind: "symlink", target: readlinkSync(absolute) } : { kind: "other" };
 }
 
-/** A path below a root as it is told of a workspace, which mostly is that root. */
+/** A path below a root as it is shown for a workspace, which usually is that root. */
 export function shownBelow(workspace: string, root: string, path: string): string {
   return root === workspace ? path : pathBelow(workspace, `${root}/${path}`);
 }

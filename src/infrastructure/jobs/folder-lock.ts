@@ -4,9 +4,9 @@ import { flock } from "../platform/libc.ts";
 
 /**
  * Holds the kernel locks of folders while `use` runs. Each lock is on the folder itself, so every process of every
- * user agrees on it, and it goes with the process that held it. Taken in one order, so that two jobs whose
- * workspaces share a repository wait for each other and never for ever. A holder that stands still (Ctrl-Z) is waited for
- * as any other is: ending it is for the person who reads its name.
+ * user sees it, and it ends with the process that held it. Locks are taken in one order, so that two jobs whose workspaces
+ * share a repository cannot deadlock. A suspended holder (Ctrl-Z) is waited for like any other: the message names it, and the
+ * user decides whether to end it.
  */
 export async function withFolderLocks<T>(
   folders: readonly string[],
@@ -28,7 +28,7 @@ export async function withFolderLocks<T>(
   }
 }
 
-/** A file or folder as the kernel knows it, whatever path leads there. */
+/** A file or folder as the kernel identifies it, independent of its path. */
 interface Inode {
   readonly device: string;
   readonly inode: string;

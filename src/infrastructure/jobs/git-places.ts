@@ -75,7 +75,7 @@ export function createGitWatch(root: string): () => readonly string[] {
 /** An entry that a swap is about to put to a path. */
 export interface ComingEntry {
   readonly path: string;
-  /** Nothing stands there yet. */
+  /** The path does not exist yet. */
   readonly isNew: boolean;
   /** Where it lies now. */
   readonly lies: string;
@@ -98,7 +98,7 @@ export function findUnjudgedTogether({ root, coming, going, begin }: ComingEntri
   if (candidates.length === 0) return [];
   const arriving = new Map(coming.map((entry) => [entry.path, entry]));
   const gone = new Set(going);
-  /** Where the entry lies that will stand at a path; a folder may come with all that it holds. */
+  /** The current location of the entry that will be at a path; a folder may be moved with its contents. */
   const place = (path: string): string | null => {
     const entry = arriving.get(path);
     if (entry !== undefined) return entry.lies;
@@ -117,7 +117,7 @@ export function findUnjudgedTogether({ root, coming, going, begin }: ComingEntri
   const state = (folder: string): "judge" | "known" => {
     const names = new Set(GIT_MARKS.filter((name) => sides.look(below(folder, name), "after") !== null));
     if (!isGitDirectory(names)) return "known";
-    // Such a folder comes with all that it holds, which stood in it before or was judged with it.
+    // Such a folder is moved with its contents, which were in it before or were judged with it.
     if (foldersAbove(`${folder}/x`).some((one) => one !== "" && isNew(one))) return "known";
     if (marks(folder).some(isNew)) {
       const standing = judgedPaths(root, { path: folder, kind: "directory", identity: "" });
@@ -160,7 +160,7 @@ function judgedPaths(root: string, { path: place, kind }: GitPlace): string[] {
   return [...own, ...inside.filter(mayMatterToGit)];
 }
 
-/** The paths below a folder, those of objects aside; none where it is no folder. */
+/** The paths below a folder, except objects; none if it is not a folder. */
 function entriesBelow(folder: string): string[] {
   const found: string[] = [];
   const pending = [""];

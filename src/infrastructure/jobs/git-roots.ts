@@ -11,7 +11,7 @@ const SYSTEM_FOLDERS = [
   "/run/current-system/sw/bin",
 ];
 
-/** Reads no settings but those of the repository, and asks nobody. */
+/** Git reads only the settings of the repository and never prompts. */
 export const ISOLATED_GIT_ENV = {
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_CONFIG_GLOBAL: "/dev/null",

@@ -31,19 +31,19 @@ import { removeTree } from "./walk-folder.ts";
 
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:
- *   state.json    which side of the swap stands in the workspace
- *   plan.ndjson   one line per path: what stood there before, what the job put there
+ *   state.json    which side of the swap is in the workspace
+ *   plan.ndjson   one line per path: its entry before the job and after it
  *   slots/N.a     the "before" of line N while the job is in effect; slots/N.b its "after" while it is not
- *   stands.T.ndjson what swap number T left in the workspace and in the slots, to tell later edits from ours
- *   after.bin, after.json   the bytes that it put there, for its diff
- *   repairs.ndjson  the swaps of it that were cut off, and how each was repaired
+ *   stands.T.ndjson what swap number T left in the workspace and in the slots, to distinguish later edits from the job's
+ *   after.bin, after.json   the bytes that the job wrote, for its diff
+ *   repairs.ndjson  its interrupted swaps, and how each was repaired
  *   journal.ndjson, job.json   the story, for `jobs` and `show`
  * Beside `jobs/`, the file `order` has a line with a job's id when the job begins and at each of its swaps.
  */
 export interface JobFolder {
   readonly id: string;
   readonly path: string;
-  /** A shorter way to the slots, while somebody holds them open. */
+  /** A shorter path to the slots, while they are held open. */
   readonly slots?: string;
 }
 
@@ -60,7 +60,7 @@ export interface Op {
   readonly bHash?: string;
   /** `git`: refs, index and other state of a git directory that existed before; `object`: its object store. */
   readonly area: "file" | "git" | "object";
-  /** Only the mode of a file differs: it is changed where the file stands, and no slot takes part. */
+  /** Only the mode of a file differs: it is changed in place, without a slot. */
   readonly inPlace?: true;
 }
 
@@ -179,7 +179,7 @@ export function openSlots(job: JobFolder): { readonly folder: JobFolder; readonl
   return { folder: { ...job, slots: `/proc/self/fd/${fd}` }, close: () => closeSync(fd) };
 }
 
-/** Throws `DamagedRecord`: who takes "no state" for "never begun" would remove the only copy of somebody's file. */
+/** Throws `DamagedRecord`: a caller that read "no state" as "never begun" would remove the only copy of a user's file. */
 export function readState(folder: JobFolder): StateFile | null {
   const path = stateFile(folder);
   return readRecord<StateFile>(
@@ -210,7 +210,7 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
   printPlan(folder, plan).finish();
 }
 
-/** A plan that is written, and stands once it is finished. */
+/** Writes a plan, which becomes valid when it is finished. */
 export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"> {
   const lines = openLines(planFile(folder));
   const { roots, stamp, folders, lost, ops } = plan;
@@ -352,7 +352,7 @@ function readIdentity(written: WrittenIdentity | null, file: string): Identity |
   return read;
 }
 
-/** The record of a swap, entry by entry; it stands once it is finished. */
+/** The record of a swap, entry by entry; it becomes valid when it is finished. */
 export function openSwapRecord(
   folder: JobFolder,
   turn: number,
@@ -472,7 +472,7 @@ function trashOf(storage: string): string {
 /** A command may have shut folders to its own user. */
 const EMPTY = 'rm -rf -- "$1" 2>/dev/null || { chmod -R u+rwx -- "$1" 2>/dev/null; rm -rf -- "$1"; }';
 
-/** Has the trash removed by processes of their own, which nobody waits for: all of it, or what one job left. */
+/** Removes the trash, of all jobs or of one, in detached processes without waiting for them. */
 export function sweepTrash(storage: string, jobId = ""): void {
   const trash = trashOf(storage);
   for (const name of existsSync(trash) ? readdirSync(trash) : [])
@@ -705,7 +705,7 @@ export function takeSwapTime(storage: string, now: Date): number {
   }
 }
 
-/** The swap that is under way in a workspace. It stands on disk before the first rename and goes after the last. */
+/** The running swap of a workspace. It is on disk before the first rename and is removed after the last. */
 export interface Intent {
   readonly job_id: string;
   readonly direction: "commit" | "undo" | "redo";
@@ -713,7 +713,7 @@ export interface Intent {
   readonly turn: number;
   /** Ops that have nothing to do, or are left out on purpose. */
   readonly skip: readonly number[];
-  /** Where the check found something else than the record says: what goes out, what comes in. */
+  /** Where the check found other entries than the record: the outgoing and the incoming one. */
   readonly found: readonly (readonly [n: number, goes: Identity | null, comes: Identity | null])[];
   /** Read-only folders that are opened for the time of the swap, with the mode they get back. */
   readonly doors: readonly UnwritableFolder[];
@@ -736,7 +736,7 @@ export function writeIntent(storage: string, intent: Intent): void {
   syncFolder(storage);
 }
 
-/** A swap is under way, but nobody can read which. */
+/** A swap is under way, but its intent cannot be read. */
 export type DamagedIntent = "damaged";
 
 export function readIntent(storage: string): Intent | DamagedIntent | null {

@@ -38,7 +38,7 @@ export function mountPoints(): string[] {
   return points;
 }
 
-/** Whether a mount that somebody makes on this machine shows in the namespaces that were made of it before. */
+/** Whether new mounts on this machine appear in namespaces that were created earlier. */
 export function mountsAreShared(): boolean {
   return / (?:shared|master):\d/.test(readFileSync("/proc/self/mountinfo", "utf8"));
 }
@@ -110,7 +110,7 @@ interface KnownFolder {
 /** A workspace's folder in PicoClaw's home. */
 interface RegisteredWorkspace {
   readonly folder: string;
-  /** Where the workspace was before somebody moved it; only told once. */
+  /** The path of the workspace before it was moved; reported only once. */
   readonly movedFrom: string | null;
 }
 
@@ -124,9 +124,8 @@ export function workspaceId(workspace: string): string {
 }
 
 /**
- * Finds the entry of a workspace: by its path, or by the folder itself where that was registered under another path at
- * which it does not stand any more. The entry of such a moved workspace gets the name of its new path. Nothing is made
- * for a workspace that was never here.
+ * Finds the entry of a workspace: by its path, or by the folder itself if that was registered under another path and has left
+ * it. The entry of such a moved workspace is renamed after its new path. Nothing is created for an unknown workspace.
  */
 function findRegisteredWorkspace(workspace: string, home: string): RegisteredWorkspace {
   const all = join(home, "workspaces");
@@ -303,7 +302,7 @@ function makeElsewhere(entry: string, workspace: string, outermost: string): str
   return inside;
 }
 
-/** It can be passed by who knows the name behind it, and listed by nobody; a job cannot change its mode. */
+/** A process that knows a name inside can pass through, none can list it, and a job cannot change its mode. */
 const UNLISTED = 0o300;
 const UNLISTED_FOLDER = "s";
 const SECRET_BYTES = 16;

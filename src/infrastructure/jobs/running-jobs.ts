@@ -19,8 +19,8 @@ import { tryFlock } from "../platform/libc.ts";
 import { isAlive, processBirth, processLife } from "../platform/process-table.ts";
 
 /**
- * Which jobs are being worked on, as files in `running/` that their processes hold locked. The lock goes with the
- * process, in whatever container it ran, so a file that can be locked belongs to a job whose process died.
+ * Which jobs are being worked on, as files in `running/` that their processes hold locked. The lock ends with the
+ * process, in any container, so a file that can be locked belongs to a job whose process died.
  */
 export interface RunningJobs {
   start(jobId: string): void;

@@ -53,7 +53,7 @@ export function* walkBytes(folder: string, shown: string, names: readonly Buffer
 
 const SLASH = Buffer.from("/");
 
-/** A name with what is no UTF-8 in it as escapes. */
+/** A name whose bytes that are not UTF-8 are escaped. */
 function printBytes(name: Buffer): string {
   let said = "";
   for (let at = 0; at < name.length; ) {
@@ -85,7 +85,7 @@ function readOrNull<T>(look: () => T): T | null {
 export interface WalkedEntry {
   readonly path: string;
   readonly stats: EntryStats;
-  /** Its name, or that of a folder above it, is no UTF-8: `path` is for people to read, and leads nowhere. */
+  /** Its name, or that of a folder above it, is not UTF-8: `path` is for display and cannot be opened. */
   readonly noText?: true;
   /** A shorter way to it than its path, through its open folder, until the next entry is asked for. */
   readonly near?: string;
@@ -209,8 +209,8 @@ function removeOnce(path: string): void {
 }
 
 /**
- * Makes sure that every parent of `path` below `root` is a folder. No link is followed: one that stands in a parent's
- * place goes, as a file would. `modeOf` tells the mode of a parent that has to be made.
+ * Makes sure that every parent of `path` below `root` is a folder. No link is followed: a link or a file in place
+ * of a parent is removed. `modeOf` returns the mode of a parent that has to be created.
  */
 export function makeParents(
   root: string,

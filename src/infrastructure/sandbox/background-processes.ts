@@ -354,7 +354,7 @@ function keeperLife(folder: string, record: ProcessRecord): Life {
   const keeper = findKeeper(folder, record);
   if (keeper === null) return Date.now() - Date.parse(record.startedAt) > KEEPER_START_MS ? "gone" : "lives";
   const life = processLife(keeper.pid, keeper.birth);
-  // Where nobody buries the dead, they keep their number.
+  // Without a parent that reaps it, a dead process keeps its pid.
   return life === "lives" && isZombie(keeper.pid) ? "gone" : life;
 }
 

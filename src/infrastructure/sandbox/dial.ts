@@ -13,7 +13,7 @@ export interface AddressDeps {
   readonly policy: ReturnType<typeof createNetworkPolicy>;
   /** All addresses of a name. Rejects or is empty when there are none. Default: the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
-  /** Addresses of this machine, which count as private whatever their range. Default: those of its interfaces. */
+  /** Addresses of this machine, which always count as private. Default: those of its interfaces. */
   readonly ownAddresses?: () => readonly string[];
   readonly timeoutMs: number;
 }

@@ -33,7 +33,7 @@ import { makeParents, removeTree } from "../jobs/walk-folder.ts";
 import type { LayeredPath } from "./overlay-layers.ts";
 
 /**
- * Messages between the program and the executor that stands in the view: a JSON head and raw bytes, each with its
+ * Messages between the program and the executor in the view: a JSON head and raw bytes, each with its
  * length. One format for both channels.
  */
 export interface Frame {
@@ -158,7 +158,7 @@ export function rewriteThrough(
   send({ op: "restore", path: absolute, ...head }, bytes);
 }
 
-/** The modes of the folders on the way to a path that stands, outermost first. */
+/** The modes of the parents of an existing path, outermost first. */
 function parentModes(absolute: string): number[] {
   const modes: number[] = [];
   for (let at = dirname(absolute); at !== "/"; at = dirname(at)) modes.unshift(lstatSync(at).mode & 0o7777);
@@ -193,7 +193,7 @@ function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array):
   });
 }
 
-/** A parent that is no folder of the view holds nothing to remove. */
+/** If a parent is not a folder of the view, there is nothing to remove. */
 function removeHere(path: string): void {
   try {
     inParent("/", path, (folder, name) => removeTree(`${folder}/${name}`));

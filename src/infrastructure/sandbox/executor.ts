@@ -49,7 +49,7 @@ export interface ExecutorSettings {
 /**
  * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
  * journal and commit stay outside, where nothing that runs in the view can reach them. `setUpBy`: the child that is still
- * making the view; what goes wrong there it says itself.
+ * building the view; it reports its own failures.
  */
 export async function serveView(
   { root, proxy, head, callers, limits, allowance }: ExecutorSettings,
@@ -100,8 +100,8 @@ function countOwnThreads(): number {
 }
 
 /**
- * The program has closed its end: the view is over, and with this process everything that runs in it. Where nothing else
- * does, the program is told: it need not wait until the kernel has taken the mounts apart. Nobody else starts a process here.
+ * The program has closed its end, so the view ends, and everything in it ends with this process. If nothing else is running,
+ * the program is notified, so that it need not wait until the kernel has removed the mounts. Only this process starts others.
  */
 function leaveExecutor(): void {
   if (isAlone()) writeAllBlocking(1, encodeFrame({ alone: true }));
@@ -113,7 +113,7 @@ function hasEndedWell(child: number): boolean {
   return ended.ok && ended.value === 0;
 }
 
-/** Whether this is the only process of its namespace; one that has ended, and that nobody has buried, counts too. */
+/** Whether this is the only process of its namespace; a zombie counts too. */
 function isAlone(): boolean {
   return attemptOr(
     false,

@@ -34,9 +34,9 @@ function joinSockets(client: Socket, upstream: Socket): void {
 const LONGEST_HEAD = 16;
 
 /**
- * Inside a network of its own: lets a program outside reach ports of this loopback. The inside calls and waits, and the
- * outside answers with a port when it has somebody for it: nothing outside ever connects to a path that the inside could
- * have replaced. Ends when nobody answers any more.
+ * Runs inside a separate network and lets a program outside reach ports of this loopback. The inside connects and waits; the
+ * outside replies with a port when it has a client. So nothing outside connects to a path that the inside could have
+ * replaced. Ends when the outside no longer answers.
  */
 export function waitForCallers(socketPath: string): void {
   const caller = connect({ path: socketPath, allowHalfOpen: true });
@@ -60,7 +60,7 @@ export function waitForCallers(socketPath: string): void {
 
 /** Ports of a network of its own that are opened outside. */
 export interface OpenedPorts {
-  /** Where the inside calls; it stands until `close`. */
+  /** The socket to which the inside connects; it exists until `close`. */
   readonly socket: string;
   /** Opens these ports of the inside and closes all others. The numbers outside: the same ones where they are free. */
   follow(inside: readonly number[]): Promise<readonly number[]>;

@@ -77,7 +77,7 @@ export function stripSecrets(text: string): string {
   return kept.join("\n");
 }
 
-/** A key in quotes may stand on one line, its breaks written as `\n`, or on many. */
+/** A quoted key may be on one line, with breaks written as `\n`, or on several. */
 function withoutPrivateKeys(text: string): string {
   return text.replace(
     /^.*-----BEGIN [A-Z ]*PRIVATE KEY[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-*.*(?:\n|(?![\s\S]))|(?![\s\S]))/gm,
@@ -97,7 +97,7 @@ function continues(line: string, before: string): boolean {
 
 const SECRET_WORD =
   "(?:auth(?!or(?!i))|token|passw|passphrase|pass(?=[\"']?\\s*[=:])|secret|(?:api|access|private)[_-]?key|credential|extraheader|cookie)";
-/** As a key wherever it stands in a line: in a table of one line, or in the query of an address. */
+/** As a key anywhere in a line: in an inline table, or in the query of a URL. */
 const NAMES_SECRET = new RegExp(`(?:^|[\\s{,;|?&"'(])[\\w./:@%-]*${SECRET_WORD}[\\w.-]*["']?\\s*[=:]`, "i");
 /** Formats that write a key and its value side by side. */
 const SECRET_BESIDE = new RegExp(`^\\s*["']?[\\w./:@%-]*${SECRET_WORD}[\\w.-]*["']?\\s+["']?\\S`, "i");

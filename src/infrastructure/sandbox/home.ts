@@ -117,7 +117,7 @@ export interface PrivateHome {
   readonly below: readonly string[];
   /** The layer below all of them. */
   readonly seed: string;
-  /** The home itself comes first. */
+  /** The home itself is first. */
   readonly layers: readonly HomeLayer[];
   /** Folders that are shown read-only, since no layer can be laid over them. */
   readonly shown: readonly string[];
@@ -132,7 +132,7 @@ interface HomeLayer {
 
 export interface OpenedHome {
   readonly home: PrivateHome;
-  /** Where the home went that an earlier job had left unusable and nobody had put aside yet. */
+  /** The new location of a home that an earlier job left unusable; null if none had to be moved aside. */
   readonly putAside: string | null;
   /** Answers with the place of a home that was put aside, since this job left it unusable. */
   readonly release: () => string | null;
@@ -152,8 +152,8 @@ interface PrivateHomeRequest {
 const BASE = "~";
 
 /**
- * The home that the jobs of a workspace share, so that caches persist; while another job holds it, one of the job's
- * own, which goes with the job.
+ * The home that the jobs of a workspace share, so that caches persist; while another job holds it, a separate one that is
+ * removed with the job.
  */
 export function openPrivateHome(parts: PrivateHomeRequest & { readonly shared: string }): OpenedHome {
   const { shared, own } = parts;
@@ -265,8 +265,8 @@ export function mendHome(shared: string): boolean {
 }
 
 /**
- * A home of one's own above those below. It waits for nobody: the homes below may be in use, and what their jobs write
- * meanwhile may show or not.
+ * A separate home layered over others. It takes no lock: the homes below may be in use, and it is undefined whether their
+ * jobs' concurrent writes are visible.
  */
 export function openStackedHome(
   parts: PrivateHomeRequest & { readonly below: readonly string[] },
@@ -350,7 +350,7 @@ function makeFolders(upper: string, path: string): void {
     });
 }
 
-/** Gives a home these files, by their paths in it, whatever was left at their places. */
+/** Writes files into a home by their relative paths, replacing whatever is there. */
 export function placeHomeFiles(home: PrivateHome, files: ReadonlyMap<string, string>): void {
   for (const [path, text] of files) {
     const layer = home.layers.findLast((one) => isInside(one.path, join(home.path, path)));

@@ -97,7 +97,7 @@ function trackedNames(home: string): ReadonlySet<string> {
 const MOST_ENTRIES = 5_000;
 const DEEPEST = 3;
 
-/** Where links lead that stand among a home's own names: whoever keeps such files in a folder of their own obeys them there. */
+/** The targets of links among a home's own names: users who keep dotfiles in a separate folder still depend on them. */
 function findLinked(home: string, root: string): string[] {
   const found = new Set<string>();
   let seen = 0;
@@ -128,8 +128,8 @@ export interface HiddenRequest {
 }
 
 /**
- * The names of a home in a workspace that commands must not see: its own, but for those that are shown. A folder on the way to
- * one that is shown stays, and the rest of it goes. A link is hidden by what it leads to, where that is in the workspace.
+ * The names of a home inside a workspace that commands must not see: all of its own except those that are shown. A parent of
+ * a shown name stays, without its other entries. A link is hidden by hiding its target if that is in the workspace.
  */
 export function findHiddenInHome({ home, root, shown }: HiddenRequest): string[] {
   const isShown = (path: string) => shown.some((one) => isInside(one, path));

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import type { ProcessRequest } from "../../application/ports/jobs-transaction.ts";
 import { limitResource } from "../platform/process-calls.ts";
 
-/** The limits of a job's processes; 0 is no limit. Sizes in bytes. */
+/** The limits of a job's processes; 0 means unlimited. Sizes in bytes. */
 export interface JobLimits {
   readonly memory: number;
   readonly fileSize: number;
@@ -39,7 +39,7 @@ export interface ProcessAllowance {
 /** From here on the executor sets the limit as a soft one: a shell that sets it costs a millisecond for each command. */
 export const MANY_PROCESSES = 1024;
 
-/** Where memory runs out, a job goes before the program of its user. */
+/** When memory runs out, the kernel ends a job before the user's programs. */
 const OOM_SCORE = "500";
 
 /**

@@ -45,7 +45,7 @@ function descendantsOf(table: readonly ProcessEntry[], pid: number): readonly Pr
 
 /**
  * The ports of a loopback (default: this program's own) on which these processes listen, by the sockets that they hold: a
- * port of somebody else is never among them, nor one of another network.
+ * port of another process or another network is never among them.
  */
 export function findListeningPorts(
   processes: readonly Pick<ProcessEntry, "pid">[],
@@ -82,13 +82,13 @@ function readListeners(network: number | "self"): ReadonlyMap<string, number> {
 
 const CONNECT_MS = 500;
 
-/** Whether somebody answers on a port of the loopback. */
+/** Whether a program answers on a port of the loopback. */
 export async function isPortTaken(port: number): Promise<boolean> {
   const answers = await Promise.all(["127.0.0.1", "::1"].map((host) => answersAt(host, port)));
   return answers.includes(true);
 }
 
-/** A port of the loopback that nobody has now. */
+/** A port of the loopback that is free now. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

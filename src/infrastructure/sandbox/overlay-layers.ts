@@ -26,7 +26,7 @@ export interface UpperEntry {
   readonly stats: EntryStats;
   /**
    * `gone`: the path was deleted. `opaque`: a folder under which nothing of the workspace's shows at this path.
-   * `no-text`: whatever it is, its name is no UTF-8, and `path` is only for people to read.
+   * `no-text`: any entry whose name is not UTF-8; `path` is only for display.
    */
   readonly kind: "file" | "symlink" | "directory" | "opaque" | "gone" | "other" | "no-text";
   /** Opaque only because a folder above it is: the kernel marks no more than the uppermost. */
@@ -65,7 +65,7 @@ export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator
   }
 }
 
-/** Whether a folder of the workspace was moved as a whole; true also where that cannot be told. Only folders are asked. */
+/** Whether a folder of the workspace was moved as a whole; true also if that is unknown. Only folders are checked. */
 export function mayHaveMovedFolders({ upper, redirects }: LaidRoot): boolean {
   if (!redirects) return false;
   const pending = [upper];
@@ -172,7 +172,7 @@ export function stripMarks(path: string, mode = lstatSync(path).mode & 0o7777): 
   if (isShut) chmodSync(path, mode);
 }
 
-/** A folder of an upper made anew, with owner, attributes and access lists, but without the overlay's marks. */
+/** Creates a copy of an upper's folder with owner, attributes and access lists, but without the overlay's marks. */
 export function makeFreshFolder(at: string, from: string, stats: EntryStats): void {
   const mode = stats.permissions;
   mkdirSync(at);
@@ -238,13 +238,13 @@ export function originalBytes(roots: readonly LaidRoot[], absolute: string): Uin
   return root === undefined ? null : bytesBelow(root.path, relative(root.path, absolute));
 }
 
-/** The bytes at an absolute path as the view has them; null where no file stands. */
+/** The bytes at an absolute path as the view has them; null if it is not a file. */
 export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
   const place = findLayeredPath(roots, absolute);
   return place === null ? null : bytesBelow(place.root, place.below);
 }
 
-/** The files of a job whose sandbox does not stand: its uppers over the workspace. No symlink is followed. */
+/** The files of a job whose sandbox is not running: its uppers over the workspace. No symlink is followed. */
 export function createLayeredFiles(roots: readonly LaidRoot[], workspace: string): WorkspaceFiles {
   const files = new Map<string, WorkspaceFiles>();
   const filesOf = (base: string) => {

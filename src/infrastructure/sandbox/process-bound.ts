@@ -41,7 +41,7 @@ export interface ProcessBound {
   readonly mostOfUser: number | null;
   /** The file through which a process enters the job's group; null where there is none. */
   readonly entrance: string | null;
-  /** Nothing but looking holds the job: it stands behind this program, or nobody would look in time. */
+  /** The job is limited only by polling: it has lower priority than this program, which would otherwise poll too late. */
   readonly isWatched: boolean;
   /** How often `isReached` wants to be asked. */
   readonly lookMs: number;
@@ -101,7 +101,7 @@ export function openProcessBound(configured: number, isSandboxed: boolean): Proc
   const isWatched = group === null && (isExempt || (!isSandboxed && mostOfUser === null));
   const look = () => {
     if (group !== null && group.refusals() > 0) return true;
-    // A job that is only watched goes on for a while after it was seen.
+    // A job that is only polled keeps running for a while after a look.
     if (isExempt || isWatched) return leftAround() < (isWatched ? room / 2 : kept);
     // To count one user's takes milliseconds; all together are known at once.
     if (mostOfUser === null || countThreads() < mostOfUser * NEARLY) return false;
@@ -131,7 +131,7 @@ export function openProcessBound(configured: number, isSandboxed: boolean): Proc
 
 const ownUser = () => process.getuid?.() ?? 0;
 
-/** Whether the kernel takes no notice of RLIMIT_NPROC: the machine's own root, whatever its capabilities. */
+/** Whether the kernel ignores RLIMIT_NPROC: true for the machine's own root, with or without capabilities. */
 function isExemptFromLimits(): boolean {
   if (process.getuid?.() !== 0) return false;
   return attemptOr(true, () => /^\s*0\s+0\s/.test(readFileSync("/proc/self/uid_map", "utf8")));
@@ -163,7 +163,7 @@ function countsByNamespace(): boolean {
   return major > 5 || (major === 5 && minor >= 14);
 }
 
-/** In a container without a user namespace the kernel counts processes of the same number that nobody sees there. */
+/** In a container without a user namespace, the kernel also counts processes of the same uid outside the container. */
 function seesAllOfUser(): boolean {
   return attemptOr(
     false,
@@ -322,7 +322,7 @@ export function boundSandbox(
   return isWatched ? standBehind(argv) : argv;
 }
 
-/** A tree that still grows after so many looks is no sandbox that waits for its first command. */
+/** A tree that still grows after this many looks is not a sandbox waiting for its first command. */
 const MOST_LOOKS = 10;
 
 /**

@@ -38,9 +38,9 @@ const KEPT_OUTPUT_BYTES = 1024;
 export const KEEPER_SIGNALS = { stop: "SIGTERM", restart: "SIGHUP" } as const;
 
 /**
- * Stands beside one background process for as long as it runs: starts it, writes down what it prints, and ends all of it when
- * it is told to, when the program that it belongs to is gone, or when its workspace is. With the keeper its sandbox
- * goes; what ran without one bears the mark of its record and is ended by whoever lists the processes next.
+ * Accompanies one background process: starts it, logs its output, and ends it with all its children on request, or when its
+ * program or its workspace is gone. Its sandbox ends with the keeper. A process without a sandbox carries the mark of its
+ * record, and the next program that lists the processes ends it.
  */
 export async function keepProcess(deps: KeeperDeps): Promise<void> {
   const { folder, now } = deps;
@@ -118,7 +118,7 @@ function watchPlanted(
   return { look, end: () => clearInterval(timer) };
 }
 
-/** Looks for the reasons to end or to start again that nobody tells. */
+/** Polls for reasons to end or restart that arrive without an event. */
 function createWatch(
   { folder, storage }: KeeperDeps,
   { owner, root, rootIdentity, restartsOnLanding, over }: ProcessRecord,
@@ -137,7 +137,7 @@ function createWatch(
   };
 }
 
-/** Where nobody buries the dead, they keep their number. */
+/** Without a parent that reaps it, a dead process keeps its pid. */
 function hasEnded({ pid, birth }: BornProcess): boolean {
   return processLife(pid, birth) === "gone" || isZombie(pid);
 }
@@ -148,7 +148,7 @@ interface Run extends KeeperDeps {
   readonly signal: AbortSignal;
 }
 
-/** From the start of the command until nothing of it lives: one that goes into the background is still the process. */
+/** From the start of the command until nothing of it lives: a command that forks into the background still counts. */
 async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
   const { folder, sandbox, storage, log, save, signal } = parts;
   const run = join(folder, "run");

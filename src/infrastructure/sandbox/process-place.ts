@@ -85,7 +85,7 @@ async function openLivePlace(
   };
 }
 
-/** Git directories, and entries of a home, that are guarded; all of them stand in one argument, which the kernel limits. */
+/** Git directories, and entries of a home, that are guarded; all of them are in one argument, whose length the kernel limits. */
 const MOST_GUARDED = 200;
 const MOST_GUARDED_BYTES = 40_000;
 
@@ -139,8 +139,8 @@ export function isPreviewWaiting(storage: string, jobId: string): boolean {
 }
 
 /**
- * Opens the folder as it would be with a preview applied. Everything that the process writes stays aside and goes with it, so
- * that git's files need no guard. Only where there are overlays.
+ * Opens the folder as it would be with a preview applied. Everything that the process writes is kept apart and removed
+ * with it, so that git's files need no guard. Needs overlays.
  */
 async function openPreviewPlace(
   sandbox: Confinement,
@@ -173,7 +173,7 @@ async function openPreviewPlace(
   return confined;
 }
 
-/** One change of a preview in the view; what stands there goes first. */
+/** Applies one change of a preview to the view, replacing the existing entry. */
 function layChange(view: View, path: string, { b }: Pick<Op, "b">, slot: string): void {
   if (b === null || view.look(path).kind !== b.kind) removeWhole(view, path);
   if (b !== null) layEntry(view, path, slot);

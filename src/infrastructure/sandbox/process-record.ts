@@ -110,7 +110,7 @@ export function readLanding(folder: string): string {
   return attemptOr("", () => readFileSync(join(folder, LANDED), "utf8"));
 }
 
-/** Device and inode; null where no folder stands. */
+/** Device and inode; null if there is no folder. */
 export function folderIdentity(path: string): string | null {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats?.isDirectory() ? `${stats.dev}:${stats.ino}` : null;
@@ -123,13 +123,13 @@ const MOST_BYTES_A_SECOND = 4 * 1024 ** 2;
 
 export interface ProcessLogFile {
   add(text: string): void;
-  /** The process is about to end: the rest of a flood is written as it comes. */
+  /** The process is about to end: the remaining output is written without throttling. */
   hurry(): void;
 }
 
 /**
- * The output of a process in two files of half the limit each: when one is full it becomes the earlier one. A flood is
- * slowed down, because the process waits while nobody reads from it.
+ * The output of a process in two files of half the limit each: when one is full it becomes the earlier one. Excessive
+ * output is throttled: the process waits until its output is read.
  */
 export function openProcessLog(folder: string, limitBytes: number): ProcessLogFile {
   const file = join(folder, LOG);

@@ -143,7 +143,7 @@ export interface ProcessScope {
 /** How a thread knows its own processes among all. */
 export interface ProcessFamily {
   readonly register: RunRegister;
-  /** The thread has shut itself in a domain of its own: it may signal what it started, by whatever way, and nothing else. */
+  /** The thread has confined itself to its own domain: it can signal only the processes that it started, directly or not. */
   readonly signalsOwnOnly: boolean;
 }
 
@@ -155,8 +155,8 @@ export function lendRegister(): RunRegister {
 }
 
 /**
- * A child of this process that is no job's: it waits for its own children, and no job takes it for an orphan. Returns how
- * to forget it, once it has ended.
+ * Registers a child of this process that belongs to no job, so that no job takes it for an orphan. Returns a function that
+ * forgets it after its end.
  */
 export function registerOwnChild(pid: number): () => void {
   enter(OWN_FAMILY.register.leaders, pid);
@@ -167,10 +167,9 @@ export function registerOwnChild(pid: number): () => void {
 const startedSince = new Map<string, number>();
 
 /**
- * Steps: what bears the job's mark (inherited tag, environment variable, the leader's session), what fell to us as
- * sub-reaper since the job began and is nobody else's, then all descendants of those. Never this process itself.
- * Zombies are included. Parents come before their children: a shell that is signaled first does not report its child
- * as "Terminated".
+ * Steps: processes with the job's mark (inherited tag, environment variable, the leader's session), unclaimed orphans that
+ * this process inherited as sub-reaper since the job began, then all descendants of those. Never this process itself. Zombies
+ * are included. Parents precede their children: a shell that is signaled first does not report its child as "Terminated".
  */
 export function selectProcesses(
   table: readonly ProcessEntry[],
@@ -233,8 +232,8 @@ const LONGEST_PAUSE_MS = 50;
 /**
  * Ends all of a scope. Steps: TERM (and CONT, for what was stopped); look again until the grace is
  * over, TERM to newcomers; then freeze with STOP, so that nothing can fork away, and KILL, until a look
- * finds nobody or the deadline passes. A process that does nothing but start its successor and end is never seen
- * alive: its dead are, and while there are new ones somebody lives.
+ * finds none or the deadline passes. A process that only starts its successor and ends is never seen alive, but its zombies
+ * are: while new ones appear, a process is still running.
  */
 export async function killProcesses(scope: ProcessScope, graceMs: number): Promise<readonly KilledProcess[]> {
   const commands = new Map<string, { readonly pid: number; readonly command: string }>();

@@ -8,8 +8,8 @@
  * public host; an exact `host:port` opens private addresses as well. Clients need HTTP_PROXY, HTTPS_PROXY and ALL_PROXY
  * in both cases and NODE_USE_ENV_PROXY=1: `proxyEnvironment` in src/infrastructure/sandbox/job-limits.ts.
  *
- * With `"idle_hours": N` it ends by itself, with status 0, when nobody has used it for that long: whoever started it may
- * be gone for good.
+ * With `"idle_hours": N` it ends by itself, with status 0, after that long without use: the program that started it may be
+ * gone for good.
  *
  * Prints one line of JSON when it listens ({"event":"ready","port":3128}) and one for each request that it refuses
  * ({"event":"refused","host":…,"port":…,"reason":…}). Ends with status 2 when the JSON is wrong, with 0 at TERM.
@@ -54,7 +54,7 @@ function settingsOf(text: string): Settings {
   return { listen, allowed: allowed ?? [], denied, ...(idle_hours !== undefined && { idle_hours }) };
 }
 
-/** Runs until TERM, or until nobody has used it for `idle_hours`. */
+/** Runs until TERM, or until it has been unused for `idle_hours`. */
 export async function runProxyProgram(text: string): Promise<void> {
   const settings = settingsOf(text);
   const onRefused = (refusal: Refusal) => say({ event: "refused", ...refusal });

@@ -8,7 +8,7 @@ import {
 } from "../../domain/policy/network.ts";
 import { type DialDeps, dial } from "./dial.ts";
 
-/** The head of an HTTP/1 message as it goes through a proxy: read strictly, written anew. */
+/** The head of a proxied HTTP/1 message: parsed strictly and written again. */
 interface RequestHead {
   readonly method: string;
   readonly target: string;
@@ -104,7 +104,7 @@ function readFraming(headers: readonly Header[]): Framing | undefined {
   return { kind: "length", bytes: Number(length) };
 }
 
-/** Without what concerns one connection only; the framing is added again by whoever has checked it. */
+/** Without headers that concern one connection only; the caller adds the framing again after checking it. */
 function endToEndHeaders(headers: readonly Header[]): Header[] {
   const named = headerValues(headers, "connection").flatMap((value) =>
     value.split(",").map((one) => one.trim().toLowerCase()),
@@ -207,8 +207,8 @@ interface SilentFirst {
 const LOOK_MS = 2000;
 
 /**
- * Where many share one proxy, whoever opens connections without using them must not keep the others out: the one that
- * has been silent longest makes room for the next. Bytes are counted by the sockets themselves, so nothing is listened to.
+ * Many clients share one proxy, and one that opens connections without using them must not block the others: the connection
+ * that has been silent longest is closed for the next one. The sockets count their bytes themselves, so no listener is needed.
  */
 function createSilentFirst(): SilentFirst {
   const seen = new Map<Socket, { bytes: number; at: number }>();
@@ -293,7 +293,7 @@ function sendBody(client: Socket, upstream: Socket, framing: Framing, first: Buf
   client.resume();
 }
 
-/** The answer as it comes, with a head that says that the connection ends with it. */
+/** Relays the answer, with a head that announces the end of the connection. */
 function relayAnswer(client: Socket, upstream: Socket, headBytes: number): void {
   let held: Buffer = Buffer.alloc(0);
   let begun = false;
@@ -451,7 +451,7 @@ export type ListenAt =
 export interface Proxy {
   /** Where it listens; 0 for a socket with a path. */
   readonly port: number;
-  /** Since when nobody has used it, in milliseconds; 0 while somebody does. */
+  /** For how long it has been unused, in milliseconds; 0 while it is in use. */
   readonly idleMs: () => number;
   /** Ends it and every connection through it. Idempotent. */
   readonly stop: () => Promise<void>;

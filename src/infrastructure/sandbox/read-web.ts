@@ -9,7 +9,7 @@ export interface WebDeps extends AddressDeps {
   /** Bytes of a page that are read. */
   readonly limitBytes: number;
   readonly userAgent: string;
-  /** Whether a port of this machine's loopback is a background process of the workspace: it may be read, whatever the policy. */
+  /** Whether a port of this machine's loopback is a background process of the workspace: it may be read under any policy. */
   readonly isOwnPort?: (port: number) => Promise<boolean>;
 }
 
@@ -42,7 +42,7 @@ export function createWeb(deps: WebDeps): Web {
 const OWN_PAGE_MS = 20_000;
 const OWN_PAGE_BYTES = 1024 ** 2;
 
-/** Reads pages of a workspace's background processes, and of nobody else. */
+/** Reads pages of a workspace's background processes only. */
 export function createOwnPages(deps: Required<Pick<WebDeps, "isOwnPort" | "userAgent">>): Web {
   return createWeb({
     ...deps,

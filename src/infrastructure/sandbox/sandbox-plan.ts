@@ -38,7 +38,7 @@ export interface SandboxPlan {
   /** Real root makes the mounts: a folder of a root can then be renamed in one step. */
   readonly redirects: boolean;
   readonly network: SandboxNetwork;
-  /** A socket of the host that a port of the loopback leads to; the executor stands before it. */
+  /** A socket of the host that a port of the loopback leads to, through the executor. */
   readonly headSocket: string | null;
   /** A socket of the host at which ports of the sandbox's own loopback are asked for. */
   readonly callersSocket: string | null;
@@ -49,7 +49,7 @@ export interface SandboxPlan {
   readonly directory: string;
 }
 
-/** `proxy`: no network but the socket of a proxy outside, which the executor stands before. */
+/** `proxy`: no network except the socket of a proxy outside, reached through the executor. */
 export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
 
 /** `lowers`: folders of the host between the root and its upper, uppermost first. */
@@ -75,14 +75,13 @@ const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
 
 /**
  * Mounts what bubblewrap cannot (one `mount` for all of it: each start of it costs 2 ms), hides the stage, drops every
- * capability, and becomes the executor. First of all it takes leave of the host's mounts: one that came later would come in,
- * and could be written to. A screen that the kernel cannot lay (over a file system of another kind) is done without: the
- * sockets that are known behind it are hidden one by one. As one call does not tell which mount failed, a second one then
- * mounts what else is missing; it passes over what is mounted, and the stage must show again for it. Terminals of their own
- * come last, and a kernel that has none to give is no reason to stop. What is hidden cannot be written either: a command that
- * tries is told so, where its words would otherwise go nowhere.
- * The executor starts beside all that where it can, as the runtime's start takes as long: it gets the number of the process
- * that mounts as its last argument, and does nothing before that one has ended well.
+ * capability, and becomes the executor. It first detaches from the host's mounts: later ones would otherwise appear here and
+ * could be written to. If the kernel cannot mount a screen (over another kind of file system), the known sockets behind it are
+ * hidden one by one. One call does not report which mount failed, so a second one mounts the missing ones; it skips existing
+ * mounts, and the stage must be visible again for it. Separate terminals are last, and are optional. Hidden paths cannot be
+ * written either, so that a command which tries gets an error instead of losing its output.
+ * The executor starts in parallel where possible, because the start of the runtime takes as long: its last argument is the pid
+ * of the mounting process, and it does nothing before that process has ended successfully.
  * Arguments: whether the executor starts "beside" or "after", whether the host's mounts are shared, the stage, the screens,
  * the table of mounts, what to hide, "--", the command.
  */
@@ -233,7 +232,7 @@ function showsProgramThroughout(plan: SandboxPlan): boolean {
   return belowHome(plan).length === 0 && !readable.some(isEmptied);
 }
 
-/** White space and backslashes stand as octal numbers in an fstab. */
+/** White space and backslashes are octal escapes in an fstab. */
 function escapeField(text: string): string {
   return text.replace(/[\s\\#]/g, (char) =>
     [...Buffer.from(char)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
@@ -327,7 +326,7 @@ function homeArguments({ home, homes }: SandboxPlan, stage: string): string[] {
   return [...args, "--bind", home.folder, `${stage}/hometx`];
 }
 
-/** Everything read-only; devices that hurt nobody; no socket, no temporary file of the host. */
+/** Everything read-only; harmless devices; no sockets and no temporary files of the host. */
 function confinedBase({ files, uid }: SandboxPlan): string[] {
   const args = ["--ro-bind", "/", "/", "--tmpfs", "/dev", "--tmpfs", "/dev/shm"];
   for (const device of DEVICES) args.push("--dev-bind-try", `/dev/${device}`, `/dev/${device}`);

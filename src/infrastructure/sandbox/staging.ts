@@ -36,7 +36,7 @@ export function chooseStaging({ setting, workspace, memory, path }: StagingDeps)
     : { kind: "copy", reason: failed, bubblewrap };
 }
 
-/** Something that is mounted below one of these folders: an overlay would not show it, or not stand at all. */
+/** A mount below one of these folders: an overlay would not show it, or could not be mounted. */
 export function mountBelow(roots: readonly string[]): string | null {
   const isBelow = (point: string) => roots.some((root) => point !== root && isInside(root, point));
   return mountPoints().find(isBelow) ?? null;
@@ -57,7 +57,7 @@ interface Failure {
   readonly complaint: string;
 }
 
-/** Said of a sandbox that ended without a word, as one that somebody killed. */
+/** The message for a sandbox that ended without output, for example because it was killed. */
 export const SILENT_SANDBOX = "the sandbox did not start";
 
 /**

@@ -53,15 +53,15 @@ import { SILENT_SANDBOX } from "./staging.ts";
 
 const LOOK_MS = 250;
 /**
- * However little the free space shrinks: somebody else may be freeing as much as the job takes. Counting a home full of
- * caches holds up the program, so not often.
+ * Files are counted after this many looks even if the free space does not shrink: another program may free as much as the job
+ * uses. Counting a home full of caches blocks the program, so it is rare.
  */
 const AT_LEAST_EVERY_LOOKS = 1200;
 
 /**
  * Checks, while a job runs, how much disk it takes, and calls `onReached` once when that is more than
- * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. Data that a
- * command writes between two checks comes on top. Returns how to stop it.
+ * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. A
+ * command can exceed the limit by the data that it writes between two checks. Returns a function that stops the watch.
  */
 function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void): () => void {
   if (plan.limits.disk === 0) return () => {};
@@ -76,7 +76,7 @@ function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void
   return () => clearInterval(timer);
 }
 
-/** One look after another. A folder that somebody takes away meanwhile is not the job's doing. */
+/** One look after another. A folder that disappears meanwhile does not count against the job. */
 export function createDiskLook(plan: WatchedDisk): () => LimitReached | null {
   let free = freeAt(plan.job);
   let looks = 0;
@@ -146,7 +146,7 @@ interface Executor {
   readonly whyEnded: () => Error | null;
   /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
   stop(): Promise<void>;
-  /** Resolves once it was told to end and nothing runs in its namespace any more; its mounts may still be there. */
+  /** Resolves when it was asked to end and its namespace has no processes left; its mounts may still exist. */
   readonly quiet: Promise<void>;
 }
 
@@ -154,7 +154,7 @@ export type ExecutorStart =
   | { readonly ok: true; readonly executor: Executor }
   | { readonly ok: false; readonly complaint: string };
 
-/** Starts the executor inside a sandbox and waits until it stands there. Nothing of the job has run when it fails. */
+/** Starts the executor inside a sandbox and waits until it is ready. If that fails, no command of the job has run. */
 export async function startExecutor(
   plan: SandboxPlan,
   installation: Installation,
@@ -244,7 +244,7 @@ export async function startExecutor(
       await waitForExit(child, exited);
       closeSync(answers.readEnd);
       await waitForComplaint(complaining);
-      // A cache that has eaten the disk is no cache.
+      // A home that reached its limit is not worth keeping as a cache.
       if (whyEnded instanceof LimitReached && whyEnded.reached.what === "home")
         for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
     })();
@@ -291,8 +291,8 @@ const COMPLAINT_CHARACTERS = 4000;
 const LONGEST_START_MS = 30_000;
 
 /**
- * Where nothing is confined, the folder to set up in must exist on the host. Once the sandbox stands nobody needs it,
- * and its removal takes what is mounted on it along.
+ * Without confinement, the folder for the set-up must exist on the host. When the sandbox is ready it is no longer needed, and
+ * removing it also removes its mounts.
  */
 function openStage({ confined }: SandboxPlan) {
   let made: string | null = null;
@@ -398,18 +398,18 @@ export interface OpenedSandbox {
   readonly release: () => string | null;
 }
 
-/** An executor that comes and goes while its job stays. */
+/** An executor that can end and start again during its job. */
 export interface Wakeable {
   readonly processes: ProcessRunner;
   readonly call: Executor["call"];
-  /** Why one of them ended before it was told to. */
+  /** Why an executor ended without being asked to. */
   readonly whyEnded: () => Error | null;
   readonly takeRefused: () => readonly RefusedHost[];
   /** The home that was put aside, because this job or an earlier one had left it unusable. */
   readonly homeAside: () => string | null;
   isAwake(): boolean;
   headPort(): number | null;
-  /** Null when it stands, else the complaint. Idempotent. */
+  /** Null when it is ready, else the error message. Idempotent. */
   wake(head?: HeadSurroundings): Promise<string | null>;
   /** Idempotent. */
   rest(): Promise<void>;
@@ -496,7 +496,7 @@ export interface ConfinedCopyDeps {
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
 }
 
-/** A copy that stands, for the commands of its job, at the workspace's own path. */
+/** A copy that the commands of its job see at the workspace's own path. */
 export interface ConfinedCopy {
   readonly view: View;
   readonly processes: ProcessRunner;
@@ -519,7 +519,7 @@ export type ConfineCopy = (
   options: {
     readonly network: boolean;
     readonly throwAway?: boolean;
-    /** Where ports of a network of its own are asked for; the socket stands already. */
+    /** Where ports of a network of its own are asked for; the socket already exists. */
     readonly callersSocket?: string | undefined;
     /** Files that must read as nothing, beside those of every sandbox. */
     readonly hidden?: readonly string[];
