@@ -43,7 +43,7 @@ function readCode(files: Draft["files"]): Map<string, string> {
 /** The tests that a draft concerns, and how to run them alone. */
 export interface Affected extends AffectedTests {
   readonly texts: ReadonlyMap<string, string>;
-  /** A check with these test files alone; null where nobody knows how. `older`: the texts of files in an old version. */
+  /** A check with these test files alone; null if that is not possible. `older`: the texts of files in an old version. */
   narrow(
     check: ProjectCheck,
     files: readonly string[],
@@ -78,7 +78,7 @@ export interface RepeatDeps {
   readonly results: readonly CheckResult[];
   readonly judgement: Judgement;
   readonly check: RunDraftChecks;
-  /** Everything that the draft changes: without it the old code stands there. */
+  /** Everything that the draft changes: without these paths, the check sees the old code. */
   readonly paths: readonly string[];
 }
 
@@ -118,7 +118,7 @@ export async function repeatWorse(deps: RepeatDeps, affected: Affected): Promise
   return { results: settled, flaky };
 }
 
-/** Whether a test passes in a result, by whatever name the run gave it. */
+/** Whether a test passes in a result, under any name that the run gave it. */
 export function passesIn({ state, results }: CheckResult, name: string): boolean {
   if (results === null) return state === "green";
   const bare = bareTestName(name);

@@ -99,7 +99,7 @@ export interface BaselineDeps {
   readonly signal: AbortSignal;
 }
 
-/** The checks over the workspace as it stands: remembered where nothing changed since, awaited where they run, else run. */
+/** The checks over the current workspace: recalled if nothing changed since, awaited if they are running, else run. */
 export async function measureBaseline(
   deps: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
@@ -129,7 +129,7 @@ export async function measureBaseline(
 
 const ABORTED: Baseline = { ok: false, why: "aborted" };
 
-/** While nobody knows how long the checks take, they are ended at `checks.auto_limit`. */
+/** While the duration of the checks is unknown, they are ended at `checks.auto_limit`. */
 async function runChecksOnce(
   deps: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
@@ -193,7 +193,7 @@ async function runBaseline(
   });
 }
 
-/** Without what earlier jobs left in the private home nothing of theirs decides; where that is needed, it comes next. */
+/** The first rung hides the private home, so that no earlier job influences the result; the next one shows it, if it is needed. */
 function rungsBelow(
   { command, line, instead = [] }: ProjectCheck,
   draft: Pick<Draft, "homes">,
@@ -243,7 +243,7 @@ export interface OpenChecksDeps {
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
   readonly now: () => number;
-  /** Whether a program is on the PATH; where nobody knows, every one is taken for there. */
+  /** Whether a program is on the PATH; absent: every program is assumed to exist. */
   readonly hasProgram?: (name: string) => boolean;
 }
 
@@ -261,13 +261,13 @@ export type FoundChecks =
       readonly commands: readonly string[];
       /** Programs that are not there. */
       readonly absent: readonly string[];
-      /** The command that would help; null where nobody knows one. */
+      /** The command that would help; null if none is known. */
       readonly install: string | null;
     };
 
 /** A machine that was busy once should not be held against the checks forever. */
 const SLOW_FOR_MS = 24 * 60 * 60 * 1000;
-/** A manifest is small; whatever is larger tells nothing. */
+/** Manifests are small; larger files are ignored. */
 const READ_BYTES = 1024 * 1024;
 
 /** Which checks are going to judge changes of a workspace, or why none. Reads a few small files; runs nothing. */
@@ -358,7 +358,7 @@ function loadsBuiltFiles(
 }
 
 const TEST_FOLDERS = ["tests", "test"];
-/** A folder of tests is told by its first names; folders in it are opened as far as these. */
+/** A test folder is recognised by its first entries; nested folders are opened up to this number. */
 const MOST_LISTED = 500;
 const MOST_OPENED = 20;
 

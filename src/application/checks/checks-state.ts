@@ -12,13 +12,13 @@ import type { FoundChecks } from "./baseline.ts";
 
 /** The state of the checks before a coder is asked. */
 export interface ChecksState {
-  /** Those that are going to judge, with their results over the workspace as it stands where those are known. */
+  /** Those that are going to judge, with their results over the current workspace if known. */
   readonly checks: readonly KnownCheck[];
-  /** Why none judges; null where one does, or nobody knows yet. */
+  /** Why no check judges; null if one does, or it is not known yet. */
   readonly none: ChecksFacts | null;
 }
 
-/** `record`: of the workspace as it stands; null where nobody has run them over it. */
+/** `record`: of the current workspace; null if the checks have not run over it. */
 export function readChecksState(found: FoundChecks, record: CheckRecord | null): ChecksState {
   if (!found.ok) return { checks: [], none: factsWithoutChecks(found) };
   const results = record?.results ?? null;

@@ -57,15 +57,15 @@ export interface JudgeDraftDeps extends BaselineDeps {
   readonly advise: Advise;
 }
 
-/** Checks at work, for whoever watches. */
+/** The progress of running checks, for display. */
 export interface CheckProgress {
   readonly attempt: number;
   readonly command: string;
   readonly done: number;
-  /** As many as the same checks had before the change; null where nobody knows. */
+  /** The number of tests before the change; null if unknown. */
   readonly of: number | null;
   readonly seconds: number;
-  /** How long the same checks took the last time; null where nobody knows. */
+  /** How long the same checks took the last time; null if unknown. */
   readonly usual: number | null;
   /** The test that began or ended last. */
   readonly latest: string;
@@ -173,7 +173,7 @@ export async function judgeDraft(
   const home = { isWhole: false };
   const check = createDraftCheck(deps, draft, { attempt, fresh, home });
   const pending = deps.baseline();
-  // Where the affected tests are red, nobody waits for it.
+  // If the affected tests are red, its result is not awaited.
   pending.catch(() => {});
   const affected = deps.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
   const judgeFirst = async (options: { readonly first?: boolean; readonly check?: RunDraftChecks } = {}) => {
@@ -526,7 +526,7 @@ async function isKnownQuick(
   return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
 }
 
-/** The red of the affected tests, which goes back at once, without the rest. */
+/** Red affected tests are sent back at once, without running the rest. */
 function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
   return (verdict === "worse" && worse.length > 0) || (verdict === "new-failing" && newFailing.length > 0);
 }

@@ -7,7 +7,7 @@ import { factsWithoutChecks } from "./checks-state.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
 import { createProjectChecks } from "./project-checks.ts";
 
-/** The project's checks over what a merge made of the workspace, against the workspace as it stands, in words. */
+/** Compares the project's checks over a merged workspace with those over the current one, and words the result. */
 export async function judgeMerge(
   deps: OpenChecksDeps,
   draft: JudgedDraft,

@@ -117,7 +117,7 @@ function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
   ].join("\n");
 }
 
-/** The lines to copy; a file or a command stands for all of its tests. */
+/** The lines to copy; a file or a command covers all of its tests. */
 function wordDisowning(names: readonly string[]): string {
   const rest = names.length > NAMES ? ["Not mine: FILE: REASON (all tests of a file)"] : [];
   return [...names.slice(0, NAMES).map((name) => `Not mine: ${name}: REASON`), ...rest].join("\n");
@@ -143,23 +143,23 @@ export interface ProjectChecksDeps
   readonly missing?: readonly string[];
   /** The facts of a change that no check of the project judges. */
   readonly none?: ChecksFacts;
-  /** The command that installs what the checks need, for whoever is told that they cannot run. */
+  /** The command that installs what the checks need, shown when they cannot run. */
   readonly install?: string | null;
   readonly texts: ChecksMessages;
-  /** Whether a program is on the PATH; where nobody knows, every one is taken for there. */
+  /** Whether a program is on the PATH; absent: every program is assumed to exist. */
   readonly hasProgram?: (name: string) => boolean;
   /** How the baseline is measured; several drafts of one message share it. */
   readonly measure?: typeof measureBaseline;
 }
 
 export interface JudgedAttempt {
-  /** `unknown`: nobody can say, which the facts explain. */
+  /** `unknown`: the facts explain why there is no verdict. */
   readonly verdict: "green" | "red" | "unknown";
   /** It is red only so that the coder looks at it once more; the next time it is not. */
   readonly landsAnyway: boolean;
   /** For the coder; empty where nothing is red. */
   readonly report: string;
-  /** For whoever watches: `3 of 426 fail`. */
+  /** For progress lines: `3 of 426 fail`. */
   readonly brief: string;
   readonly facts: ChecksFacts;
   /** How the checks of the draft ended; empty where none ran. */
@@ -345,7 +345,7 @@ function toUnable(command: string): CheckBeside {
   return { command, state: "cannot-run" };
 }
 
-/** A change of more files is measured anew. */
+/** A change of more files is measured again. */
 const MOST_COMPARED = 500;
 
 function hasBytes(

@@ -104,7 +104,7 @@ const MOST_BY_CHANCE = 20;
 
 /**
  * The baseline with those of these red tests that pass when they run again, alone, as passed; for a check that names no tests, all of it.
- * Null where each of them is red again, or that cannot be told.
+ * Null if each of them is red again, or the result is unknown.
  */
 export async function repeatMended(
   { checks, results, names, check }: Omit<OldTestsDeps, "baseline"> & { readonly names: readonly string[] },

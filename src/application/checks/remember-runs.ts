@@ -16,7 +16,7 @@ export interface RunMemory {
 interface RunMemoryDeps {
   readonly fingerprint: () => string;
   readonly now: () => number;
-  /** How long all checks took the last time; 0 where nobody knows. */
+  /** How long all checks took the last time; 0 if unknown. */
   readonly usualMs: number;
   readonly hung: readonly string[];
 }
@@ -76,7 +76,7 @@ export function createRunMemory(deps: RunMemoryDeps): RunMemory {
     };
     const checked = await draft.check({ ...request, commands: [left], onOutput });
     const run = checked.ok ? checked.runs[0] : undefined;
-    // A suite that is only slow goes on printing.
+    // A suite that is merely slow keeps printing.
     const isSilent = (deps.now() - printedAt) * 2 > request.timeoutSeconds * 1000;
     const hangs = about.isBefore && isSilent && run?.outcome === "timed-out";
     const file = hangs ? hangingFile(run.whole) : null;

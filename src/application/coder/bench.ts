@@ -64,7 +64,7 @@ export interface Bench {
   readonly heldCommands?: () => readonly PatchCommand[];
   /** Writes into the journal, where there is one by now. */
   readonly journal?: (event: JobEvent) => void;
-  /** Before it lands: what was judged last, or judged anew where the workspace changed since. */
+  /** Before it lands: the last verdict, or a new one if the workspace changed since. */
   confirm(attempt: number): Promise<JudgedAttempt | null>;
   /** Commands that reach outward wait until the rest is green: runs them, once. */
   sendOut(attempt: number): Promise<void>;
@@ -122,7 +122,7 @@ export interface DraftBenchDeps {
   readonly request: Omit<DraftRequest, "checked">;
   /** The files of a workspace that a coder may be shown. */
   readonly filesOf: (files: WorkspaceFiles) => ProjectFiles;
-  /** Null where nobody judges. */
+  /** Null without a judge. */
   readonly checks: ProjectChecks | null;
   /** Whether a shell command sends something out that cannot be taken back. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
@@ -138,7 +138,7 @@ export interface DraftBench extends Bench {
 /** The time limit for a command that a coder tries out before it writes. */
 const TRY_OUT_SECONDS = 120;
 
-/** A bench over one draft of a workspace. A draft that nobody judges is opened when the first proposal is there. */
+/** A bench over one draft of a workspace. Without a judge, the draft is opened for the first proposal. */
 export function createDraftBench(deps: DraftBenchDeps): DraftBench {
   const { checks, request, workspace } = deps;
   let draft: Draft | null = null;
@@ -376,7 +376,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
         workspace,
         lender: opened,
         onTaken(paths) {
-          // Scratch views stand over what was there before.
+          // Scratch views are layered over the earlier state.
           if (paths.length > 0) attempts++;
           hasReturned ||= paths.length > 0;
           for (const path of paths) returned.add(path);
@@ -468,7 +468,7 @@ interface SortedCommands {
   readonly now: readonly PatchCommand[];
   /** Reach outward: they wait until the rest is green. */
   readonly later: readonly PatchCommand[];
-  /** Checks that nobody runs by himself: what they say goes to the coder, and what they write is thrown away. */
+  /** Checks that only the coder proposed: their output is shown to the coder, and the files that they write are discarded. */
   readonly checked: readonly PatchCommand[];
   readonly covered: readonly CoveredCommand[];
 }
@@ -542,8 +542,8 @@ export interface PlainBenchDeps {
 }
 
 /**
- * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the files as they
- * stand, and the last proposal is executed when it lands.
+ * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the current files, and the
+ * last proposal is executed when it lands.
  */
 export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
   let last: BenchAttempt | null = null;

@@ -21,9 +21,9 @@ import type { RecentFile } from "./job-history.ts";
 export interface ContextBudget {
   readonly rules: number;
   readonly map: number;
-  /** Of files that somebody named. */
+  /** For files that the request names. */
   readonly files: number;
-  /** Of files that nobody named, only found. */
+  /** For files that were only found by a search. */
   readonly guessed: number;
   /** A project up to this is shown whole when no file is named. */
   readonly whole: number;
@@ -38,7 +38,7 @@ const CONTEXT = {
 /** Tokens from which on a window holds the large budget beside the work itself. */
 const LARGE_WINDOW = 60_000;
 
-/** The window of the model decides; where nobody knows it, a local one counts as small, as `ollama.max_context` is. */
+/** The window of the model decides; if it is unknown, a local one counts as small, as `ollama.max_context` is. */
 export function contextBudget(
   { local, window }: { readonly local: boolean; readonly window?: number | undefined },
   size: "full" | "small",
@@ -128,7 +128,7 @@ interface Gathering {
   /** Texts that are shown because the message names them or their tests, and because the conversation changed them. */
   called: readonly NamedText[];
   changed: readonly NamedText[];
-  /** Texts that stand before the files. */
+  /** Texts that precede the files. */
   rules: readonly string[];
   facts: string;
   map: string;
@@ -163,7 +163,7 @@ export const CONTEXT_STEPS: readonly ContextStep[] = [
   ...OVERVIEW_STEPS,
 ];
 
-/** The search for words ends then, whatever is left: some 50,000 files on an idle machine. */
+/** The time limit of the search for words: about 50,000 files on an idle machine. */
 const SEARCH_MS = 250;
 /** Files whose text is looked at again, line by line. */
 const REFINED = 24;
@@ -188,7 +188,7 @@ const NEARLY = 1.2;
 /** For names that the shown files do not hold. */
 const LOOKED_UP = 4_000;
 const BESIDE_CHANGED = 10_000;
-/** A message that goes on with what was just done speaks of it without its name. */
+/** A follow-up message refers to the last change without naming it. */
 const REFERS = /\b(?:it|its|them|they)\b|それ|これ|その|さっき|先ほど/i;
 
 /** Characters for files that nothing but words leads to. */
@@ -236,12 +236,12 @@ function rankByTerms(
   return refineRanking([...ranked.slice(0, REFINED), ...more], ranking, textOf);
 }
 
-/** A file of the program that somebody named: what it does not hold is all that is looked for. */
+/** The request names a source file: only terms that the file does not contain are searched for. */
 function isNamed(called: readonly ShownText[]): boolean {
   return called.some(({ path }) => ["source", "test", "settings"].includes(fileKind(path)));
 }
 
-/** The message goes on with what the conversation changed: those files hold every name that it speaks of. */
+/** The message continues the conversation's last change: those files contain every name that it uses. */
 function goesOn({ terms, changed }: Gathering): boolean {
   const held = new Set(changed.flatMap(({ text }) => termsIn(text, terms)));
   return changed.length > 0 && terms.every(({ kind }, at) => kind === "word" || held.has(at));
@@ -373,7 +373,7 @@ const LEAST_SHOWN = 200;
 
 /**
  * The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. A rule that
- * does not fit is cut at a line, and the coder is told what is left out and where it is.
+ * does not fit is cut at a line, and the coder is shown what is left out and where it is.
  */
 function readProjectRules(
   project: Pick<ProjectFiles, "read">,
@@ -526,7 +526,7 @@ export function symbolsOf(text: string): string[] {
 
 export interface ContextRequest {
   readonly request: string;
-  /** Files that the conversation changed or meant to, with the lines: shown first, whatever the request says. */
+  /** Files that the conversation changed or meant to, with the lines: always shown first. */
   readonly recent?: readonly RecentFile[];
   readonly budget: ContextBudget;
   /** Default: without a log. */
@@ -660,7 +660,7 @@ function takeWholeProject(gathering: Gathering): void {
   gathering.isWhole = true;
 }
 
-/** Characters of recent files that nobody named: around what changed, more is rarely asked for. */
+/** Characters of recent files that the request does not name: more than the changed lines is rarely needed. */
 const RECENT = 16_000;
 
 function readNamed({ textOf }: Gathering, { path, lines }: NamedFile): NamedText[] {
@@ -706,7 +706,7 @@ function takeTestedSources(gathering: Gathering): void {
   gathering.called = [...called, ...sources];
 }
 
-/** Characters of what stands beside the files that a change is about. */
+/** Characters for files other than those that a change is about. */
 function besides({ budget }: Gathering): number {
   return Math.min(BESIDE, budget.guessed / 4);
 }
@@ -734,7 +734,7 @@ function takeChangelog(gathering: Gathering): void {
   if (changelog !== null) shown.set(changelog.path, changelog.element);
 }
 
-/** Characters of a test or a changelog that stands beside what is shown. */
+/** Characters of an additional test or changelog. */
 const BESIDE = 3_500;
 
 /** Sources that named tests bring with them. */

@@ -8,7 +8,7 @@ import type { Worded } from "../../domain/texts/worded.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import { firstFailureLine } from "./coder-reports.ts";
 
-/** Why an answer was not carried out, as facts: the coder and the user are told in words of their own. */
+/** Why an answer was not carried out, as facts: the coder and the user get different wordings. */
 export type SentBackReason =
   | { readonly kind: "unread" }
   | { readonly kind: "unparsed"; readonly failure: ParseFailure }
@@ -61,7 +61,7 @@ export interface RedAttempt {
   readonly kind: WhyRed;
   readonly failed: readonly CommandResult[];
   readonly brief: string;
-  /** The coder was only to look at it once more: it lands if nothing better comes. */
+  /** The coder was only asked to review it once more: it lands if there is no better answer. */
   readonly lands?: boolean;
 }
 
@@ -76,7 +76,7 @@ export type CoderStopReason =
   /** No further answer came; `text` is for the user. */
   | { readonly why: "unanswered"; readonly text: Worded };
 
-/** A hook of the user's that kept the draft from landing, whatever else was the matter with it. */
+/** The user's hook that kept the draft from landing, even if there were other problems. */
 export function findHookRed(result: JobResult | null): RedAttempt | null {
   if (result?.about !== "job" || result.outcome !== "staged") return null;
   const refusal = findHookRefusal(result.notes);

@@ -71,7 +71,7 @@ export interface CoderLoop {
   readonly steering: () => readonly string[];
   /** Where several coders work on a message: whether this one's draft is taken. Asked, once, when it would end. */
   readonly chosen?: (ending: CoderEnding) => Promise<boolean>;
-  /** Where its work goes to another coder: takes the draft but for these files, which others changed, too. */
+  /** Hands the draft to another coder, except these files, which others changed as well. */
   readonly handOver?: (ending: CoderEnding, contested: readonly ContestedFile[]) => Promise<void>;
   readonly signal: AbortSignal;
   readonly tell: (event: CoderEvent) => void;
@@ -98,7 +98,7 @@ export type HeadWorkResult =
   /** It did not do what it could; `text` is for the user. */
   | { readonly kind: "unanswered"; readonly text: Worded };
 
-/** How a coder looks at what it was not shown: in files, by a search, by a command, or by a tool of somebody else's. */
+/** How a coder looks at what it was not shown: in files, by a search, by a command, or by a tool of an MCP server. */
 export type CoderLook = "read" | "search" | "run" | "call";
 
 /** The events that an observer receives. */
@@ -112,7 +112,7 @@ export type CoderEvent =
       readonly commands: readonly PatchCommand[];
     }
   | { readonly type: "doing"; readonly attempt: number; readonly doing: "asking" | "running" | "checking" }
-  /** It goes back: what is wrong, in few words. */
+  /** It is sent back: a short description of the problem. */
   | {
       readonly type: "sent-back";
       readonly attempt: number;
@@ -142,7 +142,7 @@ interface LoopState {
   readonly asked: Set<string>;
   /** Files that it was warned about. */
   readonly told: Set<string>;
-  /** Rounds in which it was told that others changed the same lines; they are no attempts. */
+  /** Rounds that were sent back because others changed the same lines; they do not count as attempts. */
   conflicts: number;
   /** Files whose conflict was sent back and is not answered yet: without them the draft is half of the change. */
   contested: readonly string[];
@@ -156,7 +156,7 @@ interface LoopState {
   doubted: string | null;
 }
 
-/** Nothing is red, and a proposal stands in the draft. */
+/** Nothing is red, and the draft contains a proposal. */
 function isGreen({ red, proposal }: LoopState): boolean {
   return red === null && proposal !== null;
 }
@@ -274,7 +274,7 @@ async function landWithFailedCommands(given: GivenUp): Promise<CoderEnd | null> 
   return landed.kind === "ended" ? endWorked(state, landed.result, stopped, words) : null;
 }
 
-/** Others changed the same lines and nobody brought the two together: whatever `onRed` says, it must not land over them. */
+/** Others changed the same lines, and the conflict was not resolved: with any `onRed`, the draft must not overwrite them. */
 async function endContested(
   { bench, limits, handOver }: CoderLoop,
   state: LoopState,
@@ -321,9 +321,9 @@ type CoderStep = { readonly end: CoderEnd } | { readonly back: string };
 
 /**
  * One coder at one message:
- *   ask → read the answer → carry out its patch on the bench → judge → what is red goes back → ask again
- * until it is green, the attempts are used up, or the same failure comes twice. Then one job lands, or what is red
- * becomes what `onRed` says.
+ *   ask → read the answer → execute its patch on the bench → judge → send back failures → ask again
+ * until it is green, the attempts are used up, or the same failure occurs twice. Then one job lands, or `onRed` decides what
+ * becomes of a red draft.
  */
 export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   const state: LoopState = {
@@ -435,7 +435,7 @@ function toHeadProposal(plan: string): Proposal {
 /** An agent that was cut off may have left half of a change: it is kept to be looked at, and never lands by itself. */
 async function endStoppedShort(loop: CoderLoop, state: LoopState, text: Worded): Promise<CoderEnd> {
   if (loop.planOnly || loop.bench.changes().length === 0) return { kind: "unanswered", text };
-  // It was green, and only asked about code that it left alone: no answer to that is no fault of the change.
+  // The draft was green, and the question was only about untouched code: a missing answer does not fail the change.
   if (isGreen(state) && state.hasAskedUntouched) {
     const nothing = { number: state.attempts + 1, results: [], failed: [], commands: [] };
     const step = await judgeAttempt(loop, state, nothing, loop.limits.attempts);
@@ -553,7 +553,7 @@ async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer)
 function doubtClaimedWork({ loop, state, read, words, isEmpty }: ReadAnswer): CoderStep | null {
   if (!isEmpty) return null;
   if (read.kind === "none") return claimsWork(words) ? doubtClaim(loop, state, words, NO_PATCH) : null;
-  // A browser's part of the work comes after the patch.
+  // Browser work follows the patch.
   const isClaim = plansWork(words) && !hasFlag(read.proposal, "uses_browser");
   return isClaim ? doubtClaim(loop, state, words, EMPTY_PATCH) : null;
 }
@@ -569,8 +569,8 @@ const EMPTY_PATCH =
   "Your patch is empty, so nothing was changed. If something must change, answer with the whole proposal, including the edits. If not, say in the plan that nothing needs to be done.";
 
 /**
- * Words that claim work without a patch go back once: models forget the patch, and believe that they wrote it. Null
- * where nobody expects a change.
+ * A claim of work without a patch is sent back once: models forget the patch and believe that they wrote it. Null if no
+ * change is expected.
  */
 function doubtClaim(loop: CoderLoop, state: LoopState, claim: string, back: string): CoderStep | null {
   if (loop.preview || loop.isQuestion === true) return null;
@@ -693,7 +693,7 @@ interface CarriedAttempt {
   readonly commands: readonly PatchCommand[];
 }
 
-/** The checks over what an attempt left; green lands, and red goes back. */
+/** Runs the checks over an attempt: green lands, red is sent back. */
 async function judgeAttempt(
   loop: CoderLoop,
   state: LoopState,
@@ -726,7 +726,7 @@ async function judgeAttempt(
 /** How often a coder is shown that others changed the same lines. */
 const CONFLICT_ROUNDS = 2;
 
-/** The draft is as it was but for what could be merged; the coder sees who changed what, and answers anew. */
+/** The draft keeps only what could be merged; the coder sees who changed what, and answers again. */
 function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly StaleEdit[]): CoderStep {
   const { limits, bench, tell, mask } = loop;
   state.conflicts++;
@@ -749,7 +749,7 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
 interface SentBack {
   readonly head?: string;
   readonly report: string;
-  /** A further wish, which is no failure. */
+  /** A further wish, which does not count as a failure. */
   readonly also?: string;
   /** Whose files it should see again. */
   readonly commands: readonly PatchCommand[];
@@ -757,7 +757,7 @@ interface SentBack {
   readonly reason?: SentBackReason;
   /** Where these are edits alone, the lines that they meant are enough to see. */
   readonly failed?: readonly CommandResult[];
-  /** The commands were carried out over files that nobody else changed: what they wrote is known. */
+  /** The commands ran over files that no one else changed, so their results are known. */
   readonly ran?: boolean;
 }
 
@@ -843,7 +843,7 @@ function askUntouched(loop: CoderLoop, state: LoopState): string {
   return wordUntouched(state.untouched);
 }
 
-/** Nothing is red. Where somebody changed the workspace meanwhile, it is judged once more before it lands. */
+/** Lands a green draft. If the workspace changed meanwhile, the draft is judged once more first. */
 async function commitBench(
   loop: CoderLoop,
   state: LoopState,
@@ -921,7 +921,7 @@ async function landBench(
   }
 }
 
-/** A draft that others never let land is kept, and that is no success. */
+/** If other jobs keep winning the landing turn, the draft is kept as a preview and the job fails. */
 function endLanded(state: LoopState, result: JobResult): CoderEnd {
   if (result.about === "job" && result.outcome === "staged" && findHookRed(result) === null)
     state.red = {

@@ -18,7 +18,7 @@ interface FileLines {
 
 const LONGEST = 2_000_000;
 
-/** Files as they stand by now. Of what does not fit, the lines that matter. */
+/** The current files; of those that do not fit, the relevant lines. */
 export function showAgain(files: ProjectFiles, places: readonly FileLines[], limit: number): string {
   const found = places.flatMap(({ path, lines }) => {
     const file = files.read(path, LONGEST);
@@ -38,7 +38,7 @@ export function showAgain(files: ProjectFiles, places: readonly FileLines[], lim
 /** Characters of one command's output that go back. */
 const OUTPUT = 6_000;
 
-/** The first failure in one line, for whoever watches. */
+/** The first failure in one line, for display. */
 export function firstFailureLine(failed: readonly CommandResult[]): string {
   const [first] = failed;
   if (first === undefined) return "";
@@ -126,7 +126,7 @@ const AROUND = 4;
 
 /**
  * The files of commands that ran, for a coder that knows them: the lines that a report speaks of, what was changed, and
- * the imports where a name is missing. A file in which none of these is known is shown as far as the limit goes.
+ * the imports where a name is missing. A file in which none of these is known is shown up to the limit.
  */
 export function showAfterRun(
   files: ProjectFiles,

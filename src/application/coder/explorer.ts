@@ -64,7 +64,7 @@ function readSearchPattern(text: string): SearchPattern {
       const regExp = new RegExp(text, flags);
       return { matches: (line) => regExp.test(line), literal: literalOf(text) };
     } catch {
-      // Not an expression: a call such as `add(` is looked for as it stands.
+      // Not a valid expression: a call such as `add(` is searched for literally.
     }
   }
   const wanted = flags === "i" ? text.toLowerCase() : text;
@@ -448,7 +448,7 @@ async function answer(
       if (run === undefined) return wrong("nothing can be run here");
       if (command === "") return wrong("run needs a command");
       const from = countOf(args.from);
-      // A further page of what it printed is no further run.
+      // Another page of the same output does not run the command again.
       const ran = (from > 0 ? printed.get(command) : undefined) ?? (await run(command));
       if (ran === null) return wrong("nothing can be run here");
       printed.set(command, ran);
@@ -468,7 +468,7 @@ async function answer(
   }
 }
 
-/** A file that is too long is read from its beginning on, and says what comes next. */
+/** A file that is too long is read from its beginning on, and names the next line. */
 function withoutHoles(project: SearchedFiles, asked: string, limit: number): string {
   const { path, lines } = resolveAskedFile(project, asked);
   if (lines !== undefined) return asked;

@@ -43,7 +43,7 @@ export function showNearestTests(
 
 const CHANGELOG = /^(?:change-?log|changes|history|news)(?:\.\w+)?$/i;
 const ASKS_CHANGELOG = /\bchange-?log|\brelease notes|変更履歴/i;
-/** A section for what is not released yet: whoever changes something writes a line there. */
+/** A changelog section for unreleased changes, to which every change adds a line. */
 const OPEN_SECTION =
   /^(?:#+|=+|\*+|v?\d)?.{0,30}(?:\bunreleased\b|\bunpublished\b|\b(?:in progress|not yet released|tbd|wip)\b|未リリース|^#+\s*\[?(?:main|master|head|next)\b)/imu;
 const CHANGELOG_HEAD = 1_500;

@@ -98,7 +98,7 @@ export function createJobHistory(
         if (files.size >= MOST_RECENT) break;
         if (job.state !== "undone") {
           const lines = changedLines(await diffText(compared(job)));
-          // Later changes may have moved the earlier lines a little; what stands around them is shown as well.
+          // Later changes may have moved the earlier lines a little, so their surroundings are shown as well.
           for (const { path, kind } of job.changes)
             if (kind !== "deleted") files.set(path, [...(files.get(path) ?? []), ...(lines.get(path) ?? [])]);
         }
@@ -127,7 +127,7 @@ function changedLines(diff: string): Map<string, number[]> {
     }
     if (/^[ +]/.test(text)) line++;
     if (isFirst && /^[-+]/.test(text) && named === undefined && line > 0) {
-      // A removed line stood where the next one stands now.
+      // A removed line was where the next one is now.
       lines.set(path, [...(lines.get(path) ?? []), text.startsWith("-") ? line + 1 : line]);
       isFirst = false;
     }
@@ -232,7 +232,7 @@ function passedChecks(events: readonly JobEvent[]): string[] {
 }
 
 const COUNT = /\b\d+ (?:pass|passed|passing|tests?|ok)\b|^# pass\s+\d+/i;
-/** The line of one test, whatever its name holds. */
+/** The line of one test, with any name. */
 const ONE_TEST = /^\s*(?:not )?ok \d/;
 
 function countLine(output: string): string {

@@ -9,11 +9,11 @@ export type Landing<Judged> =
   | { readonly kind: "ended"; readonly result: JobResult }
   /** The checks say otherwise over the workspace as it is by now. */
   | { readonly kind: "red"; readonly judged: Judged }
-  /** Its commands were to write their files anew, and failed. */
+  /** Its commands were run again to write their files, and failed. */
   | { readonly kind: "failing"; readonly failed: readonly CommandResult[] }
   /** Others changed the same lines; those files show what the workspace has. */
   | { readonly kind: "conflict"; readonly stale: readonly StaleEdit[] }
-  /** Nothing judges, and files that its coder was shown have changed; told once. */
+  /** There is no judge, and files that the coder was shown have changed; reported once. */
   | { readonly kind: "outdated"; readonly paths: readonly string[] };
 
 /** Judges a draft against the workspace as it is by now; the checks of the project are one. */
@@ -28,7 +28,7 @@ export interface LandingJudge<Judged extends { readonly verdict: string }> {
 
 export interface LandDeps<Judged extends { readonly verdict: string }> {
   readonly draft: Draft;
-  /** Null where nobody judges. */
+  /** Null without a judge. */
   readonly checks: LandingJudge<Judged> | null;
   readonly attempt: number;
   /** Whether files in conflict may go back to the coder; else the draft is kept as a preview. */
@@ -44,7 +44,7 @@ export interface LandDeps<Judged extends { readonly verdict: string }> {
   readonly files: Pick<WorkspaceFiles, "look" | "read">;
 }
 
-/** How often a draft is brought onto a workspace that somebody saves to in the last moment. */
+/** How often a draft is rebased when the workspace changes at the last moment. */
 const ROUNDS = 4;
 
 /**

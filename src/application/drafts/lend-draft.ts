@@ -5,8 +5,8 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ContestedFile } from "./shown-files.ts";
 
 /**
- * A coder's draft, lent to its sub-agents: each works in a draft of its own that begins as the lender stands, and its work
- * comes back into the lender by the merge that landing uses. Neither sees the other meanwhile.
+ * A coder's draft, lent to its sub-agents: each works in a separate draft that starts from the lender's current state, and its
+ * work is merged back as in a landing. Neither sees the other meanwhile.
  */
 export interface Lending {
   /** The lender's job. */
@@ -39,7 +39,7 @@ export interface ReturnedWork {
   readonly trouble: string;
 }
 
-/** A file that the sub-agent and somebody else changed: the lender keeps what it has. */
+/** A file that both the sub-agent and another coder changed: the lender keeps its own version. */
 export interface ReturnConflict {
   readonly path: string;
   /** As it was when the sub-agent began; null where there was none, undefined where it is not text. */
@@ -71,7 +71,7 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
     journal: (event) => lender.journal(event),
     lend(source) {
       let draft: Draft | null = null;
-      // As it stands now: what others give back meanwhile is not what this one began with.
+      // A copy of the current state: later returns of others are not part of this sub-agent's starting point.
       const edits = copyChanges(lender);
       const copied = new Map((edits ?? []).map((edit) => [edit.path, edit]));
       const shown = () => (draft ?? lender).files;
@@ -202,8 +202,8 @@ async function mergeInto({
 }
 
 /**
- * Leaves out what another's files or folders stand in the way of, so that the rest can be taken. A folder that the sub-agent
- * deleted and that holds another's file simply stays.
+ * Leaves out edits that files or folders of another coder block, so that the rest can be taken. A folder that the sub-agent
+ * deleted stays if it contains another coder's file.
  */
 function findFitting(
   lender: WorkspaceFiles,
@@ -276,7 +276,7 @@ function asText(bytes: Uint8Array | null | undefined): string | null | undefined
   return bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
 }
 
-/** Null: nothing stands there; undefined: it is no text. */
+/** Null: no entry; undefined: not a text. */
 function textOf({ entry, bytes }: TakenEdit): string | null | undefined {
   return entry.kind === "missing" ? null : asText(bytes ?? undefined);
 }

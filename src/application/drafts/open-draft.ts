@@ -67,7 +67,7 @@ class OpenDraft implements Draft {
   readonly #bases = new Map<string, Uint8Array | null>();
   /** Results of commands that never run a second time. */
   readonly #once = new Set<CommandResult>();
-  /** Our own commits are in the draft, and must be made anew where others committed meanwhile. */
+  /** PicoClaw's own commits are in the draft, and must be made again if others committed meanwhile. */
   #hasCommitted = false;
   /** Others wait for its checks. */
   #hasTurn = false;
@@ -176,7 +176,7 @@ class OpenDraft implements Draft {
       if (once === true || head !== undefined) for (const result of results) this.#once.add(result);
       this.#ended.push(...ended);
       await this.#layers.rest();
-      // It stays open: whoever finds its process dead must find it by name. A job of edits alone is saved when it ends.
+      // It stays open, so another process must be able to find it after a crash. A job with edits only is saved when it ends.
       if (job.transaction.kind === "direct" && results.some(({ success }) => !success)) job.saveRunning();
       const aborted = signal.aborted;
       const changes = this.changes();
@@ -207,7 +207,7 @@ class OpenDraft implements Draft {
           takeInEdits(transaction.view, edits);
         } catch (error) {
           if (!(error instanceof ViewFault)) throw error;
-          // The coder that asked is told that nothing was taken.
+          // The coder is informed that none of it was taken.
           transaction.takeChanges({ processRan: false });
           return { code: "failed", message: error.message };
         } finally {

@@ -21,10 +21,10 @@ export interface RebaseDeps {
 const TRIES = 3;
 
 /**
- * Brings a draft that rests onto the workspace as it stands:
- *   files that others changed since → merged where both sides are text that was edited
- *   → files that commands wrote: forgotten, and the commands run once more; where that comes to the same bytes, merged too
- *   → whatever is left is a conflict, and stays as the draft has it
+ * Rebases an idle draft onto the current workspace:
+ *   files that others changed since → merged if both sides are edited text
+ *   → files that commands wrote: dropped, and the commands run again; merged too if they produce the same bytes
+ *   → every remaining file is a conflict and keeps the draft's version
  */
 export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
   const { layers } = deps.transaction;
@@ -57,7 +57,7 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
   const failed = ran === null ? commands : ran.filter(({ success }) => !success);
   if (failed.length > 0) return { merged, conflicts, failed };
   for (const [path, base] of again) {
-    // A command whose result does not depend on the file wrote over what others saved: that is no merge by itself.
+    // A command whose result does not depend on the file would overwrite the changes of others: that does not count as a merge.
     const isBlind = !isLockFile(path) && isSameFile(before.get(path) ?? null, deps.transaction.current(path));
     const settled = isBlind ? await settleFile(deps, path, base) : { path, by: deps.whoChanged(path) };
     if (settled === null) continue;

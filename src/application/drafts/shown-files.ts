@@ -16,7 +16,7 @@ export interface ShownFiles {
   firstBytes(path: string): Uint8Array | null | undefined;
   /** Bytes of a file that was never shown before others changed it. */
   knowFirst(path: string, bytes: Uint8Array | null): void;
-  /** The bytes when it was last shown; null where nothing stood there, undefined where nobody looked. */
+  /** The bytes when it was last shown; null if it did not exist, undefined if it was never read. */
   bytes(path: string): Uint8Array | null | undefined;
   /** Files that a message really showed, whole or in part. */
   sent(paths: Iterable<string>): void;
@@ -222,7 +222,7 @@ function staleRemoval(deps: SettleDeps, path: string, what: "delete" | "rename")
   return isStale ? [toStaleEdit(deps, { path, what, yours: null })] : [];
 }
 
-/** A file that came to stand where one is moved or copied to would be replaced. */
+/** A new file at the target of a move or copy would be replaced. */
 function staleTarget(deps: SettleDeps, path: string, written: ReadonlySet<string>): StaleEdit[] {
   const entry = written.has(path) ? null : lookOrNull(deps.files, path);
   if (entry?.kind !== "file") return [];

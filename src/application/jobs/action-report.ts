@@ -29,13 +29,13 @@ export interface ActionFacts {
   readonly code: ActionCode;
   /** Null where there is no job that it could be said of. */
   readonly status: JobStatus | null;
-  /** The job or group that was asked for; the job that stood in the way, where one did. */
+  /** The requested job or group; the blocking job if there is one. */
   readonly name: string;
   readonly workspace: string;
   /** The swapped jobs, in this order; also those before a conflict. */
   readonly done: readonly SwappedJob[];
   readonly conflicts: readonly Conflict[];
-  /** Numbers of the jobs that can be undone together where later ones stand in the way, in that order. */
+  /** Numbers of the jobs to undo together if later ones block the undo, in that order. */
   readonly together?: readonly number[];
   /** Interrupted work that was finished before it, and hooks that failed after it. */
   readonly notes?: readonly NoteFact[];

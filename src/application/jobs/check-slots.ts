@@ -1,11 +1,11 @@
-/** How many checks run at once in this process, whoever's drafts they judge. */
+/** Limits how many checks run at once in this process, over all drafts. */
 export interface CheckSlots {
   /** Runs when a slot is free; what is urgent waits before all that is not. Given up, without a slot, with the signal. */
   run<T>(use: () => Promise<T>, how: { readonly urgent: boolean; readonly signal: AbortSignal }): Promise<T>;
 }
 
 export interface CheckSlotsDeps {
-  /** Cores that checks may keep busy; as many checks run whatever they do. */
+  /** Cores that checks may keep busy; this many checks always run. */
   readonly cores: number;
   /** Checks that may run at once where those that run leave these cores idle. */
   readonly most: number;
@@ -17,8 +17,8 @@ export interface CheckSlotsDeps {
 const SPARE_CORES = 0.5;
 
 /**
- * A check that computes holds its core; one that waits, for a timer or a port, keeps nobody back: while somebody is in
- * the line, the load of the machine is looked at, and where it leaves the checks' cores idle the line moves on.
+ * A check that computes occupies its core; one that waits for a timer or a port does not block others: while checks are
+ * queued, the machine's load is measured, and if the checks' cores are idle, the next one starts.
  */
 export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps): CheckSlots {
   const urgent: (() => void)[] = [];
@@ -59,7 +59,7 @@ export function createCheckSlots({ cores, most, watchLoad }: CheckSlotsDeps): Ch
   };
 }
 
-/** False where the signal ended first: whoever is called then sees that for himself, and runs nothing. */
+/** False if the signal aborted first: the caller sees that itself and runs nothing. */
 function waitIn(line: (() => void)[], signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {

@@ -19,7 +19,7 @@ export interface CommitMoment {
   readonly emit: (event: JobEvent) => void;
 }
 
-/** The commit before or after a job: made, told to the journal and the log, with what a person should know of it. */
+/** Makes the commit before or after a job, records it in the journal and the log, and returns the notes for the user. */
 export async function commitMoment(deps: WorkspaceDeps, request: CommitMoment): Promise<AutoCommitResult> {
   const { config, logger, mask } = deps;
   const { moment, except, title, ownGit, process, processes, notes, emit } = request;

@@ -135,7 +135,7 @@ export async function concludeJob(
   );
 }
 
-/** The record of the job has all of them; a line of the log with a hundred thousand is for nobody. */
+/** The job's record has all of them; a log line with a hundred thousand would be useless. */
 const LOGGED_CHANGES = 1_000;
 
 interface BegunJob {
@@ -187,7 +187,7 @@ function jobRecord(
   };
 }
 
-/** A job that nobody grouped is a group of its own. */
+/** A job without a group forms its own. */
 export function jobGroupId({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: string): string {
   return groupId ?? jobId.replace("job_", "group_");
 }

@@ -11,14 +11,14 @@ export interface ResolvedTarget {
 
 export interface Bounds {
   readonly view: Pick<View, "look">;
-  /** Absolute paths under which the user knows the workspace: as given, real, and where the view stands. */
+  /** Absolute paths under which the user knows the workspace: as given, real, and in the view. */
   readonly rootNames: readonly string[];
 }
 
 const MAX_LINKS = 40;
-/** Each part of a path is looked up from the one before, several times over: what is deeper is no project's. */
+/** Each component of a path is looked up several times; real projects are not deeper than this. */
 const MAX_PARTS = 255;
-/** The longest path that the system takes, in bytes: nobody could open what lies deeper by its name. */
+/** The longest path that the system accepts, in bytes: a longer one cannot be opened by name. */
 const MAX_BYTES = 4_095;
 
 /** Which symlinks of a target lead on: all of them, all but the last component, or none. */
@@ -146,7 +146,7 @@ export interface EditPolicy {
   readonly rootNames: readonly string[];
 }
 
-/** A refusal as a value; the command fails, and `stop_on_error` decides whether the job goes on. */
+/** A refusal as a value; the command fails, and `stop_on_error` decides whether the job continues. */
 export class PolicyFault extends Error {
   constructor(
     readonly code: "protected" | "git" | "picoclaw",

@@ -119,7 +119,7 @@ interface LoggedPatch {
   readonly commands: readonly PatchCommand[];
 }
 
-/** The lines of the log that every patch begins with, whoever proposed it: how it was read, and what it holds. */
+/** The first log lines of every patch: its format and its commands. */
 export function logParsedPatch(
   { logger, config }: Pick<WorkspaceDeps, "logger" | "config">,
   { jobId, format, commands }: LoggedPatch,

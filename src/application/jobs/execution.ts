@@ -26,7 +26,7 @@ export interface ExecuteRequest
   readonly patch: string;
   /** The patch, where the caller has parsed it. */
   readonly parsed?: ParseResult;
-  /** The coder's plan; its first line titles the job where nobody asked in words. */
+  /** The coder's plan; its first line is the job's title if there is no request text. */
   readonly plan?: string;
   /** The job that this one takes back, or brings in again, by a merge. */
   readonly reverses?: string;

@@ -61,9 +61,9 @@ function text(bytes: Uint8Array | null): string | null {
 }
 
 /**
- * Seals a job with the last judgement: of what is left when nothing of it runs any more. A process that stays behind
- * could wait for a command's own judgement and act after it; what it left is dropped here, and only what passes is
- * committed. The blame goes to the last command that ran a process.
+ * Seals a job after a final validation, when none of its processes is left. A remaining process could wait for the validation
+ * of its command and act afterwards; its changes are dropped here, and only changes that pass are committed. The last command
+ * that ran a process is reported as the cause.
  */
 export async function sealValidated(
   { transaction, protection, sha1 }: GuardDeps,
@@ -111,7 +111,7 @@ export function validateSettled(
 ): readonly CommandResult[] {
   const first = results.findIndex((one) => !isEdit(one));
   if (first === -1 || deps.transaction.directory === null) return results;
-  // The look after an edit saw what processes did meanwhile, and nobody judged it.
+  // The changes recorded after an edit include those of running processes, which were not validated.
   const seen = results.slice(first).filter(isEdit);
   const changes = latestChanges([
     ...seen.flatMap(({ changes }) => changes),

@@ -32,8 +32,7 @@ export function actionsFor(archive: Archive, name: string, labels: JobActionLabe
 }
 
 /**
- * The buttons of a reply that was stored, as they make sense now: those about jobs are drawn anew from what became of
- * the jobs since, the others stay.
+ * The buttons of a stored reply, updated: those about jobs follow the current state of the jobs, the others stay.
  */
 export function presentActions(
   archive: Archive,
@@ -65,7 +64,7 @@ export function storedJobActions(
 }
 
 export type ApplyRestResult =
-  /** Nothing stood in the way any more, or nothing can be done with it: what became of the whole preview. */
+  /** There was no conflict left, or the preview cannot be applied: the outcome of the whole preview. */
   | { readonly status: "whole"; readonly outcome: PreviewCommit }
   | {
       readonly status: "ran";
@@ -139,7 +138,7 @@ export type TakeBackAllResult =
       readonly ok: false;
       readonly direction: TakeBackStep["direction"];
       readonly stopped: Exclude<TakeBack, { status: "done" }>;
-      /** Jobs that could not be swapped back afterwards: none, unless somebody changed their files in between. */
+      /** Jobs that could not be swapped back afterwards: none, unless their files changed in between. */
       readonly left: readonly string[];
     };
 

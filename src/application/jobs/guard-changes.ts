@@ -87,7 +87,7 @@ function createGitGuard(sides: BeforeAndAfter): GitGuard {
   };
 }
 
-/** Those of these files, all of them new, that no job might leave: the rule for what comes into a folder without a job. */
+/** The new files that a job would not be allowed to leave: the rule for files that enter a folder without a job. */
 export function judgeNewGitFiles(sides: BeforeAndAfter, paths: readonly string[]): string[] {
   const git = createGitGuard(sides);
   return paths.filter((path) => git.forbids({ path, kind: "added" }) !== null);
@@ -210,7 +210,7 @@ function entryFinding(sides: BeforeAndAfter, { path, kind }: Change): GitFinding
 /** Where git itself puts the directories of submodules and worktrees. */
 const ORDINARY_POINTER = /^gitdir: [^\n]*\.git\/(modules|worktrees)\/[^\n]+\n?$/;
 
-/** A folder that becomes a git directory brings what lay in it before, which nobody has judged as git's. */
+/** A folder that becomes a git directory contains earlier files, which were never judged as git files. */
 function isBornBad(sides: BeforeAndAfter, directories: GitDirectories, directory: string): boolean {
   if (directories.is(directory, "before") || !directories.is(directory, "after")) return false;
   const at = (name: string) => (directory === "" ? name : `${directory}/${name}`);
@@ -262,7 +262,7 @@ function todoFinding(sides: BeforeAndAfter, path: string): GitFinding | null {
   return { why, without: Buffer.from(kept.join("\n"), "latin1") };
 }
 
-/** Settings of the user that are too large to be compared count as none: whatever the job leaves is then judged whole. */
+/** Settings of the user that are too large to be compared count as empty: the job's version is then judged as a whole. */
 function boundedOriginal(sides: BeforeAndAfter, path: string): Uint8Array | null {
   return (sides.look(path, "before")?.size ?? 0) > LARGEST_JUDGED ? null : sides.original(path);
 }
@@ -311,7 +311,7 @@ function hasBlob(found: string): boolean {
   return found !== "nothing" && found !== "unknown";
 }
 
-/** The commit that is checked out now; null where that cannot be told. */
+/** The commit that is checked out now; null if it is unknown. */
 function headOf(sides: BeforeAndAfter, { index, objects }: Repository): string | null {
   const gitDirectory = index.slice(0, -"index".length);
   const common = objects.slice(0, -"objects".length);
@@ -356,7 +356,7 @@ export interface ChangesValidation {
   readonly restored: readonly RestoredChange[];
   /** Those of `restored` of which only a part may not stay: what the file says without it. */
   readonly rewrite: ReadonlyMap<string, Uint8Array>;
-  /** Protected files that say what they said before, though they were written anew. */
+  /** Protected files that were rewritten with the same contents. */
   readonly same: readonly string[];
   /** New files that match a protected pattern: reported, not touched. */
   readonly created: readonly string[];

@@ -34,7 +34,7 @@ export function isFinished(event: JobEvent): event is Extract<JobEvent, { type: 
   return event.type === "command_finished";
 }
 
-/** The result of a job that ran earlier, as it stands now. `alive`: its process still works on it. */
+/** The current result of an earlier job. `alive`: its process is still working on it. */
 export function storedFacts(job: StoredJob, journal: readonly JournalLine[], alive: boolean): RanJob {
   const quota = journal.findLast(({ event }) => event.type === "quota_evicted")?.event;
   const standing = { ...job, changeCount: job.changes.length };

@@ -20,7 +20,7 @@ import { confinementMessages } from "../../domain/texts/policy.ts";
 import { SKIPPED } from "./file-edit.ts";
 import { changeLines, describeConflicts, type Surface, wordNote } from "./word-notes.ts";
 
-/** A job that never began: the thing that stands in its way, and what helps. */
+/** A job that never began: the obstacle, and the remedy. */
 function describeRefusal(messages: Messages, workspace: string, refusal: JobRefusal): string[] {
   switch (refusal.code) {
     case "auto-commit":
@@ -166,7 +166,7 @@ const CHAT_OUTPUT = 1_200;
 interface ChatJobStyle {
   /** The words of the project's checks, in short. */
   readonly checks?: string;
-  /** How the reader goes on. */
+  /** Where the reader continues. */
   readonly at?: Surface;
 }
 
@@ -227,7 +227,7 @@ function chatHeadline(messages: Messages, facts: RanJob, checks: string): string
   return words.sentence({ status: said, succeeded, total, files: countFiles(facts.changes), checks });
 }
 
-/** Status and counts, where the rest stands beside it. */
+/** Status and counts, for places that show the rest separately. */
 export function wordJobBriefly(messages: Messages, facts: RanJob): string {
   return [
     chatHeadline(messages, facts, ""),

@@ -54,7 +54,7 @@ export interface JobValidator {
   ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }>;
 }
 
-/** Nothing of the kind was told; should it be there all the same, it does not land. */
+/** No such path was reported; if there is one nevertheless, it does not land. */
 const dropGitPaths: ValidateDifference = ({ changes }) => ({
   drop: changes.map(({ path }) => path).filter(mayMatterToGit),
   rewrite: new Map(),
@@ -231,7 +231,7 @@ async function runOne(
   }
 }
 
-/** Expected faults become failed commands; anything else is a bug and goes up. */
+/** Expected faults become failed commands; anything else is a bug and is thrown. */
 function attemptCommand(use: () => CommandOutcome): CommandOutcome {
   try {
     return use();
@@ -521,7 +521,7 @@ export class JobRun {
     return askBeforeLanding(job, changes, signal);
   }
 
-  /** Runs the user's commands for how the job ended, before it is told: a hook that failed is told with it. */
+  /** Runs the user's hooks for the job's outcome before the outcome is reported, so that the report includes failed hooks. */
   async #runHooks(outcome: JobOutcome, isRed: boolean, { sealed: { changes } }: JobEnd): Promise<void> {
     const { hooks } = this.#deps;
     const moment = outcome === "committed" && changes.length > 0 ? "after_landing" : isRed ? "on_red" : null;

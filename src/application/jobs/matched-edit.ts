@@ -49,7 +49,7 @@ function restore(view: View, { path, entry, bytes }: Kept): void {
   }
 }
 
-/** Folders that the writes will have to make, also where a file or a link stands now; deepest first. */
+/** Folders that the writes have to create, also in place of a file or a link; deepest first. */
 function missingParents(view: View, paths: readonly string[]): string[] {
   const folders = new Set<string>();
   for (const path of paths) {
@@ -108,7 +108,7 @@ function runMatchedEdit(
   return { ...succeededOutcome(formatEditReport(plan.reports)), warnings };
 }
 
-/** Removals come first. A folder they leave empty goes before something takes its name, any other at the end. */
+/** Removals are first. A folder that they leave empty is removed before an entry takes its name, the others at the end. */
 function carryOut(view: View, writes: readonly FileWrite[], placeOf: (path: string) => string): void {
   const removals = writes.filter((write) => write.kind === "delete");
   const others = writes.filter((write) => write.kind !== "delete");

@@ -39,7 +39,7 @@ export function networkNotes(transaction: Transaction, ran?: CommandOutcome): No
     : [];
 }
 
-/** How programs say that they reach nobody. */
+/** How programs report that the network is unreachable. */
 const NO_NETWORK =
   /Could ?n[o']t resolve|name resolution|Name or service not known|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Network is unreachable|No address associated/i;
 
@@ -137,7 +137,7 @@ export async function runProcessCommand(
   return guard(deps, ran);
 }
 
-/** A head's stream is read as it comes; of the text only the ends are kept. */
+/** A head's stream is read as it arrives; only the beginning and the end of its text are kept. */
 const HEAD_OUTPUT_BYTES = 64 * 1024;
 
 /** One turn of a head in the view. Its exit code says little: it tells itself how it ended. */

@@ -78,7 +78,7 @@ export function listRunningJobs({ archive, isAlive }: RunningSource, now: Date):
     .flatMap((job) => toRunningThings(job, archive.events(job.jobId), now));
 }
 
-/** Puts each thing below the one that it belongs to; one whose parent is not there stands for itself. */
+/** Puts each thing below the one that it belongs to; one without its parent is at the top level. */
 export function inRunningOrder(things: readonly RunningThing[]): RunningThing[] {
   const ids = new Set(things.map(({ id }) => id));
   const below = Map.groupBy(things, ({ under }) => (under !== null && ids.has(under) ? under : ""));
@@ -94,7 +94,7 @@ export function toRunningThings(job: ListedJob, journal: readonly JournalLine[],
   const own = journal.filter(({ event }) => !isAgentStep(event));
   const startedAt = own.findLastIndex(({ event }) => event.type === "command_started");
   const isRunning = startedAt >= 0 && !own.slice(startedAt).some(({ event }) => isFinished(event));
-  // Checks of the workspace as it was run beside a command: the command is what goes on.
+  // Checks over the earlier workspace run in parallel with a command: the command is shown.
   const latest = isRunning ? own[startedAt] : own.at(-1);
   const about = latest !== undefined && "index" in latest.event ? latest.event.index : null;
   const started = own.flatMap(({ event }) => (event.type === "command_started" ? [event] : []));

@@ -16,10 +16,10 @@ export type JudgeMerge = (
   signal: AbortSignal,
 ) => Promise<Worded>;
 
-/** `judge`: absent where nobody judges. */
+/** `judge`: absent without checks. */
 type MergeDeps = WorkspaceDeps & { readonly judge?: JudgeMerge | undefined };
 
-/** How a job goes that is merged: out of the files, or into them again. */
+/** Whether a job is merged out of the files or into them again. */
 export type MergeDirection = "out" | "in";
 
 export type MergedUndo =
@@ -28,16 +28,15 @@ export type MergedUndo =
       readonly status: "done";
       readonly jobId: string;
       readonly changes: readonly Change[];
-      /** The verdict of the project's checks on the merge; absent where nobody judges. */
+      /** The verdict of the project's checks on the merge; absent without checks. */
       readonly checked?: Worded;
     }
   /** Lines of the job were changed since, or something of it is not known any more. Nothing changed. */
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] };
 
 /**
- * Takes a job back whose files were changed since, or brings one in again: what the job did is merged out of them, or into
- * them, as a job of its own. All of it or nothing. Null where the job changed something that is no text of a file, so that only
- * an exact undo or redo can do it.
+ * Undoes or redoes a job whose files were changed since: its changes are merged out of the files, or into them, as a new job.
+ * All or nothing. Null if the job changed something other than file text, so that only an exact undo or redo is possible.
  */
 export async function mergeJob(
   deps: MergeDeps,
@@ -84,7 +83,7 @@ export async function mergeJob(
       else if (result === "merged") merged.push({ path, by: laterJob(deps, job, path) });
     }
     if (conflicts.length > 0) {
-      // It never began: nobody is to find it among the jobs.
+      // It never began, so it must not be listed among the jobs.
       await transaction.discard();
       await deps.transactions.discard(jobId);
       return { status: "conflict", conflicts };
@@ -103,7 +102,7 @@ export async function mergeJob(
   });
 }
 
-/** Staged so that checks can run over it, where somebody judges; else as edits alone. */
+/** With a judge, staged so that checks can run over it; otherwise as edits only. */
 async function beginMerge(deps: MergeDeps, jobId: string): Promise<BeginResult> {
   const { kind } = deps.staging;
   if (deps.judge === undefined || kind === "none") return beginJob(deps, { jobId, kind: "direct" });
@@ -115,7 +114,7 @@ async function beginMerge(deps: MergeDeps, jobId: string): Promise<BeginResult> 
   return { ok: false, refusal };
 }
 
-/** Checks never stand in the way of an undo that the user asked for: what they show is told. */
+/** Checks never block an undo that the user requested; their result is only reported. */
 async function judgeMerge(deps: MergeDeps, run: JobRun, signal: AbortSignal): Promise<Worded | null> {
   const { transaction } = run;
   const { layers } = transaction;
@@ -199,7 +198,7 @@ function laterJob({ archive }: WorkspaceDeps, job: StoredJob, path: string): str
   return later?.jobId ?? null;
 }
 
-/** The job counts as taken back, or as brought in, as long as the one that did it stands. */
+/** The job counts as undone or redone as long as the merging job is in effect. */
 function noteMerge(
   { archive }: WorkspaceDeps,
   job: StoredJob,

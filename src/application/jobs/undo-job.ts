@@ -102,7 +102,7 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
     if (job.damaged !== undefined) return refused("damaged", job.state, [job.damaged]);
     if (job.state === "running") return refused("running", job.state);
     if (job.kind === "none") return refused("not-undoable", job.state);
-    // A merge that took the job back, or brought it in again, is what stands now: it is undone.
+    // The merge that undid or redid the job is now in effect: that merge is undone.
     const merge = job.reversedBy ?? job.broughtInBy;
     const isUndo = request.direction === "undo";
     if (merge !== undefined && (job.state === "undone") === isUndo) return refused("wrong-state", job.state);
@@ -154,7 +154,7 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
   return { status: "done", jobs: done };
 }
 
-/** Others changed a file of the job, or took it away; anything else in the way is no matter of lines. */
+/** A file of the job was changed or removed by others; no other conflict can be solved by merging lines. */
 function isChangedPath({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "missing" || reason === "exists";
 }
@@ -201,7 +201,7 @@ function jobsNamedExactly(jobs: readonly StoredJob[], name: string): readonly St
   return number === null ? jobs.filter((job) => job.jobId === name) : jobs.slice(number - 1, number);
 }
 
-/** Several jobs by name: the newest goes first, and comes back last. */
+/** Several jobs by name: undone newest first, redone oldest first. */
 function chooseSeveral(
   jobs: readonly StoredJob[],
   names: readonly string[],
@@ -241,7 +241,7 @@ function nameLaterJobs(
       other.jobId !== job.jobId &&
       (place > at || movedLater(other, jobs[at] ?? job)) &&
       other.state === "committed" &&
-      // To take back what took another job back is to bring that in again: nobody is sent there.
+      // Undoing an undo would redo the other job, so it is not suggested.
       other.reverses === undefined,
   );
   return conflicts.map((conflict) => {

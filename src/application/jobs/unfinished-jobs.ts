@@ -16,7 +16,7 @@ export type PreviewCommit =
   /** `notes`: hooks that failed afterwards. */
   | { readonly status: "done"; readonly job: StoredJob; readonly notes: readonly NoteFact[] }
   | { readonly status: "unknown" }
-  /** It is no preview, or no longer: committed, taken back, thrown away, evicted. */
+  /** It is not a preview, or no longer one: committed, undone, discarded or evicted. */
   | { readonly status: "not-a-preview"; readonly job: StoredJob }
   | { readonly status: "busy" }
   /** Its record cannot be read, or what it staged is gone. */
@@ -82,7 +82,7 @@ async function runLandedHooks(deps: LandedDeps, { jobId, changes }: StoredJob): 
 export type PreviewDiscard =
   | { readonly status: "done" }
   | { readonly status: "unknown" }
-  /** It is no preview, or no longer. */
+  /** It is not a preview, or no longer one. */
   | { readonly status: "not-a-preview" };
 
 /** Throws away what a preview staged; its journal stays. */
@@ -98,7 +98,7 @@ export async function discardPreview(
   return { status: "done" };
 }
 
-/** The preview that nobody has to name: the only one that waits. Undefined: none does. */
+/** The only waiting preview, which need not be named. Undefined: there is none. */
 export function waitingPreview(
   jobs: readonly StoredJob[],
 ): StoredJob | { readonly several: readonly string[] } | undefined {
@@ -107,8 +107,8 @@ export function waitingPreview(
 }
 
 /**
- * Throws away what a job staged, whoever runs it and however far it came before its commit began: a commit that follows
- * is refused. A job of edits alone has no record before that, and is found by its id.
+ * Discards the staged changes of a job of any process, at any point before its commit begins: a later commit is refused. A job
+ * with edits only has no record before that, and is found by its id.
  */
 export async function withdrawJob(
   { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
@@ -123,7 +123,7 @@ export async function withdrawJob(
 
 export interface StopJobDeps {
   readonly archive: Pick<JobArchive, "read" | "append" | "events">;
-  /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
+  /** Whether exactly that process works on the job; the pid alone may have been reused. */
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
   readonly closeDeadJobs: () => Promise<readonly string[]>;

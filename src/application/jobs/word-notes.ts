@@ -85,7 +85,7 @@ export function wordNote(messages: Messages, note: Note): string {
 /** Where commands are given: `picoclaw undo …`, or `/undo …`. */
 export type Surface = "terminal" | "chat";
 
-/** A path in somebody's way, with the job or the process that stands there. */
+/** A conflicting path, with the job or the process that holds it. */
 export function describeConflict(messages: Messages, conflict: Conflict, at: Surface): string {
   const { by, reason } = conflict;
   const path = shownPath(conflict.path);
@@ -146,7 +146,7 @@ export function wordRepair(messages: Messages, repaired: RepairedJob): string {
         .join("\n");
 }
 
-/** Where the files of an interrupted job stand, at most so many of each kind. */
+/** The state of the files of an interrupted job, up to a limit per kind. */
 export function interruptedFileLines(
   messages: Messages,
   { before, after, moved, edited }: InterruptedFiles,

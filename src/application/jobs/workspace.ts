@@ -13,13 +13,13 @@ export interface WorkspaceBacking {
   readonly storage: string;
   readonly files: WorkspaceFiles;
   readonly isAlive: Workspace["isAlive"];
-  /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
+  /** Whether exactly that process works on the job; the pid alone may have been reused. */
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
   readonly pause: (ms: number) => Promise<void>;
   /** Opens a job that stays open; drafts are built on jobs, so it is given. */
   readonly openDraft: (deps: WorkspaceDeps, request: DraftRequest) => Promise<OpenedDraft>;
-  /** Absent where nobody judges what an undo has to merge. */
+  /** Absent if merged undos are not judged. */
   readonly judgeMerge?: JudgeMerge | undefined;
 }
 

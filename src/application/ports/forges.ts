@@ -67,7 +67,7 @@ export interface Forge {
     wanted: { readonly label: string; readonly assignee: string },
     signal: AbortSignal,
   ): Promise<ForgeAnswer<ForgeRequest | null>>;
-  /** The words of open items and the comments (not on lines) that were written since then, as they stand now. */
+  /** The words of open items and the comments (not on lines) that were written since then, in their current version. */
   listSaid(repository: string, since: Date, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeSaid[]>>;
   /** How git signs in over HTTP; the token is never part of an address. */
   readonly credentials: { readonly username: string; readonly token: string };

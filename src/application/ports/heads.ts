@@ -34,7 +34,7 @@ export interface HeadFacts {
   readonly name: HeadName;
   readonly program: string;
   readonly isInstalled: boolean;
-  /** Whether it could be used as things stand. */
+  /** Why it cannot be used now; null if it can. */
   readonly trouble: HeadTrouble | null;
 }
 

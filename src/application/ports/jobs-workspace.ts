@@ -36,7 +36,7 @@ export interface Workspace {
   readonly rootNames: readonly string[];
   /** The folder of this machine that keeps its jobs and their undo records. */
   readonly storage: string;
-  /** Files as they stand now, outside of every job. */
+  /** The current files, outside of every job. */
   readonly files: WorkspaceFiles;
   /** The paths that a job may not touch. */
   readonly protection: Protection;

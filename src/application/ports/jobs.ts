@@ -167,7 +167,7 @@ export interface StoredJob extends JobRecord {
   readonly unsettled?: Unsettled;
   /** Its interruptions, oldest first; absent if there were none. */
   readonly interruptions?: readonly Interruption[];
-  /** The last of them is how it came to stand as it does now. */
+  /** The last repair produced the job's current state. */
   readonly standsRepaired?: true;
 }
 

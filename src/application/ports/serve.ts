@@ -396,7 +396,7 @@ export interface ClaimedReply extends Delivery {
   readonly restsUntil: string | null;
 }
 
-/** A message and what was answered; what nobody asked for stands with the message that it followed. */
+/** A message and its replies; an unsolicited reply belongs to the message before it. */
 export interface StandingMessage extends ChatKey {
   readonly id: string;
   readonly state: MessageState;
@@ -423,7 +423,7 @@ export interface Chat {
   readonly firstText: string;
 }
 
-/** Only of what is unfinished: whatever is done grows for ever, and would be counted at every look at the metrics. */
+/** Counts only unfinished work: finished work grows without bound, and every metrics request would count it. */
 export interface StoreCounts {
   readonly received: number;
   readonly working: number;
@@ -557,7 +557,7 @@ export const KEPT_KINDS = ["messages", "sessions", "usage", "tasks", "dead_lette
 export type KeptKind = (typeof KEPT_KINDS)[number];
 
 export interface RetentionStore {
-  /** True for one of all processes, and for nobody again before that time has passed by the database's clock. */
+  /** True for exactly one process per interval, by the database's clock. */
   takeTurn(everyMs: number): Promise<boolean>;
   /**
    * Forgets at most `limit` items of a kind that ended before that time, with their dependent data, in one

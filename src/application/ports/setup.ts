@@ -13,7 +13,7 @@ export type OpenedSetUp =
   | { readonly ok: false; readonly locale: Locale; readonly problems: readonly ConfigProblem[] };
 
 export interface SetUp {
-  /** Whether something stands at the file's place already. */
+  /** Whether the file already exists. */
   exists(): boolean;
   /** Sends each chosen model one short message, as the file of this choice would. Nothing is left behind. */
   test(choice: ModelChoice, signal: AbortSignal): Promise<ChoiceTestResult>;
@@ -28,7 +28,7 @@ export type WriteConfigResult =
   | { readonly written: true; readonly kept: string | null }
   | { readonly written: false; readonly why: "exists" };
 
-/** Null: nobody was chosen. */
+/** Null: none was chosen. */
 export interface ChoiceTestResult {
   readonly chat: ModelTestResult | null;
   readonly coder: ModelTestResult | null;

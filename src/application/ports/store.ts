@@ -30,7 +30,7 @@ export type FillResult =
   | { readonly status: "unequal"; readonly table: string }
   /** The store that was to be filled cannot be opened. */
   | { readonly status: "not-opened"; readonly trouble: StoreTrouble }
-  /** It is no backup, or one of its files is not as it was written. */
+  /** It is not a backup, or one of its files was modified. */
   | { readonly status: "damaged"; readonly file: string }
   /** It was made by another version: its tables are others. */
   | { readonly status: "other-version"; readonly version: string };

@@ -22,8 +22,8 @@ import type { Work } from "./serve.ts";
 export type { WorkerProgress } from "./heads.ts";
 
 /**
- * Tasks from forges: one live task per issue, PR or MR. One that waits or runs is work of the queue, where its item is
- * worked on one at a time and goes on elsewhere after its process died. Several processes may use this at once.
+ * Tasks from forges: one live task per issue, PR or MR. A waiting or running task is work of the queue: one process at
+ * a time works on an item, and another one continues after a crash. Several processes may use this at once.
  */
 export interface SolveStore extends SolveReader {
   /**
@@ -39,7 +39,7 @@ export interface SolveStore extends SolveReader {
   findLive(item: ItemRef): Promise<SolveTask | null>;
   /** The oldest task that needs no more than the process has: labels, and `forge:` with the forges it may ask. */
   claim(has: readonly string[]): Promise<ClaimedTask | null>;
-  /** This very task, also a paused one; null when somebody else works on it. */
+  /** Exactly this task, even if paused; null while another process works on it. */
   claimOwn(id: string): Promise<ClaimedTask | null>;
   /** Ends the claim of a task whose state is saved. With `dead` it is kept among what was given up. */
   finish(claim: Work, dead?: string): Promise<"done" | "lost">;
@@ -50,11 +50,11 @@ export interface SolveStore extends SolveReader {
    * waiting one gets its work.
    */
   save(task: SolveTask, claim?: Work): Promise<boolean>;
-  /** Pauses or stops what nobody works on; false when somebody does. */
+  /** Pauses or stops a task that is not being worked on; false if it is. */
   halt(task: SolveTask, state: "paused" | "stopped"): Promise<boolean>;
   /** Adds an event to a claimed task; nothing is ever changed or removed. */
   note(id: string, step: TaskStep, claim: Work): Promise<void>;
-  /** Asks whoever works on it to stop or to pause. */
+  /** Asks the working process to stop or to pause. */
   order(id: string, order: Order | null): Promise<void>;
   /** The order to the task. */
   orderOf(id: string): Promise<Order | null>;
@@ -71,7 +71,7 @@ export interface SolveStore extends SolveReader {
 export interface ForgeEvents {
   /** Stores an event; false when it was delivered before. */
   keep(event: IntakeEvent, at: Date): Promise<boolean>;
-  /** The oldest of a forge that nobody acts on. */
+  /** The oldest unclaimed event of a forge. */
   claim(forge: ForgeKind): Promise<ClaimedEvent | null>;
   /** As `SolveStore.firstSight`, and true again for the event that was the first: its process may have died meanwhile. */
   firstSight(eventId: string, deliveryId: string, at: Date): Promise<boolean>;
@@ -116,7 +116,7 @@ export interface SolveTask {
   readonly askedBy: string;
   /** When it was asked for the last time: requests from before that are served by it. Tasks of an older version have none. */
   readonly askedAt?: string;
-  /** How it began; a task that began by a label ends when the label goes. */
+  /** How it began; a task that a label started ends when the label is removed. */
   readonly trigger: "hand" | "label" | "assignment" | "mention" | "review";
   /** A worker CLI instead of our own loop. */
   readonly worker: string | null;
@@ -144,9 +144,9 @@ export interface SolveTask {
   /** The verdict of the checks on the change, as for any coder's; null where nothing was changed, or nothing judged yet. */
   readonly judged?: ChecksFacts | null;
   readonly summary: string;
-  /** The project's own command for its tests, as it stood when it was cloned. */
+  /** The project's own command for its tests, as of the clone. */
   readonly checkCommand?: string | null;
-  /** The change so far, base64 of `git diff --binary`, for a container that must be made anew. */
+  /** The change so far, base64 of `git diff --binary`, for a container that must be rebuilt. */
   readonly patch: string;
   /** The tree of the base with that change, as the container named it; tasks of an older version have none. */
   readonly tree?: string;
@@ -190,7 +190,7 @@ export interface CheckFact extends CommandFact {
 /** Tasks from GitHub and GitLab, one by one. */
 export interface OpenSolve {
   readonly texts: SolveMessages;
-  /** Never rejects for what can be expected. A second call for the same item goes on where the first ended. */
+  /** Never rejects for an expected failure. A second call for the same item continues where the first ended. */
   solve(request: SolveRequest): Promise<SolveOutcome>;
   close(): Promise<void>;
 }
@@ -201,7 +201,7 @@ interface SolveRequest {
   readonly worker: string | null;
   /** Coders that work on it at once, each in a container of its own; the checks choose. */
   readonly candidates: number;
-  /** Begins anew instead of going on from what an earlier task of the item kept. */
+  /** Starts over instead of continuing from the kept work of an earlier task of the item. */
   readonly fresh: boolean;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
@@ -247,7 +247,7 @@ interface PrepareTask {
 export interface FailedInstall {
   readonly command: string;
   readonly output: string;
-  /** By our own rules, whatever the program calls it. */
+  /** Refused by PicoClaw's rules, regardless of the program's own error. */
   readonly refused: readonly RefusedHost[];
   /** The rest was installed without these; null where nothing was. */
   readonly leftOut: readonly string[] | null;
@@ -359,7 +359,7 @@ export interface WorkerExecutor {
     readonly signal: AbortSignal;
     /** A command that is going to be run: where its program is missing, nothing is begun. */
     readonly test?: string;
-    /** Jobs of the task that landed before: what stood before them is what its work is compared with. */
+    /** Jobs of the task that landed earlier: its work is compared with the state before them. */
     readonly landed?: readonly string[];
     /** A job of the task that was a preview. */
     readonly kept?: string;
@@ -372,7 +372,7 @@ export interface WorkerExecutor {
    * still staged where a hook refused, which its notes name. Null where none is staged.
    */
   land(options: Pick<RunOptions, "signal">): Promise<RunJob | null>;
-  /** Runs a command beside the worker, in its view; what it changes is nobody's job and stays in the container. */
+  /** Runs a command next to the worker, in its view; its changes belong to no job and stay in the container. */
   runTest(test: { readonly command: string; readonly cwd: string }, options: RunOptions): Promise<TestRun>;
   /** Removes the container with all it held. Idempotent; never throws. */
   stop(): Promise<void>;

@@ -29,7 +29,7 @@ export interface SessionReader {
   notes(keys: readonly string[], limit: number): Promise<readonly DailyNote[]>;
   /** Chats at the terminals of this machine, named and unnamed, about the served workspace; newest first. */
   terminalChats(limit: number): Promise<readonly Chat[]>;
-  /** The end of the last session of a chat, oldest first; for chats whose messages nobody sent to this server. */
+  /** The end of the last session of a chat, oldest first; for chats whose messages did not pass through this server. */
   lastTurns(key: string, limit: number): Promise<readonly SpokenTurn[]>;
 }
 
@@ -63,9 +63,9 @@ export interface SettingsStore {
   /** Trusts the served folder with what was seen; null, or why not. */
   trustSeen(seen: string): Promise<string | null>;
   distrust(folder: string): Promise<string | null>;
-  /** Names of models that somebody may choose. */
+  /** Names of models that a user may choose. */
   modelNames(): Promise<readonly string[]>;
-  /** When a rule would next be due; null: it is no rule, or never is. */
+  /** When a rule would next be due; null: the rule is invalid or never due. */
   nextTime(cron: string, timezone: string): Promise<Date | null>;
 }
 
