@@ -184,8 +184,8 @@ export interface ProjectChecks {
   /** Whether the workspace still is what the draft was judged over. */
   holds(draft: JudgedDraft): Promise<boolean>;
   /**
-   * To be called before a judged draft lands, and its answer when it has: what its checks showed is then known of the workspace as
-   * it stands, unless somebody else changed something meanwhile.
+   * Call it before a judged draft lands, and the returned function afterwards: the results of its checks then count for the
+   * workspace, unless something else changed it meanwhile.
    */
   rememberLanded(draft: Pick<Draft, "diff">, files: Pick<WorkspaceFiles, "look" | "read">): () => void;
   /** Of the last judgement; null before the first. */

@@ -336,8 +336,8 @@ class OpenDraft implements Draft {
   }
 
   /**
-   * Commands that wrote one of these files are withdrawn: a rebase runs them no more, since the coder proposes them anew.
-   * Returns the other files that they alone wrote.
+   * Withdraws the commands that wrote one of these files: a rebase no longer runs them, because the coder proposes them again.
+   * Returns the other files that only these commands wrote.
    */
   #withdraw(paths: ReadonlySet<string>): string[] {
     const wrote = ({ changes }: CommandResult) => changes.some(({ path }) => paths.has(path));
@@ -380,8 +380,8 @@ class OpenDraft implements Draft {
   }
 
   /**
-   * Our own commits belong on the HEAD of now: where others committed since, or a landing was tried before, git's files
-   * become the workspace's again, and the commit before the patch is made anew, without what the draft changed.
+   * PicoClaw's own commits belong on the current HEAD: if others committed since, or a landing was tried before, git's files are
+   * reset to the workspace's, and the commit before the patch is made again, without the changes of the draft.
    */
   async #commitAnew(job: JobRun): Promise<void> {
     const { forget } = this.#layers;

@@ -476,8 +476,8 @@ export class JobRun {
   }
 
   /**
-   * Commits, keeps as a preview or rolls back what the commands with these results left, and remembers it. `still` is asked
-   * once nobody else can bring anything in: where it says no, nothing has happened, and the job goes on.
+   * Commits the changes of the commands with these results, keeps them as a preview or rolls them back, and records it. `still`
+   * is called when no other job can land: if it returns false, nothing has happened, and the job continues.
    */
   async end(
     settled: readonly CommandResult[],

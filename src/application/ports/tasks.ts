@@ -27,8 +27,8 @@ export type { WorkerProgress } from "./heads.ts";
  */
 export interface SolveStore extends SolveReader {
   /**
-   * Takes in a task, unless a live one of the same item is there, which is then given back. It waits for whoever claims
-   * it; one that was asked for by hand waits for `claimOwn`.
+   * Adds a task, or returns the live one of the same item. It waits until a process claims it; a task that was started by hand
+   * waits for `claimOwn`.
    */
   open(task: SolveTask): Promise<{ readonly task: SolveTask; readonly fresh: boolean }>;
   /** Makes a task that had ended a waiting one, as given. False when a live one of the same item is there. */

@@ -19,8 +19,8 @@ export interface SandboxPlan {
   /** The same for what surely stays: hidden by one call for all. */
   readonly closed: readonly { readonly path: string; readonly isFolder: boolean }[];
   /**
-   * Folders that are shown through a layer of their own: a socket behind one answers nobody, whatever its name, and
-   * whenever it comes. None of them has a mount below it.
+   * Folders that are shown through a separate layer: no socket behind one can be reached, even if it is created later. None of
+   * them has a mount below it.
    */
   readonly screened: readonly string[];
   /** Mounts of the host that come later would come into the sandbox. */
