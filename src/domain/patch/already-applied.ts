@@ -107,18 +107,18 @@ function findOverlapping(target: MatchTarget, placement: Placement, made: readon
   const rung = strategy === "drift" ? "indent" : strategy;
   const end = line + Math.max(1, countOld(lines));
   const within = isWithin(target, placement, made);
-  for (let at = Math.max(0, line - made.length + 1); at < end; at++) {
-    if (within(at)) continue;
-    if (standsAt(target, made, at, rung) || (rung !== "indent" && standsShifted(target, made, at))) return at;
+  // Lines that are alike on any rung are alike but for their indentation.
+  const keys = made.map(({ text }) => lineKey("indent", text));
+  for (let at = Math.max(0, line - made.length + 1); made.length > 0 && at < end; at++) {
+    if (within(at) || !target.index.standsAt("indent", keys, at)) continue;
+    if (rung === "indent" || standsAt(target, made, at, rung) || isMoved(target, made, at)) return at;
   }
   return -1;
 }
 
 /** Written with another indentation than the file has, and moved as a whole when it was put there. */
-function standsShifted(target: MatchTarget, made: readonly HunkLine[], at: number): boolean {
-  if (!standsAt(target, made, at, "indent")) return false;
-  const texts = target.file.lines();
-  return isShifted(made.map((line, i) => [line.text, texts[at + i]!] as const));
+function isMoved({ file }: MatchTarget, made: readonly HunkLine[], at: number): boolean {
+  return isShifted(made.map((line, i) => [line.text, file.line(at + i)] as const));
 }
 
 /** Where line numbers or anchors choose among several places, a result that they would have chosen before this place. */
@@ -163,14 +163,14 @@ function findLines(target: MatchTarget, made: readonly HunkLine[], rung: TextRun
 }
 
 function standsAt(target: MatchTarget, made: readonly HunkLine[], at: number, rung: TextRung): boolean {
-  const { file } = target;
+  const { file, index } = target;
   if (made.length === 0 || at < 0 || at + made.length > file.count) return false;
   let same = 0;
-  if (rung === "exact") while (same < made.length && isLine(target, made[same]!, at + same)) same++;
-  else {
-    const texts = file.lines();
-    while (same < made.length && lineKey(rung, made[same]!.text) === lineKey(rung, texts[at + same]!)) same++;
-  }
+  const isSame = (line: HunkLine) =>
+    rung === "exact"
+      ? isLine(target, line, at + same)
+      : index.key(rung, at + same) === lineKey(rung, line.text);
+  while (same < made.length && isSame(made[same]!)) same++;
   spendBudget(target.budget, same + 1);
   return same === made.length;
 }

@@ -1,6 +1,6 @@
 import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
 import { indentLength, isAscii, trimBlank } from "./patch-text.ts";
-import { type KeyRung, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
+import { type KeyRung, type LineIndex, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
 
 /** Where in the file the hunks have come to. */
 export interface MatchProgress {
@@ -32,8 +32,7 @@ export function breakTie(
 }
 
 function restIsBlank(target: MatchTarget, from: number): boolean {
-  const lines = target.file.lines();
-  for (let i = from; i < lines.length; i++) if (trimBlank(lines[i]!) !== "") return false;
+  for (let i = from; i < target.file.count; i++) if (trimBlank(target.file.line(i)) !== "") return false;
   return true;
 }
 
@@ -283,14 +282,14 @@ function findDrifted(target: MatchTarget, lines: readonly HunkLine[]): DriftPlac
   if (!must.some((i) => SIGNIFICANT.test(oldKeys[i]!))) return [];
   const contextCount = old.filter((line, i) => line.tag === " " && oldKeys[i] !== "").length;
   if (contextCount === 0) return [];
-  const keys = target.index.keys("indent");
+  const { index } = target;
   const found: DriftPlace[] = [];
   for (const start of target.index.starts("indent", oldKeys, must)) {
     if (!spendBudget(target.budget, 1)) break;
-    if (!must.every((i) => keys[start + i] === oldKeys[i])) continue;
+    if (!must.every((i) => index.key("indent", start + i) === oldKeys[i])) continue;
     if (!spendBudget(target.budget, must.length + old.length * COMPARED_NEAR)) break;
     const matched = old.filter(
-      (line, i) => line.tag === " " && oldKeys[i] !== "" && isNear(keys, start + i, oldKeys[i]!),
+      (line, i) => line.tag === " " && oldKeys[i] !== "" && isNear(index, start + i, oldKeys[i]!),
     );
     if (matched.length * 2 < contextCount) continue;
     const place = toDriftPlace(target, core, old, oldKeys, start);
@@ -339,8 +338,9 @@ const COMPARED_NEAR = 8;
 const MOST_DRIFTED = 20;
 
 /** Context counts where it stands up to three lines away. */
-function isNear(keys: readonly string[], line: number, key: string): boolean {
-  for (let away = -3; away <= 3; away++) if (keys[line + away] === key) return true;
+function isNear(index: LineIndex, line: number, key: string): boolean {
+  if (index.key("indent", line) === key) return true;
+  for (let away = -3; away <= 3; away++) if (index.key("indent", line + away) === key) return true;
   return false;
 }
 
@@ -353,11 +353,10 @@ function toDriftPlace(
 ): DriftPlace | null {
   const { file, index } = target;
   if (start + core.first < 0 || start + core.end > file.count) return null;
-  const keys = index.keys("indent");
-  const texts = file.lines();
   const pairs: [string, string][] = [];
   old.forEach((line, i) => {
-    if (keys[start + i] === oldKeys[i] && oldKeys[i] !== "") pairs.push([line.text, texts[start + i]!]);
+    if (index.key("indent", start + i) === oldKeys[i] && oldKeys[i] !== "")
+      pairs.push([line.text, file.line(start + i)]);
   });
   const reindent = findReindent(pairs);
   return reindent === null ? null : { line: start + core.first, lines: core.lines, reindent };
@@ -462,9 +461,8 @@ function settleMatches(
 }
 
 function reindentAt(target: MatchTarget, old: readonly HunkLine[], line: number): Reindent | null {
-  const texts = target.file.lines();
   spendBudget(target.budget, old.length);
-  return findReindent(old.map((oldLine, i) => [oldLine.text, texts[line + i]!] as const));
+  return findReindent(old.map((oldLine, i) => [oldLine.text, target.file.line(line + i)] as const));
 }
 
 /** The hunk as written, then as it may have been meant. */

@@ -85,11 +85,14 @@ export class TextLines {
   lines(): readonly string[] {
     if (this.texts === null) {
       this.texts = new Array<string>(this.count);
-      for (let i = 0; i < this.count; i++) {
-        this.texts[i] = this.text.slice(this.starts[i]!, this.starts[i + 1]! - this.eol(i).length);
-      }
+      for (let i = 0; i < this.count; i++) this.texts[i] = this.line(i);
     }
     return this.texts;
+  }
+
+  /** One line, without its end. */
+  line(at: number): string {
+    return this.text.slice(this.starts[at]!, this.starts[at + 1]! - this.eol(at).length);
   }
 
   eol(line: number): string {
@@ -157,14 +160,15 @@ function startsWithLoneCr(text: string): number[] {
 /** The rungs on which lines are compared by a key; `exact` compares bytes, and `drift` builds on `indent`. */
 export type KeyRung = "whitespace" | "look-alike" | "indent";
 
-export function lineKey(rung: KeyRung, text: string): string {
+/** `ascii`: known to have no look-alikes. */
+export function lineKey(rung: KeyRung, text: string, ascii = false): string {
   switch (rung) {
     case "whitespace":
       return trimEndBlank(text);
     case "look-alike":
-      return foldLookAlikes(trimEndBlank(text));
+      return foldLookAlikes(trimEndBlank(text), ascii);
     case "indent":
-      return trimBlank(foldLookAlikes(text));
+      return trimBlank(foldLookAlikes(text, ascii));
   }
 }
 
@@ -179,8 +183,8 @@ const FOLDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Bytes text in, a key to compare out. Text that is not UTF-8 stays as it is: unlike bytes must never look alike. */
-function foldLookAlikes(bytesText: string): string {
-  if (isAscii(bytesText)) return bytesText;
+function foldLookAlikes(bytesText: string, ascii: boolean): string {
+  if (ascii || isAscii(bytesText)) return bytesText;
   let text = readableText(bytesText);
   if (text.includes("\ufffd")) return bytesText;
   for (const [pattern, to] of FOLDS) text = text.replace(pattern, to);
@@ -196,16 +200,16 @@ interface Candidates {
 
 /** A line that stands in more places is looked up, with all others, in an index. */
 const MOST_SCANNED = 1_000;
-/** A file that is searched more often is indexed. */
-const MOST_SCANS = 3;
+/** A file that is searched more often is indexed, which takes about as long as these searches. */
+const MOST_SCANS = 12;
 /** Characters that are scanned in one step. */
 const SCANNED_IN_STEP = 400;
 /** Of a line, as much is searched for. */
 const LONGEST_NEEDLE = 200;
 
-/** The lines of a file by key, made on first use of a rung. */
+/** The lines of a file by key, each made on its first use. */
 export class LineIndex {
-  private readonly keysOf = new Map<KeyRung, readonly string[]>();
+  private readonly keysOf = new Map<KeyRung, (string | undefined)[]>();
   private readonly placesOf = new Map<KeyRung, ReadonlyMap<string, readonly number[]>>();
   private scans = 0;
 
@@ -214,12 +218,26 @@ export class LineIndex {
     private readonly budget: WorkBudget,
   ) {}
 
+  /** Undefined beyond the file. */
+  key(rung: KeyRung, line: number): string | undefined {
+    return this.readKeys(rung, line, line + 1)[line];
+  }
+
   keys(rung: KeyRung): readonly string[] {
+    return this.readKeys(rung, 0, this.file.count) as string[];
+  }
+
+  private readKeys(rung: KeyRung, from: number, end: number): readonly (string | undefined)[] {
+    const { file, budget } = this;
     let keys = this.keysOf.get(rung);
     if (keys === undefined) {
-      spendBudget(this.budget, this.file.count);
-      keys = this.file.lines().map((line) => lineKey(rung, line));
+      keys = new Array<string | undefined>(file.count).fill(undefined);
       this.keysOf.set(rung, keys);
+    }
+    for (let line = Math.max(0, from); line < end && line < file.count; line++) {
+      if (keys[line] !== undefined) continue;
+      spendBudget(budget, 1);
+      keys[line] = lineKey(rung, file.line(line), file.isAscii());
     }
     return keys;
   }
@@ -254,21 +272,13 @@ export class LineIndex {
 
   /** Every line at which the pattern of keys stands. */
   findAll(rung: KeyRung, pattern: readonly string[]): number[] {
-    const starts = this.starts(rung, pattern);
-    if (starts.length * pattern.length > this.file.count) this.keys(rung);
-    return starts.filter((start) => this.standsAt(rung, pattern, start));
+    return this.starts(rung, pattern).filter((start) => this.standsAt(rung, pattern, start));
   }
 
-  private standsAt(rung: KeyRung, pattern: readonly string[], start: number): boolean {
+  standsAt(rung: KeyRung, pattern: readonly string[], start: number): boolean {
     if (this.budget.left <= 0 || start < 0 || start + pattern.length > this.file.count) return false;
-    const keys = this.keysOf.get(rung);
-    const texts = this.file.lines();
     let same = 0;
-    while (
-      same < pattern.length &&
-      (keys === undefined ? lineKey(rung, texts[start + same]!) : keys[start + same]) === pattern[same]
-    )
-      same++;
+    while (same < pattern.length && this.key(rung, start + same) === pattern[same]) same++;
     spendBudget(this.budget, same + 1);
     return same === pattern.length;
   }

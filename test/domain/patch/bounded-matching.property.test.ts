@@ -82,9 +82,9 @@ test("a search that the budget ends places nothing, though one place was found",
 });
 
 /** A hunk of so many lines, every fiftieth of them changed, which drifted from its file. */
-function longHunk(count: number): { readonly text: string; readonly hunk: Hunk } {
+function longHunk(count: number, inLines = 2 * count): { readonly text: string; readonly hunk: Hunk } {
   const line = (n: number) => `  const value${n} = compute(${n});`;
-  const text = `${Array.from({ length: 2 * count }, (_, n) => line(n)).join("\n")}\n`;
+  const text = `${Array.from({ length: inLines }, (_, n) => line(n)).join("\n")}\n`;
   const lines = Array.from({ length: count }, (_, n): HunkLine[] => {
     const old = { text: n % 50 === 25 ? `  const other${n};` : line(count / 2 + n), eol: "\n" };
     return n % 50 === 26
@@ -105,4 +105,10 @@ test("a hunk of sixteen thousand lines that drifted is placed without comparing 
   const begun = cpuTimeMs();
   expect(applyHunks("f", text, [hunk], "diff", new Matching()).ok).toBe(true);
   expect(cpuTimeMs() - begun).toBeLessThan(LONG_HUNK_MS);
+});
+
+test("a hunk that drifted is found without a look at every line of its file", () => {
+  const inLines = 100_000;
+  const { text, hunk } = longHunk(1_000, inLines);
+  expect(stepsOf(text, [[hunk]], "diff")).toBeLessThan(inLines / 2 + PER_LINE * hunk.lines.length);
 });
