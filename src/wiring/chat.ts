@@ -91,7 +91,7 @@ export async function openChat(
   };
   const models: Models = {
     forRole: (role, choice) => using.models.forRole(role, choice),
-    look: async (signal) => using.models.look?.(signal),
+    look: async (...asked) => using.models.look?.(...asked),
   };
   /** The turns of chats that this process holds: what is written under one that was lost is refused. */
   const held = new Map<string, HeldTurn>();

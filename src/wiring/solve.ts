@@ -76,7 +76,9 @@ export async function openSolver(
   const store = await createSolveStore({ db, now: deps.now, ...kept.queue });
   const publishFolder = openPublishFolder(services.home, { isGone, now: deps.now });
   const solveDeps = async (forge: Forge, taskId: string): Promise<SolveDeps> => {
-    const metered = await meter.open({ chatKey: `task:${taskId}`, sessionId: taskId, groupId: taskId });
+    const coder = config.roles.default_coder;
+    const context = { chatKey: `task:${taskId}`, sessionId: taskId, groupId: taskId };
+    const metered = await meter.open(context, {}, coder);
     return {
       forge,
       environments: await taskEnvironments(services, environments),
@@ -88,7 +90,7 @@ export async function openSolver(
         timeoutMs: GIT_MS,
       }),
       store,
-      model: () => metered.models.forRole(config.roles.default_coder),
+      model: () => metered.models.forRole(coder),
       messages: texts,
       config: { ...solveSettings(config), ...TASK_PACE },
       log,

@@ -42,7 +42,11 @@ export async function answerAside(
   const jobs = createJobHistory(deps.workspace.archive, groupPrefix(chatKey), session?.openedAt);
   const context =
     session === null ? { memory: "", turns: [], older: [] } : await deps.sessions.context(session);
-  const models = await deps.meter.open({ chatKey, sessionId: session?.id ?? "", groupId: "" }, chosen);
+  const models = await deps.meter.open(
+    { chatKey, sessionId: session?.id ?? "", groupId: "" },
+    chosen,
+    "chat",
+  );
   const named = session === null ? "" : wordMemory(kept[session.id] ?? {});
   const history = toExchanges(context.turns, jobs);
   const older = toExchanges(context.older, jobs);

@@ -70,7 +70,7 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
     clock,
     now,
     summarise: createSummarise({
-      modelsFor: async (session) => (await meter.open({ ...session, groupId: "" })).models,
+      modelsFor: async (session) => (await meter.open({ ...session, groupId: "" }, {}, "chat")).models,
       log,
       timeoutMs: SUMMARY_TIMEOUT_MS,
     }),

@@ -455,6 +455,8 @@ async function inTurn(deps: ChatDeps, turn: ChatTurn): Promise<Reply> {
   if (given !== undefined) {
     const known = await findCommand(deps, given.name);
     if (known !== undefined) {
+      // A command may name or ask any of the models.
+      await turn.models.models.look?.(signal);
       const answer = await known(deps, turn, given.rest);
       const { instead } = answer;
       if (instead !== undefined)
@@ -619,10 +621,12 @@ async function answerPart(deps: ChatDeps, begun: ChatTurn, asked: RoutedText): P
   const { text } = asked;
   const { route } = asked.decision;
   const role = roleOf(route, deps.settings.defaultCoder);
+  const { look } = begun.models.models;
   if (isCoderRole(role)) {
     const { tellSteps } = await import("./tell-steps.ts");
     const turn = { ...begun, emit: tellSteps(begun.emit) };
     const wish = { role, ...readCoderTask(turn, asked, deps.settings.coder) };
+    await look?.(begun.signal, wish.mode === "one" ? role : undefined);
     const name = deps.heads?.standing ?? null;
     if (name !== null && !isNamedCoder(asked.decision) && wish.mode !== "all")
       return (await import("./answer-with-head.ts")).answerWithHead(deps, turn, { name, ...wish });
@@ -630,6 +634,7 @@ async function answerPart(deps: ChatDeps, begun: ChatTurn, asked: RoutedText): P
       ? (await import("./answer-with-code.ts")).answerWithCode(deps, turn, wish)
       : (await import("./answer-with-candidates.ts")).answerWithCandidates(deps, turn, wish);
   }
+  await look?.(begun.signal, role);
   switch (route) {
     case "ANALYZE":
     case "OPS":

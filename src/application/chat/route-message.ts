@@ -213,8 +213,9 @@ async function rulesFor(deps: RouterDeps, chatKey: string): Promise<readonly Com
 }
 
 async function classifyMessage(deps: RouterDeps, request: RouteRequest): Promise<Decision> {
-  const model = request.models.forRole("worker");
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(deps.classifierTimeoutMs)]);
+  await request.models.look?.(signal, "worker");
+  const model = request.models.forRole("worker");
   const answer =
     "generate" in model
       ? await classify(

@@ -184,6 +184,7 @@ async function askTimes(
   text: string,
   timezone: string,
 ): Promise<ScheduleWish | null> {
+  await turn.models.models.look?.(turn.signal, "worker");
   const model = turn.models.models.forRole("worker");
   if (!("generate" in model)) return null;
   const { onRetry } = listenOptions(deps, turn);

@@ -101,7 +101,8 @@ export function withFallback(
  * everything that answers a message takes its models from here.
  */
 export interface Meter {
-  open(context: MeterContext, chosen?: ChosenModels): Promise<MeteredModels>;
+  /** `role`: the one that will be asked. Without it nothing is known of the local server's models until `models.look`. */
+  open(context: MeterContext, chosen?: ChosenModels, role?: ModelRole): Promise<MeteredModels>;
 }
 
 interface MeterContext {
@@ -206,9 +207,15 @@ export function createMeter(given: MeterDeps): Meter {
   };
   const day = openDay();
   return {
-    async open(context, chosen = {}) {
+    async open(context, chosen = {}, asked) {
       const account = openAccount(deps, context, day);
-      await Promise.all([account.look(), deps.models.look?.(AbortSignal.timeout(LOOK_MS))]);
+      const others = (role: ModelRole) =>
+        role.startsWith("coder") ? (deps.fallback ?? []).filter((other) => other !== role) : [];
+      const look = async (signal: AbortSignal, role?: ModelRole) => {
+        if (role === undefined) await deps.models.look?.(signal);
+        else for (const one of [role, ...others(role)]) await deps.models.look?.(signal, one, chosen[one]);
+      };
+      await Promise.all([account.look(), asked && look(AbortSignal.timeout(LOOK_MS), asked)]);
       const standIns = new Map<string, StandIn>();
       const meter = (sums: UsageSums | null): MeteredModels => {
         const own = (role: ModelRole): Model | ModelFailure => {
@@ -220,11 +227,11 @@ export function createMeter(given: MeterDeps): Meter {
         };
         return {
           models: {
+            look,
             forRole(role) {
-              const others = role.startsWith("coder") ? (deps.fallback ?? []) : [];
               return withFallback(
                 { role, model: own(role) },
-                others.filter((other) => other !== role).map((other) => ({ role: other, model: own(other) })),
+                others(role).map((other) => ({ role: other, model: own(other) })),
                 (standIn) => void standIns.set(`${standIn.asked} ${standIn.answered}`, standIn),
               );
             },
@@ -371,6 +378,8 @@ function openAccount(deps: MeterDeps, context: MeterContext, day: BudgetDay): Ac
       const start = deps.startOfDay(now());
       const stored = await usage.spent(start).catch(() => undefined);
       if (stored !== undefined) spentUsd = day.spentSince(start, stored);
+      // From now on a local model answers, so its name is needed.
+      if (account.isOver() && budget.on_exceed === "local") await models.look?.(AbortSignal.timeout(LOOK_MS));
     },
     async admit(model, request) {
       await account.look();

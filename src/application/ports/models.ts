@@ -171,9 +171,9 @@ export interface Models {
   forRole(role: ModelRole, choice?: ModelChoiceOfRole): Model | ModelFailure;
   /**
    * Looks which models the local server has, for roles that are not configured: the shipped names may not be among them.
-   * Never rejects; asks once, and again only if no server answered.
+   * Never rejects; asks once, and again only if no server answered. With a role it asks only if that role's model depends on it.
    */
-  look?(signal: AbortSignal): Promise<void>;
+  look?(signal: AbortSignal, role?: ModelRole, choice?: ModelChoiceOfRole): Promise<void>;
 }
 
 /** The usage and cost of models. Entries are only added. */

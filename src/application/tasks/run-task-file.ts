@@ -49,7 +49,11 @@ export async function openTaskAccount(
   { meter, close }: { readonly meter: Meter; close(): Promise<void> },
   { id, role }: { readonly id: string; readonly role: ModelRole | null },
 ): Promise<TaskAccount | TaskAccountRefusal> {
-  const metered = await meter.open({ chatKey: `task:${id}`, sessionId: id, groupId: id });
+  const metered = await meter.open(
+    { chatKey: `task:${id}`, sessionId: id, groupId: id },
+    {},
+    role ?? undefined,
+  );
   const model = role === null ? null : metered.models.forRole(role);
   if (model !== null && "code" in model) {
     await close();

@@ -68,18 +68,22 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
       made.set(role, known);
       return known;
     },
-    async look(signal) {
+    async look(signal, role, { provider = "ollama" } = {}) {
+      if (role !== undefined && (provider !== "ollama" || !isOpen(role))) return;
       looked ??= lookAround(signal);
       if (!(await looked)) looked = undefined;
     },
   };
 
+  /** The shipped name may be replaced by a model that is installed. */
+  function isOpen(role: ModelRole): boolean {
+    const { provider, isDefault } = settings.roles[role];
+    return isDefault === true && provider === "ollama" && !Object.hasOwn(settings.providers, "ollama");
+  }
+
   /** False if no server answered. */
   async function lookAround(signal: AbortSignal): Promise<boolean> {
-    const open = (Object.keys(settings.roles) as ModelRole[]).filter((role) => {
-      const { provider, isDefault } = settings.roles[role];
-      return isDefault === true && provider === "ollama" && !Object.hasOwn(settings.providers, "ollama");
-    });
+    const open = (Object.keys(settings.roles) as ModelRole[]).filter(isOpen);
     if (open.length === 0) return true;
     const installed = await (await import("./list-models.ts")).listModels(
       settings.ollama.baseUrl,
