@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../src/infrastructure/platform/remove-tree.ts";
 
 /** A throw-away folder on the disk that holds the system's temporary files. */
 export function tempFolder(name: string): string {

@@ -26,6 +26,8 @@ const MAY_IMPORT_TYPES: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { a
 const CLI_PROGRAM = "adapters/cli/program.ts";
 
 const RUNTIME_FOLDER = "infrastructure/platform/";
+/** The runtime's own removal stops in silence where another process removes a part of the tree. */
+const TREE_REMOVER = "infrastructure/platform/remove-tree.ts";
 
 /** The features, from the ground up. A file may import its own column and those before it. */
 const COLUMNS = [
@@ -162,6 +164,9 @@ function offencesOfCode(file: string, text: string): readonly string[] {
   }
   if (/(^|[^\w.$"'`])Bun\./m.test(code) && !file.startsWith(RUNTIME_FOLDER)) {
     offences.push(`uses Bun outside src/${RUNTIME_FOLDER}`);
+  }
+  if (/\brm(?:dir)?(?:Sync)?\([^;]*recursive: true/.test(code) && file !== TREE_REMOVER) {
+    offences.push(`removes a tree by itself; only src/${TREE_REMOVER} may`);
   }
   return offences;
 }

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../src/infrastructure/platform/remove-tree.ts";
 import { DOCKER_HOST, realImage, removeInstallation } from "./infrastructure/containers/real-engine.ts";
 import { requirePart } from "./require.ts";
 

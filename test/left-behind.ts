@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { removeTree } from "../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../src/infrastructure/platform/remove-tree.ts";
 
 const BASE = process.env.TMPDIR || "/tmp";
 /** The temporary folders of one `npm test` begin with this. */

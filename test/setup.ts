@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { plugin } from "bun";
 import fc from "fast-check";
-import { removeTree } from "../src/infrastructure/jobs/walk-folder.ts";
 import * as installed from "../src/infrastructure/platform/installation.ts";
+import { removeTree } from "../src/infrastructure/platform/remove-tree.ts";
 import { clearLeftovers, findOwnLeftovers, noteTestFile, openTestFolder } from "./left-behind.ts";
 
 for (const name of Object.keys(process.env)) {

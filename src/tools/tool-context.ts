@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -194,7 +193,7 @@ function createGate(atOnce: number): Gate {
 }
 
 /** A folder of its own under the system's temporary folder, readable by nobody else. */
-export function openScratch(): Scratch {
+export function openScratch(removeTree: (folder: string) => void): Scratch {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-tool-"));
   return {
     folder,
@@ -208,7 +207,7 @@ export function openScratch(): Scratch {
       const stats = lstatSync(join(folder, path), { throwIfNoEntry: false });
       return stats?.isFile() ? { bytes: readFileSync(join(folder, path)), mode: stats.mode & 0o7777 } : null;
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => removeTree(folder),
   };
 }
 

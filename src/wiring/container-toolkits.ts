@@ -10,6 +10,7 @@ import {
 } from "../infrastructure/containers/container-workspace.ts";
 import { protectContainer } from "../infrastructure/jobs/folder-protection.ts";
 import { jobsOfThisProcess } from "../infrastructure/jobs/running-jobs.ts";
+import { removeTree } from "../infrastructure/platform/remove-tree.ts";
 import { createFarProjectFiles } from "../tools/read/project-files.ts";
 import {
   createContainerProgramRunner,
@@ -79,7 +80,7 @@ function containerContext(
     openElsewhere: async () => "an environment's tools work on its project only",
     locate: (absolute) => ({ folder: project, path: absolute }),
     runProgram: createContainerProgramRunner(env, project, (request) => sandboxes.exec(container, request)),
-    openScratch,
+    openScratch: () => openScratch(removeTree),
     writeScope: config.tools.write_scope === "read-only" ? "read-only" : "workspace-write",
     limits: toolLimits(config),
   });

@@ -1,5 +1,6 @@
 import type { Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { toolLimits, toolPolicy } from "../config/settings.ts";
+import { removeTree } from "../infrastructure/platform/remove-tree.ts";
 import {
   createProgramRunner,
   createToolContext,
@@ -52,7 +53,7 @@ export function contextOf(
     },
     locate: locateOnHost,
     runProgram: createProgramRunner(env),
-    openScratch,
+    openScratch: () => openScratch(removeTree),
     async explainLine(path, line) {
       const [{ createHistory }, { findWhy }, { wordWhy }, { historyMessagesFor }] = await Promise.all([
         import("./history.ts"),

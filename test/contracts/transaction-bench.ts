@@ -10,7 +10,7 @@ import {
 } from "../../src/infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../../src/infrastructure/jobs/git-roots.ts";
 import { locateStorage, type Storage } from "../../src/infrastructure/jobs/job-storage.ts";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { findProgram } from "../../src/infrastructure/sandbox/staging.ts";
 import { landsAll } from "./lands-all.ts";

@@ -10,7 +10,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { requirePart } from "../require.ts";
 
 const root = join(import.meta.dir, "..", "..");

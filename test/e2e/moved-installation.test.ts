@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { requirePart } from "../require.ts";
 import { create, createCli, shell } from "./cli-kit.ts";
 

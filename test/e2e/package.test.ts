@@ -21,7 +21,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { startNpmRegistry } from "../fakes/npm-registry.ts";
 import { requirePart } from "../require.ts";
 import { create, createCli, shell } from "./cli-kit.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Terminal } from "@xterm/headless";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { processesEnded } from "../left-behind.ts";
 
 const PROGRAM = join(import.meta.dir, "../../bin/picoclaw");

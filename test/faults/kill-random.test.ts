@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { treeOf, withoutTimes } from "../contracts/tree.ts";
 import { create, PROGRAM, shell, until } from "../e2e/cli-kit.ts";
 import { requirePart, runs } from "../require.ts";

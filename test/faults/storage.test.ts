@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJobArchive } from "../../src/infrastructure/engine/job-archive.ts";
 import { locateStorage } from "../../src/infrastructure/jobs/job-storage.ts";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, newJobId, openTransactions, text } from "../contracts/transaction-bench.ts";
 import { requirePart } from "../require.ts";

@@ -9,12 +9,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
 import {
   countThreadsOfUser,
   findControlGroup,
   openBoundedGroup,
 } from "../../src/infrastructure/platform/control-groups.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import { PROGRAM } from "../e2e/cli-kit.ts";
 
 /** Whether this user can have a control group with an exact number of processes. */

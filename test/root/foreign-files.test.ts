@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../src/infrastructure/platform/remove-tree.ts";
 import type { StagingKind } from "../contracts/transaction-bench.ts";
 import { createBench, newJobId, text } from "../contracts/transaction-bench.ts";
 import { sh } from "../faults/fidelity-workspace.ts";

@@ -144,6 +144,12 @@ describe("the import check", () => {
       "uses Bun outside src/infrastructure/platform/",
     ],
     [
+      "a tree removed by the runtime alone",
+      "infrastructure/jobs/i.ts",
+      `import { rmSync } from "node:fs"; rmSync("a", { force: true, recursive: true });`,
+      "removes a tree by itself; only src/infrastructure/platform/remove-tree.ts may",
+    ],
+    [
       "I/O in the domain",
       "domain/jobs/d.ts",
       `import { join } from "node:path"; join;`,

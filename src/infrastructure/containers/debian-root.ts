@@ -1,7 +1,8 @@
-import { createReadStream, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createReadStream, existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ImageProgress, Images } from "../../application/ports/containers.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createProcessRunner } from "../sandbox/process-runner.ts";
 
 const SUITE = "bookworm";
@@ -44,6 +45,6 @@ export async function ensureDebianRoot(images: Images, { signal, onLine }: Image
     });
     return imported.ok ? { ok: true, name: NAME } : { ok: false, name: NAME, message: imported.message };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
   }
 }

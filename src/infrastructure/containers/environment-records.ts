@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EnvironmentRecord, EnvironmentRecords } from "../../application/ports/containers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 
 /** One folder a task under `environments/tasks/` of PicoClaw's home. */
 export function createEnvironmentRecords(home: string): EnvironmentRecords {
@@ -20,7 +21,7 @@ export function createEnvironmentRecords(home: string): EnvironmentRecords {
       writeFileSync(fresh, `${JSON.stringify(record)}\n`, { mode: 0o600 });
       renameSync(fresh, file(taskUuid));
     },
-    remove: (taskUuid) => rmSync(folder(taskUuid), { recursive: true, force: true }),
+    remove: (taskUuid) => removeTree(folder(taskUuid)),
     list: () => attemptOr([], () => readdirSync(root)).flatMap((name) => read(name) ?? []),
     folder(taskUuid) {
       mkdirSync(folder(taskUuid), { recursive: true, mode: 0o700 });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { jobEnvironment } from "../../application/jobs/job-processes.ts";
@@ -10,6 +10,7 @@ import type {
 } from "../../application/ports/containers.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
 import { type CloneRange, withoutCredential } from "../../domain/containers/clone-plan.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createProcessRunner } from "../sandbox/process-runner.ts";
 import { tarFolder } from "./tar-archive.ts";
 
@@ -84,7 +85,7 @@ async function packRepository(
   signal: AbortSignal,
 ): Promise<LocalPack | LocalFailure> {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-clone-"));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const remove = () => removeTree(folder);
   const project = join(folder, "project");
   try {
     const from = await topOf(git, path, signal);

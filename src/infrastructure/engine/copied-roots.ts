@@ -15,8 +15,9 @@ import { basename, dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { Identity, identifyAt, inParent } from "../jobs/entry-identity.ts";
 import { findGit, isInside } from "../jobs/git-roots.ts";
-import { makeParents, removeTree, walkFolder } from "../jobs/walk-folder.ts";
+import { makeParents, walkFolder } from "../jobs/walk-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 
 /** The content of a root at begin. */

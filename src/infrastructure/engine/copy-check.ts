@@ -4,8 +4,8 @@ import type { CheckView, CheckViewRequest, OpenedCheck } from "../../application
 import { inParent } from "../jobs/entry-identity.ts";
 import { createFolderView } from "../jobs/folder-view.ts";
 import type { JobFolder } from "../jobs/job-folder.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { lstatEntry } from "../platform/entry-stats.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import type { LimitCopy } from "../sandbox/limited-copy.ts";
 import type { ConfineCopy } from "../sandbox/start-executor.ts";
 import {

@@ -5,8 +5,8 @@ import type { HeadSurroundings, RefusedHost } from "../../application/ports/jobs
 import { isInside, rootsFor } from "../jobs/git-roots.ts";
 import { HOME_LAYER } from "../jobs/job-folder.ts";
 import { mountPoints, workspaceId } from "../jobs/job-storage.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { findInstallation, type Installation, threadEntry } from "../platform/installation.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import {
   adoptHome,
   findHiddenHomePaths,

@@ -37,7 +37,7 @@ import {
   toChanges,
   writePlan,
 } from "../jobs/job-folder.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createBreath } from "./breath.ts";
 import { lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { createStagedView, type StagedView } from "./staged-view.ts";

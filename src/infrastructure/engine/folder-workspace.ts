@@ -44,9 +44,9 @@ import {
 } from "../jobs/job-folder.ts";
 import type { Storage } from "../jobs/job-storage.ts";
 import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "../jobs/running-jobs.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { killStrays } from "../platform/process-table.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { noteLanding } from "../sandbox/process-record.ts";

@@ -4,7 +4,8 @@ import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace
 import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
 import { identifyAt } from "../jobs/entry-identity.ts";
 import { type Op, readIntent, swappedJobId } from "../jobs/job-folder.ts";
-import { removeTree, walkFolder } from "../jobs/walk-folder.ts";
+import { walkFolder } from "../jobs/walk-folder.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { inSlot, isSameEntry, outSlot, type Swap, shownPath, staysInPlace } from "./swap.ts";
 
 /** An entry that is moved out of the job's slots. */

@@ -37,8 +37,8 @@ import {
   takeStamp,
   toChanges,
 } from "../jobs/job-folder.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import type { Installation } from "../platform/installation.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import {
   ChannelClosed,

@@ -29,8 +29,8 @@ import {
 } from "../jobs/entry-identity.ts";
 import { isInside, repositoryOf } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, opSlotPath } from "../jobs/job-folder.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { syncfs } from "../platform/libc.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
 

@@ -24,6 +24,7 @@ import {
   sameUntouched,
 } from "../jobs/entry-identity.ts";
 import { adoptOwner, parentOf, readRegular, staysInPlace } from "../jobs/folder-view.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 
 interface StagedPermissions {
   /** A job cannot do more than the user: overwriting needs a writable file, the rest a writable folder. */
@@ -221,7 +222,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     if (found.kind !== "missing") throw new ViewFault("exists", path, `not a directory: ${path}`);
     makeParents(path);
     const slot = touch(path);
-    rmSync(slot, { force: true, recursive: true });
+    removeTree(slot);
     mkdirSync(slot);
     entries.set(path, { kind: "directory", slotPath: slot });
   }
@@ -245,7 +246,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       writeFileSync(fd, bytes);
       if (before?.kind === "file") adopt(path, before, fd);
       if (keep !== undefined) fchmodSync(fd, keep);
-      if (entries.get(path)?.kind === "directory") rmSync(slot, { recursive: true });
+      if (entries.get(path)?.kind === "directory") removeTree(slot);
       renameSync(beside, slot);
     } catch (error) {
       rmSync(beside, { force: true });
@@ -278,7 +279,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     refuseDirectory(path);
     makeParents(path);
     const slot = touch(path);
-    rmSync(slot, { force: true, recursive: true });
+    removeTree(slot);
     symlinkSync(target, slot);
     entries.set(path, { kind: "symlink", slotPath: slot });
   }
@@ -311,7 +312,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     if (found.kind === "directory" && list(path).length > 0)
       throw new ViewFault("not-empty", path, `directory not empty: ${path}`);
     const slot = touch(path);
-    rmSync(slot, { force: true, recursive: true });
+    removeTree(slot);
     entries.set(path, { kind: "gone" });
   }
 

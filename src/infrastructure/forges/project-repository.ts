@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type {
   BranchPush,
@@ -12,6 +12,7 @@ import type {
 } from "../../application/ports/forges.ts";
 import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
 import { spawnChild } from "../platform/process-calls.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createHostGit, fetchFailure, type HostGit, pushFailure } from "./host-git.ts";
 import {
   makePublishFolder,
@@ -298,7 +299,7 @@ async function withHostGit<T>(
   } finally {
     closeSync(nothing);
     signIn?.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
   }
 }
 

@@ -18,6 +18,7 @@ import type { Published, Publisher, PublishRequest } from "../../application/por
 import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { OwnerNames } from "../platform/process-table.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import {
   type ChangeIndex,
   createHostGit,
@@ -230,7 +231,7 @@ export function sweepPublishFolders(
     const owner = attemptOr(null, () => readFileSync(join(folder, OWNER), "utf8"));
     const old = () =>
       now().getTime() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) > YOUNG_MS;
-    if (owner === null ? old() : isGone(owner)) rmSync(folder, { recursive: true, force: true });
+    if (owner === null ? old() : isGone(owner)) removeTree(folder);
   }
 }
 
@@ -293,7 +294,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         return { status: "failed", reason: "aborted", message: "aborted" };
       } finally {
         signIn.close();
-        rmSync(folder, { recursive: true, force: true });
+        removeTree(folder);
       }
     },
   };

@@ -30,9 +30,9 @@ import type { HeadName, WorkerKindName } from "../../domain/config/worker-kind-n
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../jobs/git-roots.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
 import { tryFlock } from "../platform/libc.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createAcpTalk, type HeadTalk } from "./acp-agent.ts";
 import { findHeadLogin, type HeadLogin, type HeadLoginDeps } from "./head-login.ts";
 import { createKeyQuota, type KeyLimits, type KeyProxy, type KeyQuota, startKeyProxy } from "./key-proxy.ts";

@@ -1,9 +1,10 @@
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Transform } from "node:stream";
+import { removeTree } from "../platform/remove-tree.ts";
 
 /** How much one task may ask of a model with the user's keys. */
 export interface KeyLimits {
@@ -48,7 +49,7 @@ export async function sweepKeys(below: string, prefix: string, now = Date.now())
       if (facts === undefined || !facts.isDirectory() || facts.uid !== process.getuid?.()) return;
       const answer = await probeSocket(join(folder, "s"));
       if (answer === "refused" || (answer === "missing" && now - facts.mtimeMs > MAKING_MS))
-        rmSync(folder, { recursive: true, force: true });
+        removeTree(folder);
     }),
   );
 }
@@ -188,7 +189,7 @@ export async function startKeyProxy({
     async close() {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
-      rmSync(folder, { recursive: true, force: true });
+      removeTree(folder);
     },
   };
 }

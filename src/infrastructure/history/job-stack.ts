@@ -15,7 +15,7 @@ import {
   stateFile,
   writeWhole,
 } from "../jobs/job-folder.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { openStateBefore, type StateDeps } from "./earlier-state.ts";
 
 /** What the index holds of a job: this as JSON, a tab, and the lines that it removed as a JSON text. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CaseState } from "../../application/ports/history.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { type AskGit, checkOutState } from "./git-log.ts";
 
 /** Dependencies that a package manager installed: checks need them, and no request is solved in them. */

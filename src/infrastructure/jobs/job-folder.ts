@@ -24,10 +24,10 @@ import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { checksum } from "../platform/read-file.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
 import { Identity, isAbsence, O_PATH, shownBelow, type WrittenIdentity } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
-import { removeTree } from "./walk-folder.ts";
 
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:

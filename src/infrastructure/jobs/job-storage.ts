@@ -15,6 +15,7 @@ import {
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { hashHex } from "../platform/hash.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { hasLiveJobs } from "./running-jobs.ts";
 
 /** Whether a rename between the two folders can work: one device, one mount. */
@@ -295,7 +296,7 @@ function makeElsewhere(entry: string, workspace: string, outermost: string): str
       return folder;
     }
     succeeds(() => {
-      rmSync(outerOf(folder), { recursive: true, force: true });
+      removeTree(outerOf(folder));
       rmSync(locationFile(entry), { force: true });
     });
   }

@@ -7,12 +7,12 @@ import {
   mkdtempSync,
   openSync,
   readdirSync,
-  rmSync,
   statSync,
 } from "node:fs";
 import { join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { type EntryStats, lstatEntry, lstatIn, toEntryStats } from "../platform/entry-stats.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { inParent, O_PATH } from "./entry-identity.ts";
 
 /** The decoder's replacement for bytes that are not UTF-8; a name may also contain it as a character. */
@@ -176,36 +176,6 @@ export function unlockFolder(path: string, stats: EntryStats): void {
 
 function isTooLong(error: unknown): boolean {
   return (error as { code?: unknown }).code === "ENAMETOOLONG";
-}
-
-/**
- * Removes a folder that is ours and everything in it, read-only folders included. A missing one is fine. Where another process
- * removes entries of it at the same time, the runtime stops at the first that is gone and reports success: it is asked again.
- */
-export function removeTree(path: string): void {
-  for (let asked = 0; asked < MOST_REMOVALS; asked++) {
-    removeOnce(path);
-    if (lstatEntry(path) === undefined) return;
-    // The other process is ahead: it is let through a part of the tree.
-    if (asked >= AT_ONCE) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-  }
-}
-
-const AT_ONCE = 10;
-const MOST_REMOVALS = 500;
-
-function removeOnce(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch (error) {
-    const stats = lstatEntry(path);
-    if (stats === undefined) return;
-    if (!stats.isDirectory()) throw error;
-    unlockFolder(path, stats);
-    for (const _ of walkFolder(path, { unlock: true }));
-    chmodSync(path, 0o700);
-    rmSync(path, { recursive: true, force: true });
-  }
 }
 
 /**

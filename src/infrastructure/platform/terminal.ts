@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { removeTree } from "./remove-tree.ts";
 import { writeAll } from "./standard-streams.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -41,7 +42,7 @@ export function createTerminalHost(env: Env) {
         writeFileSync(file, text, { mode: 0o600 });
         return runEditor(file) ? readFileSync(file, "utf8").replace(/\n$/, "") : null;
       } finally {
-        rmSync(folder, { recursive: true, force: true });
+        removeTree(folder);
       }
     },
     openFile: (path: string) => editor !== undefined && runEditor(path),

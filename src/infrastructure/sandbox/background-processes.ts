@@ -13,7 +13,6 @@ import type {
 } from "../../application/ports/sandbox-processes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../jobs/folder-lock.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { findInstallation } from "../platform/installation.ts";
 import {
   isZombie,
@@ -23,6 +22,7 @@ import {
   processLife,
   readProcessTable,
 } from "../platform/process-table.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { findFreePort, findListeningPorts, isPortTaken, markedBelow } from "./listening-ports.ts";
 import { KEEPER_SIGNALS } from "./process-keeper.ts";
 import {

@@ -4,7 +4,6 @@ import {
   mkdirSync,
   readlinkSync,
   readSync,
-  rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -29,7 +28,8 @@ import {
 import { toFaultText } from "../../domain/platform/error-text.ts";
 import { readNoFollow } from "../jobs/compare-entries.ts";
 import { identify, inParent, isAbsence } from "../jobs/entry-identity.ts";
-import { makeParents, removeTree } from "../jobs/walk-folder.ts";
+import { makeParents } from "../jobs/walk-folder.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import type { LayeredPath } from "./overlay-layers.ts";
 
 /**
@@ -178,13 +178,13 @@ function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array):
     const at = `${folder}/${name}`;
     if (head.kind === "directory") {
       if (!lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) {
-        rmSync(at, { recursive: true, force: true });
+        removeTree(at);
         mkdirSync(at);
       }
       chmodSync(at, Number(head.mode));
       return;
     }
-    rmSync(at, { recursive: true, force: true });
+    removeTree(at);
     if (head.kind === "symlink") symlinkSync(String(head.target), at);
     if (head.kind !== "file") return;
     writeFileSync(at, body, { flag: "wx", mode: Number(head.mode) });

@@ -19,8 +19,9 @@ import {
 import { dirname, join, relative } from "node:path";
 import { inParent } from "../jobs/entry-identity.ts";
 import { isInside } from "../jobs/git-roots.ts";
-import { removeTree, walkFolder } from "../jobs/walk-folder.ts";
+import { walkFolder } from "../jobs/walk-folder.ts";
 import { tryFlock } from "../platform/libc.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { getXattr } from "../platform/xattr.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, stripSecrets } from "./home-lists.ts";
 import { belowHome } from "./homes-inside.ts";

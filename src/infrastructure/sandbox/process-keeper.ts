@@ -3,8 +3,8 @@ import { dirname, join, relative } from "node:path";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/sandbox-processes.ts";
 import { createGitWatch } from "../jobs/git-places.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { isZombie, processBirth, processLife, readProcessTable } from "../platform/process-table.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
 import { isPreviewWaiting, openProcessPlace, type ProcessPlace } from "./process-place.ts";
 import {

@@ -3,8 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locale } from "../../domain/texts/locale.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
 import { findInstallation } from "../platform/installation.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 

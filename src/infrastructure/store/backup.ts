@@ -7,7 +7,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { copyFile } from "node:fs/promises";
@@ -17,6 +16,7 @@ import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { FillResult, StoreData } from "../../application/ports/store.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { migrationStatus } from "./migrate.ts";
 import { openMigratedStore, openSqlite } from "./open-store.ts";
 import type { Database } from "./schema.ts";
@@ -208,7 +208,7 @@ async function withSnapshot<T>(
       await frozen.destroy();
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
   }
 }
 

@@ -33,7 +33,7 @@ import { currentEntryBelow } from "../jobs/entry-identity.ts";
 import { createFolderView } from "../jobs/folder-view.ts";
 import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
-import { removeTree } from "../jobs/walk-folder.ts";
+import { removeTree } from "../platform/remove-tree.ts";
 import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";
 import { mountBelow } from "../sandbox/staging.ts";
 import { CONTAINER_HOME, restoreInside } from "./credentials.ts";

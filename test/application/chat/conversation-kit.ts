@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Advise } from "../../../src/application/platform/advise.ts";
 import type { ChatEvent, IncomingMessage, Reply } from "../../../src/application/ports/chat.ts";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { openChat } from "../../../src/wiring/chat.ts";
 import { treeOf } from "../../e2e/cli-kit.ts";
 import {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { openConversation, WorkerError } from "../../../src/lib.ts";
 import { createFakeModels } from "../../fakes/fake-models.ts";
 import { proposal } from "./chat-kit.ts";

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { runs } from "../../require.ts";
 import { type Planted, plantTree, treeOnDisk } from "./disk-tree.ts";
 import { type Bench, createBench } from "./worker-kit.ts";

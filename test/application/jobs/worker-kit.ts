@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ExecuteRequest } from "../../../src/application/jobs/execution.ts";
 import type { JobResult, RanJob } from "../../../src/domain/jobs/result.ts";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 import { makeTestFolder } from "../../left-behind.ts";
 

@@ -16,8 +16,8 @@ import type {
   WorkspaceProcesses,
 } from "../../../src/application/ports/sandbox-processes.ts";
 import { wordPlanted } from "../../../src/application/sandbox/process-report.ts";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
 import { isAlive, isZombie } from "../../../src/infrastructure/platform/process-table.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import {
   type BackgroundProcessesDeps,
   createBackgroundProcesses,

@@ -7,7 +7,7 @@ import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts
 import type { OpenTasks, TaskProgress, TaskRun } from "../../../src/application/ports/tasks.ts";
 import { readTaskFile } from "../../../src/config/task-file.ts";
 import type { WorkerKind } from "../../../src/infrastructure/heads/kinds/worker-kind.ts";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { openTasks } from "../../../src/wiring/tasks.ts";
 import { PROGRAM } from "../../e2e/cli-kit.ts";
 import { DOCKER_HOST, docker } from "../containers/real-engine.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 
 test("a tree is gone although another process removes a part of it at the same time", async () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-remove-"));
@@ -19,4 +19,18 @@ test("a tree is gone although another process removes a part of it at the same t
     await other.exited;
   }
   removeTree(folder);
+});
+
+test("folders that shut out their owner go too, whatever the bytes of their names", () => {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-remove-"));
+  const shut = [join(folder, "a/b"), Buffer.concat([Buffer.from(`${folder}/a/`), Buffer.from([0xff, 0x64])])];
+  mkdirSync(join(folder, "a"));
+  for (const at of shut) {
+    mkdirSync(at);
+    writeFileSync(Buffer.concat([Buffer.from(at), Buffer.from([0x2f, 0x83])]), "x");
+    chmodSync(at, 0);
+  }
+  chmodSync(join(folder, "a"), 0o500);
+  removeTree(folder);
+  expect(existsSync(folder)).toBe(false);
 });
