@@ -1,7 +1,12 @@
-import { type AffectedTests, findAffectedTests, isCodePath } from "../../domain/checks/affected-tests.ts";
+import {
+  type AffectedTests,
+  findAffectedTests,
+  isCodePath,
+  isTestFile,
+} from "../../domain/checks/affected-tests.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
-import { bareTestName, countFailing } from "../../domain/checks/test-results.ts";
+import { bareTestName, countTests } from "../../domain/checks/test-results.ts";
 import {
   type CheckResult,
   countAsPassed,
@@ -145,7 +150,9 @@ export function filesOfTests(names: readonly string[], texts: ReadonlyMap<string
 export interface AffectedDeps {
   readonly checks: readonly ProjectCheck[];
   readonly check: RunDraftChecks;
-  readonly changes: ReturnType<Draft["changes"]>;
+  readonly draft: Pick<Draft, "changes" | "diff">;
+  /** The results of all tests over the old code, where they are known by now. */
+  readonly known?: readonly CheckResult[];
 }
 
 export interface AffectedJudgement {
@@ -189,8 +196,9 @@ export async function judgeAffected(
   const [test] = tests;
   if (test === undefined || tests.length > 1) return null;
   const now = await runFiles(deps, affected, { test, files: affected.files });
-  if (now === null || (first && !now.results.some(hasFailure))) return null;
-  const compared = first ? null : await compareWithOldCode(deps, now);
+  // A run that names no failure goes back to no coder: all tests judge it.
+  if (now === null || (first && !now.results.some((one) => failingTests(one).length > 0))) return null;
+  const compared = first ? null : await compareWithOldCode(deps, affected, now);
   if (!first && (compared === null || !isRedVerdict(compared))) return compared;
   const red = compared?.judgement ?? { worse: now.results.flatMap(failingTests), newFailing: [] };
   const names = [...red.worse, ...red.newFailing];
@@ -198,18 +206,13 @@ export async function judgeAffected(
   const files = names.length === 0 ? null : filesOfTests(names, ran);
   const again =
     files === null ? null : await runFiles(deps, affected, { test, files, more: { again: true } });
-  if (again === null) return compared ?? compareWithOldCode(deps, now);
+  if (again === null) return compared ?? compareWithOldCode(deps, affected, now);
   const flaky = names.filter((name) => again.results.every((one) => passesIn(one, name)));
   const settled = { ...(first ? again : now), flaky };
-  return compareWithOldCode(deps, {
+  return compareWithOldCode(deps, affected, {
     ...settled,
     results: settled.results.map((result) => countAsPassed(result, flaky)),
   });
-}
-
-/** A test that cannot be set up is none: whether that is new is for the whole to say. */
-function hasFailure({ state, results }: CheckResult): boolean {
-  return state !== "green" && (results === null || countFailing(results.counts) > 0);
 }
 
 function isRedVerdict({ judgement: { verdict } }: AffectedJudgement): boolean {
@@ -222,7 +225,7 @@ interface FilesRun extends Pick<AffectedJudgement, "runs" | "checks" | "results"
 }
 
 async function runFiles(
-  { check, changes }: AffectedDeps,
+  { check, draft }: AffectedDeps,
   affected: Affected,
   what: {
     readonly test: ProjectCheck;
@@ -231,6 +234,7 @@ async function runFiles(
   },
 ): Promise<FilesRun | null> {
   const { test, files, more } = what;
+  const changes = draft.changes();
   const isNew = (path: string) => changes.some((one) => one.path === path && one.kind === "added");
   const known = affected.narrow(
     test,
@@ -245,22 +249,84 @@ async function runFiles(
   return { runs: ran.runs, checks, results, flaky: [], files: files.length, of: affected.of, known };
 }
 
+export interface OldTestsDeps {
+  readonly checks: readonly ProjectCheck[];
+  /** Over the draft. */
+  readonly results: readonly CheckResult[];
+  readonly baseline: readonly CheckResult[];
+  readonly check: RunDraftChecks;
+}
+
+/**
+ * Changed test files in their old version over the draft's code, alone: every other test is as the draft has it. Null where only a run of
+ * the whole can tell: a file that other tests use was changed, or an old one cannot be loaded any more.
+ */
+export async function runOldFiles(
+  { checks, results, baseline, check }: OldTestsDeps,
+  affected: Affected,
+  old: { readonly asBefore: readonly string[]; readonly draft: Pick<Draft, "diff"> },
+): Promise<readonly CheckResult[] | null> {
+  const at = checks.findIndex(({ kind }) => kind === "test");
+  const [test, now] = [checks[at], results[at]];
+  const before = baseline.find(({ command }) => command === now?.command)?.results;
+  if (test === undefined || now?.results?.listed !== "all" || before?.listed !== "all") return null;
+  const existed = old.draft.diff().flatMap(({ path, before: bytes }) => {
+    const text = bytes == null ? "" : new TextDecoder().decode(bytes);
+    return isTestPath(path) && text !== "" ? [{ path, before: text }] : [];
+  });
+  if (existed.length === 0 || !existed.every((one) => isTestFile(one.path, one.before))) return null;
+  const files = existed.map(({ path }) => path);
+  const texts = new Map(existed.map(({ path, before: text }) => [path, text]));
+  const alone = affected.narrow(test, files, texts);
+  const ran = alone === null ? null : await check([alone], { asBefore: old.asBefore });
+  if (alone === null || ran?.ok !== true) return null;
+  const [result] = checkResults([alone], ran.runs);
+  const seen = result?.results;
+  if (result === undefined || seen?.listed !== "all" || seen.tests.size === 0) return null;
+  const isKnown = ([name, outcome]: [string, string]) => outcome !== "error" && before.tests.has(name);
+  if (![...seen.tests].every(isKnown)) return null;
+  const tests = new Map([...now.results.tests, ...seen.tests]);
+  const isGreen = result.state === "green" && now.state === "green";
+  const merged = { ...now.results, tests, counts: countTests(tests) };
+  return [{ ...now, state: isGreen ? "green" : "red", results: merged }];
+}
+
 async function compareWithOldCode(
-  { check, changes }: AffectedDeps,
+  { check, checks, draft, known: before = [] }: AffectedDeps,
+  affected: Affected,
   { known, ...now }: FilesRun,
 ): Promise<AffectedJudgement | null> {
+  const added = now.checks.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET }));
+  const failing = now.results.flatMap(failingTests);
+  const whole = before.find(({ kind }) => kind === "test");
+  const all = whole?.results?.listed === "all" ? whole.results : null;
+  // None of the tests that fail existed before, so neither the old code nor the old tests say anything of them.
+  if (
+    whole !== undefined &&
+    all !== null &&
+    failing.length > 0 &&
+    !failing.some((name) => all.tests.has(name))
+  ) {
+    const ran = (name: string) => now.results.some(({ results }) => results?.tests.has(name));
+    const tests = new Map([...all.tests].filter(([name]) => ran(name)));
+    const baseline = [{ ...whole, results: { ...all, tests, counts: countTests(tests) } }, ...added];
+    return { ...now, before: baseline, judgement: judgeAll({ baseline, draft: now.results, old: null }) };
+  }
+  const changes = draft.changes();
   const code = await check([known], { asBefore: changes.map(({ path }) => path) });
   if (!code.ok) return null;
-  const changedTests = changes.flatMap(({ path, kind }) =>
-    isTestPath(path) && kind !== "added" ? [path] : [],
-  );
-  const olderTests = changedTests.length === 0 ? null : await check([known], { asBefore: changedTests });
-  if (olderTests?.ok === false) return null;
-  const old = olderTests === null ? null : checkResults([known], olderTests.runs);
-  const baseline = [
-    ...checkResults([known], code.runs),
-    ...now.checks.slice(1).map(({ kind, command }) => ({ kind, command, ...NO_TESTS_YET })),
-  ];
+  const baseline = [...checkResults([known], code.runs), ...added];
+  const asBefore = changes.flatMap(({ path, kind }) => (isTestPath(path) && kind !== "added" ? [path] : []));
+  const judged = {
+    checks: checks.filter(({ kind }) => kind === "test"),
+    results: now.results,
+    baseline,
+    check,
+  };
+  const alone = asBefore.length === 0 ? null : await runOldFiles(judged, affected, { asBefore, draft });
+  const every = asBefore.length === 0 || alone !== null ? null : await check([known], { asBefore });
+  if (every?.ok === false) return null;
+  const old = alone ?? (every === null ? null : checkResults([known], every.runs));
   const judgement = judgeAll({ baseline, draft: now.results, old });
   return { ...now, before: baseline, judgement };
 }

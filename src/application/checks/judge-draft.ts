@@ -40,9 +40,10 @@ import {
   NO_TESTS_FOUND,
   type RunDraftChecks,
   repeatWorse,
+  runOldFiles,
 } from "./affected.ts";
 import { type BaselineDeps, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
-import { type Proofs, proveTests, repeatMended, runOldFiles } from "./prove-tests.ts";
+import { type Proofs, proveTests, repeatMended } from "./prove-tests.ts";
 
 /** The part of a draft that checks use. */
 export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes"> &
@@ -177,8 +178,10 @@ export async function judgeDraft(
   pending.catch(() => {});
   const affected = deps.advise("affected tests", NO_TESTS_FOUND, () => findAffected(draft));
   const judgeFirst = async (options: { readonly first?: boolean; readonly check?: RunDraftChecks } = {}) => {
+    const known = await settledBaseline(pending);
+    const checks = known === undefined ? deps.checks : checksThatJudge(deps.checks, known);
     const judged = await judgeAffected(
-      { checks: deps.checks, check, changes, ...options },
+      { checks, check, draft, ...options, ...(known !== undefined && { known }) },
       affected,
       options,
     );
@@ -343,12 +346,12 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
   const isOfChecks = (path: string) => isTestPath(path) || (silenced && definesChecks(path));
   const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
   const texts = toTexts(draft).filter(({ path }) => isTestPath(path));
-  if (claimsGreen(judging.judgement.verdict) && !silenced && onlyAddsTests(texts)) return null;
+  if (judging.judgement.worse.length === 0 && !silenced && onlyAddsTests(texts)) return null;
   const alone = silenced
     ? null
     : await runOldFiles({ checks, results, baseline: baseline.results, check }, affected, {
         asBefore,
-        texts,
+        draft,
       });
   const old = alone === null ? await check(tests, { asBefore }) : null;
   if (old?.ok === false) return old.why;
@@ -513,6 +516,12 @@ function isUnreadRed(results: readonly CheckResult[]): boolean {
   return tests.length > 0 && tests.every(({ state, results: read }) => state === "red" && read === null);
 }
 
+/** The baseline's results if it has been measured by now; nobody waits for it. */
+async function settledBaseline(pending: Promise<Baseline>): Promise<readonly CheckResult[] | undefined> {
+  const baseline = await Promise.race([pending, Promise.resolve(null)]);
+  return baseline?.ok === true ? baseline.results : undefined;
+}
+
 /** Checks that take no longer than this are run whole at once. */
 const QUICK_MS = 5000;
 
@@ -521,7 +530,7 @@ async function isKnownQuick(
   { memory, checks }: JudgeDraftDeps,
   pending: Promise<Baseline>,
 ): Promise<boolean> {
-  await Promise.race([pending, Promise.resolve()]);
+  await settledBaseline(pending);
   const record = recallChecks(memory, checks);
   return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
 }

@@ -1,12 +1,12 @@
-import { isTestFile, loadsByImport } from "../../domain/checks/affected-tests.ts";
+import { loadsByImport } from "../../domain/checks/affected-tests.ts";
 import { builtAmong } from "../../domain/checks/deciding-files.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
-import { countTests, type NewTests } from "../../domain/checks/test-results.ts";
+import type { NewTests } from "../../domain/checks/test-results.ts";
 import { type CheckResult, countAsPassed, type Judgement } from "../../domain/checks/verdict.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
-import { type Affected, filesOfTests, passesIn, type RunDraftChecks } from "./affected.ts";
+import { type Affected, filesOfTests, type OldTestsDeps, passesIn, type RunDraftChecks } from "./affected.ts";
 import { checkResults } from "./baseline.ts";
 
 export interface ProofDeps {
@@ -55,48 +55,6 @@ export async function proveTests(
   if (isSeen) return { ...NOTHING_PROVED, newTests };
   const seen = await deps.advise("canary", NOTHING_PROVED, () => runCanary(deps, { tests, affected, draft }));
   return { ...seen, newTests };
-}
-
-export interface OldTestsDeps {
-  readonly checks: readonly ProjectCheck[];
-  /** Over the draft. */
-  readonly results: readonly CheckResult[];
-  readonly baseline: readonly CheckResult[];
-  readonly check: RunDraftChecks;
-}
-
-/**
- * Changed test files in their old version over the draft's code, alone: every other test is as the draft has it. Null where only a run of
- * the whole can tell: a file that other tests use was changed, or an old one cannot be loaded any more.
- */
-export async function runOldFiles(
-  { checks, results, baseline, check }: OldTestsDeps,
-  affected: Affected,
-  old: {
-    readonly asBefore: readonly string[];
-    readonly texts: readonly { readonly path: string; readonly before: string }[];
-  },
-): Promise<readonly CheckResult[] | null> {
-  const at = checks.findIndex(({ kind }) => kind === "test");
-  const [test, now] = [checks[at], results[at]];
-  const before = baseline.find(({ command }) => command === now?.command)?.results;
-  if (test === undefined || now?.results?.listed !== "all" || before?.listed !== "all") return null;
-  const existed = old.texts.filter((one) => one.before !== "");
-  if (existed.length === 0 || !existed.every((one) => isTestFile(one.path, one.before))) return null;
-  const files = existed.map(({ path }) => path);
-  const texts = new Map(existed.map(({ path, before: text }) => [path, text]));
-  const alone = affected.narrow(test, files, texts);
-  const ran = alone === null ? null : await check([alone], { asBefore: old.asBefore });
-  if (alone === null || ran?.ok !== true) return null;
-  const [result] = checkResults([alone], ran.runs);
-  const seen = result?.results;
-  if (result === undefined || seen?.listed !== "all" || seen.tests.size === 0) return null;
-  const isKnown = ([name, outcome]: [string, string]) => outcome !== "error" && before.tests.has(name);
-  if (![...seen.tests].every(isKnown)) return null;
-  const tests = new Map([...now.results.tests, ...seen.tests]);
-  const isGreen = result.state === "green" && now.state === "green";
-  const merged = { ...now.results, tests, counts: countTests(tests) };
-  return [{ ...now, state: isGreen ? "green" : "red", results: merged }];
 }
 
 /** So many tests are not red by chance. */

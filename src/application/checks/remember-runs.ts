@@ -58,8 +58,12 @@ export function createRunMemory(deps: RunMemoryDeps): RunMemory {
     return added;
   }
   function limitFor(line: string, most: number): number {
-    const ms = usual.get(line) ?? Math.max(deps.usualMs, ...usual.values());
-    return ms === 0 ? most : Math.min(most, Math.max(LEAST_SECONDS, Math.ceil((USUAL_TIMES * ms) / 1000)));
+    const own = usual.get(line);
+    const ms = own ?? Math.max(deps.usualMs, ...usual.values());
+    if (ms === 0) return most;
+    const limit = Math.min(most, Math.max(LEAST_SECONDS, Math.ceil((USUAL_TIMES * ms) / 1000)));
+    // A line that ended late once would only be ended early again: the run would be for nothing.
+    return Math.max(limit, Math.ceil((2 * (own ?? 0)) / 1000));
   }
   /** One line, without the files that hang. One that hangs over the workspace as it is is left out from here on. */
   async function runLine(

@@ -43,8 +43,12 @@ function listRuns(): RunOfCheck[] {
 const python = requirePart("bwrap") && requirePart("pytest");
 
 /** Modules `a`, `b`, … with a test file each. */
-async function openPython(answers: readonly string[], more: Readonly<Record<string, string>> = {}) {
-  at = await openConversation((_, number) => answers[number] ?? "Nothing to add.");
+async function openPython(
+  answers: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+  config = "",
+) {
+  at = await openConversation((_, number) => answers[number] ?? "Nothing to add.", { config });
   at.write("pyproject.toml", "[tool.pytest.ini_options]\n");
   at.write(".gitignore", "__pycache__/\n.pytest_cache/\n");
   for (const name of ["a", "b", "c", "d", "e", "f", "g"]) {
@@ -123,6 +127,71 @@ describe.if(python)("runs of pytest", () => {
         { over: "draft", altered: true, files: ["test_a"] },
         { over: "draft", altered: false, files: [] },
       ],
+    ]);
+  });
+
+  const comment = proposal("Say", replace("src/mod_b.py", "def give():", "# Gives.\ndef give():"));
+
+  test("a new test that fails is repeated alone, and neither the old code nor the old tests are asked", async () => {
+    const wrong = shoutTest.replace('shout() == "A"', 'shout() == "B"');
+    const right = replace("tests/test_a.py", '    assert shout() == "B"', '    assert shout() == "A"');
+    await openPython([comment, proposal("Shout", `${upper}\n${wrong}`), proposal("Right", right)]);
+    await at.send("/code3 comment src/mod_b.py");
+    const before = listRuns().length;
+    const reply = await at.send("/code3 add shout to src/mod_a.py, with a test");
+    expect(reply.text).toContain("8 passed (1 new)");
+    expect(listRuns().slice(before)).toEqual([
+      { over: "draft", altered: false, files: expect.any(Array) },
+      { over: "draft", altered: false, files: ["test_a"] },
+      { over: "draft", altered: false, files: [] },
+      { over: "draft", altered: true, files: ["test_a"] },
+    ]);
+  });
+
+  test("where only a lower rung judged the baseline, the draft begins with it", async () => {
+    const broken = proposal("Try", replace("src/mod_a.py", '    return "a"', '    return "x"'));
+    const right = proposal("Right", replace("src/mod_a.py", '    return "x"', '    return "a"  # as it was'));
+    // Slow enough for the affected tests to run first.
+    const slow = "import time\n\n\ndef test_slow():\n    time.sleep(6)\n";
+    await openPython([comment, broken, right], {
+      "tests/conftest.py": "import no_such_module\n",
+      "tests/test_slow.py": slow,
+    });
+    await at.send("/code3 comment src/mod_b.py");
+    const lines = () =>
+      at.archive
+        .list()
+        .flatMap(({ jobId }) => at.archive.events(jobId))
+        .flatMap(({ event }) => (event.type === "check_finished" ? [event.command] : []));
+    const before = lines().length;
+    expect((await at.send("/code3 change src/mod_a.py")).ok).toBe(true);
+    expect(
+      lines()
+        .slice(before)
+        .filter((line) => !line.includes("--noconftest")),
+    ).toEqual([]);
+    expect(lines().length - before).toBeLessThanOrEqual(6);
+  }, 120_000);
+
+  test("where the affected tests judge alone, only a changed test file is run in its old version", async () => {
+    const stronger = replace(
+      "tests/test_a.py",
+      '    assert give() == "a"',
+      '    assert give() == "a" != "b"',
+    );
+    await openPython(
+      [proposal("Stronger", `${upper}\n${stronger}`)],
+      {
+        // Slow, and not silent: that would be a test that hangs.
+        "tests/test_h.py":
+          'import time\nimport pytest\n\n\n@pytest.mark.parametrize("n", range(9000))\ndef test_h(n):\n    time.sleep(0.05)\n',
+      },
+      "checks: { auto_limit: 3 }\n",
+    );
+    expect((await at.send("/code3 add shout to src/mod_a.py")).text).toContain("affected passed");
+    expect(listRuns().filter(({ altered }) => altered)).toEqual([
+      { over: "draft", altered: true, files: ["test_a", "test_b", "test_c", "test_d"] },
+      { over: "draft", altered: true, files: ["test_a"] },
     ]);
   });
 
@@ -270,11 +339,10 @@ describe.if(requirePart("bwrap") && requirePart("node"))("the pattern of koa", (
     const reply = await at.send("/code3 greet を concat で書き直し、テストを追加・修正してください。");
     expect(reply.ok).toBe(true);
     expect(reply.text.split("\n")[0]).toContain("2 passed (1 new), 2 were red before and still are");
-    // The test file that the change concerns may run first; then once in its old version, and once over the old code.
+    // The test file that the change concerns may run first, and then once over the old code.
     expect(inShort().filter((run) => run !== "draft greet")).toEqual([
       "baseline",
       "draft",
-      "draft altered greet",
       "draft altered greet",
     ]);
   });

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import type { JudgedDraft } from "../../../src/application/checks/judge-draft.ts";
+import { createRunMemory } from "../../../src/application/checks/remember-runs.ts";
+import type { CheckRequest } from "../../../src/application/ports/jobs-draft.ts";
+
+const REQUEST: CheckRequest = {
+  commands: ["go test ./..."],
+  over: "draft",
+  attempt: 1,
+  network: false,
+  timeoutSeconds: 300,
+  home: "bare",
+};
+
+test("a line that ended late over the draft gets the time to end over the old code", async () => {
+  const limits: number[] = [];
+  const draft: JudgedDraft = {
+    files: { look: () => ({ kind: "file", mode: 0o644, size: 1 }) } as unknown as JudgedDraft["files"],
+    changes: () => [{ path: "a.go", kind: "modified" }],
+    diff: () => [{ path: "a.go", before: Buffer.from("1"), after: Buffer.from("2") }],
+    check({ timeoutSeconds }) {
+      limits.push(timeoutSeconds);
+      const printed = { output: "", whole: "", wholeStdout: "" };
+      const run = { command: "", exitCode: 0, outcome: "exited" as const, durationMs: 146_000, ...printed };
+      return Promise.resolve({ ok: true, runs: [run] });
+    },
+  };
+  const runs = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: [] }).over(draft);
+  await runs.check(REQUEST);
+  await runs.check({ ...REQUEST, asBefore: ["a.go"], timeoutSeconds: 60 });
+  expect(limits).toEqual([300, 292]);
+});
