@@ -1,6 +1,7 @@
 import { type Declaration, readDeclarations } from "../../domain/checks/declarations.ts";
+import { foldAccounts } from "../../domain/checks/failures.ts";
 import { findCalledCheck, isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
-import { failingOutput } from "../../domain/checks/read-results.ts";
+import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
 import {
   type CheckBeside,
   type CheckResult,
@@ -27,19 +28,15 @@ const OUTPUT_CHARS = 6000;
 const NAMES = 10;
 
 /** One red check, for the coder: the command as the project calls it, what it printed, how it ended. */
-function wordRedCheck({
-  command,
-  output,
-  exitCode,
-  outcome,
-}: {
-  readonly command: string;
-  readonly output: string;
-  readonly exitCode: number | null;
-  readonly outcome?: string;
-}): string {
-  const end = exitCode === null ? (outcome ?? "it did not end") : `exit code ${exitCode}`;
-  return `$ ${command}\n${failingOutput(output, OUTPUT_CHARS)}\n${end}`;
+function wordRedCheck(
+  { output, exitCode, outcome }: Pick<CheckRun, "output" | "exitCode" | "outcome">,
+  command: string,
+  others: readonly string[],
+): string {
+  const end = exitCode === null ? outcome : `exit code ${exitCode}`;
+  const tests = others.length === 0 ? null : readResults(output)?.tests;
+  const own = tests == null ? output : foldAccounts(output, tests, others);
+  return `$ ${command}\n${failingOutput(own, OUTPUT_CHARS)}\n${end}`;
 }
 
 /** The first names of tests, and how many more there are; nothing if there are none. */
@@ -65,7 +62,10 @@ function wordChecks(
     wordWhatIsRed(facts),
     ...wordTests("Passed before, and fail now or are gone", facts.worse),
     ...wordTests("New and failing", facts.newFailing),
-    ...wordTests("Red before, and still red", facts.stillRed ?? []),
+    ...wordTests(
+      "Red before, and still red",
+      (facts.stillRed ?? []).filter((test) => !facts.unnamed?.includes(test)),
+    ),
     ...wordTests("Red before your change, and unrelated to it", facts.redBefore ?? []),
     ...wordTests("Cannot be set up, with or without your change: not yours to fix", facts.unable ?? []),
     ...(unable.length > 0
@@ -74,7 +74,9 @@ function wordChecks(
         ]
       : []),
     ...before.map(({ command, tail }) => `Before your change \`${command}\` ended with:\n${tail}`),
-    ...red.map((run) => wordRedCheck({ ...run, command: checkCommandLine(run, checks) })),
+    ...red.map((run) =>
+      wordRedCheck(run, checkCommandLine(run, checks), [...(facts.redBefore ?? []), ...(facts.unable ?? [])]),
+    ),
   ].join("\n\n");
 }
 

@@ -37,20 +37,14 @@ export function readFailures(
     outcome === "fail" || outcome === "error" ? [name] : [],
   );
   if (failing.length === 0) return [];
-  const byTitle = Map.groupBy(tests.keys(), titleOfName);
   const accounts = new Map<string, string[]>();
-  let open: string[] | null = null;
-  for (const line of lines) {
-    if (line.length > LONGEST_LINE) continue;
-    const named = findTest(line, byTitle, tests);
-    if (named !== undefined) {
-      open = accounts.get(named) ?? [];
-      accounts.set(named, open);
-      // What a runner's summary says behind the name.
-      const said = line.indexOf(" - ");
-      if (said > 0) open.push(line.slice(said + 3));
-    } else if (/^=+ .+ =+$/.test(line)) open = null;
-    else if (open !== null && open.length < MOST_LINES) open.push(line);
+  for (const { line, test, isTitle } of ownLines(lines, tests)) {
+    if (test === null) continue;
+    const account = accounts.get(test) ?? [];
+    accounts.set(test, account);
+    // What a runner's summary says behind the name.
+    const said = isTitle ? line.indexOf(" - ") : 0;
+    if (isTitle ? said > 0 : account.length < MOST_LINES) account.push(isTitle ? line.slice(said + 3) : line);
   }
   return failing.slice(0, MOST_FAILURES).flatMap((test) => {
     const account = accounts.get(test);
@@ -58,6 +52,61 @@ export function readFailures(
       ? []
       : [{ test, message: findMessage(account), places: findPlaces(account) }];
   });
+}
+
+interface OwnedLine {
+  readonly line: string;
+  /** The test whose account the line is part of; null where that is not known. */
+  readonly test: string | null;
+  readonly isTitle: boolean;
+}
+
+/** Each line of an output with the test that it is about: a title, and what follows it. */
+function ownLines(lines: readonly string[], tests: ReadonlyMap<string, TestOutcome>): OwnedLine[] {
+  const byTitle = Map.groupBy(tests.keys(), titleOfName);
+  let open: string | null = null;
+  return lines.map((line) => {
+    const isShort = line.length <= LONGEST_LINE;
+    const named = isShort ? findTest(line, byTitle, tests) : undefined;
+    if (named !== undefined) open = named;
+    else if (isShort && /^=+ .+ =+$/.test(line)) open = null;
+    return { line, test: isShort ? open : null, isTitle: named !== undefined };
+  });
+}
+
+/**
+ * The output without the accounts of these tests, which are red for another reason than a change; a line says how many. A line that may be
+ * about something else stays.
+ */
+export function foldAccounts(
+  output: string,
+  tests: ReadonlyMap<string, TestOutcome>,
+  others: readonly string[],
+): string {
+  const folded = new Set(others.filter((name) => tests.has(name)));
+  if (folded.size === 0) return output;
+  const seen = new Set<string>();
+  let title = "";
+  let at = -1;
+  const kept: string[] = [];
+  for (const { line, test, isTitle } of ownLines(output.split("\n"), tests)) {
+    // pytest's progress.
+    if (folded.has(line.split(" ", 1)[0] as string)) continue;
+    if (isTitle) title = line;
+    const isBelow = title.startsWith("___") || line.trim() === "" || indentOf(line) > indentOf(title);
+    if (test === null || !folded.has(test) || !(isTitle || isBelow)) kept.push(line);
+    else {
+      if (at === -1) at = kept.length;
+      seen.add(test);
+    }
+  }
+  const many = seen.size === 1 ? "1 test" : `${seen.size} tests`;
+  if (at !== -1) kept.splice(at, 0, `… what ${many} printed that cannot pass without your change either …`);
+  return kept.join("\n");
+}
+
+export function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }
 
 /** Those that failed for want of a service. */

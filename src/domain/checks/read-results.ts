@@ -1,5 +1,5 @@
 import { cutMiddle } from "../texts/format-text.ts";
-import { findUnserved, readFailures } from "./failures.ts";
+import { findUnserved, indentOf, readFailures } from "./failures.ts";
 import { FILE_RUN } from "./narrow-check.ts";
 import { readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
@@ -221,10 +221,6 @@ export function failingOutput(output: string, limitChars: number): string {
   if (left > 0)
     kept.splice(foldedAt, 0, `… ${left === 1 ? "1 line" : `${left} lines`} about tests that did not fail …`);
   return cutMiddle(kept.join("\n"), limitChars);
-}
-
-function indentOf(line: string): number {
-  return line.length - line.trimStart().length;
 }
 
 function tellsOfFailure(line: string): boolean {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createTestCounter, failingOutput } from "../../../src/domain/checks/read-results.ts";
+import { foldAccounts } from "../../../src/domain/checks/failures.ts";
+import { createTestCounter, failingOutput, readResults } from "../../../src/domain/checks/read-results.ts";
 
 const FIXTURES = join(import.meta.dir, "fixtures");
 const read = (name: string) => readFileSync(join(FIXTURES, name), "utf8");
@@ -158,4 +159,65 @@ test("tests are counted while the runner still prints, whatever the pieces", () 
   expect([counter.done, counter.latest]).toEqual([2, "second"]);
   counter.add("=== RUN   TestThird\n");
   expect([counter.done, counter.latest]).toEqual([2, "TestThird"]);
+});
+
+describe("the accounts of tests that cannot pass without the change either", () => {
+  const fold = (lines: readonly string[], others: readonly string[]) =>
+    foldAccounts(lines.join("\n"), readResults(`${lines.join("\n")}\n`)?.tests ?? new Map(), others).split(
+      "\n",
+    );
+
+  test("are folded in pytest's output, with their lines of the summary", () => {
+    const pytest = [
+      "tests/test_a.py::test_a FAILED [ 50%]",
+      "tests/test_b.py::TestB::test_b ERROR [100%]",
+      "==================================== ERRORS ====================================",
+      "___________________ ERROR collecting tests/test_3rd_party.py ___________________",
+      "Traceback:",
+      "E   ModuleNotFoundError: No module named 'hypothesis'",
+      "________________ ERROR at setup of TestB.test_b ________________",
+      "E   fixture 'mocker' not found",
+      "=================================== FAILURES ===================================",
+      "____________________________________ test_a ____________________________________",
+      "E   assert 1 == 2",
+      "=========================== short test summary info ============================",
+      "FAILED tests/test_a.py::test_a - assert 1 == 2",
+      "ERROR tests/test_3rd_party.py",
+      "ERROR tests/test_b.py::TestB::test_b",
+      "==================== 1 failed, 2 errors in 0.10s ====================",
+    ];
+    expect(fold(pytest, ["tests/test_3rd_party.py", "tests/test_b.py::TestB::test_b"])).toEqual([
+      "tests/test_a.py::test_a FAILED [ 50%]",
+      pytest[2] as string,
+      "… what 2 tests printed that cannot pass without your change either …",
+      ...pytest.slice(8, 13),
+      pytest.at(-1) as string,
+    ]);
+  });
+
+  test("are folded in node's, as far as lines are below their title", () => {
+    const node = [
+      "TAP version 13",
+      "not ok 1 - greets",
+      "  ---",
+      "  error: 'ENOENT'",
+      "  ...",
+      "a line of its own",
+      "not ok 2 - adds",
+      "  ---",
+      "  error: '2 !== 5'",
+      "  ...",
+      "1..2",
+      "# tests 2",
+      "# pass 0",
+      "# fail 2",
+      "# skipped 0",
+    ];
+    expect(fold(node, ["greets"])).toEqual([
+      "TAP version 13",
+      "… what 1 test printed that cannot pass without your change either …",
+      ...node.slice(5),
+    ]);
+    expect(fold(node, ["another"])).toEqual(node);
+  });
 });
