@@ -463,9 +463,11 @@ const LOOKS: Readonly<Record<string, CoderLook>> = {
 function wordCall({ name, arguments: given }: ToolCall): string {
   const wish = name === "read_file" ? wishOf(given) : "";
   if (wish !== "") return oneLine(wish).slice(0, 100);
-  const values = typeof given === "object" && given !== null ? Object.values(given) : [];
+  const all = typeof given === "object" && given !== null ? Object.values(given) : [];
+  // How many lines around a match, and from which line on: that says nothing to people.
+  const values = all.filter((value) => typeof value === "string");
   const isSaid = LOOKS[name] !== undefined && values.length > 0;
-  return oneLine([...(isSaid ? [] : [name]), ...values.map(String)].join(" ")).slice(0, 100);
+  return oneLine([...(isSaid ? [] : [name]), ...values].join(" ")).slice(0, 100);
 }
 
 export interface CoderRunResult {

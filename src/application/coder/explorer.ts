@@ -10,6 +10,7 @@ import {
 import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
 import { requestTerms } from "../../domain/coder/request-terms.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
+import { globSource } from "../../domain/policy/ignore-rules.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
@@ -123,9 +124,10 @@ export function searchProject(
   limit: number,
 ): string {
   const { matches, literal } = readSearchPattern(pattern);
-  const all = project
-    .list(MOST_SEARCHED)
-    .filter((path) => isUnder(path, under) && fileKind(path) !== "generated");
+  const below = selectsPaths(under);
+  const all = project.list(MOST_SEARCHED).filter((path) => below(path) && fileKind(path) !== "generated");
+  if (all.length === 0 && under !== "")
+    return `there is no file ${under} to search; path is a file, a folder or a pattern`;
   const paths =
     literal === null
       ? all
@@ -136,17 +138,23 @@ export function searchProject(
     const inFile = matchesIn(project, path, { matches, context: Math.min(context, MOST_CONTEXT) });
     return inFile === null ? [] : [inFile];
   });
-  found.sort(
-    (a, b) =>
-      Number(b.defines) - Number(a.defines) ||
-      ORDER.indexOf(fileKind(a.path)) - ORDER.indexOf(fileKind(b.path)),
-  );
+  // What is generated from code, such as a listing of its API, looks like definitions too.
+  const rank = ({ path, defines }: FileMatches) => {
+    const order = ORDER.indexOf(fileKind(path));
+    return defines && order < ORDER.indexOf("docs") ? order - ORDER.length : order;
+  };
+  found.sort((a, b) => rank(a) - rank(b));
   return wordMatches(pattern, found, { limit, skipFiles, unread: paths.length > MOST_READ });
 }
 
-function isUnder(path: string, folder: string): boolean {
-  const plain = folder.replace(/^\.?\/|\/$/g, "");
-  return plain === "" || plain === "." || path === plain || path.startsWith(`${plain}/`);
+/** A file, a folder, or a pattern of either as in `.gitignore`: without a slash it is that of a name anywhere. */
+function selectsPaths(under: string): (path: string) => boolean {
+  const plain = under.replace(/^\.?\/|\/$/g, "");
+  if (plain === "" || plain === ".") return () => true;
+  const source = /[*?[]/.test(plain) ? globSource(plain.includes("/") ? plain : `**/${plain}`) : null;
+  if (source === null) return (path) => path === plain || path.startsWith(`${plain}/`);
+  const pattern = new RegExp(`^${source}(?:/|$)`, "su");
+  return (path) => pattern.test(path) || path === plain;
 }
 
 function matchesIn(
@@ -191,8 +199,12 @@ function wordMatches(
   const out: string[] = [];
   let left = limit;
   let shownFiles = Math.min(skipFiles, found.length);
+  const shown = new Map<string, string>();
   for (const file of found.slice(skipFiles)) {
-    const block = wordFile(file, found.length === 1 ? Number.POSITIVE_INFINITY : MOST_IN_A_FILE, left);
+    const words = wordFile(file, found.length === 1 ? Number.POSITIVE_INFINITY : MOST_IN_A_FILE, left);
+    const twin = shown.get(words);
+    if (twin === undefined) shown.set(words, file.path);
+    const block = `${file.path}\n${twin === undefined ? words : `as in ${twin}`}`;
     if (block.length > left && out.length > 0) break;
     left -= block.length + 1;
     out.push(block);
@@ -227,7 +239,7 @@ function wordFile({ path, lines, count }: FileMatches, most: number, limit: numb
     if (matches) shown++;
   }
   const more = count - shown;
-  return `${path}\n${out.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
+  return `${out.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
 }
 
 /** The content that a coder wants to see before it writes. */

@@ -437,9 +437,13 @@ function cutElement(path: string, text: string, limit: number): string {
  * last. Where not all fit, the inner ones go first, then every second one.
  */
 function restOf(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
-  let left = definitionsOf(lines, path).filter(
-    ({ line }) => !ranges.some(({ from, to }) => line >= from && line <= to),
-  );
+  const names = new Set<string>();
+  let left = definitionsOf(lines, path).filter(({ line, name, indent }) => {
+    // Overloads are one definition, and a name that is only imported is none.
+    const isMore = names.has(`${indent} ${name}`) || isAlias(lines[line - 1] ?? "");
+    names.add(`${indent} ${name}`);
+    return !isMore && !ranges.some(({ from, to }) => line >= from && line <= to);
+  });
   const all = left.length;
   const word = () => left.map(({ name, line }) => `${name} ${line}`).join(", ");
   while (left.length > 1 && word().length > OUTLINE) {

@@ -17,7 +17,7 @@ test("a cloud coder looks by tools, side by side, and what it saw stays where it
         ? {
             calls: [
               call("read_file", { path: "lib/deep.ts", from: 2, to: 2 }),
-              call("search", { pattern: "two" }),
+              call("search", { pattern: "two", context: 8 }),
             ],
           }
         : turn === 1

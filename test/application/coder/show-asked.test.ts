@@ -57,3 +57,28 @@ test("an expression that would take for ever is looked for as it stands", () => 
   expect(searchProject(project, { pattern: "(a+)+$" }, 1_000)).toContain("2: (a+)+$ here");
   expect(cpuTimeMs() - begun).toBeLessThan(1_000);
 });
+
+test("a search below a pattern of paths looks there, and says where there is nothing to look into", () => {
+  const project = memoryProject({
+    "help.go": "func ShowVersion() {}\n",
+    "cmd/run.go": "\tShowVersion()\n",
+    "godoc.txt": "func ShowVersion()\n",
+    "testdata/godoc.txt": "func ShowVersion()\n",
+  });
+  const search = (under: string) => searchProject(project, { pattern: "ShowVersion", under }, 1_000);
+  expect(search("*.go")).toContain('files="2"');
+  expect(search("cmd/*.go")).toContain('files="1"');
+  expect(search("c*")).toContain('files="1"');
+  expect(search("lib")).toBe("there is no file lib to search; path is a file, a folder or a pattern");
+  // A listing of definitions comes after the code, and its twin is named only.
+  expect(search("").split("\n").slice(1, -1)).toEqual([
+    "help.go",
+    "1: func ShowVersion() {}",
+    "cmd/run.go",
+    "1: ShowVersion()",
+    "godoc.txt",
+    "1: func ShowVersion()",
+    "testdata/godoc.txt",
+    "as in godoc.txt",
+  ]);
+});

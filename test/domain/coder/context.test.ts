@@ -240,3 +240,20 @@ test("a sentence that begins with a word of a language defines nothing", () => {
 test("typings are no sources", () => {
   expect(["types/index.d.ts", "lib/a.pyi", "lib/a.ts"].map(fileKind)).toEqual(["docs", "docs", "source"]);
 });
+
+test("the outline of what is not shown names overloads once, and no imports", () => {
+  const body = Array.from({ length: 60 }, (_, at) => `  // line ${at}`);
+  const text = [
+    'const assert = require("node:assert")',
+    "export function item(a: string): void;",
+    "export function item(a: number): void;",
+    "export function item(a: unknown): void {",
+    ...body,
+    "}",
+    "export function wanted(): void {",
+    ...body,
+    "}",
+  ].join("\n");
+  const shown = showFile("src/a.ts", text, { terms: [], limit: 700, focus: [70] });
+  expect(shown.split("\n").at(-1)).toBe("(not shown, by line: item 2)");
+});
