@@ -187,7 +187,7 @@ function readPatch(program: CliProgram, { messages }: Opened, name = "-"): Patch
   }
   try {
     const patch = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    // An empty patch is no command, and success.
+    // An empty patch has no commands and succeeds.
     return { ok: true, patch: patch.trim() === "" ? "" : patch };
   } catch {
     return { ok: false, text: messages.fileTrouble("not-text", name) };

@@ -22,9 +22,9 @@ interface CardDeck {
   unfocus(): void;
   /** The verdict of the last card or of the one with the keys, and the keys. */
   rows(columns: number): string[];
-  /** The verdict of the last card as it stands, for the scrollback: from now on it is history. */
+  /** Prints the current verdict of the last card to the scrollback, where it stays unchanged. */
   settle(): readonly Block[];
-  /** As the jobs stand by now. */
+  /** Updates the card to the current state of its jobs. */
   refresh(): void;
   noteMove(facts: ActionFacts): void;
   /** A line of its own, where the verdict of a moved job is history already or never was. */

@@ -62,7 +62,7 @@ export async function forgetChat(
 
 const CHAT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
-/** `--name NAME` goes on where that chat was; `--fork OTHER` has it begin with what the other one knows. */
+/** `--name NAME` continues that chat; `--fork OTHER` starts it with the context of another chat. */
 export async function chooseChat(
   { chat, fork }: Extract<OpenedChat, { ok: true }>,
   values: Flags["values"],

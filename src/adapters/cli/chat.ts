@@ -40,7 +40,7 @@ export function createChatProgress(
   let said = "";
   const live = createLiveLine(program, {
     enabled: watched,
-    // Words on standard output stand where the line would be.
+    // Text on standard output takes the place of the progress line.
     render: () => (doing === "" || said !== "" ? "" : `… ${doing}${waitedWords(begun)}`),
   });
   const printer = markdown?.createMarkdownPrinter(program.columns());
@@ -238,7 +238,7 @@ async function sendOne(
       },
       { signal: abort.signal, onEvent },
     );
-    // Its reader is back in a shell, where `/undo` is no command.
+    // The reader is back in a shell, where `/undo` does not exist.
     const reply = { ...answered, text: wordReply(opened.messages.locale, answered, "terminal") };
     progress.end();
     isAnswered = true;

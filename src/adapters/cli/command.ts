@@ -4,7 +4,7 @@ import type { HelpMessages } from "../../domain/texts/cli.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-/** `lines`: may stand several times; its values are lines of one text. */
+/** `lines`: may be repeated; its values are the lines of one text. */
 export type FlagTypes = Readonly<Record<string, "boolean" | "string" | "lines">>;
 
 export interface Flags {

@@ -261,7 +261,7 @@ async function tellCases(
       // An added case is seen again.
       seen: Object.fromEntries(Object.entries(memory.seen).filter(([one]) => action !== "add" || one !== id)),
     });
-    // An added case keeps its files, whatever the quota evicts later.
+    // An added case keeps its files even if the quota evicts the job later.
     if (action === "add") await cases.find((one) => one.id === id)?.openState();
     program.out(json ? `${JSON.stringify({ id, action })}\n` : `${id}: ${texts.caseChanged[action]}\n`);
     return EXIT.done;

@@ -31,7 +31,7 @@ export interface Card extends CardFacts {
   facts: readonly string[];
   /** Files that its last undo or redo moved. */
   moved: string;
-  /** Whether its verdict stands in the scrollback, and which. */
+  /** The verdict that was printed to the scrollback; null if none was. */
   printed: JobStatus | null;
 }
 
@@ -40,9 +40,9 @@ export interface CardMaker {
   fromReply(reply: Reply, took: string): Card | null;
   /** A command that the user ran: it has no plan, and its output is what matters. */
   fromResult(result: JobResult, title: string, took: string): Card | string;
-  /** Any job of the workspace, whoever made it. */
+  /** Any job of the workspace, including those of other programs. */
   fromJob(job: StoredJob): Card;
-  /** As the jobs stand by now. */
+  /** Updates a card to the current state of its jobs. */
   refresh(card: Card): void;
   /** The whole difference. */
   lines(card: Card): readonly DiffLine[];
@@ -107,7 +107,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
     const last = jobs.at(-1);
     if (last === undefined) return;
     const all = jobs.map(statusOf);
-    // One of several that still stands is enough for not calling the whole taken back.
+    // If one of several jobs is still in effect, the whole does not count as undone.
     made.status = all.find((status) => status !== "taken-back") ?? "taken-back";
     made.failedCmds = jobs.reduce((sum, job) => sum + job.failedCmds, 0);
   }

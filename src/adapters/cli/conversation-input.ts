@@ -47,7 +47,7 @@ export function readHistory(program: CliProgram): string[] {
   }
 }
 
-/** Kept for the user alone; not being able to is no reason to stop. */
+/** Saved with access for the user only; a failure to save is ignored. */
 export function saveHistory(
   program: CliProgram,
   history: readonly string[],

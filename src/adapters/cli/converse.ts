@@ -381,7 +381,7 @@ export async function converse(
   async function send(text: string): Promise<void> {
     const { opened, chatId, maker, host, work } = state.session as Session;
     if (picks(text) || showsJob(text)) return;
-    // The verdict stays with its card: what is said from now on stands below both.
+    // The verdict stays with its card: later output is printed below both.
     screen.print(...deck.settle());
     screen.print(messageBlock(text, () => style));
     if (text.trim().startsWith("!")) {
@@ -558,7 +558,7 @@ export async function converse(
     screen.redraw();
   }
 
-  /** A command that is answered beside whatever runs. */
+  /** A command that is answered while other work continues. */
   function ask(text: string): Promise<Reply> {
     const { opened, chatId } = state.session as Session;
     return opened.conversation.handle(

@@ -38,7 +38,7 @@ async function describeCrash(program: CliProgram, error: unknown): Promise<CliFa
   const job = error instanceof JobBroken ? error : null;
   const cause = job === null ? error : job.cause;
   const { code, path, syscall } = (cause ?? {}) as { code?: string; path?: string; syscall?: string };
-  // Making a folder where a file stands.
+  // A folder was to be created in place of a file.
   const inTheWay = code === "EEXIST" && syscall === "mkdir";
   // A folder for temporary files that TMPDIR names.
   const noTemporary = code === "ENOENT" && syscall === "mkdtemp";
@@ -78,7 +78,7 @@ const CLOSING_MS = 10_000;
 
 /**
  * Ends the program after an error that no caller caught. The command is asked to stop as by a signal, so that its job is closed
- * and the terminal restored; then the error is reported last, and the exit code is 1 whatever the command says.
+ * and the terminal restored; then the error is reported last, and the exit code is 1 regardless of the command's own.
  */
 export async function endByFault(
   program: CliProgram,

@@ -79,7 +79,7 @@ export async function dispatch(
     return (await import("./flags.ts")).flagsFirst(program, [name, ...args], dispatch);
   const known = OTHER_NAMES[name] ?? name;
   const load = Object.hasOwn(COMMANDS, known) ? COMMANDS[known] : undefined;
-  // A sentence is no name of a command, but a message.
+  // A sentence is not the name of a command but a message.
   if (load === undefined && args.length === 0 && /\s|[^\x00-\x7f]/.test(name.trim()))
     return guarded(program, args, async () => (await import("./chat.ts")).chatFrom(program, name));
   if (load === undefined) {
@@ -120,7 +120,7 @@ async function guarded(
   }
 }
 
-/** `picoclaw` alone at a terminal: the conversation; where nobody could answer in it, the set-up first. */
+/** `picoclaw` alone at a terminal: the conversation; without a model that could answer, the set-up first. */
 async function openBare(program: CliProgram): Promise<number> {
   if (!program.isConfigured()) {
     const code = await (await import("./init.ts")).command.run(program, []);

@@ -225,7 +225,7 @@ export const envPrepare: CliCommand = async (program, args) => {
   }
 };
 
-/** A folder is meant from where the user stands. */
+/** A folder is resolved against the current directory. */
 function repositoryFromHere(program: CliProgram, given: string): string {
   const parsed = parseRepository(given);
   return parsed.ok && parsed.source.kind === "local" ? resolve(program.cwd, parsed.source.path) : given;
@@ -292,7 +292,7 @@ export const envExec: CliCommand = async (program, args) => {
     );
     if (json) program.out(`${JSON.stringify(result)}\n`);
     else {
-      // Why it ended is not the command's own word, and comes last.
+      // The reason why it ended is the last line and not output of the command.
       const why = result.stderr.trimEnd().split("\n").at(-1) ?? "";
       if (!errors.trimEnd().endsWith(why)) program.err(`${why}\n`);
     }

@@ -124,7 +124,7 @@ export function usageText(program: CliProgram, { name, usage }: { name: string; 
 
 type Dispatch = (name: string | undefined, args: readonly string[], program: CliProgram) => Promise<number>;
 
-/** `picoclaw --workspace DIR jobs`: flags that every command takes may stand before its name; others are told where they go. */
+/** `picoclaw --workspace DIR jobs`: common flags may precede the command; for other flags an error names their position. */
 export async function flagsFirst(
   program: CliProgram,
   args: readonly string[],

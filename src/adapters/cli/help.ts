@@ -10,7 +10,7 @@ export { nearestName };
 type Described = Pick<CommandLine, "name" | "usage">;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Commands by what people want; whoever is in none of these comes last. */
+/** Commands grouped by purpose; a command in none of the groups is listed last. */
 export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] = [
   ["begin", ["init", "login", "demo", "doctor"]],
   ["ask", ["chat", "solve", "run"]],

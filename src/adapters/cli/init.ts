@@ -92,7 +92,7 @@ interface ModelQuestion {
   readonly offered: readonly ChosenModel[];
   /** Said of the first. */
   readonly mark: string;
-  /** A last number that means nobody. */
+  /** A last number that means "none". */
   readonly nobody?: string;
   /** A sentence below the list. */
   readonly consequence?: string;
@@ -118,7 +118,7 @@ function coderQuestion(found: SetupFindings, words: SetupMessages): ModelQuestio
   return { title: words.whoCodes, shown: offered.slice(0, LISTED), offered, mark: words.recommended };
 }
 
-/** A number, a name, or Enter for the first. Null: there is nobody, or nobody is wanted. */
+/** A number, a name, or Enter for the first. Null: there is none, or none is wanted. */
 async function pick(
   terminal: InitTerminal,
   words: SetupMessages,

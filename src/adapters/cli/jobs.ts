@@ -79,7 +79,7 @@ export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, job: ListedJo
   return job.pid === undefined || isAlive(job);
 }
 
-/** Jobs that nobody can use, and the actions that are possible with waiting ones. */
+/** Jobs that cannot be used, and the possible actions for waiting ones. */
 async function remarks(opened: Opened, list: readonly ListedJob[]): Promise<string> {
   const { messages, workspace } = opened;
   const damaged = list
@@ -106,7 +106,7 @@ function previews({ messages, workspace }: Opened, list: readonly ListedJob[]): 
   return waiting.length === 0 ? "" : `\n${messages.previewsHint(waiting.length, isElsewhere)}\n`;
 }
 
-/** By number, as people name jobs; those of other folders have numbers of their own there, so that they are told by their ids. */
+/** By number, as people name jobs; those of other folders are numbered separately there, so they are listed by id. */
 function table(
   opened: Opened,
   list: readonly ListedJob[],

@@ -12,13 +12,13 @@ import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf, textWidth } from "./terminal-text.ts";
 
 const TICK_MS = 1_000;
-/** From so many columns on, the latest event stands in the line of its job. */
+/** From this width on, the latest event is on the line of its job. */
 const WIDE = 130;
 const MOST_TITLE = 48;
 /** The exit code that a shell expects of a program that this ended. */
 const ENDED = { interrupt: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** `jobs --live`: one document, one list, or at a terminal a list that follows the jobs until somebody leaves. */
+/** `jobs --live`: one document, one list, or at a terminal a live list until the user leaves it. */
 export async function showLiveJobs(
   program: CliProgram,
   opened: Extract<OpenedProcesses, { ok: true }>,
@@ -109,7 +109,7 @@ export function liveRows(
   ].slice(0, rows);
 }
 
-/** On the terminal's other screen, which leaves nothing behind. The jobs go on whatever happens here. */
+/** On the terminal's other screen, which leaves nothing behind. The jobs continue regardless. */
 async function watchJobs(
   program: CliProgram,
   words: RunningMessages,

@@ -8,8 +8,8 @@ import type { CliProgram } from "./program.ts";
 import { createLiveLine, harmless } from "./progress-line.ts";
 
 /**
- * A task for a person who waits: with `line`, one line on standard error that says how it stands; with `follow`, every
- * step on standard output as it comes.
+ * The progress of a task for a waiting user: with `line`, one status line on standard error; with `follow`, every step on
+ * standard output as it happens.
  */
 export function createTaskProgress(
   program: CliProgram,

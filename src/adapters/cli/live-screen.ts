@@ -12,17 +12,17 @@ export interface LiveRows {
 }
 
 export interface LiveScreen {
-  /** Final: it goes to the scrollback and is never touched again. */
+  /** Prints final blocks to the scrollback; they are never changed again. */
   print(...blocks: readonly Block[]): void;
   /** The live rows are another. `soon`: within a frame; else at once, as for a key. */
   redraw(soon?: boolean): void;
-  /** The window has another size: waits for the last of several, then draws what is seen anew. */
+  /** The window has another size: waits for the last of several changes, then redraws the visible part. */
   resized(): void;
   /** The terminal has shown the last frame. Only slow lines are asked. */
   acknowledged(): void;
   /** Nothing is drawn until `resume`: another screen or a shell has the terminal. */
   pause(): void;
-  /** `below`: somebody wrote here meanwhile, and the live rows begin anew where the cursor is. */
+  /** `below`: another program wrote to the terminal, so the live rows restart at the cursor. */
   resume(how: { readonly below: boolean }): void;
   /** Draws what is left and puts the cursor below it. */
   leave(): void;
@@ -45,7 +45,7 @@ const FRAME_MS = 33;
 const RESIZE_MS = 50;
 /** A terminal that does not answer is not waited for any longer. */
 const ANSWER_MS = 2_000;
-/** Blocks that are kept to draw the window anew. */
+/** Blocks that are kept for redrawing the window. */
 const KEPT_BLOCKS = 400;
 
 const BEGIN = "\x1b[?2026h\x1b[?25l";
@@ -53,8 +53,8 @@ const END = "\x1b[?2026l";
 const ASK = "\x1b[5n";
 
 /**
- * An inline screen: what is final is printed once, what is alive stands in the last rows and is drawn by difference. It
- * never clears the scrollback, never clears the whole screen but at a new size, and sends nothing while nothing changes.
+ * An inline screen: final blocks are printed once, live rows are at the bottom and only differences are drawn. It
+ * never clears the scrollback, clears the whole screen only after a resize, and sends nothing while nothing changes.
  */
 export function createLiveScreen(deps: ScreenDeps): LiveScreen {
   const { write, after, now } = deps;
@@ -110,7 +110,7 @@ export function createLiveScreen(deps: ScreenDeps): LiveScreen {
     if (asks) unanswered = now();
   }
 
-  /** Everything from the top of the live rows on is written anew. */
+  /** Rewrites everything from the top of the live rows down. */
   function printAbove(printed: readonly string[], rows: readonly string[]): string {
     const shrinks = printed.length + rows.length < drawn.length;
     const text = [...printed, ...rows].map(toRow).join("\r\n");

@@ -5,7 +5,7 @@ import { fail, type Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-/** Providers whose key can be kept, and the variable that it stands for; what people call them leads to the same. */
+/** Providers whose key can be stored, with its variable; common other names of a provider are accepted. */
 const KEYS = {
   claude: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY",

@@ -128,7 +128,7 @@ interface LoginWanted {
   readonly isPasted: boolean;
 }
 
-/** `mcp login NAME`: the address goes to standard error, so that standard output is the outcome alone. */
+/** `mcp login NAME`: the address is printed to standard error, so that standard output contains only the outcome. */
 async function login(
   program: CliProgram,
   { name, servers, texts, json, isPasted }: LoginWanted,

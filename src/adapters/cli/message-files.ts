@@ -41,7 +41,7 @@ export async function keepNamedImages({ store, chatKey, text, readFile }: NamedI
   return keepImages(store, chatKey, files);
 }
 
-/** The same for one message of the command line, which looks for files where the user stands. */
+/** The same for one message of the command line, relative to the current directory. */
 export async function keepImagesOfMessage(
   program: Pick<CliProgram, "cwd" | "terminalHost">,
   { images, workspace }: Pick<Extract<OpenedChat, { ok: true }>, "images" | "workspace">,

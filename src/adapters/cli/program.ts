@@ -62,7 +62,7 @@ export interface CliProgram {
   readonly openMcpServers: (
     options: OpenOptions,
   ) => Promise<{ readonly ok: true; readonly servers: McpServers } | NotOpened>;
-  /** The agent for editors on standard input and output, until the editor goes or the signal says so. */
+  /** The agent for editors on standard input and output, until the editor disconnects or the signal aborts. */
   readonly serveAcp: (options: OpenOptions, stop: AbortSignal) => Promise<void>;
   /** The machine's services that a conversation at a terminal needs. */
   readonly terminalHost: () => Promise<TerminalHost>;
@@ -78,7 +78,7 @@ export interface CliProgram {
   readonly openCompare: (options: OpenOptions) => Promise<OpenedComparison>;
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions & { readonly isOnce?: boolean }) => Promise<OpenedChat>;
-  /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
+  /** Task environments; the code for Docker is loaded on first use. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
   /** The store as a whole. */
@@ -123,7 +123,7 @@ export interface TerminalHost {
   readFile(path: string, folders: readonly string[]): Uint8Array | null;
   /** The image of the clipboard as PNG, by the first program here that can read it. */
   readClipboardImage(): Promise<Uint8Array | "no-image" | "no-program">;
-  /** Stops this process as Ctrl-Z does, and tells when it goes on. */
+  /** Suspends this process as Ctrl-Z does, and calls back when it resumes. */
   suspend(goesOn: () => void): void;
   /** Has this written to the terminal, and its modes set right, if this process is killed. Returns how to end the guard. */
   guardTerminal(restore: string): () => void;
@@ -159,7 +159,7 @@ type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
 type OpenedEnvironments = { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened;
 
 type OpenedMcp = Opening<{
-  /** Both end when the signal says so, and stdio when its client goes; what was running is taken back. */
+  /** Both end when the signal aborts, and stdio when its client disconnects; a running job is rolled back. */
   serveStdio(stop: AbortSignal): Promise<void>;
   serveHttp(port: number, stop: AbortSignal): Promise<void>;
 }>;

@@ -6,7 +6,7 @@ const MOST_COLUMNS = 100;
 const PATIENCE_MS = 2_000;
 const TICK_MS = 1_000;
 
-/** One line on standard error that is drawn again each second and when something happens; other text stands above it. */
+/** One line on standard error that is redrawn each second and at each event; other text is printed above it. */
 interface LiveLine {
   draw(): void;
   print(text: string): void;
@@ -84,19 +84,19 @@ function oneLineOf(text: string): string {
   return harmless(text).replaceAll("\n", " ");
 }
 
-/** ` · 3 s`, once somebody has waited long enough to wonder. */
+/** ` · 3 s`, once the wait is long enough to notice. */
 export function waitedWords(begun: number): string {
   const waited = performance.now() - begun;
   return waited < PATIENCE_MS ? "" : ` · ${Math.floor(waited / 1000)} s`;
 }
 
 export interface Waiting {
-  /** The part of the work that goes on now. */
+  /** The current part of the work. */
   now(words: string): void;
   print(text: string): void;
 }
 
-/** Work that a person waits for: after two seconds one line says what goes on, and for how long. At a terminal only. */
+/** Work that a person waits for: after two seconds one line shows the activity and its duration. At a terminal only. */
 export async function whileWaiting<T>(
   program: LineProgram & Pick<CliProgram, "errIsTerminal">,
   { words, quiet = false }: { readonly words: string; readonly quiet?: boolean },

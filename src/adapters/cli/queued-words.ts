@@ -18,7 +18,7 @@ export interface WordQueue {
   next(): string | undefined;
   /** The work has ended: what no round took is a message of its own. */
   ended(): void;
-  /** All of them, which are then nobody's. */
+  /** Removes and returns all of them. */
   clear(): readonly string[];
 }
 

@@ -23,7 +23,7 @@ export async function showFile(
   const isKnown = workspace.archive.read(jobId) !== null || findPlace(stack, jobId) >= 0;
   if (!isKnown) return stop("unknown-job", messages.unknownJob(name, "terminal"));
   const place = stack.jobs.findLastIndex((job) => job.jobId === jobId || job.groupId === jobId);
-  // A later change by hand is no part of what the job left.
+  // A later manual edit is not part of the job's result.
   const own =
     place < 0 ? [...workspace.archive.walkDifferences(jobId, path)][0] : stack.difference(place, path);
   if (place < 0 && own === undefined) return stop("not-applied", texts.notStanding(jobId));

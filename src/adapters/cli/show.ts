@@ -100,7 +100,7 @@ export function describeJob(
   return `${lines.join("\n")}\n`;
 }
 
-/** Why nothing of a job stands; empty where that is not known, or something does. */
+/** Why no change of a job is in effect; empty if that is unknown, or a change is in effect. */
 function whyDropped(
   { locale }: Opened["messages"],
   { state }: StoredJob,

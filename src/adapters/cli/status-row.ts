@@ -19,7 +19,7 @@ export interface StatusFacts {
 
 const NARROW = 80;
 
-/** Cost goes first where there is no room, then the branch, then the tokens; what waits and the model stay. */
+/** Without enough room, the cost is dropped first, then the branch, then the tokens; waiting previews and the model stay. */
 export function statusRow(
   facts: StatusFacts,
   columns: number,

@@ -97,7 +97,7 @@ function fileLines(path: string, old: string, now: string): DiffLine[] {
   return [{ kind: "file", path, ...count }, ...lines];
 }
 
-/** Lines that went and the lines that came in their place: where two are alike, only the words that differ stand out. */
+/** Pairs removed lines with the lines that replaced them: in similar lines, only the differing words are highlighted. */
 function pairLines(
   gone: readonly string[],
   come: readonly string[],
@@ -130,7 +130,7 @@ function pairLines(
 const MOST_ROWS = 4;
 const NUMBER_WIDTH = 5;
 
-/** Numbers and signs stand in a gutter; changed lines wrap, the others are cut. */
+/** Numbers and signs are in a gutter; changed lines wrap, the others are cut. */
 export function diffRows(lines: readonly DiffLine[], columns: number, style: Style): string[] {
   return lines.flatMap((line) => lineRows(line, columns, style));
 }

@@ -19,7 +19,7 @@ export interface MenuItem {
   readonly description: string;
   /** The text that the line contains once it is chosen. */
   readonly insert: string;
-  /** Whether Enter sends it at once; one that needs more words goes to the line. */
+  /** Whether Enter sends it at once; a command that needs arguments is put on the input line. */
   readonly runs: boolean;
   /** Whether what was typed is its name or the beginning of its name. */
   readonly isNamed: boolean;

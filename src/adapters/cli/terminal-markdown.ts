@@ -1,6 +1,6 @@
 import { colourDiff, visibleWidth, wrapWords } from "./terminal-text.ts";
 
-/** Markdown for a terminal, line by line as it comes: headings, lists, emphasis, code, diffs. */
+/** Renders streamed Markdown for a terminal, line by line: headings, lists, emphasis, code, diffs. */
 export interface MarkdownPrinter {
   /** The text that can be shown now; an incomplete line waits. */
   add(text: string): string;

@@ -23,7 +23,7 @@ export function isKey(bytes: string, ...keys: readonly KeyName[]): boolean {
   return keys.some((key) => matchesKey(bytes, key));
 }
 
-/** Keys of one protocol report that they were let go; nobody here asks. */
+/** One keyboard protocol reports released keys, which are ignored. */
 export function isKeyUp(bytes: string): boolean {
   return /^\x1b\[[\d:;]*:3[u~A-HF]$/.test(bytes);
 }
@@ -56,14 +56,14 @@ export function readGround(bytes: string): "dark" | "light" | null {
   return 0.299 * colour.r + 0.587 * colour.g + 0.114 * colour.b > 128 ? "light" : "dark";
 }
 
-/** Asks the terminal for its ground; the answer comes as a key. */
+/** Asks the terminal for its background colour; the answer arrives as a key. */
 export const ASK_GROUND = "\x1b]11;?\x07";
 
 /** Everything that a screen turned on, turned off: pastes, keys, focus, and the cursor back. */
 export const RESTORE_TERMINAL =
   "\x1b[?2026l\x1b[?1047l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[0m\x1b[?25h\r\n";
 
-/** A terminal that is told to paste an image sends a paste of nothing. */
+/** A terminal that pastes an image sends an empty paste. */
 const EMPTY_PASTE = "\x1b[200~\x1b[201~";
 const CTRL_V = "\x16";
 

@@ -103,7 +103,7 @@ export function lookOfJobs(
       const used = 2 + head.join("  ").length + 2;
       const line = `${sign} ${style.bold(head[0] ?? "")}  ${style.dim(head[1] ?? "")}  ${head[2]}  ${style.dim(head[3] ?? "")}`;
       const room = columns - used;
-      // Too narrow for one line: the title goes below.
+      // Too narrow for one line: the title is on the next one.
       return room >= 20
         ? `${line}  ${cutText(title, room)}`.trimEnd()
         : `${wrapWords(line.trimEnd(), columns, INDENT)}\n${wrapWords(`    ${title}`, columns, INDENT)}`;

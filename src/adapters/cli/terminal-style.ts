@@ -11,7 +11,7 @@ export interface Style {
   readonly blue: (text: string) => string;
   readonly magenta: (text: string) => string;
   readonly cyan: (text: string) => string;
-  /** A row of a difference: its ground reaches the edge without blanks, so that nothing is copied that nobody wrote. */
+  /** A row of a difference: its background reaches the edge without trailing spaces, so that a selection copies only the text. */
   readonly added: (pieces: readonly DiffPiece[]) => string;
   readonly removed: (pieces: readonly DiffPiece[]) => string;
 }

@@ -53,7 +53,7 @@ function wrapLine(line: string, columns: number, indent: string): string {
   return [...lines, current.trimEnd()].join("\n");
 }
 
-/** Words with the space behind them; wide characters stand alone, but none begins a line that only closes. */
+/** Words with their trailing space; each wide character is a piece, but closing punctuation never begins a line. */
 function piecesOf(line: string): string[] {
   const pieces: string[] = [];
   for (const word of line.match(/\s*\S+\s*/g) ?? []) {

@@ -33,7 +33,7 @@ export interface TurnView {
   /** The same in words: `12 s`. */
   elapsed(): string;
   tokens(): number;
-  /** Every step, for whoever asks. */
+  /** Every step, for the expanded view. */
   allSteps(): readonly string[];
 }
 
@@ -100,7 +100,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     return `  ${sign(step, look)} ${chat.step[step.kind].padEnd(5)} ${clean(step.detail)}${look.dim(`${note}${time}`)}`;
   };
 
-  /** The plan's own list; what is done of it is told from what is not by its sign, not by its colour alone. */
+  /** The plan's own list; a sign, not only a colour, marks finished steps. */
   const listRows = (columns: number, look: Style) => {
     const rows = stepLines(list).split("\n").slice(0, LIST_ROWS);
     if (list.length === 0) return [];
@@ -148,8 +148,8 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   }
 
   /**
-   * A coder's words become final, or those of all; a plan of one line is the title of its card anyway. Words of one among
-   * several stand under its name.
+   * Makes the words of one coder, or of all, final; a plan of one line is omitted because it is the title of its card. With
+   * several coders, the words of each are under its name.
    */
   function endDraft(title: string | null, agent?: string): readonly Block[] {
     const ending = [...drafts].filter(([name]) => agent === undefined || name === agent);

@@ -336,7 +336,7 @@ function before(line: string, column: number): number {
   return segments(line).findLast(({ index }) => index < column)?.index ?? 0;
 }
 
-/** Of the last character: where the cursor stands at most in normal mode. */
+/** The column of the last character: the rightmost cursor position in normal mode. */
 const lastColumn = (line: string) => before(line, line.length);
 
 const kindOf = (letter: string) =>

@@ -193,7 +193,7 @@ export function messageApi(app: Api, web: Web): void {
     const traceparent = c.req.header("traceparent");
     const message: InboundMessage = {
       channel: viewer.channel,
-      // Programs number their events in each workspace anew, and several may share one store.
+      // Programs number their events per workspace, and several workspaces may share one store.
       eventId: `${viewer.userId}:api:${workspaceMark(host)}:${eventId ?? crypto.randomUUID()}`,
       chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
       userId: viewer.userId,
@@ -221,7 +221,7 @@ export function messageApi(app: Api, web: Web): void {
     if (wait === 0 && received.status === "accepted") return acknowledge();
     // A server that stops says what it knows: the message is stored, and the next process answers it.
     if (wait > 0) await Promise.race([host.waitForAnswer(id, wait * 1_000), untilAborted(host.closing)]);
-    // The message is stored: whoever is told that nothing was done sends it again.
+    // The message is stored: a client that got an error would send it again.
     const found = await find(id).catch((error: unknown) =>
       isStoreAway(error) ? "away" : Promise.reject(error),
     );
@@ -242,7 +242,7 @@ export function messageApi(app: Api, web: Web): void {
     if (message === null || !maySeeMessage(viewer, message))
       return apiFailure(404, "unknown-message", "no such message");
     if (!(await host.stopMessage(message)))
-      return apiFailure(409, "not-running", "nobody is answering this message");
+      return apiFailure(409, "not-running", "this message is not being answered");
     return c.json({ message_id: message.id, stopping: true });
   });
 

@@ -50,7 +50,7 @@ const WEBHOOK_BODIES = {
   shareOpen: 40,
   readMs: 10_000,
 };
-/** Of people and programs, known or not: whoever has a token fills no memory with it either. */
+/** Limits for all clients: a client with a token cannot exhaust the memory either. */
 const OTHER_BODIES = {
   budgetBytes: 64 * 1024 ** 2,
   shareBytes: 32 * 1024 ** 2,
@@ -163,7 +163,7 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
   answerTroubles(app, web);
   // No name holds it, and Postgres takes it in no text.
   app.use("*", (c, next) => (/%00/.test(c.req.url) ? Promise.resolve(c.notFound()) : next()));
-  // While work is finished, whoever watches the process is answered, and nothing new begins.
+  // During shutdown, health checks are answered, and no new work begins.
   app.use("*", (c, next) =>
     host.closing.aborted && !READING.has(c.req.method) ? Promise.resolve(answerStopping()) : next(),
   );

@@ -113,7 +113,7 @@ function preferenceRoutes(app: WebApp, web: Web): void {
   });
 }
 
-/** Every page of somebody who is known. */
+/** Every page for authenticated users. */
 export function createConsole(web: Web): WebApp {
   const { host } = web;
   const app = new Hono<WebEnv>();
@@ -167,7 +167,7 @@ function contextOf({ host, assets }: Web, request: Request, { viewer, session }:
   };
 }
 
-/** Where whoever looks at the page sits, as far as anybody can tell. */
+/** Whether the browser probably runs on this machine. */
 function isOnThisMachine({ publicUrl, host: address }: ServerAddress): boolean {
   return publicUrl === null && isLoopback(address);
 }

@@ -317,7 +317,7 @@ export interface ConflictDiff {
 
 const MOST_CONFLICTS = 50;
 
-/** Of a preview that could not be applied the last time: the files that stood in its way. */
+/** The conflicting files of a preview that could not be applied the last time. */
 export async function readConflicts(
   job: Pick<StoredJob, "state">,
   journal: readonly JournalLine[],

@@ -31,7 +31,7 @@ export interface WebHost {
   readonly receive: Receive;
   readonly images: () => Pick<ImageStore, "load">;
   readonly ownChats: OwnChats;
-  /** Ends the answering of a message, in whichever process; false when nobody answers it. */
+  /** Stops the answering of a message, in any process; false if it is not being answered. */
   readonly stopMessage: (message: StoredMessage) => Promise<boolean>;
   readonly bus: Bus;
   /** Messages that are being answered. */
@@ -70,7 +70,7 @@ export interface WebHost {
   readonly mask: (text: string) => string;
   /** Day of the session's time zone, `2026-03-01`. */
   readonly dayOf: (at: Date) => string;
-  /** The session's: whose days and times are meant where nobody says another. */
+  /** The session's time zone, used where no other is named. */
   readonly timezone: () => string;
   readonly place: () => ServerAddress;
   readonly sha256: (text: string) => string;
@@ -94,7 +94,7 @@ export interface FoundWhy {
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
-  /** Without a slash at its end; null when nobody named it. */
+  /** Without a slash at its end; null if it is not configured. */
   readonly publicUrl: string | null;
 }
 
@@ -103,7 +103,7 @@ export interface ConfigLine {
   /** As this process has it. */
   readonly value: string;
   readonly source: string | null;
-  /** As it stands by now, where that was not taken up yet. */
+  /** The value in the file, if it is not in effect yet. */
   readonly next?: string;
 }
 

@@ -127,7 +127,7 @@ function outputLines(text: string): Piece {
     .map((line, n) => [n > 0 && html`<br>`, line]);
 }
 
-/** A job told from its journal, event by event. */
+/** The timeline of a job from the events of its journal. */
 export function timeline(context: PageContext, journal: readonly JournalLine[]): Markup {
   const lines = validatedJournal(journal);
   const [first, last] =
@@ -211,7 +211,7 @@ function checkView(
   return html`<details class="check-run"><summary>${exit_code === 0 ? "✓" : "✗"} ${over === "baseline" && t.timeline.before} <code>${visible(said)}</code> ${duration(took)}</summary>${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output.trimEnd())}</pre>`}</details>`;
 }
 
-/** These are of the moment, or told with another event. */
+/** These are transient, or shown with another event. */
 const SILENT: ReadonlySet<JobEvent["type"]> = new Set([
   "command_judged",
   "doing",

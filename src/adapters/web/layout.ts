@@ -146,7 +146,7 @@ export function noticeBox({ ok, text }: Notice): Markup {
   return html`<div class="notice ${ok ? "good" : "bad"}" role="${ok ? "status" : "alert"}">${text.split("\n").map((line) => html`<p>${line}</p>`)}</div>`;
 }
 
-/** One labelled field; the label stands above it. */
+/** One field with its label above it. */
 export function formField(label: string, input: Piece, hint?: string): Markup {
   return html`<label class="field"><span>${label}</span>${input}${hint !== undefined && html`<small>${hint}</small>`}</label>`;
 }

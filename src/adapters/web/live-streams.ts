@@ -10,7 +10,7 @@ import { agentOf, duration, html, type Markup, sealOf, visible } from "./markup.
 
 /** The state of a message at work as a page shows it; the stream sends the same, so that both always agree. */
 export interface LiveLine {
-  /** The character of whoever works, and its style. */
+  /** The symbol of the working agent, and its style. */
   readonly face: string;
   readonly style: string;
   readonly now: string;
@@ -146,8 +146,8 @@ interface WatchedJob {
 }
 
 /**
- * Jobs of other processes tell nobody here: their journals are looked at now and then. Each is looked at once a round,
- * however many pages show it, and not at all while none does.
+ * Jobs of other processes send no events here, so their journals are polled: each once per round, regardless of how many pages
+ * show it, and not at all while no page does.
  */
 function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: Every) {
   /** By job, and under no name the list of all. */
@@ -193,7 +193,7 @@ function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: 
 
 const BEAT_MS = 15_000;
 const DRAW_MS = 120;
-/** A browser that reads slower than this is let go; it comes back and reads the page anew. */
+/** A browser that falls behind by more is disconnected; it reconnects and reloads the page. */
 const MOST_WAITING = 256;
 /** Of one session at once. A browser keeps six connections to a server at most. */
 const MOST_STREAMS = 12;
@@ -217,7 +217,7 @@ export interface Streams {
   endSession(session: string): void;
 }
 
-/** All streams of pages. Each ends when its browser goes, its session does, or the server. */
+/** All streams of pages. Each ends with its browser, its session or the server. */
 export function createStreams(
   host: Pick<WebHost, "bus" | "closing" | "live" | "mask" | "now" | "watchChat"> & {
     readonly access: Pick<WebHost["access"], "session">;

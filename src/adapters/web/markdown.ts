@@ -126,7 +126,7 @@ export function markdown(source: string): Markup {
   return rendered;
 }
 
-/** The texts shown last, as they were rendered: a page that is read again while its chat goes on renders only what is new. */
+/** The last rendered texts: a page that is reloaded during a chat renders only new texts. */
 const RENDERED = new Map<string, Markup>();
 const MOST_RENDERED = 200;
 
@@ -215,7 +215,7 @@ function paragraph(lines: readonly string[]): Markup {
   return html`<p>${lines.map((line, n) => [n > 0 && html`<br>`, inlineMarkup(line)])}</p>`;
 }
 
-/** A list goes on over a blank line where the next one is an item of it or stands further in. */
+/** A list continues over a blank line if the next line is one of its items or is indented further. */
 function endOfList(lines: readonly string[], from: number): number {
   let end = from + 1;
   for (let at = end; at < lines.length; at += 1) {
@@ -309,7 +309,7 @@ function inlinePiece(
   if (italic !== undefined) return html`<em>${inside(1)}</em>`;
   if (link === undefined) return outwardLink(whole, whole);
   if (LEADS_OUT.test(to)) return outwardLink(to, label);
-  // A file of the project has no page of its own: its path is told.
+  // A project file has no page, so its path is shown.
   return label === to ? html`<code>${to}</code>` : html`${inlineMarkup(label, depth)} (<code>${to}</code>)`;
 }
 

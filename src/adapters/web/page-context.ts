@@ -43,9 +43,9 @@ export interface Notice {
   readonly text: string;
   /** The job can be taken back by force. */
   readonly offerForce?: boolean;
-  /** The part of the page that it belongs to; without one it stands at the top. */
+  /** The part of the page that it belongs to; without one it is shown at the top. */
   readonly at?: string;
-  /** The fields of a form that was refused, so that nobody types them again. */
+  /** The fields of a refused form, so that the user need not type them again. */
   readonly typed?: Readonly<Record<string, string>>;
 }
 

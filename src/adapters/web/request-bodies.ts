@@ -18,7 +18,7 @@ const LONG_FIELDS: ReadonlySet<string> = new Set(["text", "patch"]);
 
 /** Parts of a form with files: its fields, and more files than a message takes. */
 const MOST_PARTS = 200;
-/** The field stands first in every form of ours. */
+/** The field is the first one in each of our forms. */
 const CSRF_FIELD = /^--[^\r\n]{1,200}\r\n[^\r\n]*;\s*name="csrf"\r\n\r\n([^\r\n]{1,200})\r\n/i;
 
 /**
@@ -115,7 +115,7 @@ function decodeAttachment(bytes: Uint8Array): string | null {
 
 export type ReadImageList =
   | ReadAttachments
-  /** It is no list of `{name, data}`. */
+  /** It is not a list of `{name, data}`. */
   | { readonly ok: false; readonly trouble: { readonly kind: "not-a-list" } };
 
 /** `[{name, data}]`, each in base64, as the files of a form are read. */
@@ -137,7 +137,7 @@ export async function readImageList(given: unknown): Promise<ReadImageList> {
 /** So much is decoded in one go: others wait for a few thousandths of a second. */
 const PIECE_CHARACTERS = 256 * 1024;
 
-/** Base64 with whatever white space wraps its lines, in pieces between which others go on; null for anything else. */
+/** Decodes Base64, ignoring white space, in pieces so that other requests are served in between; null if it is invalid. */
 async function decodeBase64(data: string): Promise<Uint8Array<ArrayBuffer> | null> {
   const text = data.trimEnd();
   const decoded: Uint8Array[] = [];
@@ -162,7 +162,7 @@ export interface BodyLimits {
   readonly budgetBytes: number;
   /** The limit for the bodies of one source. */
   readonly shareBytes: number;
-  /** How many may be read at once: each has buffers of its own below us, whatever its length. */
+  /** How many may be read at once: the runtime allocates buffers for each, even for a short one. */
   readonly mostOpen: number;
   readonly shareOpen: number;
   /** How long one of them may take. */

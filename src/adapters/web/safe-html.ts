@@ -1,6 +1,6 @@
 /**
- * HTML that is safe by construction: whatever is put into a template is escaped, unless it came out of a template
- * itself. There is no way to mark a text as trusted. Attribute values stand in double quotes.
+ * HTML that is safe by construction: every value in a template is escaped, unless it is the result of a template itself.
+ * There is no way to mark a text as trusted. Attribute values are in double quotes.
  */
 class Markup {
   constructor(readonly text: string) {}

@@ -148,7 +148,7 @@ export function createFirstSetUp(
   };
 }
 
-/** The configuration that this process works with. A file that was edited by hand since is told beside it. */
+/** The configuration that this process works with. Later manual edits of the file are shown next to it. */
 export async function configurationLines({
   place,
   secrets,

@@ -7,7 +7,7 @@ import { statusTone } from "./job-view.ts";
 import { markdown } from "./markdown.ts";
 import { html, type Markup, seal, visible } from "./markup.ts";
 
-/** Nothing of the page may load or run, whatever was said in it. */
+/** The page may load and run nothing, regardless of the conversation's contents. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** A conversation as one file: the console's own look, without a script and without any other file. */

@@ -76,7 +76,7 @@ export function localeOf(request: Request, fallback: Locale): Locale {
   return fallback;
 }
 
-/** The zone of whoever reads, as their browser told it; else the given one. */
+/** The reader's time zone as sent by the browser; else the given one. */
 export function zoneOf(request: Request, fallback: string): string {
   const told = cookiesOf(request).get("picoclaw_zone") ?? "";
   return isTimeZone(told) ? told : fallback;
@@ -143,7 +143,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host.startsWith("127.");
 }
 
-/** Whether a change was asked for by a page of ours. A browser always says where it comes from; programs need not. */
+/** Whether a change was asked for by a page of ours. Browsers always send the origin; programs need not. */
 export function isOurOrigin(request: Request): boolean {
   const site = request.headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return false;

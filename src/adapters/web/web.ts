@@ -46,7 +46,7 @@ export interface Web {
   readonly streams: Streams;
 }
 
-/** Of whoever asks, known or not. */
+/** For authenticated and anonymous requests. */
 export interface OpenEnv {
   /** `from`: the address at the other end of the connection. */
   Bindings: { readonly from: string };
@@ -85,7 +85,7 @@ export function standalonePage(web: Web, request: Request, title: string, text: 
   );
 }
 
-/** Trouble of somebody who is known: the frame stays. */
+/** An error page for an authenticated user, inside the usual frame. */
 export function troublePage(context: PageContext, title: string, text: string): Markup {
   return page(context, {
     title,

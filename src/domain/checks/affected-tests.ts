@@ -175,13 +175,13 @@ function identifiersIn(text: string): string[] {
   return text.match(IDENTIFIER) ?? [];
 }
 
-/** The definition that a line belongs to stands above it. */
+/** The definition that a line belongs to is above it. */
 const DEFINES =
   /^\s*(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:function\*?|def|class|func(?:\s*\([^)]*\))?|fn|const|let|var)\s+([A-Za-z_$][\w$]*)|^\s+(?:static\s+|async\s+|public\s+|private\s+)*([A-Za-z_$][\w$]*)\s*\([^)]*\)\s*(?::[^{]+)?\{/;
 
 interface ChangedIdentifiers {
   readonly words: ReadonlySet<string>;
-  /** Names of what the changed lines stand in. */
+  /** Names of the definitions that contain the changed lines. */
   readonly functions: ReadonlySet<string>;
 }
 
@@ -285,7 +285,7 @@ function createResolver(paths: ReadonlySet<string>, { wholeNames = false } = {})
     if (path.endsWith(".py")) {
       const parts = path.replace(/(?:\/__init__)?\.py$/, "").split("/");
       const most = !wholeNames ? parts.length : parts[0] === "src" ? 2 : 1;
-      // Known by every end of its path: which folder is on the path of modules nobody says.
+      // A module is known by every suffix of its path, because its root folder is not declared.
       for (let at = 0; at < Math.min(most, parts.length); at++) {
         const name = parts.slice(at).join(".");
         if (!modules.has(name)) modules.set(name, path);

@@ -44,8 +44,8 @@ const PLAIN_KEY =
   /^(?:version|description|authors|maintainers|readme|license|license-files|keywords|classifiers|categories|dependencies|requires-python|rust-version|homepage|repository|documentation) *=/;
 
 /**
- * The lines of a TOML manifest without those that are known to decide nothing: whatever is spelled in another way stays. A text in
- * three quotes may hold anything, so that such a file counts as a whole.
+ * A TOML manifest without lines that are known not to influence checks; unusual spellings stay. A triple-quoted text may
+ * contain anything, so such a file counts as a whole.
  */
 function decidingPartOfToml(text: string): string {
   if (/"""|'''/.test(text)) return text;
@@ -105,11 +105,11 @@ function replacesAssertion(text: string): RegExp {
   );
 }
 
-/** Programs end themselves as well: these count only where the file is no program of its own. */
+/** Programs end themselves as well: these count only if the file is not a program itself. */
 const ENDS = /\bprocess\.(?:exit|reallyExit)\s*\(|\bos\._exit\s*\(|\bos\.Exit\(0\)|\bprocess::exit\(0\)/;
 const PROGRAM = /(?:^|\/)(?:bin|cli|scripts?|cmd)(?:\/|\.\w+$)|(?:^|\/)(?:main|__main__)\.\w+$/;
 
-/** The lines that a change adds to code that is no test, and that speak of the test run. */
+/** Lines that a change adds outside of tests and that refer to the test run. */
 export function findTestRunLines(
   differences: readonly { readonly path: string; readonly before: string; readonly after: string }[],
 ): TestRunLine[] {

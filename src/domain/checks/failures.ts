@@ -28,7 +28,7 @@ const NO_SERVICE =
 /** Between the paths of a line. */
 const BETWEEN = /[\s"'`()[\]<>,;|]+/;
 
-/** The account of each failing test in an output; a test whose lines cannot be told from another's has none. */
+/** The account of each failing test in an output; a test whose lines cannot be separated from another's has none. */
 export function readFailures(
   lines: readonly string[],
   tests: ReadonlyMap<string, TestOutcome>,

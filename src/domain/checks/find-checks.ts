@@ -12,8 +12,8 @@ export const READ_FOR_CHECKS: readonly string[] = [
 const PLAIN_PROGRAMS = new Set(CHECK_RUNNERS.flatMap(({ programs = [] }) => programs));
 
 /**
- * The program without which a line cannot begin; null where that cannot be told from the line: whatever else stands first
- * may be made by the project itself.
+ * The program that a line needs to start; null if the line does not show it: the project itself may provide any other first
+ * word.
  */
 export function neededProgram(line: string): string | null {
   const [first = ""] = line.split(" ", 1);

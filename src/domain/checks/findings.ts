@@ -36,7 +36,7 @@ export type NewTestsCode =
   | "new-mixed"
   | "new-mixed-guard";
 
-/** One thing that a person is told of the checks beside the verdict and its figures. */
+/** One fact about the checks that is shown to a person besides the verdict and its counts. */
 export type Finding =
   | { readonly code: NamedCode; readonly names: readonly string[] }
   | { readonly code: "proposed"; readonly commands: readonly string[] }
@@ -52,7 +52,7 @@ interface NewTestsShares {
   readonly isEndless: boolean;
 }
 
-/** The findings of one judgement, in the order in which they are told. */
+/** The findings of one judgement, in display order. */
 export function toFindings(facts: ChecksFacts): Finding[] {
   const { proposed, commands, weakensTests, weakened, newTests, isFlaky, flaky, seconds } = facts;
   return [

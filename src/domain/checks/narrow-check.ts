@@ -16,7 +16,7 @@ const TAKES_VALUE =
 const FILES_APPENDED = /^(?:mocha|jest|vitest|tape|node|pytest)$/;
 
 /**
- * The line of a check with these test files alone, or null where nobody knows how: the call of its runner as the project writes it, with
+ * The line of a check with these test files alone, or null if that is not possible: the call of its runner as the project writes it, with
  * its own flags, and the files in the place of those that it names.
  */
 export function narrowLine(
@@ -91,7 +91,7 @@ interface SimpleCall {
   /** Puts the project's own programs first. */
   readonly own: string;
   readonly words: readonly string[];
-  /** Where the program stands among the words, behind its variables. */
+  /** The position of the program among the words, after its variables. */
   readonly start: number;
   readonly program: string;
 }
@@ -117,7 +117,7 @@ function isTested(word: string, before: string): boolean {
   return /[*?{]/.test(bare) || /^(?:tests?|specs?|__tests__)\/?$/.test(bare) || isTestPath(bare);
 }
 
-/** A path as one word of a shell line, which is no option either. */
+/** A path as one word of a shell line that cannot be mistaken for an option. */
 export function quotePath(path: string): string {
   const safe = path.startsWith("-") ? `./${path}` : path;
   return /^[\w./@+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`;
@@ -170,7 +170,7 @@ function runEachFile(line: string): Pick<ProjectCheck, "command" | "line"> | nul
   return eachFileLine(own, kept, patterns, `for f in ${patterns}; do ${kept} "$f"; done`);
 }
 
-/** A folder stands for the files below it. */
+/** A folder matches the files below it. */
 function asPattern(word: string): string {
   return /\.\w+$|[*?{]/.test(word) ? word : `${word.replace(/\/$/, "")}/**/*.{js,cjs,mjs,ts}`;
 }

@@ -249,7 +249,7 @@ const PLACE_LINE = /^(\S+:\d+): |^ {2}File "(.+", line \d+)/;
 const MISSING_NAME =
   /\b(?:NameError|ImportError|ModuleNotFoundError|ReferenceError)\b|\bis not defined\b|\bCannot find (?:name|module)\b|\bcannot find (?:symbol|value|type|function|macro|crate|module)\b|\bundefined: |\bundeclared\b|\bunresolved (?:import|reference|name)\b|\buninitialized constant\b/;
 
-/** Whether an output tells of a name that is not there, which is mended where a file's imports stand. */
+/** Whether an output reports a missing name, which is usually fixed in a file's imports. */
 export function tellsOfMissingName(output: string): boolean {
   return MISSING_NAME.test(output);
 }

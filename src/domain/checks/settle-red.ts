@@ -56,7 +56,7 @@ export function settleRedTests(red: RedTests): SettledRed {
   const told = [...redBefore, ...silenced, ...rewritten, ...unable, ...newFailing, ...weakened, ...gone];
   const withCode = removedWithCode([...weakened, ...gone], red);
   const isGreen = red.results.every(({ state }) => state === "green");
-  // A command stands for the tests that can run.
+  // A command covers the tests that can run.
   const isVague = (test: string, name: string) =>
     unable.includes(test) && pairs.some(({ now }) => now.command === name);
   const targets = new Map<string, readonly string[]>([
@@ -71,7 +71,7 @@ export function settleRedTests(red: RedTests): SettledRed {
     const pair = pairOf(test);
     return pair === undefined ? null : findConnection(test, { ...pair, changed, texts });
   };
-  // What cannot be set up is the change's own where it was to fix it, or stands in the account of it.
+  // A set-up problem belongs to the change if the change was to fix it, or appears in its output.
   const isOwn = (test: string) => {
     const how = connection(test);
     return declared.get(test)?.kind === "fixes" || (how !== null && isTied(how));

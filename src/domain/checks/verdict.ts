@@ -26,13 +26,13 @@ export interface CheckResult {
 interface LowerRung {
   /** The line that is run. */
   readonly line: string;
-  /** The check in whose place it stands, as people type it. */
+  /** The check that it replaces, as people type it. */
   readonly insteadOf: string;
   /** `home`: it is the same command, and needs what earlier jobs installed in the private home. */
   readonly why: "cannot-run" | "timed-out" | "unread" | "home";
 }
 
-/** Whether a result over the project as it stands is something to compare with: a test that passed, or a green exit. */
+/** Whether a result over the current project can serve as a baseline: it has a passed test or a green exit. */
 export function judgesBaseline({ state, results }: CheckResult): boolean {
   if (state === "green") return true;
   if (state !== "red" || results === null) return false;
@@ -79,7 +79,7 @@ interface JudgedTests {
   readonly expectsElse?: readonly string[];
   /** Failed before, and pass only as the draft rewrote them: their old version still fails. */
   readonly rewritten?: readonly string[];
-  /** Taken away or skipped: nobody asks any more what they asked. */
+  /** Removed or skipped, so that their assertions no longer run. */
   readonly weakened: readonly string[];
 }
 
@@ -92,7 +92,7 @@ export interface Judgement extends JudgedTests {
 }
 
 export interface JudgeInput {
-  /** The check over the workspace as it stood; null where it did not run. */
+  /** The check over the workspace before the change; null if it did not run. */
   readonly baseline: CheckResult | null;
   readonly draft: CheckResult;
   /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
@@ -257,11 +257,11 @@ interface Sightings {
   readonly old: SeenOutcome | null;
   /** A test of the same name, below another file or suite, is new and passes. */
   readonly isElsewhere: boolean;
-  /** It stands under another number of the same table. */
+  /** The same case has another number in its table. */
   readonly isRenumbered: boolean;
-  /** Fewer tests than before: one that is gone was taken away, and no other stands in its place. */
+  /** Fewer tests than before: a missing test was removed and not replaced. */
   readonly isFewer: boolean;
-  /** It stands for a whole file, as tools name one that cannot be loaded. */
+  /** It names a whole file, as tools do for one that cannot be loaded. */
   readonly isFile: boolean;
   readonly importsOnly: boolean;
 }
@@ -552,7 +552,7 @@ export interface ChecksFacts extends Judgement {
   readonly onlyWith?: readonly string[];
   /** Files that its commands installed in the private home: without them the checks are worse. */
   readonly installed?: readonly string[];
-  /** New lines of code that is no test, and that speak of the test run. */
+  /** New lines outside of tests that refer to the test run. */
   readonly testRunLines?: readonly { readonly path: string; readonly line: string }[];
   /** Changed files that the tests do not notice when they are broken. */
   readonly unnoticed?: readonly string[];
@@ -575,7 +575,7 @@ export interface ChecksFacts extends Judgement {
   };
 }
 
-/** A check before a change: its result over the project as it stands is null where nobody ran it. */
+/** A check before a change: its result over the current project is null if it did not run. */
 export interface KnownCheck {
   readonly command: string;
   readonly result: CheckResult | null;

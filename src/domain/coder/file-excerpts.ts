@@ -56,7 +56,7 @@ export function definitionsOf(lines: readonly string[], path: string): Definitio
   return found;
 }
 
-/** `export const copy = _copy.copy`, `const copy = require("./copy")`: the name is only handed on, what it does stands elsewhere. */
+/** `export const copy = _copy.copy`, `const copy = require("./copy")`: the name is only re-exported; its definition is elsewhere. */
 export function isAlias(line: string): boolean {
   return (
     /=\s*(?:(?:require|await\s+import)\s*\([^()]*\)\s*(?:\.[\w$.]+)?|[\w$.]+)\s*;?\s*$/.test(line) &&
@@ -86,7 +86,7 @@ export function endOf(lines: readonly string[], { line, indent }: Definition): n
     const closing = /^\s*[)\]}]/.test(text);
     // A signature over several lines closes before its body begins.
     if (closing && /[{(:]\s*$|=>\s*$/.test(text)) continue;
-    // On the same depth without a bracket: the body had none, or its brace stands on a line of its own.
+    // At the same depth without a bracket: the body had none, or its brace is on a separate line.
     if (!closing && /^\s*\{\s*$/.test(text)) continue;
     return closing || /^\s*end\b/.test(text) ? at + 1 : Math.max(line, lastFilled(lines, at));
   }
@@ -103,7 +103,7 @@ export interface ExcerptRequest {
   readonly terms: readonly Term[];
   /** Characters of all excerpts together. */
   readonly limit: number;
-  /** Lines that somebody named: of a stack trace, of a failed edit. */
+  /** Lines that a stack trace or a failed edit names. */
   readonly focus?: readonly number[];
   /** Whether the first and the last lines belong to it: where a test or a section is added. */
   readonly ends?: boolean;
@@ -150,10 +150,10 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
   return taken.ranges();
 }
 
-/** Lines of a comment at the head of a file from which on it is a licence, and what the file imports stands below it. */
+/** Lines of a comment at the head of a file from which it counts as a licence; the imports follow it. */
 const LICENCE = 5;
 
-/** The line where a file begins for whoever extends it. */
+/** The first line of a file that matters to an editor. */
 function headOf(lines: readonly string[]): number {
   let at = 0;
   while (at < lines.length && /^\s*(?:\/\/|\/?\*|#(?![#!]| \S+$)|$)/.test(lines[at] as string)) at++;
@@ -257,7 +257,7 @@ function codeBehind(
 /** Lines of a decorator that are shown above a definition: of the rows of a table of cases the last. */
 const LONGEST_DECORATOR = 25;
 
-/** A definition's own comment stands above it, and its decorators, which may be a table of cases. */
+/** A definition's comment and decorators, which may be a table of cases, are above it. */
 function withComment(lines: readonly string[], from: number): number {
   let at = from;
   while (at > 1 && from - at < 12 && /^\s*(?:\/\/|\/?\*|#(?!#* )|@|""")/.test(lines[at - 2] as string)) at--;
@@ -317,7 +317,7 @@ function createExcerptBudget(lines: readonly string[], limit: number) {
 
 /** Characters of the outline of what is not shown. */
 const OUTLINE = 500;
-/** A line longer than this is cut in an excerpt: nobody edits it by hand. */
+/** A line longer than this is cut in an excerpt: such lines are not edited by hand. */
 const LONGEST_LINE = 1_000;
 
 export interface ShowFile extends ExcerptRequest {
@@ -339,7 +339,7 @@ const AROUND_LINE = 20;
 /** A file up to this is shown whole instead: pieces of it would say less for nearly as much. */
 export const SHORT_FILE = 2_500;
 
-/** A file around some of its lines; without any, as far as the limit goes. */
+/** A file around some of its lines; without any, up to the limit. */
 export function showAround(path: string, text: string, around: readonly number[], limit: number): string {
   if (around.length === 0 || text.length <= Math.min(limit, SHORT_FILE))
     return showFile(path, text, { terms: [], limit });
@@ -433,8 +433,8 @@ function cutElement(path: string, text: string, limit: number): string {
 }
 
 /**
- * Where the definitions stand that the excerpts leave out, so that they can be asked for: from the first line to the
- * last. Where not all fit, the inner ones go first, then every second one.
+ * The locations of definitions that the excerpts leave out, so that the coder can ask for them: from the first line to the
+ * last. If not all fit, inner ones are dropped first, then every second one.
  */
 function restOf(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
   const names = new Set<string>();

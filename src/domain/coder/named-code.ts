@@ -17,7 +17,7 @@ const READ_CHARS = 20_000;
 const SHOWN = /^(```|~~~)[\s\S]*?^\1.*$|^(?: {4,}|\t|>|\$ ).*$/gm;
 const SENTENCE_END = /[.!?](?=\s|$)|[。！？]|\n\s*\n|\n\s*(?:[-*•]|\d+[.)])\s/g;
 
-/** Between two names of one list, with what may stand around a name. */
+/** Separators between two names of one list, including marks around a name. */
 const JOINS =
   /^(?:\(\))?[`'"*]*(?:\s*,\s*(?:and\s+)?|\s*\/\s*|\s+&\s+|\s+and\s+|\s+as\s+well\s+as\s+|\s*(?:、|と|や|および|及び)\s*)(?:the\s+|also\s+)?[`'"*]*(?:\w+\.)*$/i;
 
@@ -79,7 +79,7 @@ function mentionsIn(text: string): CodeMention[] {
   return [...paths, ...names].sort((a, b) => a.from - b.from);
 }
 
-/** Names that stand together: `a`, `b` and `c`. */
+/** Names in one list: `a`, `b` and `c`. */
 function listsIn(text: string, mentions: readonly CodeMention[]): CodeMention[][] {
   const lists: CodeMention[][] = [];
   for (const mention of mentions) {
@@ -119,12 +119,12 @@ interface Source {
 
 /** The definitions and the words that a change touches. */
 export interface TouchedCode {
-  /** Names of what stands around a changed line, before or after. */
+  /** Names of the definitions around a changed line, before or after the change. */
   readonly defined: ReadonlySet<string>;
   /** Words of the changed lines themselves, changelogs left out. */
   readonly words: ReadonlySet<string>;
   readonly paths: readonly string[];
-  /** Names of the innermost definitions of sources around a changed line: whoever calls them is changed by that. */
+  /** Names of the innermost definitions of sources around a changed line: their callers are affected too. */
   readonly bodies: ReadonlySet<string>;
 }
 
@@ -168,8 +168,8 @@ function stemOf(path: string): string {
 
 /**
  * Names that a request wants to be changed, and that a change leaves alone while it touches another one that the request
- * names. Only a name that is defined once in the sources counts: of others nobody knows which is meant. A function that
- * calls something touched may be mended by that.
+ * names. Only a name that is defined once in the sources counts: others are ambiguous. A function that calls something touched
+ * may be fixed by that.
  */
 export function findUntouchedNames(
   { names, wanted }: NamedCode,

@@ -46,7 +46,7 @@ export function beginChecks(steps: readonly PlanStep[]): readonly PlanStep[] {
   return steps.map((step) => ({ ...step, state: isCheck(step) ? "now" : "done" }));
 }
 
-/** The work has ended, or goes back to the coder. */
+/** The work has ended, or is sent back to the coder. */
 export function endSteps(steps: readonly PlanStep[], success: boolean): readonly PlanStep[] {
   if (success) return steps.map((step) => ({ ...step, state: "done" }));
   return steps.map((step) => (step.state === "now" ? { ...step, state: "failed" } : step));

@@ -12,7 +12,7 @@ export interface Proposal {
   readonly costHint: string;
   /** A command line that tests the change, where the project's own checks cannot. */
   readonly check?: string;
-  /** `uses_browser` and whatever else the coder said yes or no to. */
+  /** `uses_browser` and any other flag that the coder set. */
   readonly flags: Readonly<Record<string, boolean>>;
 }
 
@@ -74,7 +74,7 @@ interface Sections {
 /**
  * The `## Plan`, `## Patch`, `## Risk` and `## Cost` of an answer. Only a heading outside of fences, raw diffs,
  * SEARCH/REPLACE blocks and JSON counts, and only one of these names ends a section: a patch may hold any other
- * `##`, and any heading at all inside of a file. A name that comes again goes on with its section.
+ * `##`, and any heading at all inside of a file. A repeated name continues its section.
  */
 function readSections(text: string): Sections {
   const headings = headingsOf(text);
@@ -201,7 +201,7 @@ export function looksLikePatch(text: string): boolean {
 
 const CHANGED =
   "(?:fixed|added|changed|updated|implemented|corrected|removed|renamed|replaced|refactored|rewrote|rewritten)";
-/** Sentences of somebody who changed files, in English and Japanese; that tests pass may be seen without a change. */
+/** Sentences that claim changed files, in English and Japanese; passing tests alone are not such a claim. */
 const CLAIMS: readonly RegExp[] = [
   new RegExp(
     `\\b(?:I|we)(?:['’]ve| have)?(?: now| just| also| already)? ${CHANGED}\\b(?! nothing| no )`,
@@ -229,8 +229,8 @@ const NOTHING_TO_DO: readonly RegExp[] = [
 ];
 
 /**
- * Whether the plan of an empty patch speaks of changes, made or to be made. That nothing needs to be done excuses it
- * where it comes first: after a claim it says that nothing *else* does.
+ * Whether the plan of an empty patch speaks of changes, made or to be made. "Nothing needs to be done" excuses it
+ * only at the beginning: after a claim it means that nothing *else* does.
  */
 export function plansWork(plan: string): boolean {
   const first = (patterns: readonly RegExp[]) =>
@@ -276,7 +276,7 @@ function jsonProposal(text: string): ReadProposal | undefined {
   return undefined;
 }
 
-/** The whole text as JSON, else the JSON that stands alone in a fence. */
+/** The whole text as JSON, else the only JSON in a fence. */
 function* jsonValues(text: string): Generator<unknown> {
   const trimmed = text.trim();
   if (trimmed.startsWith("{")) yield* parsed(trimmed);
@@ -310,7 +310,7 @@ const FENCE_LINE = /^[^\S\n\r\u2028\u2029]*(?:```|~~~)\w*[^\S\n\r\u2028\u2029]*$
 
 const LONGEST_CHECK = 500;
 
-/** One command line, in a fence or in backticks or plain; whatever is more than that is no check. */
+/** One command line, in a fence or in backticks or plain; anything longer is not a check. */
 function checkOf(text = ""): { readonly check?: string } {
   const lines = text.replace(FENCE_LINE, "").trim().split("\n");
   const line = (lines[0] ?? "")

@@ -96,7 +96,7 @@ export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFi
     .sort((a, b) => b.score - a.score || a.path.length - b.path.length);
 }
 
-/** The first of them once more, by their text: what defines a term goes before what uses it. */
+/** The first of them once more, by their text: definitions of a term rank before its uses. */
 export function refineRanking(
   ranked: readonly RankedFile[],
   ranking: Ranking,
@@ -192,13 +192,13 @@ function factorsFor(request: string): Readonly<Record<FileKind, number>> {
 /** Characters of a request that are searched for names. */
 const SEARCHED = 20_000;
 const MOST_NAMED = 12;
-/** A longer word is no path, and of more names than this the first are looked up. */
+/** A longer word is not a path; of more names than this, only the first are looked up. */
 const LONGEST_NAME = 300;
 const MOST_READINGS = 400;
 
 export interface NamedFile {
   readonly path: string;
-  /** Lines that stand behind the name, as in a stack trace. */
+  /** Line numbers after the name, as in a stack trace. */
   readonly lines: readonly number[];
 }
 
@@ -225,7 +225,7 @@ export function namedFiles(request: string, paths: readonly string[]): NamedFile
 function readNames(text: string): NameReading[] {
   const found: NameReading[] = [];
   const names = new Set<string>();
-  // A word is taken whole and its end is cut off afterwards: a pattern that goes back for the end costs the square of it.
+  // A word is taken whole and its end is cut off afterwards: a backtracking pattern would be quadratic.
   const words = text.matchAll(/([\p{L}\p{N}_./@[\]()+-]+)(?:(?<=[\p{L}\p{N}_)\]]):(\d{1,6}))?/gu);
   for (const [, word = "", line] of words)
     for (const name of readings(withoutEnd(word, "./@[(+-"))) {

@@ -17,7 +17,7 @@ export interface Term {
 /** Characters of a request that are read; a pasted log of a megabyte says it early or not at all. */
 const READ_CHARS = 20_000;
 const MOST_TERMS = 32;
-/** A longer word is no name: encoded bytes, a line that somebody drew. */
+/** A longer word is not a name but encoded data or a drawn line. */
 const LONGEST_WORD = 200;
 
 const WEIGHTS = { quote: 3, identifier: 3, code: 2, japanese: 1.5, word: 1, part: 0.7 };
@@ -120,7 +120,7 @@ function isIdentifier(name: string): boolean {
 const ENDING =
   /^(?:[cm]?[jt]sx?|json|md|py|go|rs|rb|java|php|cpp|hpp|css|html?|xml|ya?ml|toml|lock|txt|csv|svg|png|exe|bat|sql|com|org|net|dev)$/i;
 
-/** Plain words that stand where code stands: after a dot, before a bracket, in backticks. */
+/** Plain words in a code position: after a dot, before a bracket, in backticks. */
 function codeIn(text: string): string[] {
   const words = [...text.matchAll(/[A-Za-z_$][\w$]{2,}/g)];
   return words.flatMap(({ 0: name, index }) =>
@@ -134,14 +134,14 @@ function standsAsCode(text: string, name: string, index: number): boolean {
   return isMember || after === "(" || (before === "`" && after === "`");
 }
 
-/** A name of code, and where it stands. */
+/** A code name and its position. */
 export interface CodeMention {
   readonly name: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Names of code in a text, in its order: those that look like one, and words that stand where one stands. */
+/** Code names in a text, in order: words that look like one, and words in a code position. */
 export function codeMentions(text: string): CodeMention[] {
   return [...text.matchAll(/[A-Za-z_$][\w$]{2,}/g)].flatMap(({ 0: name, index }) => {
     if (name.length > LONGEST_WORD || COMMON.has(name)) return [];

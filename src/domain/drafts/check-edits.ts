@@ -11,7 +11,7 @@ import type {
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../patch/plan-edit.ts";
 import { Matching } from "../patch/target-lines.ts";
 
-/** Files as they stand. A path that is not judged (protected, outside, behind a link) is left to the executor. */
+/** The current files. A path that is not judged (protected, outside, behind a link) is left to the executor. */
 export interface CheckedFiles extends FileSource {
   judges(path: string): boolean;
 }
@@ -98,7 +98,7 @@ function imagine(
 
 /** Why an edit is not run before its coder has looked again. */
 export type Doubt =
-  /** The whole file is written anew, though its coder has not seen its current content. */
+  /** The whole file is replaced, though its coder has not seen its current content. */
   | { readonly kind: "unseen"; readonly path: string }
   /** A mark such as `... existing code ...` would become part of the file. */
   | { readonly kind: "elision"; readonly path: string; readonly line: string }
@@ -108,11 +108,11 @@ export type Doubt =
 export interface ShownToCoder {
   /** Whether the coder was shown the file whole. */
   readonly shown: (path: string) => boolean;
-  /** Whether it was told of that doubt about that file before: it means it. */
+  /** Whether the coder already heard of that doubt about that file: then it insists on the edit. */
   readonly told: (path: string) => boolean;
 }
 
-/** Lines of a file below which nobody wonders where the rest is. */
+/** Files with fewer lines may shrink without question. */
 const WONDER_FROM = 40;
 const FRACTION = 4;
 
@@ -179,11 +179,11 @@ function hunksOf(edit: Edit): readonly { readonly path: string; readonly hunks: 
   }
 }
 
-/** `// ... existing code ...`, `# … rest of the file unchanged`, `# 省略 …`: a comment that stands for code. */
+/** `// ... existing code ...`, `# … rest of the file unchanged`, `# 省略 …`: a comment in place of code. */
 const ELISION =
   /^\s*(?:\/\/|#|\/\*|<!--|--|;|%|\{\/\*)?\s*[([<]?\s*(?:\.{3}|…)\s*[([]?\s*(?:(?:the )?(?:existing|rest|remaining|remainder|unchanged|previous|same as|other|keep|omitted|code)|既存|残り|以下|省略|変更なし|中略|同じ)/iu;
 
-/** The first line that is such a mark and did not stand in the file before. */
+/** The first such mark that was not in the file before. */
 function elisionIn(lines: readonly string[], before: string): string | null {
   return lines.find((line) => ELISION.test(line) && !before.includes(line.trim()))?.trim() ?? null;
 }
@@ -207,8 +207,8 @@ export function affectedFiles(commands: readonly PatchCommand[]): string[] {
 const TELLING = 8;
 
 /**
- * The lines of a file that edits which failed were meant for: where their report says that they might have been meant,
- * else where lines stand that the edits expected.
+ * The lines of a file that failed edits were meant for: the candidates in their report, else the positions of lines that the
+ * edits expected.
  */
 export function meantLines(
   commands: readonly PatchCommand[],
@@ -230,7 +230,7 @@ export function meantLines(
     .filter(({ tag }) => tag !== "+")
     .flatMap(({ text: line }) => {
       const found = places.get(Buffer.from(line, "latin1").toString().trim()) ?? [];
-      // A line that stands in many places points to none.
+      // A line that occurs in many places identifies none.
       return found.length === 1 ? found : [];
     });
 }
@@ -264,7 +264,7 @@ export function changedRanges(commands: readonly PatchCommand[], path: string, t
     });
 }
 
-/** The first line, from 0, at which all of these stand one below the other; -1 where they do not. */
+/** The first line, from 0, at which all of these occur consecutively; -1 if they do not. */
 function placeOf(lines: readonly string[], wanted: readonly string[]): number {
   if (wanted.every((line) => line === "")) return -1;
   for (let at = 0; at + wanted.length <= lines.length; at++)

@@ -141,7 +141,7 @@ function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, button
         },
       });
     } else if (piece.kind === "coder" && before?.kind === "job" && drawn.has(before.facts.jobId)) continue;
-    // Status, files and the way back of a tool's jobs stand on their cards.
+    // Status, files and undo of a tool's jobs are on their cards.
     else if (piece.kind === "loop-status" && reply.jobs.length > 0) continue;
     else if (piece.kind === "loop" && reply.jobs.length > 0)
       words.push({ ...piece, changes: [], undo: null });
@@ -254,7 +254,7 @@ function textOfReply(
 
 const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.ceil(bytes / 1_024)} KB`);
 
-/** The mark in the event's id of a message that a button sent: nobody typed it. */
+/** The mark in the event's id of a message that a button sent. */
 const PRESSED = "button-";
 
 /**
@@ -422,7 +422,7 @@ function chatRoutes(app: WebApp, web: Web): void {
       headers: { "content-type": found.mediaType, "cache-control": "private, max-age=86400, immutable" },
     });
   });
-  // A person goes on in a chat of theirs that another channel holds, and reads the answer here.
+  // The user continues a chat of another channel here and reads the answer here.
   app.post("/sessions/:channel/:chat", async (c) => {
     const { channel, chat: chatId } = c.req.param();
     const speaker = await host.ownChats.speaker(c.var.person.viewer, { channel, chatId });

@@ -104,7 +104,7 @@ interface Bar {
 
 const [WIDTH, HEIGHT, BASE] = [640, 160, 138];
 
-/** A chart of one bar a day, drawn without a library; what it says stands in the table below it. */
+/** A chart of one bar a day, drawn without a library; the table below it has the same figures. */
 function bars(title: string, days: readonly Bar[], scale: (value: number) => string): Markup {
   const total = (bar: Bar) => bar.parts.reduce((sum, { value }) => sum + value, 0);
   const most = Math.max(...days.map(total), 0);

@@ -52,7 +52,7 @@ function whyPage(context: PageContext, { path, line, seen, found: { why, lines }
   });
 }
 
-/** Of a job that is not the viewer's, only that it wrote the line is told. */
+/** For a job of another user, the page shows only that it wrote the line. */
 async function hideOthersWords(
   { viewerJobs }: Pick<WebHost, "viewerJobs">,
   viewer: Viewer,

@@ -8,17 +8,17 @@ export interface ProjectFiles {
   readonly texts: Readonly<Record<string, string>>;
   /** Paths in the folders of tests and sources (`tests`, `test`, `src`), as far as anybody looked. */
   readonly below?: readonly string[];
-  /** Names in `node_modules/.bin`; left out where nobody looked. */
+  /** Names in `node_modules/.bin`; absent if they were not read. */
   readonly programs?: readonly string[];
-  /** Whether tests, or modules of the root that they load, import what a build makes; left out where nobody looked. */
+  /** Whether tests, or modules of the root that they load, import build output; absent if they were not read. */
   readonly loadsBuilt?: boolean;
-  /** Whether a program is on the PATH; left out where nobody looked. */
+  /** Whether a program is on the PATH; absent if that is unknown. */
   readonly isOnPath?: (program: string) => boolean;
 }
 
 export interface ProjectCheck {
   readonly kind: "test" | "lint";
-  /** As people type it, and as they are told. */
+  /** As people type it and as it is shown. */
   readonly command: string;
   /** The line that is run: the command, asked to name every test where the tool can. */
   readonly line: string;
@@ -32,7 +32,7 @@ export interface ProjectCheck {
   readonly home?: "whole";
   /** What the command runs, as the project's own files say; left out where they do not. */
   readonly script?: string;
-  /** The call of its test runner alone, to which files can be given; left out where it is the line, or nobody knows it. */
+  /** The call of its test runner alone, to which files can be given; absent if it is the line itself or unknown. */
   readonly runner?: string;
 }
 
@@ -47,7 +47,7 @@ export type FoundCommand = Omit<ProjectCheck, "kind" | "line"> & { readonly line
 /** The results in whole lines of output; null unless the summary of the tool is there and bears out the names. */
 export type ResultReader = (lines: readonly string[]) => TestResults | null;
 
-/** A tool that tests or lints projects. Everything that PicoClaw knows of it stands in its one entry. */
+/** A tool that tests or lints projects. Everything that PicoClaw knows about it is in its one entry. */
 export interface CheckRunner {
   readonly name: string;
   /** Files of the root whose text `findTest` and `findLint` look at. */

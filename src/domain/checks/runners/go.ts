@@ -10,7 +10,7 @@ const NO_MODULE =
 const GO_TEXT_OUTCOMES = { PASS: "pass", FAIL: "fail", SKIP: "skip" } as const;
 
 /**
- * `go test`, with and without `-v`. Tests stand before the line of their package. Without `-v` what passed has the name of its
+ * `go test`, with and without `-v`. Tests precede the line of their package. Without `-v`, passed tests have the name of their
  * package alone. A test that was begun and has no result did not pass.
  */
 function readGo(lines: readonly string[]): TestResults | null {

@@ -208,7 +208,7 @@ interface NodeSuite {
   readonly title: string;
 }
 
-/** The reporter `spec` of node:test. A suite opens with ▶ and ends with a line of its own name, which is no test. */
+/** The reporter `spec` of node:test. A suite opens with ▶ and ends with a line of its own name, which is not a test. */
 export function readNodeSpec(lines: readonly string[]): TestResults | null {
   const list = createTestList();
   let suites: NodeSuite[] = [];

@@ -2,7 +2,7 @@ import { countTests, createTestList, type TestOutcome, type TestResults } from "
 
 const TAG = /<(\/?)(testsuites?|testcase|failure|error|skipped)\b((?:[^>"']|"[^"]*"|'[^']*')*?)(\/?)>/g;
 
-/** JUnit's XML on the output: what vitest, node:test, pytest and others print or can be told to print. */
+/** JUnit's XML on the output: printed by vitest, node:test, pytest and others, some with an option. */
 export function readJunit(lines: readonly string[]): TestResults | null {
   const text = lines.join("\n");
   const from = text.search(/<testsuites?\b/);

@@ -124,7 +124,7 @@ function installedOf({ calls }: ScriptChain, { programs = [], isOnPath }: Projec
   };
 }
 
-/** The tests of a `package.json`: its script, or the runner that stands among its dependencies. */
+/** The tests of a `package.json`: its script, or the runner among its dependencies. */
 function findPackageTest(files: ProjectFiles): FoundCommand | null {
   const { name, missing } = packageManager(files);
   const script = scriptsOf(files).test;
@@ -174,7 +174,7 @@ function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
   };
 }
 
-/** The one call of a test runner that the script comes down to, with the dependencies' own programs. */
+/** The one call of a test runner that the script consists of, with the programs of the dependencies. */
 export function runnerOfScript(files: ProjectFiles): string | null {
   if (scriptsOf(files).test === undefined) return null;
   const { tests, builds } = installedOf(scriptChain(scriptsOf(files), "test"), files);
@@ -282,7 +282,7 @@ function dependenciesOf(files: ProjectFiles): string[] {
   return [...Object.keys(mapIn(files, "dependencies")), ...Object.keys(mapIn(files, "devDependencies"))];
 }
 
-/** A `package.json` that is no JSON has nothing. */
+/** A `package.json` that is not valid JSON counts as empty. */
 function mapIn({ texts }: ProjectFiles, key: string): Readonly<Record<string, unknown>> {
   try {
     const read: unknown = JSON.parse(texts["package.json"] ?? "{}");

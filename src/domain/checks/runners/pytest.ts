@@ -3,7 +3,7 @@ import { confirmTestCounts, createTestList, type TestOutcome, type TestResults }
 const WORD = "PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS";
 const SUMMARY = /^=+ short test summary info =+$/;
 const LISTED = new RegExp(`^(${WORD}) (.+)$`);
-/** One part of a test that goes on after it: `SUBFAILED(i=2) test_a.py::test_b - assert`. */
+/** One failed part of a test that continues: `SUBFAILED(i=2) test_a.py::test_b - assert`. */
 const PART_FAILED = /^SUBFAILED(\[.*?\]|\(.*?\))* (\S+)(?: - .*)?$/;
 const VERBOSE = new RegExp(`^(\\S.*?::.*?) (${WORD})(?: \\(.*\\))?(?: +\\[ *\\d+%\\])?$`);
 const PARALLEL = new RegExp(`^\\[gw\\d+\\] \\[ *\\d+%\\] (${WORD}) (.+)$`);

@@ -119,7 +119,7 @@ const RUNNER_MODULES = new Set(
   ).split(" "),
 );
 
-/** Whether a new file, in the root or in `src`, stands in the place of a module of the test runner. */
+/** Whether a new file, in the root or in `src`, shadows a module of the test runner. */
 function shadowsRunner(path: string): boolean {
   const [, module = ""] = /^(?:src\/)?(\w+)(?:\.pyc?|\.[\w-]+\.so|\/.+)$/.exec(path) ?? [];
   return RUNNER_MODULES.has(module) && /\.(?:pyc?|so)$/.test(path);

@@ -29,7 +29,7 @@ const isFull = ({ count, plan }: Level) => plan !== null && plan === count;
 
 /**
  * TAP 12 to 14, as node:test, tape and mocha print it: numbers must follow each other and the plan must be fulfilled; any other
- * `ok` is output of a test. Subtests stand before the line of their parent, which is then no test of its own.
+ * `ok` is output of a test. Subtests precede the line of their parent, which then does not count as a test.
  */
 function readTap(lines: readonly string[]): TestResults | null {
   const list = createTestList();

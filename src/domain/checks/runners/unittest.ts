@@ -5,7 +5,7 @@ const ENDS = /(?:^| )\.\.\. (ok|FAIL|ERROR|skipped .*|expected failure|unexpecte
 const RAN = /^Ran (\d+) tests? in [\d.]+s$/;
 const TOTAL = /^(?:OK|FAILED)(?: \((.*)\))?$/;
 
-/** A file that cannot be loaded stands in the list as a test of this name. */
+/** A file that cannot be loaded is listed as a test of this name. */
 const NOT_LOADED = /\(unittest\.loader\._FailedTest/;
 
 /** Python's unittest with `-v`: a line a test, which its first line of documentation may break, and the counts at the end. */
