@@ -132,7 +132,7 @@ function lineEnd(text: string, from: number): number {
 
 const isPlain = (value: unknown) => value === null || typeof value !== "object";
 
-/** On one line, as it may stand anywhere. */
+/** On one line, valid in any position. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
   if (typeof value === "object" && value !== null)

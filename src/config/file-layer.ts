@@ -13,7 +13,7 @@ export type FileLayer =
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /**
- * One file: parse, refuse secrets that stand in it, drop empty sections, validate on its own so that every problem
+ * One file: parse, refuse literal secrets, drop empty sections, validate on its own so that every problem
  * has its line. References are left in; {@link expandReferences} replaces those that may be.
  */
 export async function readFileLayer(text: string, file: string, root: SchemaNode): Promise<FileLayer> {

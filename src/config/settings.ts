@@ -203,7 +203,7 @@ export function preparationSettings(config: Config) {
   };
 }
 
-/** An index without TLS is one that the operator named so; pip wants to be told twice. */
+/** The operator chose an index without TLS on purpose; pip needs a second option to accept it. */
 function pipIndex(url: string): Readonly<Record<string, string>> {
   const plain = url.startsWith("http:") ? { PIP_TRUSTED_HOST: new URL(url).host } : {};
   return { PIP_INDEX_URL: url, UV_INDEX_URL: url, ...plain };

@@ -172,7 +172,7 @@ function problemsOf(issue: z.core.$ZodIssue, tree: Tree, root: SchemaNode, origi
   return [invalidValue(key || "version", getAt(tree, path), node ? expectedOf(node) : issue.message, origin)];
 }
 
-/** A key that is missing is said to be missing where its section stands. */
+/** A missing key is reported at the position of its section. */
 function near(positions: ReadonlyMap<string, FilePosition>, key: string, file: string): FilePosition {
   for (let at = key.lastIndexOf("."); at > 0; at = key.lastIndexOf(".", at - 1)) {
     const found = positions.get(key.slice(0, at));
@@ -181,7 +181,7 @@ function near(positions: ReadonlyMap<string, FilePosition>, key: string, file: s
   return { file };
 }
 
-/** Of a stranger's file only what cannot widen anybody's power; the rest of it is for whoever has the folder. */
+/** From an untrusted file, only settings that grant no permissions; the rest is for the owner of the folder. */
 const projectSettings = z.object({
   tasks: z
     .object({

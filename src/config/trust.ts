@@ -234,7 +234,7 @@ function realPath(path: string): string | undefined {
   return attemptOr(undefined, () => realpathSync(path));
 }
 
-/** More than any settings have: a link may lead to a device that never ends, or to a pipe that nobody writes to. */
+/** More than any settings have: a link may lead to a device that never ends, or to a pipe without a writer. */
 const MOST_SETTINGS_BYTES = 1024 * 1024;
 
 function readFile(path: string): Uint8Array | undefined {

@@ -5,8 +5,8 @@ import type { Env } from "./environment.ts";
 import { getAt, type Tree, withValue } from "./tree.ts";
 
 /**
- * Variables that other programs of this field read, too (`OLLAMA_HOST`, `OPENAI_BASE_URL` …). They stand above the
- * defaults and below every file: who exported one for another program did not speak of PicoClaw.
+ * Variables that other programs of this field read, too (`OLLAMA_HOST`, `OPENAI_BASE_URL` …). They override the
+ * defaults and are overridden by every file: they were usually exported for another program.
  */
 export interface UsualLayer {
   readonly tree: Tree;
@@ -25,7 +25,7 @@ interface UsualSetting {
   readonly yieldsToFiles?: readonly string[];
 }
 
-/** The model that stands for the shipped coder at OpenRouter. */
+/** The OpenRouter model that corresponds to the default coder. */
 const ROUTED = "anthropic/claude-sonnet-4.6";
 
 /**

@@ -139,7 +139,7 @@ function problemOf({ path, why }: Refusal, tree: Tree, root: SchemaNode, origin:
   return invalidValue(key, getAt(tree, path), expectedOf(nodeAt(root, path) ?? {}), origin);
 }
 
-/** Nearest among the keys that may stand there; failing that, a key of that name elsewhere in the tree. */
+/** The nearest valid key at that position; failing that, a key of that name elsewhere in the tree. */
 function unknownKey(path: Path, root: SchemaNode, origin: Origin): ConfigProblem {
   const name = String(path.at(-1));
   const parent = path.slice(0, -1);
@@ -184,7 +184,7 @@ export async function checkSchedules(config: Config, origin: Origin): Promise<Co
   const { Cron } = await import("croner");
   const comes = (cron: string, timezone: string) => {
     try {
-      // Five or six fields name no year: a rule that comes at all comes after any day.
+      // Five or six fields name no year: a rule that ever fires also fires after any given day.
       return new Cron(cron, { timezone, paused: true }).nextRun(new Date(0)) !== null;
     } catch {
       return false;

@@ -41,7 +41,7 @@ export function parseYamlTree(text: string, file: string): YamlTree {
   return { ok: true, tree, positions };
 }
 
-/** Where keys stand that their map has already. */
+/** The positions of duplicate keys. */
 function findTwins(node: unknown): number[] {
   if (isSeq(node)) return node.items.flatMap(findTwins);
   if (!isMap(node)) return [];

@@ -32,7 +32,7 @@ export type WriteScope = "read-only" | "workspace-write" | "unrestricted";
 
 const ALLOW_ALL: ToolPolicy = { default: "allow", tools: {} };
 
-/** Any of a tool's names may stand in the policy; a denial under one of them counts for all. */
+/** The policy may use any of a tool's names; a denial of one of them applies to all. */
 export function policyVerdict(policy: ToolPolicy, names: readonly string[]): Verdict {
   const said = names
     .filter((name) => Object.hasOwn(policy.tools, name))
@@ -192,7 +192,7 @@ function createGate(atOnce: number): Gate {
   };
 }
 
-/** A folder of its own under the system's temporary folder, readable by nobody else. */
+/** A folder of its own under the system's temporary folder, readable only by its owner. */
 export function openScratch(removeTree: (folder: string) => void): Scratch {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-tool-"));
   return {

@@ -1,6 +1,6 @@
 import type { Change } from "../domain/jobs/result.ts";
 
-/** Which check ended a call. They stand in this order: policy, write permission, path, then the tool itself. */
+/** Which check ended a call. They run in this order: policy, write permission, path, then the tool itself. */
 export type StopReason = "policy" | "write-permission" | "path" | "arguments" | "tool";
 
 export type ToolErrorCode =

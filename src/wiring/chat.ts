@@ -65,7 +65,7 @@ export interface ChatChoices {
   readonly farJobs?: FarJobs;
   /** The program ends with the answer to one message. */
   readonly isOnce?: boolean;
-  /** For whoever traces. */
+  /** For tracing. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 

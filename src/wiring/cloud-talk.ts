@@ -19,8 +19,8 @@ function talkEdits(to: CloudTalk): readonly YamlEdit[] {
 }
 
 /**
- * Writes the user's word about the cloud into their own file and has `use` take up the models that follow from it. A text says why
- * nothing was changed: the file is no YAML, or something else decides.
+ * Writes the user's decision about cloud models into their own file and lets `use` adopt the resulting models. Returns a text
+ * if nothing was changed: the file is not valid YAML, or another setting decides.
  */
 export async function writeCloudTalk(
   { env, home, options, locale }: Services,

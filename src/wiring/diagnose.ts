@@ -66,7 +66,7 @@ async function storeGone(file: string, locale: Locale): Promise<DoctorCheck> {
   return { name: "store", ok: false, text, remedy };
 }
 
-/** Why roles that every user meets cannot answer as configured; nobody is contacted. */
+/** Why roles that every user meets cannot answer as configured; no server is contacted. */
 export async function modelTroubles(env: Environment, options: OpenOptions) {
   const services = await openServices(env, options);
   if (!services.ok) return [];

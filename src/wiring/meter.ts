@@ -19,7 +19,7 @@ export interface MeterOptions {
   readonly now?: () => Date;
   /** The turns of chats that this process holds. */
   readonly held?: TurnFenceDeps["held"];
-  /** For whoever traces. */
+  /** For tracing. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 

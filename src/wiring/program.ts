@@ -50,7 +50,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     keepKey: async (name, value) => {
       const { keepKey, keptKeysFile } = await import("../infrastructure/setup/kept-keys.ts");
       keepKey(resolveHome(env), name, value);
-      // The program goes on with it: `init` asks for a key and then opens the conversation.
+      // The program continues with it: `init` asks for a key and then opens the conversation.
       Object.assign(env, { [name]: value ?? undefined });
       return keptKeysFile(resolveHome(env));
     },

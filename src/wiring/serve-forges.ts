@@ -34,7 +34,7 @@ export interface ServedForgeOptions extends Pick<ForgeServiceDeps, "limit" | "la
   readonly keeper: WorkKeeper;
 }
 
-/** Tasks from forges while serving: webhooks, polling, and whoever carries them out. Null where no forge has a token, or it cannot be. */
+/** Tasks from forges while serving: webhooks, polling, and their execution. Null if no forge has a token, or tasks cannot run here. */
 export async function openServedForges(
   { services, db, store: messages, state, fleet, log: say, telemetry }: ServeDeps,
   { queue, keeper, ...given }: ServedForgeOptions,

@@ -40,7 +40,7 @@ export interface ServeDeps extends ListenDeps {
   readonly startedAt: Date;
   /** Messages at once. */
   readonly lanes: number;
-  /** Without a slash at its end; null when nobody named it. */
+  /** Without a slash at its end; null if it is not configured. */
   readonly publicUrl: string | null;
   readonly log: (text: string) => void;
   readonly onTrouble: (error: unknown, place?: string) => void;

@@ -14,7 +14,7 @@ import { isThere, surveyMachine, writeFirstConfig } from "../infrastructure/setu
 import { openModels } from "./models.ts";
 import type { Environment } from "./services.ts";
 
-/** `anew`: whatever the file says now does not count, mistakes included. */
+/** `anew`: ignores the current file, including its mistakes. */
 export async function openSetUp(
   env: Environment,
   options: OpenOptions & { readonly anew: boolean },
@@ -51,7 +51,7 @@ async function modelsOf(env: Environment, { cwd }: OpenOptions, file: string, te
   const loaded = await loadConfig({ env, cwd, configFile: file, instead: { file, text } });
   if (!loaded.ok) throw new Error(loaded.errors.map(({ code }) => code).join(", "));
   const { secrets, home } = loaded;
-  // A person waits: whoever does not answer is asked once.
+  // The user is waiting, so a server that does not answer is not retried.
   const config = { ...loaded.config, models: { ...loaded.config.models, retries: 0 } };
   const models = openModels(config, secrets, { env, home, locale: resolveLocale({ env, config }) });
   return { models, coder: config.roles.default_coder };

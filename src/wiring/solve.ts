@@ -37,7 +37,7 @@ export interface SolverChoices {
   readonly db: Kysely<Database>;
   readonly queue: OpenedQueue;
   readonly keeper: WorkKeeper;
-  /** For whoever traces. */
+  /** For tracing. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
 

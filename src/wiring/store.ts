@@ -31,7 +31,7 @@ export type OpenStore = (place: StorePlace, options?: StoreOptions) => Promise<O
 
 /**
  * The one place of the wiring that opens the store. Refused while a server of this home runs that has lost its file: a new one
- * would stand where the backup is to be put, and the server would read nothing of it.
+ * would occupy the place of the backup, and the server would not read it.
  */
 export const openOwnStore: OpenStore = async (
   { home, databaseUrl, locale, now, refuse },

@@ -53,7 +53,7 @@ export async function buildImage(deps: BuildImageDeps, request: BuildRequest): P
   return { ok: true, name, built };
 }
 
-/** Builds an image of ours by its name; `from` is an image to stand on, or `debian-rootfs`, which is made where it is missing. */
+/** Builds an image of ours by its name; `from` is a base image, or `debian-rootfs`, which is built if it is missing. */
 export async function buildNamedImage(
   deps: BuildImageDeps & {
     readonly ensureDebianRoot: (

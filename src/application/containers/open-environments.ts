@@ -67,7 +67,7 @@ export interface EnvironmentRow {
 
 interface ImageRequest {
   readonly name: string;
-  /** An image to stand on, or `debian-rootfs`. */
+  /** A base image, or `debian-rootfs`. */
   readonly from?: string;
   readonly again: boolean;
   readonly signal: AbortSignal;

@@ -20,7 +20,7 @@ import type { Bus } from "../serve/serve-events.ts";
 
 /** The filters of a list of jobs; an empty one filters nothing. */
 export interface JobQuery {
-  /** Words that all stand in the request, the title, a path or the id. */
+  /** Words that must all occur in the request, the title, a path or the id. */
   readonly text: string;
   readonly status: JobStatus | "";
   /** `<channel>:<chatId>`. */

@@ -42,7 +42,7 @@ export interface RoomPlay extends Omit<PlayResult, "diff"> {
 /** Builds the room of a case, or says why it cannot be. */
 export type BuildRoom = (found: FoundCase) => Promise<CaseRoom | NotACase>;
 
-/** The commands that may run a case's tests, as the checks of the project climb down; none where nobody knows one. */
+/** The commands that may run a case's tests, in the fallback order of the project's checks; empty if none is known. */
 function findJudges({ workspace: { files }, checks }: CaseRoom, found: HistoryCase): readonly string[] {
   const settings = { ...checks.settings, enabled: "always" as const };
   const opened = openChecks({ ...checks, settings, files, now: () => 0 });

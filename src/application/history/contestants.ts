@@ -40,7 +40,7 @@ export function readContestant(
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** `coder.attempts=2` as a tree; null where one is no setting. */
+/** `coder.attempts=2` as a tree; null if one is not a setting. */
 function readSettings(sets: readonly string[]): Settings | null {
   let all: Settings = {};
   for (const set of sets) {

@@ -93,7 +93,7 @@ function lookSafely(files: WorkspaceFiles, path: string): string {
   }
 }
 
-/** A file of a state: null is no file, undefined is gone. */
+/** A file of a state: null: not a file; undefined: missing. */
 export function readState({ files }: EarlierState, path: string): Uint8Array | null | undefined {
   try {
     return files.look(path).kind === "file" ? files.read(path) : null;

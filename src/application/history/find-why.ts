@@ -194,7 +194,7 @@ export interface RemovedText {
   readonly job: JobReason;
 }
 
-/** Removed lines that are told of one search. */
+/** How many removed lines one search reports. */
 const MOST_REMOVED = 20;
 
 /** The jobs that removed lines with this text, newest first. */

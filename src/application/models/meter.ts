@@ -156,7 +156,7 @@ export interface UsedByMessage {
 }
 
 export interface WorkerAccount {
-  /** Why none may run now: the day's budget is spent, and no local model can stand in for a CLI's. */
+  /** Why none may run now: the day's budget is spent, and no local model can replace that of a CLI. */
   refusal(): Promise<ModelFailure | null>;
   /** The usage of a run, as the CLI reported it. */
   count(kind: string, used: TaskUsage): Promise<void>;

@@ -26,8 +26,8 @@ export interface AnswerMessagesDeps {
   readonly channel: (name: string) => Pick<Channel, "progress" | "download"> | undefined;
   readonly images: () => Pick<ImageStore, "keep" | "loadText">;
   /**
-   * Which jobs of a message stand after an attempt that was cut off: of those that the store noted, and of those that
-   * only the job folders know of. Nothing else of that attempt can land afterwards.
+   * Which jobs of a message are in effect after an interrupted attempt: of those in the store, and of those that only the job
+   * folders contain. No other job of that attempt can land afterwards.
    */
   readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
   /** The actions that are possible now with these jobs of one message. */

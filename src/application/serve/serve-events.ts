@@ -81,7 +81,7 @@ const MOST_LINES = 8;
 const MOST_CHARACTERS = 2_000;
 const MOST_MESSAGES = 200;
 
-/** Of words and steps, as many are kept for whoever comes late. */
+/** How many characters of text and steps are kept for late subscribers. */
 const MOST_WORDS = 12_000;
 const MOST_STEPS = 200;
 

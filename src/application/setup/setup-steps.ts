@@ -40,9 +40,9 @@ export function createSetUp({ locale, file, found, exists, write, openModels }: 
 }
 
 export interface SetupStepsDeps {
-  /** Looks around anew. */
+  /** Detects models and keys again. */
   readonly open: () => Promise<OpenedSetUp>;
-  /** Null, or why the server goes on as it was. */
+  /** Null, or why the server keeps its old configuration. */
   readonly reload: () => Promise<string | null>;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -239,7 +239,7 @@ export function foundJson({
   };
 }
 
-/** A local model may have to be loaded first; whoever sets up is done within a minute all the same. */
+/** A local model may have to be loaded first; the whole set-up still takes less than a minute. */
 const TEST_MS = { local: 50_000, cloud: 25_000 } as const;
 
 /** Sends each chosen model one short message; a model that was chosen twice gets one. */

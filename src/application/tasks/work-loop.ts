@@ -92,7 +92,7 @@ function cutCall(call: ToolCall): ToolCall {
   return { ...call, arguments: Object.fromEntries(entries) };
 }
 
-/** Shorter ones stand in ordinary text. */
+/** Shorter values occur in ordinary text. */
 const SHORTEST = 8;
 const HIDDEN = "***";
 

@@ -17,9 +17,9 @@ export interface ManageSettings {
   /** Whether questions stay on local models (`security.local_only`). */
   setLocalOnly(localOnly: boolean): Promise<SettingRefusal>;
   setDefaultCoder(role: CoderRole): Promise<SettingRefusal>;
-  /** `daily` as it was typed; empty is no limit. */
+  /** `daily` as it was typed; empty: unlimited. */
   setBudget(to: { readonly daily: string; readonly onExceed: string }): Promise<SettingRefusal>;
-  /** `<channel>:<chatId>`; empty is nobody. */
+  /** `<channel>:<chatId>`; empty: none. */
   setNotified(chat: string): Promise<SettingRefusal>;
   /** One of that name is replaced. */
   saveSchedule(schedule: ScheduleDraft): Promise<SettingRefusal>;
@@ -65,7 +65,7 @@ export function createManageSettings(
       const chosen = model === "" ? null : model;
       return change([
         ...(provider === now.provider ? [] : [{ path: ["roles", role, "provider"], value: provider }]),
-        // Beside another provider the model must stand in the file: the default's is of another one.
+        // With another provider, the file must name the model, because the default belongs to the default provider.
         ...(chosen === now.model && provider === now.provider
           ? []
           : [{ path: ["roles", role, "model"], value: chosen }]),

@@ -4,7 +4,7 @@ import { parseByteSize } from "../scalar-values.ts";
 /** The facts about a key, beyond its type, that the reference, the loader and the trust rules need. */
 export interface KeyMeta {
   readonly description: string;
-  /** Holds a secret: only `env:NAME` may stand in a file. */
+  /** Holds a secret: a file may contain only `env:NAME`. */
   readonly secret?: boolean;
   /** `env:NAME` is kept for the user of the key to resolve, not replaced at loading. */
   readonly reference?: boolean;

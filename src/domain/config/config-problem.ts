@@ -1,4 +1,4 @@
-/** Where in a file a key stands; both 1-based. */
+/** The position of a key in a file; both 1-based. */
 export interface FilePosition {
   readonly file: string;
   readonly line?: number;

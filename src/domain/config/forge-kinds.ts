@@ -13,7 +13,7 @@ export interface ForgeFacts {
   readonly gitUser: string;
   /** As people call it. */
   readonly title: string;
-  /** Where git finds the head of a pull, whoever made it. */
+  /** The git ref of a pull request's head, including those from forks. */
   readonly pullRef: (number: number) => string;
   /** The page below the repository on which a person opens a pull of a branch. */
   readonly newPull: (branch: string) => string;

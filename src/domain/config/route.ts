@@ -18,7 +18,7 @@ export function isCoder(route: Route): boolean {
   return route === "CODE" || route === "CODE1" || route === "CODE2" || route === "CODE3";
 }
 
-/** An example for whoever corrects a decision: never the route that was taken, nor the one it was corrected to. */
+/** An example route for the hint on correcting a decision: never the route that was taken, nor the one it was corrected to. */
 export function otherRoute(...taken: readonly (string | null)[]): Route {
   const coded = taken.some((route) => route?.startsWith("CODE"));
   const examples: readonly Route[] = coded ? ["CHAT", "ANALYZE"] : ["CODE", "CHAT"];

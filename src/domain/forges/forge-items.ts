@@ -95,7 +95,7 @@ export function parseRemoteUrl(text: string, sites: KnownSites): RepositoryRef |
   return null;
 }
 
-/** An address without the password that may stand in it, and that password: it never becomes an argument of a program. */
+/** Splits the password from a URL, so that it never becomes an argument of a program. */
 export function splitRemoteUrl(text: string): {
   readonly url: string;
   readonly credentials: { readonly username: string; readonly token: string } | null;

@@ -15,7 +15,7 @@ const CLOSING = byForge((forge) => {
 /** A reference to an issue in any of its forms: `#7`, `group/name#7`, `GH-7`, `KEY-7`, `[issue:7]`, an address. */
 const REFERENCE = /#\w|\b[a-z][a-z0-9_]*-\d|\[\w+:|https?:/i;
 
-/** How far behind its word a reference is looked for: marks of Markdown and other words may stand between. */
+/** How far behind its word a reference is looked for: Markdown marks and other words may be in between. */
 const REACH_CHARS = 200;
 
 /** Whether a forge would close this issue of the same repository when a pull with these words is merged. */

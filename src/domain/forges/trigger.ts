@@ -78,7 +78,7 @@ export function readWantedAction(
   }
 }
 
-/** The longest name of an account, the longest order and what may stand around them. */
+/** The longest name of an account, the longest order, and the text around them. */
 const LONGEST_ORDER = 300;
 
 /** A comment that is nothing but the order, with or without the bot's name: `stop`, `@bot pause.` */

@@ -24,7 +24,7 @@ export interface HistoryCase {
   readonly files: readonly CaseFile[];
 }
 
-/** Why a change is no case. */
+/** Why a change cannot be a case. */
 export type NotACase =
   | { readonly code: "no-tests" }
   | { readonly code: "no-sources" }

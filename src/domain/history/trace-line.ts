@@ -1,6 +1,6 @@
 import { compareLines } from "../patch/compare-lines.ts";
 
-/** Where a line of a text comes from: a line of the older text, or the change that wrote it. Lines count from 0. */
+/** The origin of a line: a line of the older text, or the change that wrote it. Lines count from 0. */
 export type LineOrigin =
   | { readonly kind: "kept"; readonly line: number }
   | { readonly kind: "written"; readonly replaced: readonly string[] };

@@ -2,7 +2,7 @@ import type { Worded } from "../texts/worded.ts";
 
 /**
  * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
- * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that somebody threw away. A job that `running` or `interrupted` is said of has no result.
+ * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that the user discarded. A `running` or `interrupted` job has no result.
  */
 export const JOB_STATUSES = [
   "applied",
@@ -33,7 +33,7 @@ export interface JobStatusFacts {
   readonly state: string;
   /** How it ended: `staged` for one that was kept as a preview. */
   readonly outcome?: string;
-  /** The kind of its transaction; `none` ran in place, so nobody knows all that changed. */
+  /** The kind of its transaction; `none` ran in place, so its changes are not fully known. */
   readonly kind: string;
   /** The number of changed files; 0 only where nothing changed. */
   readonly changeCount: number;
@@ -43,7 +43,7 @@ export interface JobStatusFacts {
   /** Why a draft was kept instead of landing. */
   readonly red?: RedReason;
   readonly interruptions?: readonly { readonly aside?: unknown }[];
-  /** The last of them is how it came to stand as it does now. */
+  /** The last repair produced the job's current state. */
   readonly standsRepaired?: true;
 }
 
@@ -101,7 +101,7 @@ export function toUndoState({
 /** A button under a reply, and the message that pressing it sends. */
 export interface JobAction {
   readonly label: string;
-  /** For readers of each language; buttons about jobs are drawn anew instead. */
+  /** For readers of each language; buttons about jobs are rebuilt instead. */
   readonly labels?: Worded;
   readonly message: string;
 }

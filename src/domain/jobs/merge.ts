@@ -26,8 +26,8 @@ const MOST_BYTES = 1024 * 1024;
 const LIMIT_MS = 300;
 
 /**
- * Merges what two sides made of one text, line by line. Line ends stay as each side wrote them, but for a side that
- * changed all of them, which is taken for a slip of whoever wrote it. Never writes a marker.
+ * Merges two edited versions of one text, line by line. Each side keeps its line ends, except that a side which changed all of
+ * them counts as a mistake of its editor. Never writes a conflict marker.
  */
 export function mergeFile({ base, ours, theirs }: MergeSides, limitMs = LIMIT_MS): MergeResult {
   if (isSameFile(ours, theirs)) return { kind: "same" };
@@ -52,9 +52,9 @@ export function mergeFile({ base, ours, theirs }: MergeSides, limitMs = LIMIT_MS
 }
 
 /**
- * Whether what one side made of a text is still in what a command made of it, however that was formatted: each line that the
- * side added is there by its words, in their order, and none that it took away is back. Lines without words (a count, a brace)
- * are computed anew by many commands, and are not looked for. An unknown base is an empty one.
+ * Whether one side's changes are still in the output of a command, regardless of formatting: the words of each added line are
+ * there in order, and no removed line has returned. Lines without words (a count, a brace) are ignored, because many commands
+ * recompute them. An unknown base counts as empty.
  */
 export function keepsOthersLines({ base, ours, theirs }: MergeSides): boolean {
   const texts = [base ?? new Uint8Array(), ours, theirs].map((bytes) =>
@@ -81,7 +81,7 @@ export function keepsOthersLines({ base, ours, theirs }: MergeSides): boolean {
   );
 }
 
-/** Characters that are looked through for lines of others; beyond that a change counts as lost, which goes back to be settled. */
+/** Characters that are searched for the lines of others; beyond that, a change counts as lost and is sent back. */
 const MOST_COMPARED = 200_000_000;
 
 /** The words of a text, each between spaces. */

@@ -21,28 +21,28 @@ export type NotCovered = "network" | "daemons" | "other-folders" | "forge";
 /** A commit, undo or redo that was cut off, as by a kill or a power cut. */
 export interface Interruption {
   readonly direction: "commit" | "undo" | "redo";
-  /** `open`: nobody has repaired it yet. `taken-back`: everything stands as it did before. */
+  /** `open`: not repaired yet. `taken-back`: everything is as before. */
   readonly outcome: "open" | "finished" | "taken-back";
-  /** Paths that somebody had edited before the repair, which left them as they were. */
+  /** Paths that were edited before the repair, which left them unchanged. */
   readonly left: readonly string[];
   /** Absent if everything could be put back. */
   readonly aside?: KeptAside;
 }
 
 /**
- * Entries that stood before a swap and could not be put back when it was taken back: their folder is gone, or something
- * else stands there. Only the user removes them.
+ * Entries from before a swap that its rollback could not restore, because their folder is gone or the path is occupied. Only
+ * the user removes them.
  */
 export interface KeptAside {
   /** Where they lie, each under its path; absolute. */
   readonly folder: string;
-  /** Where they stood. */
+  /** Their original paths. */
   readonly paths: readonly string[];
   /** The folder is not there any more: a person removed it, or moved it away. */
   readonly removed?: true;
 }
 
-/** The files of a swap that was cut off and not repaired yet, as they stand now. Paths are those that the user knows. */
+/** The current files of an interrupted swap that is not repaired yet, by the user's paths. */
 export interface InterruptedFiles {
   /** As before the job; one that the job adds is absent. */
   readonly before: readonly string[];
@@ -54,11 +54,11 @@ export interface InterruptedFiles {
     /** Where the file of before lies; absolute. Null where it is not found. */
     readonly at: string | null;
   }[];
-  /** Changed by somebody else since. */
+  /** Changed since by the user or another program. */
   readonly edited: readonly string[];
 }
 
-/** A swap that was cut off, and that nobody is at work on. */
+/** An interrupted swap that no process is working on. */
 export interface OpenInterruption {
   readonly jobId: string;
   readonly direction: Interruption["direction"];

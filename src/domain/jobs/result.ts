@@ -101,7 +101,7 @@ export interface Conflict {
     | "unjudged"
     /** It had been moved, and could not be put back. */
     | "kept-aside"
-    /** A file of the record of a job that was cut off, and that nobody can complete without it. */
+    /** A damaged file in the record of an interrupted job, which cannot be completed without it. */
     | "damaged";
   /**
    * The process that holds it open, the later job that changed it, the job that was cut off there, or the folder in which
@@ -118,7 +118,7 @@ export function isHalfDone(conflicts: readonly Conflict[], jobId?: string): bool
   );
 }
 
-/** The system did not let a path be changed; nobody else did anything there. */
+/** The system refused to change a path; there was no concurrent edit. */
 export function isSystemTrouble({ reason }: Conflict): boolean {
   return reason === "no-access" || reason === "no-space" || reason === "disk-error";
 }
@@ -195,7 +195,7 @@ export interface RanJob {
   readonly failedCmds: number;
   readonly commands: readonly CommandResult[];
   readonly changes: readonly Change[];
-  /** Lines that changed in a file, by its path; only where somebody counted them. */
+  /** Lines that changed in a file, by its path; only if they were counted. */
   readonly lineCounts?: Readonly<Record<string, LineCounts>>;
   readonly undo: UndoState;
   readonly gitCommit?: string;
@@ -291,7 +291,7 @@ function formatResult(result: CommandResult, index: number, messages: Messages):
   return result.error === "" ? line : `${line}\n    ${messages.errorLabel} ${result.error}`;
 }
 
-/** A shell script stands as its first line that says something. */
+/** A shell script is shown by its first significant line. */
 export function oneLine(target: string): string {
   const trimmed = target.trim();
   const end = trimmed.search(/\r?\n/);

@@ -84,7 +84,7 @@ function readModelName(name: string): ModelName {
   return { name, line: line.join("-"), version, isAlias, isPreview };
 }
 
-/** Newest first; of one version, what is no preview, then the shorter name. */
+/** Newest first; within one version, releases before previews, then the shorter name. */
 function compareNames(a: ModelName, b: ModelName): number {
   for (let i = 0; i < Math.max(a.version.length, b.version.length); i++) {
     const by = (b.version[i] ?? 0) - (a.version[i] ?? 0);
@@ -122,7 +122,7 @@ export function findSuccessor(
 }
 
 /**
- * The model of a provider's list that comes nearest to the usual ones: the newest of the same line, else of those whose price
+ * The model of a provider's list that is nearest to the usual ones: the newest of the same line, else of those whose price
  * is known the newest whose price is nearest, else the first that is made for code. Null: the list is empty.
  */
 export function chooseOffered(

@@ -28,7 +28,7 @@ export function isWorkerOutput(text: string): boolean {
   return false;
 }
 
-/** JSON alone, in a fence or after some prose. Words that are no JSON are the result as they stand. */
+/** JSON alone, in a fence or after some prose. Text that is not JSON is the result unchanged. */
 export function readWorkerOutput(text: string): WorkerOutput {
   for (const value of candidates(text)) {
     if (typeof value !== "object" || value === null) continue;

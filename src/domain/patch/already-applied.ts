@@ -18,7 +18,7 @@ const STRONGER: Readonly<Record<MatchStrategy, TextRung | null>> = {
   drift: "indent",
 };
 
-/** A line that says something: brackets alone stand in many places by chance. */
+/** A significant line: brackets alone occur in many places by chance. */
 const SIGNIFICANT = /[\w\x80-\xff][\s\S]*[\w\x80-\xff]/;
 
 function linesAfter(lines: readonly HunkLine[]): HunkLine[] {
@@ -29,14 +29,14 @@ function isTelling(lines: readonly HunkLine[]): boolean {
   return lines.some((line) => SIGNIFICANT.test(line.text));
 }
 
-/** The line at which the result of a hunk whose old text is gone stands, or -1. */
+/** The line of the result of a hunk whose old text is gone, or -1. */
 export function findResult(target: MatchTarget, lines: readonly HunkLine[]): number {
   const made = linesAfter(lines);
   const adds = lines.some((line) => line.tag === "+");
   return (adds || isEnclosed(lines)) && isTelling(made) ? (findLines(target, made, "indent")[0] ?? -1) : -1;
 }
 
-/** The line at which the result of a placed hunk stands already, or -1. */
+/** The line at which the result of a placed hunk already is, or -1. */
 export function findOwnResult(
   target: MatchTarget,
   hunk: Hunk,
@@ -77,8 +77,8 @@ function isEnclosed(lines: readonly HunkLine[]): boolean {
 }
 
 /**
- * The result is a part of the old text, where it says nothing: a function goes, and the one before it ends alike. Only
- * where the result stands at both ends of the old text do the same lines repeat, and none tells what is gone.
+ * The result is part of the old text and therefore proves nothing: a function is removed, and the one before it ends alike.
+ * Only if the result is at both ends of the old text do the same lines repeat, so that they do not show what is gone.
  */
 function isWithin(
   target: MatchTarget,
@@ -184,7 +184,7 @@ function isLine({ file }: MatchTarget, { text, eol }: HunkLine, line: number): b
   );
 }
 
-/** Whether lines that only are inserted, without any around them, stand already right before or behind that place. */
+/** Whether lines that only are inserted, without any around them, are already directly before or after that place. */
 export function isInsertedAt(target: MatchTarget, lines: readonly HunkLine[], line: number): boolean {
   return (
     standsAt(target, lines, line, "whitespace") || standsAt(target, lines, line - lines.length, "whitespace")

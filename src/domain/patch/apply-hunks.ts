@@ -152,7 +152,7 @@ interface Splice {
   readonly at: number;
   readonly remove: number;
   readonly insert: readonly InsertedLine[];
-  /** Goes to the end of the file, after whatever else is put there. */
+  /** Appended to the file, after all other appended text. */
   readonly last?: boolean;
 }
 
@@ -183,7 +183,7 @@ function sortSplices(splices: readonly Splice[]): boolean {
   return splices.every((splice, i) => i === 0 || compareSplices(splices[i - 1]!, splice) <= 0);
 }
 
-/** At one line, what is put before it comes first, then what replaces it. */
+/** At one line, insertions before it are first, then its replacement. */
 function compareSplices(a: Splice, b: Splice): number {
   return (
     a.at - b.at || Math.sign(a.remove) - Math.sign(b.remove) || Number(a.last ?? 0) - Number(b.last ?? 0)
@@ -383,7 +383,7 @@ function unlessThere(
 
 /**
  * As git does, but for a hunk without any context (`diff -U0`): git would only look at the end of the file, which
- * may hold an equal line by chance. Such a hunk stands at its claimed line or is sought like any other.
+ * may hold an equal line by chance. Such a hunk is at its claimed line or is searched for like any other.
  */
 function placeByNumber(
   target: MatchTarget,
@@ -493,9 +493,9 @@ export interface AppliedAsClaimed {
 }
 
 /**
- * The common diff: its hunks come in order and each stands byte for byte where its header says. Goes through file
- * and hunks side by side, without an index of the lines. Null where anything is otherwise, even if the diff fits:
- * the way that searches decides then, and would have decided the same here.
+ * The common diff: its hunks are in order, and each matches byte for byte where its header says. Walks file and hunks in
+ * parallel, without an index of the lines. Null in every other case, even if the diff fits: then the search decides, and it
+ * would have given the same result here.
  */
 export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[]): AppliedAsClaimed | null {
   if (text.startsWith(BOM)) return null;

@@ -4,7 +4,7 @@ export interface LineRange {
   readonly to: number;
 }
 
-/** A stretch of lines that differs: `[from, to)` of the old text stands where `[from, to)` of the new one does. */
+/** A stretch of lines that differs: `[from, to)` of the old text was replaced by `[from, to)` of the new one. */
 export interface LineChange {
   readonly old: readonly [from: number, to: number];
   readonly now: readonly [from: number, to: number];
@@ -116,7 +116,7 @@ function compareStretch(comparison: Comparison, [startA, endA, startB, endB, dep
   compareStretch(comparison, [lastA, toA, lastB, toB, depth - 1]);
 }
 
-/** Myers' greedy comparison; false, with nothing told, where it takes more than `MOST_EDITS` edits. */
+/** Myers' greedy comparison; false, without a result, if it takes more than `MOST_EDITS` edits. */
 function compareExactly(
   { a, b, changes }: Comparison,
   fromA: number,
@@ -175,7 +175,7 @@ function walkBack(
   for (const change of found.reverse()) changes.push(change);
 }
 
-/** Lines that stand once in both stretches, the longest run of them in the same order. */
+/** Lines that occur once in both stretches, the longest run of them in the same order. */
 function findAnchors(
   { a, b, seen, place }: Comparison,
   fromA: number,

@@ -6,7 +6,7 @@ export interface LineCounts {
   readonly removed: number;
 }
 
-/** Null for what is no text. */
+/** Null if a side is not text. */
 export function countLines(before: Uint8Array | null, after: Uint8Array | null): LineCounts | null {
   const [old, now] = [linesOf(before), linesOf(after)];
   if (old === null || now === null) return null;

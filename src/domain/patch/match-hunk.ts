@@ -6,7 +6,7 @@ import { type KeyRung, type LineIndex, lineKey, type MatchTarget, spendBudget } 
 export interface MatchProgress {
   /** First line after the hunk placed last. */
   readonly after: number;
-  /** How far the hunk placed last stood from where it claimed to. */
+  /** The distance of the last placed hunk from its claimed line. */
   readonly offset: number;
 }
 
@@ -96,7 +96,7 @@ export function oldText(lines: readonly HunkLine[]): string {
   return text;
 }
 
-/** Every line at which the old text stands byte for byte. */
+/** Every line at which the old text matches byte for byte. */
 function findExact(target: MatchTarget, lines: readonly HunkLine[], old: string): number[] {
   const { file, budget } = target;
   const keys: string[] = [];
@@ -109,7 +109,7 @@ function findExact(target: MatchTarget, lines: readonly HunkLine[], old: string)
   });
 }
 
-/** The claimed line when the old text stands right there: no other place can be nearer. Else -1. */
+/** The claimed line if the old text is exactly there: no other place can be nearer. Else -1. */
 export function matchesAsClaimed(
   target: MatchTarget,
   hunk: Hunk,
@@ -260,8 +260,8 @@ function isBlank(text: string): boolean {
 }
 
 /**
- * The last rung: the context has changed since the edit was written. Every deleted line must still stand there, in
- * one piece with the others, modulo white space and look-alikes; of the context at least half must match. An edit
+ * The last rung: the context has changed since the edit was written. The deleted lines must still be there,
+ * adjacent, modulo white space and look-alikes; at least half of the context must match. An edit
  * that deletes nothing needs the lines on both sides of what it inserts, next to each other, and most of the rest.
  */
 interface DriftPlace {
@@ -337,7 +337,7 @@ const COMPARED_NEAR = 8;
 /** So many places are as ambiguous as more. */
 const MOST_DRIFTED = 20;
 
-/** Context counts where it stands up to three lines away. */
+/** Context counts up to three lines away. */
 function isNear(index: LineIndex, line: number, key: string): boolean {
   if (index.key("indent", line) === key) return true;
   for (let away = -3; away <= 3; away++) if (index.key("indent", line + away) === key) return true;
@@ -362,7 +362,7 @@ function toDriftPlace(
   return reindent === null ? null : { line: start + core.first, lines: core.lines, reindent };
 }
 
-/** Where a hunk goes, and how its lines are to be read there. */
+/** The position of a hunk, and how its lines are read there. */
 export interface Placement {
   readonly line: number;
   readonly lines: readonly HunkLine[];
@@ -397,7 +397,7 @@ export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgr
   return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NOT_FOUND;
 }
 
-/** A line that goes and stands nowhere, however it is compared: no rung finds the hunk. */
+/** A deleted line occurs nowhere under any comparison, so no rung can find the hunk. */
 function lacksLine(target: MatchTarget, lines: readonly HunkLine[]): boolean {
   return lines.some(({ tag, text }) => tag === "-" && target.index.lacks("indent", lineKey("indent", text)));
 }

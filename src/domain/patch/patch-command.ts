@@ -2,7 +2,7 @@
  * Edits that are found by matching, in one intermediate form for three formats.
  *
  * All text in here is *bytes as a latin1 string* (one char per byte, see `patch-text.ts`), so that every
- * byte of a file that an edit does not touch survives, whatever its encoding. Paths are ordinary strings.
+ * byte of a file that an edit does not touch survives in any encoding. Paths are ordinary strings.
  */
 export type Edit =
   | { readonly kind: "diff"; readonly files: readonly DiffFile[] }
@@ -121,7 +121,7 @@ export type EditPlan =
   | { readonly ok: false; readonly error: string; readonly reports: readonly HunkReport[] };
 
 /**
- * One command of a patch, immutable. `type` and `action` are whatever the patch said; what is not one of
+ * One command of a patch, immutable. `type` and `action` are the words of the patch; a command other than
  * `file_edit` (create, update, delete, append, rename, mkdir, copy), `shell_command` (run) and `git_operation`
  * (add, commit, reset, checkout) parses, and fails as a command when it is run.
  * `target` is a path (file_edit), a shell line (shell_command) or git's argument (git_operation);

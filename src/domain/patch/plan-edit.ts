@@ -129,8 +129,8 @@ function applyGitDelta(old: Uint8Array, delta: Uint8Array): Uint8Array | null {
 
 /**
  * Plans a whole diff as git applies it: every file is checked before anything is written, a later part sees the
- * result of an earlier one on the same path, renames and copies read the content from before, and what is deleted
- * anywhere in the diff does not stand in the way of what is created.
+ * result of an earlier one on the same path, renames and copies read the content from before, and a file that is
+ * deleted anywhere in the diff does not block the creation of another.
  */
 const TYPE = 0o170000;
 const REGULAR = 0o100000;

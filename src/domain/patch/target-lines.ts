@@ -75,7 +75,7 @@ export class TextLines {
     return this.loneCr === other.loneCr && this.text === other.text;
   }
 
-  /** No look-alike can stand in it. */
+  /** It cannot contain a look-alike. */
   isAscii(): boolean {
     this.ascii ??= isAscii(this.text);
     return this.ascii;
@@ -109,7 +109,7 @@ export class TextLines {
     return text.endsWith("\n") || (this.loneCr && text.endsWith("\r"));
   }
 
-  /** The most frequent line end; on a tie the one that comes first. "" where no line has one. */
+  /** The most frequent line end; on a tie the first one. "" if no line has one. */
   mainEol(): string {
     if (this.dominant !== null) return this.dominant;
     const counts = new Map<string, number>();
@@ -135,7 +135,7 @@ export class TextLines {
     return low;
   }
 
-  /** Some lines as they stand, for showing. */
+  /** Some lines unchanged, for display. */
   excerpt(line: number, count: number): string {
     return this.lines()
       .slice(line, line + count)
@@ -192,13 +192,13 @@ function foldLookAlikes(bytesText: string, ascii: boolean): string {
   return trimEndBlank(text.normalize("NFC"));
 }
 
-/** Lines among which those that match are found, and the line of the pattern that would stand there. */
+/** Lines among which those that match are found, and the corresponding line of the pattern. */
 interface Candidates {
   readonly places: readonly number[];
   readonly at: number;
 }
 
-/** A line that stands in more places is looked up, with all others, in an index. */
+/** A line that occurs more often is looked up, with all others, in an index. */
 const MOST_SCANNED = 1_000;
 /** A file that is searched more often is indexed, which takes about as long as these searches. */
 const MOST_SCANS = 12;
@@ -264,13 +264,13 @@ export class LineIndex {
     return places !== undefined && !places.has(key);
   }
 
-  /** Every line at which the pattern of keys may stand, by the rarest of its lines; of them only `among`, where it is given. */
+  /** Every line at which the pattern of keys may match, by the rarest of its lines; limited to `among` if given. */
   starts(rung: KeyRung, pattern: readonly string[], among?: readonly number[]): number[] {
     const found = this.scan(rung, pattern, among) ?? this.lookUp(rung, pattern, among);
     return found.places.map((place) => place - found.at);
   }
 
-  /** Every line at which the pattern of keys stands. */
+  /** Every line at which the pattern of keys matches. */
   findAll(rung: KeyRung, pattern: readonly string[]): number[] {
     return this.starts(rung, pattern).filter((start) => this.standsAt(rung, pattern, start));
   }

@@ -1,6 +1,6 @@
 import { looksLikeSecretName } from "./secret-name.ts";
 
-/** Secrets whose exact values a process knows, as they may stand in a text. */
+/** Secrets whose exact values a process knows, in the forms in which they may occur in a text. */
 
 /** Shorter values would mangle honest text. */
 const SHORTEST_SECRET = 6;

@@ -4,7 +4,7 @@ import { succeeds } from "../platform/error-text.ts";
 interface IgnoreRule {
   readonly negated: boolean;
   readonly foldersOnly: boolean;
-  /** It is about the whole path; without a slash it is about names, wherever they stand. */
+  /** It matches the whole path; without a slash it matches names at any depth. */
   readonly anchored: boolean;
   readonly matches: (subject: string) => boolean;
 }

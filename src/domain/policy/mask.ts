@@ -240,7 +240,7 @@ export interface Masker {
 }
 
 /**
- * `secrets` are exact values (resolved keys and tokens); they are found also where they stand URL-encoded or
+ * `secrets` are exact values (resolved keys and tokens); they are also found URL-encoded or
  * escaped in JSON. Values under six characters are left to the rules of shape and name.
  */
 export function createMasker({ secrets = [] }: { readonly secrets?: readonly string[] } = {}): Masker {

@@ -120,7 +120,7 @@ const WITH_VALUE = new Set([
   "--config-env",
 ]);
 
-/** The words after a program's name from its subcommand on: for git without the options that stand before it. */
+/** The words after a program's name from its subcommand on: for git without the options before it. */
 export function fromSubcommand(program: string, args: readonly ShellWord[]): readonly ShellWord[] {
   if (program !== "git") return args;
   let at = 0;

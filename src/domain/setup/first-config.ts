@@ -65,10 +65,10 @@ export interface ChosenModel {
 
 /** The choices that make up a configuration. */
 export interface ModelChoice {
-  /** Mio and Shiro; null: nobody talks yet. */
+  /** The model of Mio and Shiro; null: none yet. */
   readonly chat: ChosenModel | null;
   readonly coder: ChosenModel | null;
-  /** Writes code in the place of a model; absent: nobody does. */
+  /** The agent that writes code instead of a model; absent: none. */
   readonly head?: OfferedHead | null;
   /** Conversations may leave this machine. Only ever by a person's word. */
   readonly cloudMayTalk: boolean;

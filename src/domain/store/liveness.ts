@@ -1,6 +1,6 @@
 /**
- * Since when a process has reached the store without a break. The silence of others means something only since then:
- * during an outage, or while this machine slept, nobody could be heard. A process that has just begun knows of no break.
+ * Since when a process has reached the store without interruption. The silence of others counts only from then on: during an
+ * outage, or while this machine slept, no signal could arrive. A new process knows of no interruption.
  */
 export interface Reach {
   /** The store was reached at this moment; since when that has held. */

@@ -4,7 +4,7 @@ export interface StoreTrouble {
   /** The file, or the address without a password. */
   readonly name: string;
   readonly detail: string;
-  /** The file is there and is no store, or no longer one. */
+  /** The file exists but is not a store, or no longer one. */
   readonly damaged: boolean;
   /** A later version of PicoClaw has changed its tables. */
   readonly newer: boolean;
@@ -75,7 +75,7 @@ export function isStoreAway(error: unknown): boolean {
   return readStoreAway(error) !== null;
 }
 
-/** The store is there and takes no writes. Of an address that does not answer nobody can tell whose it is. */
+/** The store exists but is read-only. If the address does not answer, that is unknown. */
 export function isStoreClosed(error: unknown): boolean {
   const away = readStoreAway(error);
   return away !== null && away !== "unreachable";

@@ -17,7 +17,7 @@ interface ProgressFacts {
   readonly done: number;
   readonly of: number | null;
   readonly seconds: number;
-  /** How long the same checks took the last time; null where nobody knows. */
+  /** How long the same checks took the last time; null if unknown. */
   readonly usual: number | null;
   readonly latest: string;
 }

@@ -1,6 +1,6 @@
 import { LOCALES, type Locale } from "./locale.ts";
 
-/** One text in every language, for whoever reads it later. */
+/** One text in every language, because the reader's language is not known yet. */
 export type Worded = Readonly<Record<Locale, string>>;
 
 export function inEveryLanguage(word: (locale: Locale) => string): Worded {

@@ -6,7 +6,7 @@ import { workspaceId } from "../jobs/job-storage.ts";
 
 /**
  * Rules files out of a search for words without reading them. Of each file it keeps a set of the letter triples in it (a
- * Bloom filter, some sixth of the file's size) under the file's size, times and inode. A word can only stand in a file
+ * Bloom filter, some sixth of the file's size) under the file's size, times and inode. A word can only be in a file
  * that has all of its triples, so that nothing is missed; a file that seems to have them is read.
  *
  * Files are learned beside the wait for a model's answer, in short turns, and the index is written to PicoClaw's home
@@ -22,7 +22,7 @@ export interface WordIndexDeps {
 const WORTH_INDEXING = 1_000;
 /** A file that changed just now may change once more under the same time. */
 const SETTLED_MS = 3_000;
-/** The request goes out first; then others have their turn between two of these. */
+/** The request is sent first; then the index learns in turns of this length. */
 const LEARN_AFTER_MS = 50;
 const TURN_MS = 4;
 const BETWEEN_TURNS_MS = 1;

@@ -354,7 +354,7 @@ function createContainerTransactions(deps: ContainerTransactionDeps): Transactio
     return before === null ? log.look(path) : { kind: "file", ...before };
   }
 
-  /** Without a clone that is known, checks run over the files as they stand, and what they write stays. */
+  /** Without a clone that is known, checks run over the current files, and the files that they write stay. */
   function containerLayers(jobId: string, log: EditLog): Layers {
     return {
       rest: async () => void (await processes.killJobProcesses(jobId)),

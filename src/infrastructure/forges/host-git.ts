@@ -230,7 +230,7 @@ export async function leaveOutOfIndex(
   const paths = new Set(left.map(({ path }) => path));
   const before = base.filter(({ path }) => paths.has(path));
   const gone = [...paths].map((path) => ({ mode: "0", blob: "0".repeat(onto.length), path }));
-  // Removals first: a file may stand where a folder was.
+  // Removals first: a file may replace a folder.
   const put = await putEntries(git, index, [...gone, ...before]);
   if (put.code !== 0) return { failed: put };
   const entries = await changedEntries({ git, index, onto });

@@ -34,7 +34,7 @@ import {
   STRANGE_QUESTION,
 } from "./host-git.ts";
 
-/** Shorter values stand in honest text. */
+/** Shorter values occur in ordinary text. */
 const SHORTEST_CHARS = 8;
 /** Names are arguments of git's, and those have a length. */
 const MOST_ASKED = 200;

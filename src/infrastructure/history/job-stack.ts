@@ -147,7 +147,7 @@ function indexJob(
   };
 }
 
-/** Lines of texts that a job took away, whatever it put there. */
+/** Lines that a job removed or replaced. */
 function removedLines(differences: Iterable<FileDifference>): string {
   let text = "";
   for (const { path, before, after } of differences) {

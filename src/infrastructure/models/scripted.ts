@@ -46,7 +46,7 @@ interface ScriptedFailure {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Returns what `{{1}}`, `{{2}}` … stand for; undefined when the text does not fit. */
+/** Returns the values of `{{1}}`, `{{2}}` …; undefined when the text does not fit. */
 type Matcher = (text: string) => readonly string[] | undefined;
 
 /** Throws an Error that says what is wrong and where. */

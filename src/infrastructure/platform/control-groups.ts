@@ -112,7 +112,7 @@ export function listTree(pid: number): number[] {
 /** A group below this process's own that holds no more than so many processes. */
 export interface BoundedGroup {
   readonly folder: string;
-  /** Changes how many it may hold; "max" is no limit. Without effect where another process has removed the group. */
+  /** Changes how many it may hold; "max": unlimited. Without effect if another process has removed the group. */
   limit(most: string): void;
   /** Processes and threads in it and below. */
   count(): number;

@@ -21,8 +21,8 @@ export interface WorkEngine {
   /** False when there is surely nothing to claim, so that no transaction is begun for it. */
   mayHave(db: Kysely<Database>, request: ClaimRequest): Promise<boolean>;
   /**
-   * Whether anything waits in a queue that this process claims from, or in one of these kinds that it has not been told
-   * of; asked each second while nothing is heard.
+   * Whether anything waits in a queue that this process claims from, or in a queue of these kinds that it does not know
+   * yet; polled each second while no notification arrives.
    */
   waits(db: Kysely<Database>, kinds: readonly string[]): Promise<boolean>;
   /** Tells the listeners as well. */

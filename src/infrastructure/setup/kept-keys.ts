@@ -20,7 +20,7 @@ export function keptKeysFile(home: string): string {
 }
 
 /**
- * The environment with the kept keys below it: a variable that is set goes first. A file that others can read, or that belongs to
+ * The environment with the kept keys below it: a variable that is set has priority. A file that others can read, or that belongs to
  * another user, is left alone and named in `refused`.
  */
 export function withKeptKeys(env: Env, home: string): { readonly env: Env; readonly refused: string | null } {

@@ -65,7 +65,7 @@ interface LocalServer {
   readonly address: string;
 }
 
-/** Where the servers of this field listen unless told otherwise; llama.cpp's own variable names its port. */
+/** The default addresses of local model servers; llama.cpp's own variable names its port. */
 function localServers({ LLAMA_ARG_PORT: port = "" }: Env): readonly LocalServer[] {
   return [
     { provider: "lmstudio", address: "http://127.0.0.1:1234/v1" },

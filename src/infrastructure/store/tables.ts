@@ -232,7 +232,7 @@ export async function addUsageSums(db: Kysely<unknown>): Promise<void> {
       select ${SLICE_OF_ENTRY} as slice, provider, model, count(*), sum(input_tokens), sum(output_tokens),
         sum(cached_tokens), coalesce(sum(cost_usd), 0), count(cost_usd)
       from usage_entries group by slice, provider, model`,
-    // The order of bytes, in which the names that begin alike stand together in every language of a server.
+    // Byte order, so that names with a common prefix are adjacent in every locale of a server.
     `create index usage_by_chat on usage_entries (chat_key${isPostgres ? ' collate "C"' : ""}, at)`,
   ])
     await sql.raw(statement).execute(db);

@@ -379,7 +379,7 @@ export interface StagedRun {
   result(): CliResult | null;
   /** Resumes the container; does nothing if it is not paused any more. */
   goOn(): Promise<void>;
-  /** It could not be made to stand still, and was ended. */
+  /** The container could not be frozen and was ended. */
   isContainerGone(): boolean;
   /** The part that does not land is carried over to the next run; null until it is staged. */
   unlanded(): UnlandedRuns | null;

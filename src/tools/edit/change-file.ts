@@ -64,7 +64,7 @@ function blobOf(bytes: Uint8Array): string {
   return createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 
-/** C-style quotes, as git writes them: unambiguous whatever the name holds. */
+/** C-style quotes, as git writes them: unambiguous for every name. */
 function quoted(name: string): string {
   const plain = (byte: number) => byte >= 32 && byte < 127 && byte !== 0x22 && byte !== 0x5c;
   const letters = [...Buffer.from(name, "utf8")].map((byte) =>
@@ -105,8 +105,8 @@ export interface FileChange {
   /** Largest file that is loaded; default: the context's. */
   readonly limitBytes?: number;
   /**
-   * The new content for the present one (null: the file does not exist), null to leave it, or "delete". May be asked
-   * again when somebody else changed the file in between.
+   * The new content for the present one (null: the file does not exist), null to leave it, or "delete". May be called
+   * again if another program changed the file in between.
    */
   readonly change: (
     before: Uint8Array | null,
@@ -117,9 +117,9 @@ export interface FileChange {
 const ATTEMPTS = 5;
 
 /**
- * Reads, changes and writes one file as a job, so that no change of somebody else is lost: calls of this context
- * take turns; what another process writes between our reading and the begin of the job is seen when the job has
- * begun, and the change is computed anew; what comes later is the transaction's own conflict.
+ * Reads, changes and writes one file as a job without losing concurrent changes: calls of this context take turns; a write by
+ * another process between our read and the start of the job is detected, and the change is computed again; a later write is a
+ * conflict of the transaction.
  */
 export function changeFile(
   call: Pick<ToolCall<unknown>, "context" | "signal">,

@@ -23,7 +23,7 @@ const BINARY_LOOK = 1024;
 /** How many files are read between two looks at the clock. */
 const STEP = 16;
 
-/** Which words stand in which files, by their bytes: fast enough to look through thousands of files for one request. */
+/** Which words occur in which files, by their bytes: fast enough to look through thousands of files for one request. */
 export function findWords(
   place: string | ((path: string) => Uint8Array | null),
   paths: readonly string[],
@@ -237,7 +237,7 @@ function listSources<Entry extends { readonly name: string }>(
     readonly hidden: (path: string) => boolean;
     /** In the order of their names. */
     readonly entriesOf: (folder: string) => readonly Entry[];
-    /** Asked for when the entry's turn comes: where the project is far, it costs a call. */
+    /** Read only when the entry is reached: for a remote project it costs a call. */
     readonly kindOf: (entry: Entry, path: string) => string;
   },
 ): string[] {

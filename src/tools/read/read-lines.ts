@@ -24,7 +24,7 @@ export type KnownEncoding = Exclude<Encoding, "auto">;
 /** A NUL byte here, without a mark that says UTF-16, makes a file binary. As git and ripgrep judge it. */
 const LOOK_BYTES = 8192;
 
-/** The encoding of a file by its first bytes; "binary" when it is no text. */
+/** The encoding of a file by its first bytes; "binary" if it is not text. */
 export function detectEncoding(start: Uint8Array, whole: boolean): KnownEncoding | "binary" {
   if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
   if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
@@ -48,7 +48,7 @@ function decodeText(bytes: Uint8Array, encoding: KnownEncoding, asked: Encoding)
 }
 
 export interface ReadLines {
-  /** With their line ends, as they stand in the file. */
+  /** With their original line ends. */
   readonly text: string;
   readonly from: number;
   /** The last line in `text`; `from - 1` when there is none. */
@@ -167,7 +167,7 @@ export function maskShownText(
   return { text: masked, notes: [`${given}: **** stands for ${what}; do not write it back`] };
 }
 
-/** `NAME=value`, `name: value` and `"name": "value"`: whatever the name says, the value goes. */
+/** `NAME=value`, `name: value` and `"name": "value"`: the value is masked for every name. */
 function maskValues(text: string): string {
   return text.replace(
     /^([ \t]*(?:export[ \t]+|set[ \t]+)?["']?[\w.$-]+["']?[ \t]*[=:][ \t]*)(\S.*?)(,?[ \t]*\r?)$/gm,

@@ -64,7 +64,7 @@ export interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** Read off each tool's one schema. Under an alias the same definition stands with that name. */
+/** Read off each tool's one schema. An alias has the same definition under its own name. */
 export function definitionOf(tool: SecureTool, name: string = tool.name): ToolDefinition {
   const {
     $schema: _,

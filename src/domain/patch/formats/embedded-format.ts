@@ -1,7 +1,7 @@
 import type { ParseFailure, PatchCommand } from "../patch-command.ts";
 
 /**
- * A format of patches that may stand in a reply, raw or in a fence. A new format is a file with one of these and a line
+ * A patch format that may occur in a reply, raw or in a fence. A new format is a file with one of these and a line
  * in `registry.ts`. Everything here is linear in the text.
  */
 export interface EmbeddedFormat {
@@ -30,11 +30,11 @@ export type EmbeddedRead =
   | { readonly ok: false; readonly failure: ParseFailure };
 
 export interface EmbeddedContext {
-  /** Names the file that the patch is for, where that stands apart from it: a path, or the prose above. */
+  /** Names the file that the patch is for, if it is given separately: a path, or the prose above. */
   readonly lead?: { readonly path: string } | { readonly prose: string };
-  /** The file of the block before, which one without a path goes on with. */
+  /** The file of the previous block, for a block without a path. */
   readonly lastPath?: string | undefined;
-  /** How many commands stand before it. */
+  /** How many commands precede it. */
   readonly firstIndex: number;
 }
 
@@ -66,8 +66,8 @@ function isSpace(code: number): boolean {
 }
 
 /**
- * `indexOf` that remembers: asked for positions that grow, it goes through the text once. Several needles in one pattern
- * are found in one go; the pattern is global and the finder's own.
+ * An `indexOf` that remembers: for increasing positions, it scans the text once. One pattern finds several needles in one
+ * pass; it is global and belongs to the finder.
  */
 export function createFinder(text: string, needle: string | RegExp): (from: number) => number {
   let askedFrom = 0;

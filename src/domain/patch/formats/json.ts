@@ -158,7 +158,7 @@ export interface JsonCommands {
   readonly warnings: readonly string[];
 }
 
-/** `firstIndex` is how many commands stand before these in the patch, so that messages count over the whole. */
+/** `firstIndex` is how many commands precede these in the patch, so that messages count over the whole. */
 export function readCommands(
   items: readonly unknown[],
   firstIndex: number,
@@ -350,13 +350,13 @@ export interface JsonTry {
   readonly text: string;
   /** Set when the text is JSON commands from end to end, or nothing but white space. */
   readonly result?: ParseResult;
-  /** Set when the text begins like JSON and is no such patch. */
+  /** Set if the text begins like JSON but is not such a patch. */
   readonly json?: JsonText;
 }
 
 /**
- * Reads a patch as JSON commands, once. `parsePatch` goes on with every other text. It stands apart so that a job of
- * JSON commands needs no other format to be loaded.
+ * Reads a patch as JSON commands, once. `parsePatch` continues with every other text. It is separate so that a job of
+ * JSON commands loads no other format.
  */
 export function tryJsonPatch(source: string): JsonTry {
   const text = source.startsWith("\uFEFF") ? source.slice(1) : source;
@@ -366,7 +366,7 @@ export function tryJsonPatch(source: string): JsonTry {
   if (first !== "[" && first !== "{") return { text };
   const json = parseJsonText(text);
   if (!json.ok) return { text, json };
-  // An array is commands whatever it holds, so that its mistakes are named.
+  // Every array is read as commands, so that its mistakes are named.
   const meaning = Array.isArray(json.value)
     ? { kind: "commands" as const, items: json.value }
     : jsonMeaning(json.value);

@@ -19,7 +19,7 @@ type SearchBlockRead =
       readonly replace: TextRange;
       /** 1-based line of the file, where the block says one. */
       readonly startLine?: number;
-      /** Where the second divider ends the block although more text stands before its closing mark. */
+      /** Where the second divider ends the block although more text precedes its closing mark. */
       readonly leavesOutAt?: number;
       /** After the closing mark's line. */
       readonly next: number;
@@ -207,7 +207,7 @@ export type SearchReplaceParse =
 const MAX_TABLE = 40_000;
 const METADATA = { format: "search-replace" } as const;
 
-/** `above` is prose that stands before the text and may name the file of its first block. */
+/** `above` is the prose before the text, which may name the file of its first block. */
 export function parseSearchReplace(text: string, above = ""): SearchReplaceParse {
   const commands: PatchCommand[] = [];
   const warnings: string[] = [];
@@ -417,7 +417,7 @@ function searchMark(text: string, at: number, lineEnd: number): number {
   return SEARCH_MARK.exec(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)))?.[1]?.length ?? 0;
 }
 
-/** The SEARCH line that comes next, or after one more line (a path). */
+/** The SEARCH line on the next line, or after one more line (a path). */
 function searchLine(text: string, from: number): { end: number; length: number } | undefined {
   const first = nextLine(text, from);
   if (first === undefined) return undefined;

@@ -79,7 +79,7 @@ class V4aHunks {
     if (text !== "" && text !== "...") this.anchors.push(toBytesText(text));
   }
 
-  /** Empty lines at the end stand between hunks; a hunk without a change is dropped. */
+  /** Trailing empty lines separate hunks; a hunk without a change is dropped. */
   private close(end: number, atEnd: boolean): void {
     if (this.changes) {
       const keep = this.blanks > 1 ? this.solidEnd : end;
@@ -345,7 +345,7 @@ function measureV4a(text: string): (from: number) => number | undefined {
   };
 }
 
-/** The offset after the line when it is an end marker. A padded one is a context line if the patch goes on. */
+/** The offset after the line when it is an end marker. A padded one is a context line if the patch continues. */
 function endsPatch(text: string, hit: number): number | undefined {
   let start = hit;
   while (start > 0 && hit - start < LONGEST_MARK && /[ \t]/.test(text.charAt(start - 1))) start--;

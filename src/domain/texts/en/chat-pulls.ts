@@ -1,6 +1,6 @@
 import { tokenVariables } from "../format-text.ts";
 
-/** Why there is no pull request. `stands`: the branch whose commit could not be taken back again. */
+/** Why there is no pull request. `stands`: the branch whose commit could not be reverted. */
 export type PullStop =
   | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" | "no-remote" }
   | { readonly why: "git-failed" | "not-committed"; readonly message: string }

@@ -1,6 +1,6 @@
 import type { CronShape } from "../../chat/schedule-sentence.ts";
 
-/** A schedule, as it is told. */
+/** A schedule, for display. */
 export interface ScheduleLine {
   /** `#3`, or the name of one of the configuration. */
   readonly name: string;

@@ -550,7 +550,7 @@ export const chatTexts = {
     readonly local: boolean;
     readonly tokens: number;
     readonly cachedTokens?: number | undefined;
-    /** Null: nobody said what the model costs. */
+    /** Null: the model's price is unknown. */
     readonly costUsd: number | null;
   }) =>
     `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : ""}${costUsd === 0 ? "" : ` · ${formatCost(costUsd ?? 0, costUsd === null)}`}`,
@@ -617,7 +617,7 @@ export interface ModelFactsLine {
   readonly effort?: string | null;
   /** In tokens. */
   readonly context?: number | null;
-  /** US dollars per million tokens; null: nobody said. */
+  /** US dollars per million tokens; null: unknown. */
   readonly price?: { readonly input: number; readonly output: number } | null;
   readonly images?: boolean | null;
 }
@@ -650,13 +650,13 @@ interface ContextFacts {
   readonly limitTokens: number;
   readonly memoryTokens: number;
   readonly memos: number;
-  /** The default coder's model, and how many tokens fit; null: nobody said. */
+  /** The default coder's model, and how many tokens fit; null: unknown. */
   readonly agent: string;
   readonly model: string | null;
   readonly window: number | null;
 }
 
-/** How a chat stands. */
+/** The status of a chat. */
 interface StatusFacts {
   readonly folder: string;
   readonly talks: string | null;

@@ -275,7 +275,7 @@ export const workTexts = {
   /** An order to another machine: it was not carried out and will not be. */
   machineAway: (machine: string) =>
     `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,
-  /** It was begun there, and nobody said how it ended. */
+  /** It was started there, and its outcome was never reported. */
   orderUnsettled: (machine: string) =>
     `${machine} began with it and has not said how it ended. Look at the job again in a moment.`,
   /** It was begun there, and the machine is silent since. */
@@ -292,7 +292,7 @@ export const workTexts = {
     `The private home of jobs that was moved aside cannot be brought back while a job runs: ${path}`,
   jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
-  /** Over the lists of the files of an interrupted job, by where they stand. */
+  /** Headings for the files of an interrupted job, by their state. */
   interruptedFiles: {
     head: "Its files now:",
     before: (count: number) => `as before the job (${count}):`,
@@ -596,7 +596,7 @@ export const reportTexts = {
   /** In place of the paths that git ignores. */
   ignored: (count: number, places: readonly string[]) =>
     `${count} ignored by git: ${namePaths(places, places.length, (rest) => `and ${rest} more`)}`,
-  /** The same line where it stands alone, above a whole report. */
+  /** The same line on its own, above a whole report. */
   headline: status,
   /** The same of a preview that a hook did not let land. */
   refusedByHook: (said: string) => `${said}: a hook refused it`,
@@ -611,7 +611,7 @@ export const reportTexts = {
   skipped: (paths: readonly string[]) => `Skipped, because it is protected: ${paths.join(", ")}`,
   plan: "[Plan]",
   result: "[Result]",
-  /** Whether a chat is told how many commands ran where all succeeded. */
+  /** Whether a chat shows the number of commands if all succeeded. */
   countsCommands: false as boolean,
   outputOf: (command: string) => `Output (${command}):`,
   undoHint: {

@@ -9,7 +9,7 @@ import type { Locale } from "../locale.ts";
 
 const checks = checksMessagesFor("en");
 
-/** How a check over a task's change ended. `isRed`: it speaks against the change, whatever its exit code. */
+/** How a check over a task's change ended. `isRed`: it counts against the change, regardless of its exit code. */
 interface CheckEnd {
   readonly isRed: boolean;
   readonly exitCode: number;

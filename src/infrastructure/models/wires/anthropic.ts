@@ -146,7 +146,7 @@ const VERSION = "2023-06-01";
 const WORTH_CACHING = 4000;
 const MARK = { cache_control: { type: "ephemeral" } };
 
-/** Anthropic's messages API. `base_url` is the server's root, as in Anthropic's own settings; `/v1` may stand there. */
+/** Anthropic's messages API. `base_url` is the server's root, as in Anthropic's own settings; `/v1` is accepted. */
 export function createAnthropicWire(settings: ModelSettings): Wire {
   const base = settings.baseUrl.replace(/\/v1\/?$/, "");
   const headers = {

@@ -18,7 +18,7 @@ export function createApplyPatch(dependencies: ApplyPatchDependencies = {}) {
     title: "Apply a patch",
     description: "Applies a unified diff patch to a file. Best for making precise code changes.",
     input: applyPatchInput,
-    // It returns no data; the job stands beside it.
+    // It returns no data; the job is reported separately.
     output: z.object({}),
     access: "write",
     destructive: true,

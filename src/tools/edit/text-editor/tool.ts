@@ -19,8 +19,8 @@ function numberLines(text: string, firstLine: number): string {
 }
 
 /**
- * A file as bytes text (one character per byte), so that every byte an edit does not touch survives. New text goes
- * in as UTF-8; into a file of another encoding only ASCII may go.
+ * A file as bytes text (one character per byte), so that every byte an edit does not touch survives. New text is
+ * written as UTF-8; a file of another encoding accepts only ASCII.
  */
 function editableText(place: ResolvedPath, before: Uint8Array | null, pieces: readonly string[]): string {
   if (before === null) throw new ToolError("NOT_FOUND", `no such file: ${place.given}`);
@@ -60,7 +60,7 @@ export interface EditedText {
 
 const MOST_PLACES = 20;
 
-/** Replaces the one place where `oldText` stands. None or several is an error that says where to look. */
+/** Replaces the only occurrence of `oldText`. None or several is an error that names the candidates. */
 function replaceOnce(place: ResolvedPath, text: string, oldText: string, newText: string): EditedText {
   let [wanted, next] = [toBytesText(oldText), toBytesText(newText)];
   let places = occurrences(text, wanted);

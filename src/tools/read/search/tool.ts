@@ -197,7 +197,7 @@ function* filesBelow(
   }
 }
 
-/** The order in which paths are searched, whoever found them: part by part. */
+/** The order in which paths are searched: component by component. */
 function byPath(x: string, y: string): number {
   const [xs, ys] = [x.split("/"), y.split("/")];
   for (let at = 0; at < Math.min(xs.length, ys.length); at++) {

@@ -80,7 +80,7 @@ export const executeCommand = createSecureTool({
   },
 });
 
-/** A protected file that the command changed was put back; the rest of what it did stands. */
+/** A protected file that the command changed was restored; its other changes are kept. */
 function restoredBy({ error }: CommandResult): readonly string[] {
   return error.split("\n").filter((line) => line.endsWith("(restored)"));
 }

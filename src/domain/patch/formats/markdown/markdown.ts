@@ -197,7 +197,7 @@ function readBlock(block: FencedBlock, place: BlockContext): BlockRead {
   }
 }
 
-/** A patch of another format inside the fence, whatever the fence says it is. */
+/** A patch of another format inside the fence, regardless of the fence's language. */
 function readEmbeddedBlock(block: FencedBlock, info: BlockInfo, place: BlockContext): BlockRead | undefined {
   const { embedded, body } = block;
   if (info.kind === "file") {
@@ -361,7 +361,7 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
   return { ok: false, failure: { code: "not-a-patch", message } };
 }
 
-/** A patch that stands in the reply without a fence. */
+/** A patch in the reply without a fence. */
 function readLoose(piece: Extract<Piece, { kind: "raw" | "json" }>, place: BlockContext): BlockRead {
   if (piece.kind === "raw")
     return embeddedCommands(piece.format, piece.text, { ...place, lead: { prose: piece.above } });

@@ -4,7 +4,7 @@ import { createExtents } from "../registry.ts";
 /**
  * CommonMark fenced code blocks, found by offset: nothing is split into lines, so a block of 50 MB costs one
  * substring. Deviations, all in favour of the text in a block: a line with less indent than the list item does
- * not end a block, and `closeFence` can be told that indented fences are content.
+ * not end a block, and an option of `closeFence` treats indented fences as content.
  */
 export interface Fence {
   readonly mark: "`" | "~";
@@ -105,7 +105,7 @@ function* fenceLines(text: string, fence: Fence, maxIndent: number): Generator<F
   }
 }
 
-/** The start of the line when only white space of at most `maxIndent` columns stands between it and `at`. */
+/** The start of the line when only white space of at most `maxIndent` columns is between it and `at`. */
 function lineStartBefore(text: string, at: number, floor: number, maxIndent: number): number | undefined {
   let start = at;
   while (start > floor && at - start <= maxIndent) {

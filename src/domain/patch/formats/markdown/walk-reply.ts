@@ -84,13 +84,13 @@ type JsonPiece =
       readonly at: number;
       readonly reason: string;
       readonly start: number;
-      /** It stood at the start of its line. */
+      /** It was at the start of its line. */
       readonly flush: boolean;
     };
 
 interface JsonHit {
   readonly piece: JsonPiece | undefined;
-  /** Where the prose goes on. */
+  /** Where the prose continues. */
   readonly next: number;
 }
 
@@ -159,7 +159,7 @@ type PieceKind =
       readonly start: number;
       readonly above: string;
     }
-  /** An HTML comment of several lines: whatever stands in it is not shown, so it is not carried out. */
+  /** An HTML comment of several lines: its contents are not visible, so they are not executed. */
   | { readonly kind: "comment"; readonly start: number; readonly closed: boolean }
   | JsonPiece;
 

@@ -42,7 +42,7 @@ export function isDevNull(name: string): boolean {
   return name.startsWith("/dev/null") && /^\/dev\/null(\s|$)/.test(name);
 }
 
-/** The name in a `---` or `+++` line, still with its prefix. A date may stand after a TAB, or after spaces. */
+/** The name in a `---` or `+++` line, still with its prefix. A date may follow a TAB or spaces. */
 export function headerFileName(field: string): string {
   const quoted = unquote(field);
   if (quoted) return quoted.value;
@@ -53,7 +53,7 @@ export function headerFileName(field: string): string {
   return trimEndBlank(tab < 0 ? line : line.slice(0, tab));
 }
 
-/** GNU diff dates a side that does not exist at the epoch, in whatever zone. */
+/** GNU diff dates a side that does not exist at the epoch, in any time zone. */
 export function isEpoch(field: string): boolean {
   const found = EPOCH.exec(stripCr(field));
   if (!found) return false;
@@ -102,7 +102,7 @@ function sameBelow(oldName: string, oldHead: string, newName: string, newHead: s
   return newName.length - newHead.length === rest && newName.endsWith(oldName.slice(-rest));
 }
 
-/** The two names of a `diff --git` line where they can be told apart; the same name twice where they cannot. */
+/** The two names of a `diff --git` line if they can be separated; the same name twice if not. */
 export function gitHeaderNames(rest: string): { readonly oldName: string; readonly newName: string } | null {
   const line = stripCr(rest);
   const first = unquote(line);

@@ -33,9 +33,9 @@ export class DiffText {
 }
 
 /**
- * Reads one hunk. The counts of the header are followed where they are right, because only they tell a deleted
- * SQL comment (`--- x`) from the header of the next file. Where they are wrong or missing, the hunk goes on until
- * something that cannot belong to it.
+ * Reads one hunk. The counts of the header are followed where they are right, because only they distinguish a deleted
+ * SQL comment (`--- x`) from the header of the next file. If they are wrong or missing, the hunk extends to the first line
+ * that cannot belong to it.
  */
 export type HunkRead =
   | {
@@ -149,7 +149,7 @@ function gitHeader(text: string, at: number): HunkHeader | null {
   };
 }
 
-/** After a number at `from` and what must follow it; -1 where these do not stand there. */
+/** After a number at `from` and what must follow it; -1 if these are missing. */
 function afterNumber(text: string, from: number, then: string): number {
   if (from < 0) return -1;
   let at = from;

@@ -103,7 +103,7 @@ function takeIndex(header: GitHeader, rest: string): HeaderLineRead {
 
 const NO_NAME = "git diff header lacks filename information";
 
-/** Names that are written as they are, whoever writes them. */
+/** Names that every tool writes without quotes. */
 const PLAIN_NAME = /^(?:[\w.@+-]+\/)*[\w.@+-]+$/;
 
 /** The path of a change as git writes nearly all of them: the same plain name four times, after `a/` and `b/`. */
@@ -289,7 +289,7 @@ function endOfData(diff: DiffText, from: number): number {
 
 /**
  * One line: a length letter (A–Z: 1–26, a–z: 27–52), then five digits for every four bytes, most significant first.
- * Returns how many bytes it put at `from`, -1 when the line is no such line.
+ * Returns how many bytes it put at `from`, -1 if the line is not of this form.
  */
 function decodeLine(line: string, out: Uint8Array, from: number, digits: Int16Array): number {
   const letter = line.charCodeAt(0);
