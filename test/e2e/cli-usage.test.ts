@@ -91,6 +91,12 @@ describe("usage", () => {
       ["aply"],
       "Unknown command: aply (did you mean apply?)\nAll commands: picoclaw --help\n",
     ],
+    [
+      "a command of a conversation",
+      ["comit"],
+      "Unknown command: comit (did you mean picoclaw chat /commit?)\nAll commands: picoclaw --help\n",
+    ],
+    ["another name", ["lgo"], "Unknown command: lgo (did you mean log?)\nAll commands: picoclaw --help\n"],
     ["a command of Object", ["constructor"], "Unknown command: constructor\nAll commands: picoclaw --help\n"],
     [
       "an unknown flag",

@@ -83,7 +83,8 @@ export async function dispatch(
   if (load === undefined && args.length === 0 && /\s|[^\x00-\x7f]/.test(name.trim()))
     return guarded(program, args, async () => (await import("./chat.ts")).chatFrom(program, name));
   if (load === undefined) {
-    const text = (await import("./help.ts")).unknownCommand(program.env, name, Object.keys(COMMANDS));
+    const names = Object.keys({ ...COMMANDS, ...OTHER_NAMES });
+    const text = (await import("./help.ts")).unknownCommand(program.env, name, names);
     const { fail } = await import("./command.ts");
     return fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "unknown-command", text });
   }

@@ -1,5 +1,6 @@
 import { resolveLocale } from "../../config/environment.ts";
 import { nearestName } from "../../config/nearest.ts";
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type HelpMessages, helpMessagesFor } from "../../domain/texts/cli.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { CommandLine } from "./command.ts";
@@ -59,8 +60,13 @@ export function commandHelp(env: Environment, { name, usage }: Described, column
 }
 
 export function unknownCommand(env: Environment, name: string, known: readonly string[]): string {
-  const messages = messagesFor(resolveLocale({ env }));
-  return `${messages.unknownCommand(name, nearestName(name, known) ?? null)}\n${messages.allCommands}`;
+  const locale = resolveLocale({ env });
+  const messages = messagesFor(locale);
+  const { help: first, helpMore } = chatMessagesFor(locale);
+  const inChat = [...first, ...helpMore].flatMap(([line]) => line.match(/(?<=\/)[a-z]+/g) ?? []);
+  const near = nearestName(name, [...known, ...inChat]) ?? null;
+  const call = near === null || known.includes(near) ? near : `picoclaw chat /${near}`;
+  return `${messages.unknownCommand(name, call)}\n${messages.allCommands}`;
 }
 
 function flagRows(flags: Readonly<Record<string, string>>, columns: number): string[] {

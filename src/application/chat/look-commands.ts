@@ -1,3 +1,4 @@
+import { nearestName } from "../../config/nearest.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
@@ -201,25 +202,5 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 export function nearestCommand(name: string, known: readonly string[]): string | undefined {
   const other = OTHER_NAMES[name];
   if (other !== undefined && known.includes(other)) return other;
-  const scored = known
-    .map((command) => ({ command, distance: editDistance(name, command) }))
-    .sort((a, b) => a.distance - b.distance);
-  const [best] = scored;
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 3))
-    ? best.command
-    : undefined;
-}
-
-/** Levenshtein's. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
+  return nearestName(name, known);
 }
