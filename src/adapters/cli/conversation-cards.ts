@@ -7,6 +7,7 @@ import {
 import type { ActionFacts } from "../../application/jobs/action-report.ts";
 import { toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
+import { numberJobs } from "../../application/jobs/undo-job.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
@@ -72,8 +73,8 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
 
   const jobsOf = (ids: readonly string[]) => ids.map((id) => archive.read(id)).filter((job) => job !== null);
   const label = (jobId: string) => {
-    const at = archive.list().findIndex((job) => job.jobId === jobId);
-    return at < 0 ? jobId : `#${at + 1}`;
+    const number = numberJobs(archive.list()).get(jobId);
+    return number === undefined ? jobId : `#${number}`;
   };
   const diffOf = (ids: readonly string[]) =>
     diffLines(

@@ -1,5 +1,6 @@
 import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
+import { numberJobs } from "../../application/jobs/undo-job.ts";
 import { wordInterruption, wordNote } from "../../application/jobs/word-notes.ts";
 import type { Opened, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
@@ -42,10 +43,11 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
   }
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (list.length > 0 && report?.hasReportLook(program)) {
-    const numbers = new Map(opened.workspace.archive.list().map(({ jobId }, at) => [jobId, `#${at + 1}`]));
+    const numbers = numberJobs(opened.workspace.archive.list());
+    const label = (jobId: string) => (numbers.has(jobId) ? `#${numbers.get(jobId)}` : null);
     const rows = list.map((job) => ({
       job: { ...job, title: printable(job.title) },
-      label: numbers.get(job.jobId) ?? null,
+      label: label(job.jobId),
       status: toJobStatus(job, isAliveIn(opened.workspace, job)),
       remark:
         job.damaged === undefined
@@ -114,8 +116,9 @@ function table(
 ): string {
   const { messages, workspace } = opened;
   const { jobsHeader } = messages;
-  const numbers = new Map(workspace.archive.list().map(({ jobId }, at) => [jobId, `#${at + 1}`]));
-  const nameJob = (jobId: string) => (withWorkspace ? jobId : (numbers.get(jobId) ?? jobId));
+  const numbers = numberJobs(workspace.archive.list());
+  const nameJob = (jobId: string) =>
+    withWorkspace || !numbers.has(jobId) ? jobId : `#${numbers.get(jobId)}`;
   const idOf = (jobId: string) => (withIds && !withWorkspace ? `  ${jobId}` : "");
   const rows = [
     [jobsHeader.job, jobsHeader.time, jobsHeader.result, jobsHeader.changes, jobsHeader.undo, ""],

@@ -9,7 +9,7 @@ import {
   WHOLE_DIFF,
 } from "../../application/jobs/job-facts.ts";
 import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
-import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import { numberJobs, resolveJobName } from "../../application/jobs/undo-job.ts";
 import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
 import type { JobEvent, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
@@ -205,7 +205,7 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   );
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (report?.hasReportLook(program)) {
-    const label = `#${jobs.indexOf(job) + 1}`;
+    const label = `#${numberJobs(jobs).get(jobId)}`;
     await program.page(await describeAsCard(program, opened, job, { text, label, isWhole: diff !== null }));
   } else program.out(diff === null ? text : `${text}\n${diff}`);
   return EXIT.done;

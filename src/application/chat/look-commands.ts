@@ -8,6 +8,7 @@ import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
 import { type JobReason, readFileLine } from "../history/find-why.ts";
 import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import { wordStatus } from "../jobs/job-report.ts";
+import { numberJobs } from "../jobs/undo-job.ts";
 import type { OwnCommand, ReplyChoice } from "../ports/chat.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import {
@@ -50,7 +51,7 @@ const MOST_OFFERED_JOBS = 100;
 
 /** A job's number in the workspace and its time, as every list of jobs shows them. */
 function jobLabels({ workspace }: ChatDeps): (job: StoredJob) => string {
-  const numbers = new Map(workspace.archive.list().map(({ jobId }, at) => [jobId, at + 1]));
+  const numbers = numberJobs(workspace.archive.list());
   return ({ jobId, createdAt }) => `#${numbers.get(jobId) ?? jobId}  ${localTime(createdAt).slice(5, 16)}`;
 }
 

@@ -10,17 +10,16 @@ import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId } from "./execution.ts";
 import type { ResultJson } from "./job-report.ts";
-import { readJobNumber, type TakeBack } from "./undo-job.ts";
+import { resolveJobName, type TakeBack } from "./undo-job.ts";
 import type { PreviewCommit } from "./unfinished-jobs.ts";
 
 type Archive = Pick<JobArchive, "read" | "list">;
 
 /** The job of that id or number, or the jobs of that group, oldest first. */
 export function jobsNamed(archive: Archive, name: string): StoredJob[] {
-  const number = readJobNumber(name);
-  if (number !== null) return archive.list().slice(number - 1, number);
-  if (isJobId(name)) {
-    const job = archive.read(name);
+  const jobId = resolveJobName({ archive }, name);
+  if (isJobId(jobId)) {
+    const job = archive.read(jobId);
     return job === null ? [] : [job];
   }
   return archive.list().filter(({ groupId }) => groupId === name);

@@ -159,6 +159,11 @@ function isChangedPath({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "missing" || reason === "exists";
 }
 
+/** The number of each job, as people name it: it names the same job for as long as that is known. */
+export function numberJobs(jobs: readonly StoredJob[]): ReadonlyMap<string, number> {
+  return new Map(jobs.map(({ jobId, number }, at) => [jobId, number ?? at + 1]));
+}
+
 /** `#12` or `12`: the twelfth job of a workspace, as people say it. */
 export function readJobNumber(name: string): number | null {
   const number = /^#?([1-9]\d{0,6})$/.exec(name)?.[1];
@@ -166,9 +171,17 @@ export function readJobNumber(name: string): number | null {
 }
 
 /** The id of the job that a person names by its number; any other name as it is. */
-export function resolveJobName({ archive }: Pick<TakeBackDeps, "archive">, name: string): string {
+export function resolveJobName(
+  { archive }: { readonly archive: Pick<JobArchive, "list"> },
+  name: string,
+): string {
   const number = readJobNumber(name);
-  return number === null ? name : (archive.list()[number - 1]?.jobId ?? name);
+  return number === null ? name : (jobWithNumber(archive.list(), number)?.jobId ?? name);
+}
+
+function jobWithNumber(jobs: readonly StoredJob[], number: number): StoredJob | undefined {
+  const numbers = numberJobs(jobs);
+  return jobs.find(({ jobId }) => numbers.get(jobId) === number);
 }
 
 /** The jobs a request means, in the order in which they are to be swapped. */
@@ -198,7 +211,8 @@ export function chooseJobs(
 
 function jobsNamedExactly(jobs: readonly StoredJob[], name: string): readonly StoredJob[] {
   const number = readJobNumber(name);
-  return number === null ? jobs.filter((job) => job.jobId === name) : jobs.slice(number - 1, number);
+  const found = number === null ? jobs.find((job) => job.jobId === name) : jobWithNumber(jobs, number);
+  return found === undefined ? [] : [found];
 }
 
 /** Several jobs by name: undone newest first, redone oldest first. */
@@ -216,14 +230,15 @@ function chooseSeveral(
 /** Numbers of the jobs that have to be undone with one, newest first and itself the last: those that changed its files since. */
 export function numbersToUndo({ archive }: Pick<TakeBackDeps, "archive">, jobId: string): readonly number[] {
   const jobs = archive.list();
+  const number = numberJobs(jobs);
   const at = jobs.findIndex((job) => job.jobId === jobId);
   const paths = new Set(jobs[at]?.changes.map(({ path }) => path));
-  const numbers = [at + 1];
-  for (const [later, { state, changes, reverses }] of jobs.entries()) {
+  const numbers = [number.get(jobId) as number];
+  for (const [later, { jobId: id, state, changes, reverses }] of jobs.entries()) {
     if (later <= at || state !== "committed" || reverses !== undefined) continue;
     if (!changes.some(({ path }) => paths.has(path))) continue;
     for (const { path } of changes) paths.add(path);
-    numbers.unshift(later + 1);
+    numbers.unshift(number.get(id) as number);
   }
   return at === -1 ? [] : numbers;
 }

@@ -160,6 +160,8 @@ export interface StoredJob extends JobRecord {
   readonly stateAt: string;
   /** Larger for a job whose state changed later, regardless of the clock; absent where only the time is known. */
   readonly moved?: number;
+  /** Its place among all jobs of the workspace, which it keeps when others are forgotten; absent where only the time is known. */
+  readonly number?: number;
   readonly bytes: number;
   /** The file of its record that cannot be read: the job cannot be undone, and the rest of this is what is known. */
   readonly damaged?: string;

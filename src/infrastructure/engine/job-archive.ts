@@ -199,10 +199,18 @@ function inOrder(jobs: readonly StoredJob[], order: ReturnType<typeof readOrder>
   const byTime = jobs.toSorted((x, y) =>
     x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
   );
+  const numbers = new Map([...order.keys()].map((jobId, at) => [jobId, at + 1]));
   const known = byTime
     .flatMap((job) => {
       const place = order.get(job.jobId);
-      return place === undefined ? [] : [{ job: { ...job, moved: place.moved }, begun: place.begun }];
+      return place === undefined
+        ? []
+        : [
+            {
+              job: { ...job, moved: place.moved, number: numbers.get(job.jobId) as number },
+              begun: place.begun,
+            },
+          ];
     })
     .sort((x, y) => x.begun - y.begun)
     .map(({ job }): StoredJob => job);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bu
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;
@@ -46,6 +47,15 @@ describe("taking back", () => {
     expect(await take("redo", "g")).toMatchObject({
       jobs: [{ job: { jobId: one } }, { job: { jobId: two } }],
     });
+    expect(bench.read("a")).toBe("2");
+  });
+
+  test("a number names the same job after earlier ones were forgotten", async () => {
+    const ids = [await job("1"), await job("2"), await job("3")];
+    const { storage } = await bench.open();
+    removeTree(join(storage, "jobs", ids[0] as string));
+    expect(await take("undo", "#3")).toMatchObject({ status: "done", jobs: [{ job: { jobId: ids[2] } }] });
+    expect(await take("undo", "1")).toMatchObject({ status: "unknown" });
     expect(bench.read("a")).toBe("2");
   });
 
