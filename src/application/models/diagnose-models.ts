@@ -13,6 +13,8 @@ const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
   ["coder3", "Gin"],
 ];
 
+const CODERS = ["coder1", "coder2", "coder3"] as const;
+
 /**
  * The models that would answer, and the reasons why the others would not. All are asked at once; none is
  * waited for long.
@@ -24,12 +26,14 @@ export async function diagnoseModels(
 ): Promise<DoctorCheck[]> {
   const { doctor } = modelMessagesFor(messages.locale);
   await models.look?.(AbortSignal.timeout(patienceMs));
-  const checks = AGENTS.map(async ([role, agent]): Promise<DoctorCheck[]> => {
+  const keyless = new Set<ModelRole>();
+  const asked = AGENTS.map(async ([role, agent]): Promise<DoctorCheck[]> => {
     const model = models.forRole(role);
     const { provider, model: chosen } = config.roles[role];
     const name = "code" in model ? (chosen ?? config.providers[provider]?.model ?? "?") : model.model;
     const instead = "code" in model ? undefined : model.insteadOf;
     const title = `${doctor.role(role, agent, `${provider} ${name}`)}${instead === undefined ? "" : doctor.insteadOf(instead)}`;
+    if ("code" in model && model.code === "no-key") keyless.add(role);
     if ("code" in model) return [toModelCheck(role, title, { ok: false, failure: model })];
     const signal = AbortSignal.timeout(patienceMs);
     const [check, newer = null] = await Promise.all([model.check(signal), model.findNewer?.(signal)]);
@@ -54,7 +58,42 @@ export async function diagnoseModels(
     };
     return [first, price];
   });
-  return (await Promise.all(checks)).flat();
+  const checks = (await Promise.all(asked)).flat();
+  return adviseOnce(checks, { keyless, coder: config.roles.default_coder, words: doctor });
+}
+
+/**
+ * One way on instead of one for each role: a key for any coder is enough, and its model may answer questions too, as a
+ * conversation proposes.
+ */
+function adviseOnce(
+  checks: readonly DoctorCheck[],
+  about: {
+    readonly keyless: ReadonlySet<ModelRole>;
+    /** The one that is asked where nobody names another. */
+    readonly coder: ModelRole;
+    readonly words: ReturnType<typeof modelMessagesFor>["doctor"];
+  },
+): DoctorCheck[] {
+  const { keyless, coder, words } = about;
+  const talks = checks.some(({ name, ok }) => ok && (name === "model:chat" || name === "model:worker"));
+  const hasCoder = CODERS.some((role) => !keyless.has(role));
+  if (!hasCoder && !talks)
+    return [
+      ...checks.map(({ remedy: _, ...check }) => check),
+      { name: "models", ok: false, optional: true, text: words.nothingSetUp, remedy: words.setUp },
+    ];
+  return checks.map((check) => {
+    const { remedy, ...rest } = check;
+    const isSpare = CODERS.some(
+      (role) => role !== coder && keyless.has(role) && check.name === `model:${role}`,
+    );
+    if (hasCoder && isSpare) return rest;
+    const isTalk = check.name === "model:chat" || check.name === "model:worker";
+    return isTalk && hasCoder && remedy !== undefined
+      ? { ...rest, remedy: `${remedy}; ${words.cloudToo}` }
+      : check;
+  });
 }
 
 function toModelCheck(role: ModelRole, title: string, check: ModelCheck): DoctorCheck {

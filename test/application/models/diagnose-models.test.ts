@@ -35,3 +35,31 @@ test.each([
     expect(first?.text).toEndWith(`: ${text}`);
   },
 );
+
+/** Models without a key, but for those of these roles, which cannot be reached. */
+function keylessBut(...roles: readonly string[]): Models {
+  const failure = { code: "unreachable", message: "away\n→ start it", retryable: true };
+  const away = { model: "m", local: true, check: async () => ({ ok: false, failure }) };
+  const keyless = { code: "no-key", message: "no key\n→ export KEY", retryable: false };
+  return { forRole: (role: string) => (roles.includes(role) ? away : keyless) } as unknown as Models;
+}
+
+const remediesOf = async (models: Models) =>
+  (await diagnoseModels(models, { config: DEFAULTS as never, messages: messagesFor("en") }))
+    .filter(({ remedy }) => remedy !== undefined)
+    .map(({ name, remedy }) => `${name}: ${remedy}`);
+
+test("where nothing is set up, one advice stands for all roles", async () => {
+  expect(await remediesOf(keylessBut("chat", "worker"))).toEqual([
+    "models: picoclaw init (it finds models and asks for the rest), or paste a key: picoclaw login",
+  ]);
+});
+
+test("with a key for one coder, the others are no trouble, and its model is offered for questions", async () => {
+  const more = "or let your coder's model answer questions too: picoclaw chat /cloud on";
+  expect(await remediesOf(keylessBut("chat", "worker", "coder3"))).toEqual([
+    `model:chat: start it; ${more}`,
+    `model:worker: start it; ${more}`,
+    "model:coder3: start it",
+  ]);
+});

@@ -91,6 +91,9 @@ export const modelsTexts = {
     /** Behind the name of a role's model: the same line's newest in the provider's list. */
     newer: (model: string) => ` (newer there: ${model}; picoclaw init takes it)`,
     role: (role: string, agent: string, model: string) => `model for ${role} (${agent}): ${model}`,
+    nothingSetUp: "no model is set up yet",
+    setUp: "picoclaw init (it finds models and asks for the rest), or paste a key: picoclaw login",
+    cloudToo: "or let your coder's model answer questions too: picoclaw chat /cloud on",
     answers: "answers",
     pulled: "pulled",
     scripted: (file: string) => `answers from ${file}`,
