@@ -28,6 +28,7 @@ import {
   ifSound,
   type JobFolder,
   jobFolder,
+  noteOrder,
   openSlots,
   type Plan,
   planFile,
@@ -223,7 +224,10 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     if (state === undefined || state === "running") {
       removeSlots(folder);
       if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
-      else removeTree(folder.path);
+      else {
+        removeTree(folder.path);
+        noteOrder(storage.folder, `-${jobId}`);
+      }
     }
     running.end(jobId);
   }

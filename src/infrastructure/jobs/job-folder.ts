@@ -137,7 +137,10 @@ export function createJobFolder(storage: string, id: string): JobFolder {
   return folder;
 }
 
-/** A clock may be set back; the lines of this file stay in the order in which jobs began and moved. */
+/**
+ * A clock may be set back; the lines of this file stay in the order in which jobs began and moved. A line `-<id>` withdraws a job
+ * that left no story, so that it has no number.
+ */
 export function noteOrder(storage: string, id: string): void {
   try {
     appendFileSync(join(storage, "order"), `${id}\n`, { mode: 0o600 });
@@ -152,7 +155,8 @@ export function readOrder(
 ): ReadonlyMap<string, { readonly begun: number; readonly moved: number }> {
   const order = new Map<string, { begun: number; moved: number }>();
   for (const [at, id] of (readText(join(storage, "order")) ?? "").split("\n").entries())
-    if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
+    if (id.startsWith("-")) order.delete(id.slice(1));
+    else if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
   return order;
 }
 

@@ -151,7 +151,9 @@ export async function diagnoseSandbox(
   // A part that failed once may work now: the next job tries again.
   if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
   const job = await tryJob(workspace);
-  const fellBack = trial.overlay.ok && staging.kind === "overlay" && job.kind !== "overlay";
+  // Files of another owner are named as the reason already; no other file system would help.
+  const isForeign = job.reason === "foreign-group";
+  const fellBack = trial.overlay.ok && staging.kind === "overlay" && job.kind !== "overlay" && !isForeign;
   const found = fellBack
     ? { ...trial, overlay: { ok: false, complaint: fileSystemOf(root) } as const }
     : trial;
