@@ -1,8 +1,8 @@
 import type { ConfigProblem, ConfigWarning, FilePosition } from "../domain/config/config-problem.ts";
+import { nearestName } from "../domain/config/nearest.ts";
 import { type Config, type ConfigFile, createSecrets, type KeySource, type LoadResult } from "./config.ts";
 import { type Env, SHORT_VARIABLES, settingVariables, variableOf } from "./environment.ts";
 import { invalidValue, jsonSchema, type KeyInfo, knownKeys, NO_ORIGIN, type SchemaNode } from "./keys.ts";
-import { nearestName } from "./nearest.ts";
 import { splitByPower } from "./power.ts";
 import { coerceText } from "./scalar-values.ts";
 import { isTree, leavesOf, mergeTrees, type Tree, withValue } from "./tree.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
+import { nearestName } from "../domain/config/nearest.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
 import { expectedOf, invalidValue, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
-import { nearestName } from "./nearest.ts";
 import { getAt, pathText, type Tree } from "./tree.ts";
 import { parseYamlTree } from "./yaml-tree.ts";
 

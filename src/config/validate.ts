@@ -1,8 +1,8 @@
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
+import { nearestName } from "../domain/config/nearest.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
 import { type Config, DEFAULTS } from "./config.ts";
 import { expectedOf, invalidValue, knownKeys, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
-import { nearestName } from "./nearest.ts";
 import { isTimeZone, parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, type Path, pathText, type Tree } from "./tree.ts";
 

@@ -1,4 +1,4 @@
-import { nearestName } from "../../config/nearest.ts";
+import { nearestName } from "../../domain/config/nearest.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
