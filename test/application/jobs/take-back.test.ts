@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bu
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { removeTree } from "../../../src/infrastructure/jobs/walk-folder.ts";
+import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;
