@@ -376,7 +376,9 @@ async function main(): Promise<number> {
   const runPart = async ({ name, folder, files: those }: Part) =>
     void ran.push(await runTests(`tests: ${name}`, [...coverageIn(folder), ...those]));
   const runCheck = async (step: Step) => {
-    failedChecks += await failures([step]);
+    // Added after the wait: checks run beside each other, and each would add to what it read before.
+    const failed = await failures([step]);
+    failedChecks += failed;
   };
   const waiting = [
     ...(isBrief ? [] : CHECKS).map((step) => ({ needsImages: false, run: () => runCheck(step) })),
