@@ -10,8 +10,7 @@ const SCRIPT = join(import.meta.dir, "../real/docker-engine.sh");
 
 /** An engine of its own, so that it may be stopped. */
 describe.if(requirePart("dockerd") && process.getuid?.() === 0)("an engine that goes away", () => {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-engine-"));
-  const host = `unix://${folder}/docker.sock`;
+  let folder: string;
   const control = (what: "start" | "stop") => {
     const { status, stderr } = spawnSync("bash", [SCRIPT, what, folder], {
       encoding: "utf8",
@@ -23,8 +22,9 @@ describe.if(requirePart("dockerd") && process.getuid?.() === 0)("an engine that 
   let engine: RealEngine;
 
   beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "picoclaw-engine-"));
     control("start");
-    engine = openRealEngine({ host, image: "picoclaw-debian:bookworm" });
+    engine = openRealEngine({ host: `unix://${folder}/docker.sock`, image: "picoclaw-debian:bookworm" });
   }, 300_000);
   afterAll(async () => {
     await engine?.sandbox.close();
