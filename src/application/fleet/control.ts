@@ -73,7 +73,7 @@ export function createControl(deps: ControlDeps): Control {
   const away = createAwayReplies({ fleet, reaches, onFound: deps.send, timers, onTrouble });
   const { workspaceName: workspace } = deps;
   const viewerJobs = createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere });
-  const started = { stopLooking: () => {} };
+  const started = { stopLooking: async () => {} };
   return {
     async actions(reply, labels) {
       const isOurs = jobsOfReply(reply).every(own.has);
@@ -90,7 +90,7 @@ export function createControl(deps: ControlDeps): Control {
       started.stopLooking = away.start();
     },
     async stop() {
-      started.stopLooking();
+      await started.stopLooking();
       giver.close();
       await serving.stop();
       await reporter.stop();

@@ -147,7 +147,7 @@ export function createWaitingNotifier(deps: NotifyWaitingDeps): {
   /** Sent to chats that read that this machine is away, before anything of theirs is answered. */
   tellBack(): Promise<void>;
   tellAway(): Promise<void>;
-  start(): () => void;
+  start(): () => Promise<void>;
 } {
   const { fleet, store, messages, timers } = deps;
   const notice = ({ channel, chatId, userId }: WaitingChat, text: string): NewReply => {
@@ -177,21 +177,28 @@ export function createWaitingNotifier(deps: NotifyWaitingDeps): {
           fleet.forgetTold(chat, within),
         );
     },
-    start() {
-      const state = { stopped: false, cancel: () => {} };
-      const again = () => {
-        if (state.stopped) return;
-        state.cancel = timers.after(
-          WAITING_LOOK_MS,
-          () => void tellAway().catch(deps.onTrouble).finally(again),
-        );
-      };
-      again();
-      return () => {
-        state.stopped = true;
-        state.cancel();
-      };
-    },
+    start: () => repeat(tellAway, WAITING_LOOK_MS, deps),
+  };
+}
+
+/** Looks in turns. What it returns ends that, and waits for a look under way: nothing asks a store that is closed then. */
+function repeat(
+  look: () => Promise<void>,
+  everyMs: number,
+  { timers, onTrouble }: Pick<NotifyWaitingDeps, "timers" | "onTrouble">,
+): () => Promise<void> {
+  const state = { stopped: false, cancel: () => {}, last: Promise.resolve() };
+  const lookAndRepeat = () => {
+    state.last = look().catch(onTrouble).finally(again);
+  };
+  const again = () => {
+    if (!state.stopped) state.cancel = timers.after(everyMs, lookAndRepeat);
+  };
+  again();
+  return () => {
+    state.stopped = true;
+    state.cancel();
+    return state.last;
   };
 }
 
@@ -211,14 +218,9 @@ const AWAY_LOOK_MS = 3_000;
 export function createAwayReplies(deps: AwayRepliesDeps): {
   list(): readonly AwayReplies[];
   look(): Promise<void>;
-  start(): () => void;
+  start(): () => Promise<void>;
 } {
-  const { timers } = deps;
-  const state: { found: readonly AwayReplies[]; stopped: boolean; cancel: () => void } = {
-    found: [],
-    stopped: false,
-    cancel: () => {},
-  };
+  const state: { found: readonly AwayReplies[] } = { found: [] };
 
   async function look(): Promise<void> {
     const waiting = Map.groupBy(await deps.fleet.repliesOfAway(), ({ workspace }) => workspace);
@@ -231,22 +233,7 @@ export function createAwayReplies(deps: AwayRepliesDeps): {
     if (state.found.length > 0) deps.onFound();
   }
 
-  function again(): void {
-    if (state.stopped) return;
-    state.cancel = timers.after(AWAY_LOOK_MS, () => void look().catch(deps.onTrouble).finally(again));
-  }
-
-  return {
-    list: () => state.found,
-    look,
-    start() {
-      again();
-      return () => {
-        state.stopped = true;
-        state.cancel();
-      };
-    },
-  };
+  return { list: () => state.found, look, start: () => repeat(look, AWAY_LOOK_MS, deps) };
 }
 
 const LEAVE_MS = 2_000;
@@ -303,11 +290,13 @@ export async function openMachine(deps: MachineDeps): Promise<Machine> {
   return {
     drain() {
       state.draining = true;
-      stopTelling();
+      void stopTelling();
       void keeping.tell();
     },
     /** A store that does not answer is not waited for: silence says the same, later. */
-    leave: () =>
-      Promise.race([keeping.stop(), new Promise<void>((resolve) => void timers.after(LEAVE_MS, resolve))]),
+    async leave() {
+      const left = Promise.all([stopTelling(), keeping.stop()]);
+      await Promise.race([left, new Promise<void>((resolve) => void timers.after(LEAVE_MS, resolve))]);
+    },
   };
 }

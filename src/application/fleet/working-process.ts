@@ -203,6 +203,7 @@ export function createWorkingProcess(deps: WorkingProcessDeps): WorkingProcess {
     async giveUp() {
       keeper.stop();
       await tasks?.stop();
+      await control?.stop();
       await closeChannels();
       await queue.close().catch(onTrouble);
       await started.machine?.leave();

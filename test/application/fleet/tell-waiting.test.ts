@@ -45,6 +45,58 @@ test("a chat is not told of an outage that its machine had with all others", asy
   expect(await lookAfter(5_000)).toBe(2);
 });
 
+test("a machine that leaves without draining, as after a failed start, waits for the look under way and looks no more", async () => {
+  const due = new Set<() => void>();
+  const asked = Promise.withResolvers<void>();
+  let looks = 0;
+  const machine = await openMachine({
+    fleet: {
+      enter: async () => ({ status: "entered" }),
+      beat: async () => "held",
+      leave: async () => {},
+      async waitingForAway() {
+        looks += 1;
+        await asked.promise;
+        return [];
+      },
+      noteTold: async () => true,
+      toldOfUs: async () => [],
+      forgetTold: async () => false,
+    },
+    store: { post: async () => {} },
+    busy: () => 0,
+    lacking: () => [],
+    newerSchema: async () => ({ added: [], breaking: [] }),
+    reaches: () => true,
+    words: () => serveMessagesFor("en"),
+    uuid: () => "id",
+    timers: {
+      now: () => new Date(0),
+      after(_, run) {
+        due.add(run);
+        return () => void due.delete(run);
+      },
+    },
+    log: () => {},
+    end: () => {},
+    onTrouble: () => {},
+  });
+  const runDue = () => {
+    for (const run of [...due]) if (due.delete(run)) run();
+  };
+  runDue();
+  let hasLeft = false;
+  const left = machine.leave().then(() => {
+    hasLeft = true;
+  });
+  await Bun.sleep(0);
+  expect({ looks, hasLeft }).toEqual({ looks: 1, hasLeft: false });
+  asked.resolve();
+  await left;
+  runDue();
+  expect(looks).toBe(1);
+});
+
 test("a machine leaves after its last beat, however slow that is", async () => {
   const written: string[] = [];
   const slow = Promise.withResolvers<void>();
