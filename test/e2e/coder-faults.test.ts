@@ -92,7 +92,7 @@ describe("a model that fails", () => {
   test("sixty identical failing answers are three requests", async () => {
     server.say({ text: proposal("Never", replace("a.txt", "not there", "x")) });
     const { code, out } = await chat("/code3 change a.txt");
-    expect(out).toContain("The same failure came twice; the coder is making no progress.");
+    expect(out).toContain("The same failure occurred twice; the coder is making no progress.");
     expect(code).toBe(1);
     expect(server.requests).toHaveLength(3);
     expect(cli.tree()).toEqual({ "a.txt": "one\n" });

@@ -177,7 +177,7 @@ withChecks("the state of the checks is told to the coder before it writes", () =
   project(comment, files, { system: "so do not run them: `npm test`." });
   expect(cli.chat("/code3 comment one.mjs").code).toBe(0);
   const again = replace("one.mjs", "// One.", "// The one.");
-  const system = "`npm test` (as it stands: 1 passed, 1 failed: one is two;";
+  const system = "`npm test` (currently: 1 passed, 1 failed: one is two;";
   cli.rewrite([{ when: { role: "coder3", system }, times: 1, text: proposal("Again", again) }]);
   const ran = cli.chat("/code3 reword the comment in one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed, 1 was red before and still is");

@@ -117,7 +117,7 @@ describe("lists to choose from", () => {
     await shown.until("hello");
     await shown.until("Say what to change");
     await shown.say("/status");
-    await shown.until("How things stand");
+    await shown.until("Current status");
     expect(shown.screen()).toContain("run at once");
     shown.type("proposals\r");
     await shown.until("Dry mode: on");
@@ -174,9 +174,9 @@ describe("lists to choose from", () => {
     await shown.until("/help all");
     expect(shown.screen()).toContain("esc stops");
     await shown.say("/status");
-    await shown.until("How things stand");
+    await shown.until("Current status");
     shown.type("\x1b");
-    await shown.until(() => !shown.screen().includes("How things stand"));
+    await shown.until(() => !shown.screen().includes("Current status"));
     expect(shown.screen()).toContain("esc stops");
     shown.type("\x1b");
     await shown.until("Stopped after");

@@ -150,7 +150,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("where few pro
       expect(ran.err + ran.out).not.toContain("panic");
       expect(ran.err + ran.out).toMatch(
         isSandboxed
-          ? /The job started more processes than the \d+ that can be left to it here, so it was ended/
+          ? /The job started more than the \d+ processes that are available to it here, so it was ended/
           : /the job started more processes than the \d+ it may have here \(worker\.limits\.processes: 8192\)/,
       );
       expect(ran.code).toBe(1);

@@ -238,7 +238,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     }
   }
 
-  /** `npm test (as it stands: 458 passed, 2 failed: a, b; 12 s)`. */
+  /** `npm test (currently: 458 passed, 2 failed: a, b; 12 s)`. */
   function knownCheck({ command, result, seconds }: KnownCheck): string {
     if (result === null) return command;
     const found = result.results === null ? state[result.state] : counts(result.results.counts);

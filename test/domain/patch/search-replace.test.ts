@@ -111,7 +111,7 @@ describe("blocks", () => {
     expect(parsed).toMatchObject({
       ok: true,
       warnings: [
-        "line 6: a second '=======' ends the block; what stands between it and '>>>>>>> REPLACE' is not used",
+        "line 6: a second '=======' ends the block; the text between it and '>>>>>>> REPLACE' is not used",
       ],
     });
   });

@@ -232,7 +232,7 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
       return fail("SEARCH and REPLACE are both empty");
     if (block.leavesOutAt !== undefined)
       warnings.push(
-        `line ${lineOf(block.leavesOutAt)}: a second '=======' ends the block; what stands between it and '>>>>>>> REPLACE' is not used`,
+        `line ${lineOf(block.leavesOutAt)}: a second '=======' ends the block; the text between it and '>>>>>>> REPLACE' is not used`,
       );
     const hunk = new SearchReplaceHunk(text, search, replace, startLine);
     commands.push({

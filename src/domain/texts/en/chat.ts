@@ -57,7 +57,7 @@ export const rewind = {
   rewindGone: (jobs: readonly string[]) =>
     `Nothing was undone: the undo data of ${jobs.join(", ")} is gone, so not everything could be undone.`,
   rewindEarlier:
-    "Only messages of this conversation are listed. For those before it: /resume goes back to the conversation before, and /rewind then lists them too; a single earlier change: /jobs, then /undo JOB.",
+    "Only messages of this conversation are listed. For earlier ones, /resume returns to the previous conversation, and /rewind then lists them too. To undo a single earlier change: /jobs, then /undo JOB.",
   rewindNothing: "There is nothing to go back from.",
   rewindNoneBack: "There is no rewind in this session to return from.",
   rewindUsage: (most: number) =>
@@ -198,7 +198,7 @@ function doubt(one: Doubt): string {
     case "unseen":
       return `${one.path} would be replaced whole, and the coder has not seen it`;
     case "elision":
-      return `${one.path} would hold the line "${one.line}" in the place of its code`;
+      return `${one.path} would contain the line "${one.line}" in place of its code`;
     case "shrinks":
       return `${one.path} would shrink from ${one.from} to ${one.to} lines`;
   }
@@ -223,7 +223,7 @@ export const chatTexts = {
   untouchedAsked: (names: readonly string[]) =>
     `Nothing failed, but ${names.join(", ")}, which the message names, was not changed. Asking the coder…`,
   contested: (paths: readonly string[], jobs: readonly string[]) =>
-    `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it goes back to the coder.`,
+    `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it is sent back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",
   claimedWithoutChange: "Not done: the coder's answer contains no change, even if it says otherwise.",
   nothingChanged: "Nothing was changed.",
@@ -238,7 +238,7 @@ export const chatTexts = {
   coderStopped: {
     attempts: (limit: number) =>
       `Still failing after ${limit === 1 ? "1 attempt" : `${limit} attempts`} (the limit: coder.attempts).`,
-    same: "The same failure came twice; the coder is making no progress.",
+    same: "The same failure occurred twice; the coder is making no progress.",
     gaveUp: "The coder had nothing more to propose.",
     conflict: "The coder was shown their change twice and did not settle it.",
   },
@@ -449,7 +449,7 @@ export const chatTexts = {
     ["/context", "what the models are given of this conversation"],
     ["/resume", "go back to the conversation before; /resume list names them"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
-    ["/btw QUESTION", "ask a question while work goes on, without affecting it"],
+    ["/btw QUESTION", "ask a question without affecting the work in progress"],
     ["/stop", "stop what is running"],
     ["/help", "the ten that are needed most"],
   ] as readonly HelpLine[],
@@ -786,7 +786,7 @@ export const memoryTexts = {
       ? "There is nothing to fold yet: only the last question and its answer are kept whole."
       : `${messages} messages were folded into a summary; the last question and its answer stay whole.`,
   newSession: (sessionId: string) =>
-    `A new session begins: ${sessionId} (/resume goes back to the one before)`,
+    `A new session begins: ${sessionId} (/resume returns to the previous one)`,
   newFailed: "The summary could not be saved, so the session stays as it is.",
   resumed: (sessionId: string, turns: number) => `The session continues: ${sessionId} (${turns} turns)`,
   nothingToResume: "There is no session to go back to.",

@@ -55,7 +55,7 @@ export const checkWords: CheckWords = {
     "rung-instead": "{insteadOf} {why}, so {command} was used instead.",
     "rung-home": "{insteadOf} {why}.",
     known: "{command} ({parts})",
-    "known-state": "as it stands: {found}",
+    "known-state": "currently: {found}",
     seconds: "{seconds} s",
     minutes: "{minutes} min",
     "at-least": "over {time}",

@@ -89,7 +89,7 @@ export const terminalTexts = {
     effort: "How much a coder thinks",
     cost: "Tokens and cost",
     context: "What the models see",
-    status: "How things stand",
+    status: "Current status",
     diff: "Which change?",
   },
   noneSuch: "no match",

@@ -34,7 +34,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
   "evaluates-data": () => ["it runs the content of a variable as a command", "Write the command out."],
   "unknown-name": ({ name }) => [
-    `which program \`${name}\` stands for is known only at run time`,
+    `which program \`${name}\` runs is known only at run time`,
     "Write the program's name out, without variables, patterns or substitutions.",
   ],
   "unseen-script": ({ name }) => [
@@ -199,7 +199,7 @@ export const confinementTexts = {
   /** The job was ended: it had as many processes as it may have. `configured`: `worker.limits.processes`. */
   processesReached: (most: number, configured: number) =>
     most < configured
-      ? `The job started more processes than the ${most} that can be left to it here, so it was ended. The limit around PicoClaw (the pids limit of a container, TasksMax of systemd, ulimit -u) is what stands in the way: raise that one. worker.limits.processes allows ${configured}; a smaller number there lowers the limit further.`
+      ? `The job started more than the ${most} processes that are available to it here, so it was ended. The limit around PicoClaw (the pids limit of a container, TasksMax of systemd, ulimit -u) was reached: raise that one. worker.limits.processes allows ${configured}; a smaller number there lowers the limit further.`
       : `The job started more processes than worker.limits.processes allows (${configured}), so it was ended. If it needs them, raise worker.limits.processes.`,
   /** Nothing ran: so few more processes can be started that no command could. */
   noProcessesLeft: (left: number) =>

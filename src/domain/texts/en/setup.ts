@@ -101,7 +101,7 @@ export const setupTexts = {
   silent: (name: string, why: string) => `${name} does not answer: ${why}`,
   askAgain: "Choose another one? n leaves it out. [Y/n] ",
   nobodyTalks:
-    "Questions are off: no local model, and the cloud answers only by your word. Coding works (/code). To let your coder's model answer questions too: picoclaw chat /cloud on",
+    "Questions are off: there is no local model, and a cloud model answers only if you allow it. Coding works (/code). To let your coder's model answer questions too: picoclaw chat /cloud on",
   /** Nothing was written. */
   nothing: [
     "No model answers, so nothing was written. Two ways:",
@@ -118,13 +118,13 @@ export const setupTexts = {
     lead: "Four steps: see what this machine has, choose who answers questions, choose who writes code, and send each a test message.",
     lookAgain: "Look again",
     choose: "Choose",
-    nobody: "nobody",
+    nobody: "none",
     askCloud:
       "May a cloud model answer questions? It receives them and everything that is read to answer them. Either way, code goes to the coder you choose.",
     keep: "No, local models only",
     allow: "Yes, allow the cloud",
     tryAndSave: "Test and save",
-    nothingWritten: "Nothing was written. Choose another one, or nobody.",
+    nothingWritten: "Nothing was written. Choose another one, or none.",
     begin: "Start",
     more: "More settings",
     skip: "Not now",
