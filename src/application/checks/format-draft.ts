@@ -4,7 +4,6 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 
-/** The part of a draft that a formatter needs. */
 export type FormattableDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "takeIn">;
 
 export interface FormatDeps {
@@ -18,7 +17,7 @@ const MOST_BYTES = 512 * 1024;
 
 type Contents = ReadonlyMap<string, Uint8Array>;
 
-/** Runs the project's own formatter over the files of a draft, and says by name which formatters changed one. */
+/** Says by name which formatters changed a file. */
 export type FormatDraft = (draft: FormattableDraft, attempt: number) => Promise<readonly string[]>;
 
 /**
@@ -51,10 +50,9 @@ export function createFormatter({ hasProgram = () => true, signal }: FormatDeps)
       diff.flatMap(({ path, before: bytes }) => (bytes ? [[path, bytes] as const] : [])),
     );
     const added = new Set(draft.changes().flatMap(({ path, kind }) => (kind === "added" ? [path] : [])));
+    const isKnown = (path: string) => before.has(path) || added.has(path);
     const isNews = (path: string, bytes: Uint8Array) =>
-      isFormattable(path, bytes) &&
-      (before.has(path) || added.has(path)) &&
-      !isSame(settled.get(path), bytes);
+      isFormattable(path, bytes) && isKnown(path) && !isSame(settled.get(path), bytes);
     const after = new Map(
       diff.flatMap(({ path, after: bytes }) =>
         bytes && isNews(path, bytes) ? [[path, bytes] as const] : [],
@@ -97,9 +95,7 @@ function isSame(one: Uint8Array | undefined, other: Uint8Array | undefined): boo
 }
 
 function readProject({ files }: FormattableDraft, isOnPath: (program: string) => boolean): FormattedProject {
-  const has = (path: string) => attemptOr(false, () => files.look(path).kind !== "missing");
   return {
-    has,
     isOnPath,
     names: (folder) => attemptOr([], () => files.list(folder)),
     text: (path) =>

@@ -59,41 +59,26 @@ export async function diagnoseModels(
     return [first, price];
   });
   const checks = (await Promise.all(asked)).flat();
-  return adviseOnce(checks, { keyless, coder: config.roles.default_coder, words: doctor });
+  return adviseOnce(checks, keyless, config.roles.default_coder, doctor);
 }
 
-/**
- * One way on instead of one for each role: a key for any coder is enough, and its model may answer questions too, as a
- * conversation proposes.
- */
+/** One way on instead of one for each role: any coder's key is enough, and its model may answer questions too. */
 function adviseOnce(
   checks: readonly DoctorCheck[],
-  about: {
-    readonly keyless: ReadonlySet<ModelRole>;
-    /** The one that is asked where nobody names another. */
-    readonly coder: ModelRole;
-    readonly words: ReturnType<typeof modelMessagesFor>["doctor"];
-  },
+  keyless: ReadonlySet<ModelRole>,
+  coder: ModelRole,
+  words: ReturnType<typeof modelMessagesFor>["doctor"],
 ): DoctorCheck[] {
-  const { keyless, coder, words } = about;
-  const talks = checks.some(({ name, ok }) => ok && (name === "model:chat" || name === "model:worker"));
+  const isTalk = ({ name }: DoctorCheck) => name === "model:chat" || name === "model:worker";
   const hasCoder = CODERS.some((role) => !keyless.has(role));
-  if (!hasCoder && !talks)
-    return [
-      ...checks.map(({ remedy: _, ...check }) => check),
-      { name: "models", ok: false, optional: true, text: words.nothingSetUp, remedy: words.setUp },
-    ];
-  return checks.map((check) => {
-    const { remedy, ...rest } = check;
-    const isSpare = CODERS.some(
-      (role) => role !== coder && keyless.has(role) && check.name === `model:${role}`,
-    );
-    if (hasCoder && isSpare) return rest;
-    const isTalk = check.name === "model:chat" || check.name === "model:worker";
-    return isTalk && hasCoder && remedy !== undefined
-      ? { ...rest, remedy: `${remedy}; ${words.cloudToo}` }
-      : check;
+  const isUnset = !hasCoder && !checks.some((check) => check.ok && isTalk(check));
+  const spare = new Set([...keyless].flatMap((role) => (role === coder ? [] : [`model:${role}`])));
+  const advised = checks.map(({ remedy, ...check }): DoctorCheck => {
+    if (remedy === undefined || isUnset || (hasCoder && spare.has(check.name))) return check;
+    return { ...check, remedy: hasCoder && isTalk(check) ? `${remedy}; ${words.cloudToo}` : remedy };
   });
+  const setUp = { name: "models", ok: false, optional: true, text: words.nothingSetUp, remedy: words.setUp };
+  return isUnset ? [...advised, setUp] : advised;
 }
 
 function toModelCheck(role: ModelRole, title: string, check: ModelCheck): DoctorCheck {

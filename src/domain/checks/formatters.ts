@@ -1,14 +1,11 @@
 import { attemptOr } from "../platform/error-text.ts";
 import { quotePath } from "./narrow-check.ts";
 
-/** The files of a project, as far as they show how it is formatted. */
 export interface FormattedProject {
   /** The names in a folder; none where there is no such folder. */
   names(folder: string): readonly string[];
   /** The text of a file; empty where there is none. */
   text(path: string): string;
-  /** Whether something is at a path, be it a link. */
-  has(path: string): boolean;
   isOnPath(program: string): boolean;
 }
 
@@ -27,7 +24,7 @@ interface Formatter {
   /** Folders with its program, below the configured folder or one above it. */
   readonly installedIn?: readonly string[];
   readonly isOnPath?: true;
-  readonly args: string | ((folder: string, project: FormattedProject) => string);
+  args(folder: string, project: FormattedProject): string;
 }
 
 const inFolder = (folder: string, name: string) => (folder === "" ? name : `${folder}/${name}`);
@@ -44,10 +41,8 @@ function isNamedInPython(section: string, hook: string) {
 
 /** The edition that is named nearest above the file; without one, cargo takes 2015. */
 function rustEdition(folder: string, { text }: FormattedProject): string {
-  const editions = foldersUp(folder).map(
-    (one) => /^edition\s*=\s*"(\d{4})"/m.exec(text(inFolder(one, "Cargo.toml")))?.[1],
-  );
-  return editions.find((edition) => edition !== undefined) ?? "2015";
+  const manifests = foldersUp(folder).map((one) => text(inFolder(one, "Cargo.toml")));
+  return /^edition\s*=\s*"(\d{4})"/m.exec(manifests.join("\n"))?.[1] ?? "2015";
 }
 
 function hasPrettierKey(manifest: string): boolean {
@@ -63,16 +58,16 @@ const FORMATTERS: readonly Formatter[] = [
       names(folder).some((name) => /^(?:\.prettierrc(?:\..+)?|prettier\.config\.[cm]?[jt]s)$/.test(name)) ||
       hasPrettierKey(text(inFolder(folder, "package.json"))),
     installedIn: ["node_modules/.bin"],
-    args: "--write --ignore-unknown",
+    args: () => "--write --ignore-unknown",
   },
   {
     name: "biome",
     formats: new RegExp(`\\.(?:${SCRIPTS})$`),
     isConfigured: (folder, { names }) => names(folder).some((name) => /^\.?biome\.jsonc?$/.test(name)),
     installedIn: ["node_modules/.bin"],
-    args: "format --write",
+    args: () => "format --write",
   },
-  { name: "black", ...PYTHON, isConfigured: isNamedInPython("[tool.black]", "black"), args: "-q" },
+  { name: "black", ...PYTHON, isConfigured: isNamedInPython("[tool.black]", "black"), args: () => "-q" },
   {
     name: "ruff",
     ...PYTHON,
@@ -81,39 +76,36 @@ const FORMATTERS: readonly Formatter[] = [
       ["ruff.toml", ".ruff.toml"].some((name) =>
         project.text(inFolder(folder, name)).split("\n").includes("[format]"),
       ),
-    args: "format -q --force-exclude",
+    args: () => "format -q --force-exclude",
   },
   {
     name: "gofmt",
     formats: /\.go$/,
-    isConfigured: (folder, { has }) => has(inFolder(folder, "go.mod")),
+    isConfigured: (folder, { names }) => names(folder).includes("go.mod"),
     isOnPath: true,
-    args: "-w",
+    args: () => "-w",
   },
   {
     name: "rustfmt",
     formats: /\.rs$/,
-    isConfigured: (folder, { has }) => has(inFolder(folder, "Cargo.toml")),
+    isConfigured: (folder, { names }) => names(folder).includes("Cargo.toml"),
     isOnPath: true,
     args: (folder, project) => `--edition ${rustEdition(folder, project)}`,
   },
 ];
 
-/** How these files are formatted by what their project configures and has installed; files without a formatter are left out. */
+/** How these files are formatted by what their project configures and has installed. */
 export function findFormatCalls(paths: readonly string[], project: FormattedProject): FormatCall[] {
-  const calls = new Map<string, { formatter: string; paths: string[]; folder: string; call: string }>();
-  for (const path of paths) {
-    const found = findFormatter(path, project);
-    if (found === null) continue;
-    const key = `${found.folder}\0${found.call}`;
-    const same = calls.get(key);
-    if (same === undefined) calls.set(key, { ...found, paths: [path] });
-    else same.paths.push(path);
-  }
-  return [...calls.values()].map(({ formatter, paths: own, folder, call }) => {
+  const found = paths.map((path) => ({ path, ...findFormatter(path, project) }));
+  const calls = Map.groupBy(found, ({ folder, call }) => `${folder}\0${call}`);
+  return [...calls.values()].flatMap((files) => {
+    const { formatter, folder = "", call } = files[0] ?? {};
+    if (formatter === undefined) return [];
     const enter = folder === "" ? "" : `cd ${quotePath(folder)} && `;
-    const below = own.map((path) => quotePath(`./${folder === "" ? path : path.slice(folder.length + 1)}`));
-    return { formatter, paths: own, line: `${enter}${call} ${below.join(" ")}` };
+    const below = files.map(({ path }) =>
+      quotePath(`./${folder === "" ? path : path.slice(folder.length + 1)}`),
+    );
+    return [{ formatter, paths: files.map(({ path }) => path), line: `${enter}${call} ${below.join(" ")}` }];
   });
 }
 
@@ -125,8 +117,7 @@ function findFormatter(path: string, project: FormattedProject) {
       : undefined;
     if (folder === undefined) continue;
     const program = findProgram(formatter, folder, project);
-    const { args } = formatter;
-    const call = `${program} ${typeof args === "string" ? args : args(folder, project)}`;
+    const call = `${program} ${formatter.args(folder, project)}`;
     return program === null ? null : { formatter: formatter.name, folder, call };
   }
   return null;
@@ -140,7 +131,8 @@ function findProgram(
 ): string | null {
   for (const [up, above] of foldersUp(folder).entries())
     for (const place of installedIn)
-      if (project.has(inFolder(above, `${place}/${name}`))) return `./${"../".repeat(up)}${place}/${name}`;
+      if (project.names(inFolder(above, place)).includes(name))
+        return `./${"../".repeat(up)}${place}/${name}`;
   return isOnPath === true && project.isOnPath(name) ? name : null;
 }
 

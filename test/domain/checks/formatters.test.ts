@@ -12,7 +12,6 @@ function callsOf(paths: readonly string[], texts: Record<string, string>, isOnPa
         return below === "" ? [] : [below.split("/")[0] as string];
       }),
     text: (path) => texts[path] ?? "",
-    has: (path) => path in texts,
     isOnPath: () => isOnPath,
   }).map(({ line }) => line);
 }
