@@ -225,7 +225,7 @@ test("the prompt is drawn with the screen and the line alone: words, cards and t
   ]);
   expect(
     loaded.filter((one) =>
-      /reply-words|conversation-(?:cards|work)|terminal-(?:card|markdown)|markdown-stream|turn-view|texts\/(?:jobs|chat)|^diff$|child_process|kysely/.test(
+      /reply-words|conversation-(?:cards|turns)|terminal-(?:card|markdown)|markdown-stream|turn-view|texts\/(?:jobs|chat)|^diff$|child_process|kysely/.test(
         one,
       ),
     ),

@@ -1,0 +1,204 @@
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { createCardDeck } from "./card-deck.ts";
+import { printable } from "./command.ts";
+import { noticeBlock } from "./conversation-blocks.ts";
+import type { CardMaker } from "./conversation-cards.ts";
+import type { Picker } from "./conversation-pickers.ts";
+import { type Block, createLiveScreen, type LiveRows, type LiveScreen } from "./live-screen.ts";
+import type { CliProgram } from "./program.ts";
+import { createWordQueue } from "./queued-words.ts";
+import { ruleRow, statusRow } from "./status-row.ts";
+import { type Composer, createComposer, type SlashCommand } from "./terminal-input.ts";
+import type { openPager, Pager } from "./terminal-pager.ts";
+import {
+  ASK_GROUND,
+  cutToColumns,
+  isKeyUp,
+  type Keyboard,
+  openKeyboard,
+  readGround,
+  wrapColumns,
+} from "./terminal-pi.ts";
+import { createStyle, groundOf, wantsColour } from "./terminal-style.ts";
+import type { TurnView } from "./turn-view.ts";
+
+interface ScreenDeps {
+  readonly env: CliProgram["env"];
+  readonly texts: TerminalMessages;
+  readonly history: string[];
+  /** A key that is neither a report of the terminal nor for the pager. */
+  readonly onKey: (bytes: string) => void;
+  readonly submit: (text: string) => void;
+}
+
+/** The terminal reports whether its window has the focus. */
+const [WATCH_FOCUS, UNWATCH_FOCUS] = ["\x1b[?1004h", "\x1b[?1004l"];
+
+/** The terminal of a conversation: the printed blocks, the live rows below them, and the pager in front of both. */
+export class ConversationScreen {
+  readonly status = { hint: "", model: "", branch: "", drafts: 0, tokens: 0, costUsd: 0 };
+  readonly composer: Composer;
+  readonly style = () => this.#style;
+  readonly print = (...blocks: readonly Block[]) => this.#live.print(...blocks);
+  readonly printNotice = (text: string) => this.print(noticeBlock(text, this.style));
+  readonly redraw = (soon?: boolean) => (this.ended ? undefined : this.#live.redraw(soon));
+  readonly resized = () => this.#live.resized();
+  readonly write = (text: string) => this.#keyboard.write(text);
+  /** Gives the terminal back to the shell. */
+  readonly restore = () => this.#keyboard.stop();
+  readonly deck: ReturnType<typeof createCardDeck>;
+  readonly queue = createWordQueue((text) => {
+    const line = `${this.#style.cyan("↳")} ${printable(text)} ${this.#style.dim(this.#texts.joined)}`;
+    this.print({ render: (columns) => line.split("\n").flatMap((row) => wrapColumns(row, columns)) });
+  });
+  /** Null until the conversation is open. */
+  maker: CardMaker | null = null;
+  commands: readonly SlashCommand[] = [];
+  /** Null while they are read. */
+  files: readonly string[] | null = null;
+  /** The message that is being answered. */
+  view: TurnView | null = null;
+  picker: Picker | null = null;
+  focused = true;
+  ended = false;
+  readonly #texts: TerminalMessages;
+  readonly #colour: boolean;
+  readonly #keyboard: Keyboard;
+  readonly #live: LiveScreen;
+  #style: ReturnType<typeof createStyle>;
+  #pager: Pager | null = null;
+
+  constructor({ env, texts, history, onKey, submit }: ScreenDeps) {
+    this.#texts = texts;
+    this.#colour = wantsColour(env, true);
+    this.#style = createStyle({ colour: this.#colour, ground: groundOf(env) });
+    this.deck = createCardDeck({ maker: () => this.maker, texts, style: this.style });
+    this.#keyboard = openKeyboard(
+      (bytes) => this.#takeBytes(bytes, onKey),
+      () => {
+        this.resized();
+        this.#pager?.draw();
+      },
+    );
+    const { write, columns, rows } = this.#keyboard;
+    this.#live = createLiveScreen({
+      write,
+      columns,
+      rows,
+      live: (width, height) => this.#rows(width, height),
+      after(ms, run) {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
+      },
+      now: () => performance.now(),
+      slowLine: (env.SSH_CONNECTION ?? env.SSH_TTY ?? "") !== "",
+    });
+    this.composer = createComposer({
+      texts,
+      style: this.style,
+      rows,
+      redraw: this.redraw,
+      history,
+      commands: () => this.commands,
+      files: () => this.files,
+      submit,
+    });
+  }
+
+  start(): void {
+    this.#keyboard.start();
+    this.write(`${ASK_GROUND}${WATCH_FOCUS}`);
+  }
+
+  /** Gives the terminal to another program while `run` runs, or for good. */
+  leaveFor(run: () => void): void {
+    this.#live.leave();
+    this.write(UNWATCH_FOCUS);
+    this.restore();
+    run();
+  }
+
+  resume(): void {
+    this.#keyboard.start();
+    this.write(WATCH_FOCUS);
+    this.#live.resume({ below: true });
+  }
+
+  openPage(open: typeof openPager, title: string, lines: (columns: number) => readonly string[]): void {
+    this.#live.pause();
+    this.#pager = open({
+      keyboard: this.#keyboard,
+      title,
+      keys: this.#texts.pagerKeys,
+      lines,
+      isMark: (line) => /^\s{2}\x1b\[1m|^\s{2}\S/.test(line),
+      closed: () => {
+        this.#pager = null;
+        this.#live.resume({ below: false });
+      },
+    });
+  }
+
+  #takeBytes(bytes: string, onKey: (bytes: string) => void): void {
+    if (isKeyUp(bytes) || this.#readReport(bytes) || bytes.startsWith("\x1b]") || this.ended) return;
+    if (this.#pager !== null) {
+      this.#pager.key(bytes);
+      return;
+    }
+    onKey(bytes);
+    if (!this.ended && this.#pager === null) this.redraw();
+  }
+
+  /** Whether the terminal reported a shown frame, its focus or its background. */
+  #readReport(bytes: string): boolean {
+    const ground = readGround(bytes);
+    if (bytes === "\x1b[0n") this.#live.acknowledged();
+    else if (bytes === "\x1b[I" || bytes === "\x1b[O") this.focused = bytes === "\x1b[I";
+    else if (ground !== null) this.#style = createStyle({ colour: this.#colour, ground });
+    else return false;
+    return true;
+  }
+
+  #rows(columns: number, rows: number): LiveRows {
+    if (this.ended) return { rows: [], cursor: null };
+    const above = this.#rowsAbove(columns);
+    const rule = ruleRow(columns, this.#style);
+    if (this.picker !== null) {
+      const drawn = this.picker.rows(columns, rows);
+      return {
+        rows: [...above, rule, ...drawn.rows],
+        cursor: drawn.cursor === null ? null : { ...drawn.cursor, row: drawn.cursor.row + above.length + 1 },
+      };
+    }
+    const { starting, placeholder, placeholderBusy } = this.#texts;
+    const idle = this.maker === null ? starting : placeholder;
+    const line = this.composer.line(columns, this.view === null ? idle : placeholderBusy);
+    const mode = this.composer.normalMode();
+    const below = this.composer.below(columns) ?? [
+      statusRow({ ...this.status, mode }, columns, this.#texts, this.#style),
+    ];
+    const most = Math.max(1, rows - 2 - line.rows.length - below.length);
+    const kept = above.slice(-most);
+    const isHidden = this.deck.focused() !== null || line.cursor === null;
+    return {
+      rows: [...kept, rule, ...line.rows, ...below],
+      cursor: isHidden ? null : { ...line.cursor, row: kept.length + 1 + line.cursor.row },
+    };
+  }
+
+  /** The message that is answered or the last card, and the queued messages. */
+  #rowsAbove(columns: number): string[] {
+    const { joins, waits, editsQueued } = this.#texts;
+    const open = this.view?.live(columns) ?? [];
+    const gap = open.length > 0 ? [""] : [];
+    return [
+      ...(this.view === null
+        ? this.deck.rows(columns)
+        : [...open, ...gap, cutToColumns(this.view.working(), columns)]),
+      ...this.queue.list().map(({ text, mode }) => {
+        const how = this.#style.dim(`· ${mode === "joins" ? joins : waits} · ${editsQueued}`);
+        return cutToColumns(`  ↳ ${printable(text).replaceAll("\n", " ")} ${how}`, columns);
+      }),
+    ];
+  }
+}
