@@ -66,7 +66,7 @@ import {
 import { toExchanges } from "./exchanges.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Chat, ForkResult } from "./sessions.ts";
-import { createWorkBoard } from "./work-board.ts";
+import { createWorkBoard, type WorkBoard } from "./work-board.ts";
 
 /** A conversation on a workspace, with what a surface needs beside it. */
 export interface OpenChat {
@@ -328,10 +328,57 @@ function readCommand(
   return readSentenceCommand(text) ?? undefined;
 }
 
-/**
- * The way of a message:
- *   clean → a command that only looks, or: its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
- */
+/** A message that has no turn in its chat yet. */
+interface ReceivedMessage {
+  readonly deps: ChatDeps;
+  readonly works: WorkBoard;
+  /** Its text is clean. */
+  readonly message: IncomingMessage;
+  readonly command: SlashCommand | undefined;
+  readonly sessionKey: string;
+  readonly options: HandleOptions;
+  readonly emit: (event: ChatEvent) => void;
+  readonly state: { begun: boolean };
+}
+
+/** A message in its turn. */
+interface TurnMessage {
+  readonly deps: ChatDeps;
+  readonly command: SlashCommand | undefined;
+  turn: ChatTurn;
+  /** The message, or what a command of the user's own says in its place. */
+  request: string;
+}
+
+/** Null: this step does not answer the message, and the next one reads it. */
+type MessageStep<Message> = (message: Message) => Promise<Reply | null> | Reply | null;
+
+/** The answers that need no turn in the chat; a message that none of these steps answers waits for its turn. */
+const RECEIVED_STEPS: readonly MessageStep<ReceivedMessage>[] = [
+  stopRunning,
+  answerBeside,
+  answerLook,
+  joinRunning,
+];
+
+/** The answers that need no route; a message that none of these steps answers is routed. */
+const TURN_STEPS: readonly MessageStep<TurnMessage>[] = [
+  refuseLostImages,
+  runCommand,
+  scheduleMessage,
+  fillOwnCommand,
+  refuseUnknownCommand,
+  refuseEmptyPreview,
+];
+
+async function takeSteps<Message>(steps: readonly MessageStep<Message>[], message: Message) {
+  for (const step of steps) {
+    const reply = await step(message);
+    if (reply !== null) return reply;
+  }
+  return null;
+}
+
 export function createConversation(deps: ChatDeps): Conversation {
   const works = createWorkBoard();
   return {
@@ -355,69 +402,19 @@ export function createConversation(deps: ChatDeps): Conversation {
     },
     async handle(message, options) {
       const sessionKey = `${message.channel}:${message.chatId}`;
-      const emit = withoutThrowing(options.onEvent);
-      const sentAt = message.sentAt ?? deps.now().toISOString();
+      const { images = [], sentAt = deps.now().toISOString() } = message;
       const state = { begun: false };
       try {
-        const { images = [] } = message;
         const words = cleanMessage(message.text);
         // A message of images alone is routed and remembered by their names.
         const text = words.trim() === "" ? images.map(({ name }) => imageMark(name)).join("\n") : words;
         if (text === "") return plainReply(deps, say("emptyMessage"));
         if (text.length > LONGEST_MESSAGE) return plainReply(deps, say("messageTooLong", "1 MB"));
-        const command = readCommand(deps, { ...message, text });
-        if (command?.name === "stop") return await stopTurn(deps, sessionKey);
-        const question = command === undefined && works.isBusy(sessionKey) ? readAsideQuestion(text) : null;
-        if (command?.name === "btw" || question !== null) {
-          const { answerAside } = await import("./answer-aside.ts");
-          const asked = { question: question ?? command?.rest ?? "", work: works.tell(sessionKey) };
-          return await answerAside(deps, { ...message, text }, { ...asked, emit, signal: options.signal });
-        }
-        const look = command === undefined ? undefined : await findLook(deps, command.name);
-        if (look !== undefined)
-          return lookReply(
-            await look(deps, { message: { ...message, text }, sessionKey }, command?.rest ?? ""),
-          );
-        const mayJoin = command === undefined && images.length === 0;
-        const joins = mayJoin ? deps.steering.offer(sessionKey, text, options.signal) : null;
-        if (joins !== null) emit(createNotice(deps, (chat) => chat.joins));
-        if (joins !== null && (await joins)) return { ...plainReply(deps, say("steered")), ok: true };
-        const queued = await deps.queue.run(
-          sessionKey,
-          async (signal) => {
-            using work = works.begin(sessionKey, text);
-            const tell = (event: ChatEvent) => {
-              work.note(event);
-              emit(event);
-            };
-            const run = { sessionKey, signal, emit: tell, tellsDrafts: options.tellsDrafts === true };
-            const turn = await openTurn(deps, { ...message, text, sentAt }, run);
-            state.begun = true;
-
-            const gone = images.filter(({ id }) => !turn.images.some((image) => image.id === id));
-            if (gone.length > 0)
-              return plainReply(
-                deps,
-                say(
-                  "imageGone",
-                  gone.map(({ name }) => name),
-                ),
-              );
-            return await inTurn(deps, turn);
-          },
-          {
-            signal: options.signal,
-            claim: options.claim,
-            onQueued: (ahead) => emit({ type: "queued", ahead }),
-          },
-        );
-        if (!queued.ran) return plainReply(deps, say("aborted"));
-        const { ok } = queued.value;
-        deps.afterReply(async () => {
-          const hooked = { PICOCLAW_CHAT: sessionKey, PICOCLAW_OK: String(ok) };
-          for (const note of await deps.workspace.afterMessage(hooked)) emit(hookNotice(deps, note));
-        });
-        return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
+        const clean = { ...message, text, sentAt };
+        const emit = withoutThrowing(options.onEvent);
+        const command = readCommand(deps, clean);
+        const received = { deps, works, message: clean, command, sessionKey, options, emit, state };
+        return (await takeSteps(RECEIVED_STEPS, received)) ?? (await answerInTurn(received));
       } catch (error) {
         if (options.signal.aborted) return plainReply(deps, say("aborted"));
         deps.logger.error("chat", "chat.failed", "chat.failed", {
@@ -426,19 +423,92 @@ export function createConversation(deps: ChatDeps): Conversation {
           trace_id: readTraceparent(message.traceparent)?.traceId,
           error,
         });
-        if (isDiskFull(error)) return plainReply(deps, say("diskFull"));
-        const limited = limitReply(deps, error);
-        if (limited !== null) return limited;
-        const gone = missingPiece(error);
-        const trouble = isStoreClosed(error) ? "storeAway" : "unexpected";
-        const failed = plainReply(
-          deps,
-          gone === null ? say(trouble, deps.workspace.mask(toFaultText(error))) : installationGone(gone),
-        );
-        return state.begun ? failed : { ...failed, lost: true };
+        return replyToFault(deps, error, state.begun);
       }
     },
   };
+}
+
+/** The message may run in another process; its job is taken back there. */
+async function stopRunning({ deps, command, sessionKey }: ReceivedMessage): Promise<Reply | null> {
+  if (command?.name !== "stop") return null;
+  const stopped = await deps.queue.stop(sessionKey);
+  return { ...plainReply(deps, stopped ? say("stopped") : say("nothingRuns")), ok: true };
+}
+
+async function answerBeside(received: ReceivedMessage): Promise<Reply | null> {
+  const { deps, works, message, command, sessionKey, options, emit } = received;
+  const question = command === undefined && works.isBusy(sessionKey) ? readAsideQuestion(message.text) : null;
+  if (command?.name !== "btw" && question === null) return null;
+  const { answerAside } = await import("./answer-aside.ts");
+  const asked = { question: question ?? command?.rest ?? "", work: works.tell(sessionKey) };
+  return answerAside(deps, message, { ...asked, emit, signal: options.signal });
+}
+
+/** It belongs to no session: nothing of it is remembered. */
+async function answerLook({ deps, message, command, sessionKey }: ReceivedMessage): Promise<Reply | null> {
+  const look = command === undefined ? undefined : await findLook(deps, command.name);
+  if (look === undefined) return null;
+  const answer = await look(deps, { message, sessionKey }, command?.rest ?? "");
+  const { text, said, ok, jobs, actions = [], choices } = answer;
+  return {
+    text,
+    ...(said !== undefined && { said }),
+    ok,
+    sessionId: "",
+    jobs,
+    actions,
+    ...(choices !== undefined && { choices }),
+  };
+}
+
+/** A coder that works in the chat takes the message into its next round. */
+async function joinRunning(received: ReceivedMessage): Promise<Reply | null> {
+  const { deps, message, command, sessionKey, options, emit } = received;
+  if (command !== undefined || (message.images ?? []).length > 0) return null;
+  const joins = deps.steering.offer(sessionKey, message.text, options.signal);
+  if (joins === null) return null;
+  emit(createNotice(deps, (chat) => chat.joins));
+  return (await joins) ? { ...plainReply(deps, say("steered")), ok: true } : null;
+}
+
+async function answerInTurn(received: ReceivedMessage): Promise<Reply> {
+  const { deps, works, message, sessionKey, options, emit, state } = received;
+  const { signal, claim, tellsDrafts = false } = options;
+  const queued = await deps.queue.run(
+    sessionKey,
+    async (signal) => {
+      using work = works.begin(sessionKey, message.text);
+      const tell = (event: ChatEvent) => {
+        work.note(event);
+        emit(event);
+      };
+      const turn = await openTurn(deps, message, { sessionKey, signal, emit: tell, tellsDrafts });
+      state.begun = true;
+      return await answerTurn(deps, turn);
+    },
+    { signal, claim, onQueued: (ahead) => emit({ type: "queued", ahead }) },
+  );
+  if (!queued.ran) return plainReply(deps, say("aborted"));
+  const { ok } = queued.value;
+  deps.afterReply(async () => {
+    const hooked = { PICOCLAW_CHAT: sessionKey, PICOCLAW_OK: String(ok) };
+    for (const note of await deps.workspace.afterMessage(hooked)) emit(hookNotice(deps, note));
+  });
+  return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
+}
+
+function replyToFault(deps: ChatDeps, error: unknown, isBegun: boolean): Reply {
+  if (isDiskFull(error)) return plainReply(deps, say("diskFull"));
+  const limited = limitReply(deps, error);
+  if (limited !== null) return limited;
+  const gone = missingPiece(error);
+  const trouble = isStoreClosed(error) ? "storeAway" : "unexpected";
+  const failed = plainReply(
+    deps,
+    gone === null ? say(trouble, deps.workspace.mask(toFaultText(error))) : installationGone(gone),
+  );
+  return isBegun ? failed : { ...failed, lost: true };
 }
 
 function hookNotice({ messages }: ChatDeps, note: NoteFact): ChatEvent {
@@ -446,54 +516,80 @@ function hookNotice({ messages }: ChatDeps, note: NoteFact): ChatEvent {
   return { type: "notice", text: wordNote(messages, note), texts };
 }
 
-async function inTurn(deps: ChatDeps, turn: ChatTurn): Promise<Reply> {
-  const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
-  const command = readCommand(deps, message);
+async function answerTurn(deps: ChatDeps, turn: ChatTurn): Promise<Reply> {
+  const { text } = turn.message;
+  const command = readCommand(deps, turn.message);
+  const message = { deps, turn, command, request: turn.preview ? (command?.rest ?? "") : text };
+  return (await takeSteps(TURN_STEPS, message)) ?? (await answerByRoutes(message));
+}
+
+function refuseLostImages({ deps, turn }: TurnMessage): Reply | null {
+  const { images = [] } = turn.message;
+  const gone = images.filter(({ id }) => !turn.images.some((image) => image.id === id));
+  const names = gone.map(({ name }) => name);
+  return gone.length === 0 ? null : plainReply(deps, say("imageGone", names));
+}
+
+async function runCommand({ deps, turn, command }: TurnMessage): Promise<Reply | null> {
+  const { message, preview } = turn;
   // An agent of the user's own may be asked for a preview, too.
   const inner = preview ? readSlashCommand(command?.rest ?? "") : undefined;
   const given = inner?.name === "head" ? inner : preview ? undefined : command;
-  if (given !== undefined) {
-    const known = await findCommand(deps, given.name);
-    if (known !== undefined) {
-      // A command may name or ask any of the models.
-      await turn.models.models.look?.(signal);
-      const answer = await known(deps, turn, given.rest);
-      const { instead } = answer;
-      if (instead !== undefined)
-        return await inTurn(deps, {
-          ...turn,
-          message: { ...message, text: instead },
-          preview: readSlashCommand(instead)?.name === "preview",
-        });
-      if (answer.again !== undefined) return await answerAgain(deps, turn, answer, answer.again);
-      if (answer.agent !== "") await rememberTurn(deps, turn, message.text, answer);
-      return toReply(deps, turn, answer, undefined);
-    }
-  }
-  if (command === undefined && message.strict !== true && maybeSchedule(message.text)) {
-    const { scheduleByModel } = await import("./schedule-commands.ts");
-    const made = await scheduleByModel(deps, turn, message.text);
-    if (made !== null) return toReply(deps, turn, made, undefined);
-  }
-  const own = readOwnRequest(deps, preview ? (command?.rest ?? "") : message.text);
-  if ("untrusted" in own)
-    return toReply(
-      deps,
-      turn,
-      createAnswer(deps, [say("commandUntrusted", own.untrusted)], false),
-      undefined,
-    );
-  const request = own.text;
-  const told = { ...turn, notes: [...turn.notes, ...own.notes] };
-  if (
-    command !== undefined &&
-    !preview &&
-    request === message.text &&
-    readExplicitRoute(request) === undefined
-  )
-    return toReply(deps, turn, await answerUnknownCommand(deps, command.name), undefined);
-  if (preview && request.trim() === "")
-    return toReply(deps, turn, createAnswer(deps, [say("previewUsage")], false), undefined);
+  const known = given === undefined ? undefined : await findCommand(deps, given.name);
+  if (given === undefined || known === undefined) return null;
+  // A command may name or ask any of the models.
+  await turn.models.models.look?.(turn.signal);
+  const answer = await known(deps, turn, given.rest);
+  const { instead } = answer;
+  if (instead !== undefined)
+    return answerTurn(deps, {
+      ...turn,
+      message: { ...message, text: instead },
+      preview: readSlashCommand(instead)?.name === "preview",
+    });
+  if (answer.again !== undefined) return answerAgain(deps, turn, answer, answer.again);
+  if (answer.agent !== "") await rememberTurn(deps, turn, message.text, answer);
+  return toReply(deps, turn, answer);
+}
+
+/** A sentence that asks for something at set times. */
+async function scheduleMessage({ deps, turn, command }: TurnMessage): Promise<Reply | null> {
+  const { text, strict } = turn.message;
+  if (command !== undefined || strict === true || !maybeSchedule(text)) return null;
+  const { scheduleByModel } = await import("./schedule-commands.ts");
+  const made = await scheduleByModel(deps, turn, text);
+  return made === null ? null : toReply(deps, turn, made);
+}
+
+function fillOwnCommand(message: TurnMessage): Reply | null {
+  const { deps, turn } = message;
+  const own = readOwnRequest(deps, message.request);
+  if ("untrusted" in own) return refuseTurn(message, say("commandUntrusted", own.untrusted));
+  message.request = own.text;
+  message.turn = { ...turn, notes: [...turn.notes, ...own.notes] };
+  return null;
+}
+
+async function refuseUnknownCommand({ deps, turn, command, request }: TurnMessage): Promise<Reply | null> {
+  const isOwn = request !== turn.message.text || readExplicitRoute(request) !== undefined;
+  if (command === undefined || turn.preview || isOwn) return null;
+  const { nearestCommand } = await import("./look-commands.ts");
+  const own = deps.ownCommands.list().map((one) => one.name);
+  const nearest = nearestCommand(command.name, [...commandNames(deps), ...own]);
+  return refuseTurn({ deps, turn }, say("unknownCommand", command.name, nearest ?? null));
+}
+
+function refuseEmptyPreview(message: TurnMessage): Reply | null {
+  const isEmpty = message.turn.preview && message.request.trim() === "";
+  return isEmpty ? refuseTurn(message, say("previewUsage")) : null;
+}
+
+function refuseTurn({ deps, turn }: Pick<TurnMessage, "deps" | "turn">, saying: ReplyPiece): Reply {
+  return toReply(deps, turn, createAnswer(deps, [saying], false));
+}
+
+async function answerByRoutes({ deps, turn, request }: TurnMessage): Promise<Reply> {
+  const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
   const asked: RoutedText[] = [];
   const answers: Answer[] = [];
   for (const part of splitMessage(routeGoToPlanner(turn, request))) {
@@ -517,7 +613,7 @@ async function inTurn(deps: ChatDeps, turn: ChatTurn): Promise<Reply> {
   }
   const merged = mergeAnswers(deps, asked, answers, () => groupActions(deps, turn));
   await rememberTurn(deps, turn, asked.map(({ text }) => text).join("\n"), merged);
-  return toReply(deps, told, merged, asked[0]?.decision);
+  return toReply(deps, turn, merged, asked[0]?.decision);
 }
 
 /** `/route X`: what was asked before, by the route it should have gone to. */
@@ -566,13 +662,6 @@ async function rememberTurn(deps: ChatDeps, turn: ChatTurn, said: string, answer
 function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): string {
   const marks = images.map(({ name }) => imageMark(name)).filter((mark) => !said.includes(mark));
   return [said, ...marks].join("\n");
-}
-
-async function answerUnknownCommand(deps: ChatDeps, name: string): Promise<Answer> {
-  const { nearestCommand } = await import("./look-commands.ts");
-  const own = deps.ownCommands.list().map((one) => one.name);
-  const nearest = nearestCommand(name, [...commandNames(deps), ...own]);
-  return createAnswer(deps, [say("unknownCommand", name, nearest ?? null)], false);
 }
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */
@@ -650,26 +739,12 @@ async function answerPart(deps: ChatDeps, begun: ChatTurn, asked: RoutedText): P
   }
 }
 
-/** In whichever process the chat's message runs; its job is taken back there. */
-async function stopTurn(deps: ChatDeps, sessionKey: string): Promise<Reply> {
-  const stopped = await deps.queue.stop(sessionKey);
-  return { ...plainReply(deps, stopped ? say("stopped") : say("nothingRuns")), ok: true };
-}
-
-/** It belongs to no session: nothing of it is remembered. */
-function lookReply({ text, said, ok, jobs, actions = [], choices }: Answer): Reply {
-  return {
-    text,
-    ...(said !== undefined && { said }),
-    ok,
-    sessionId: "",
-    jobs,
-    actions,
-    ...(choices !== undefined && { choices }),
-  };
-}
-
-function toReply({ messages }: ChatDeps, turn: ChatTurn, answer: Answer, decision: Reply["decision"]): Reply {
+function toReply(
+  { messages }: ChatDeps,
+  turn: ChatTurn,
+  answer: Answer,
+  decision?: Reply["decision"],
+): Reply {
   const { isUnpriced, costUsd, ...tokens } = turn.models.used();
   const usage = { ...tokens, costUsd: isUnpriced && costUsd === 0 ? null : costUsd };
   const notices = turn.models.notices().map((notice) => say("budget", notice));
