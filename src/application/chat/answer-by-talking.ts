@@ -11,8 +11,8 @@ import {
   projectInShort,
 } from "./ask-agent.ts";
 import {
+  type AgentDeps,
   type Answer,
-  type ChatDeps,
   type ChatTurn,
   createAnswer,
   createLabelledAction,
@@ -41,7 +41,7 @@ const ASKED_AGAIN = 300;
 
 /** Mio's routes: CHAT and PLAN. Words come as they are written. */
 export async function answerByTalking(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   route: keyof typeof DUTIES,
   text: string,
@@ -119,7 +119,7 @@ export async function answerByTalking(
 
 /** The hint that coding goes on where Mio has no model. */
 function sayWhoWorks(
-  { canAsk, settings }: ChatDeps,
+  { canAsk, settings }: AgentDeps,
   { models }: ChatTurn,
   asked: Model | ModelFailure,
   code: string | undefined,

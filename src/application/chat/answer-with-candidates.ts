@@ -21,7 +21,16 @@ import {
   runCoder,
 } from "./answer-with-code.ts";
 import type { CandidateMode } from "./chat-commands.ts";
-import { type Answer, answerPieces, type ChatDeps, type ChatTurn, mergeAnswers } from "./chat-turn.ts";
+import {
+  type AgentDeps,
+  type Answer,
+  answerPieces,
+  type ChatBase,
+  type ChatTurn,
+  type CoderDeps,
+  type JobDeps,
+  mergeAnswers,
+} from "./chat-turn.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 
 export interface CandidatesRequest extends CodeRequest {
@@ -37,7 +46,7 @@ interface CandidateEnding {
 
 /** Several coders at one message, each in a draft of its own without network; the best draft lands, and the reply describes the others. */
 export async function answerWithCandidates(
-  deps: ChatDeps,
+  deps: CoderDeps,
   turn: ChatTurn,
   request: CandidatesRequest,
 ): Promise<Answer> {
@@ -75,7 +84,7 @@ export async function answerWithCandidates(
 
 /** The routed one first; only those that can be asked. Without drafts there is no second one. */
 function candidateRoles(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   { role, mode }: CandidatesRequest,
 ): readonly CoderRole[] {
@@ -126,7 +135,7 @@ interface CandidatesResult {
 }
 
 /** Compares the drafts of several coders and chooses the best. */
-function createDraftContest({ workspace }: Pick<ChatDeps, "workspace">) {
+function createDraftContest({ workspace }: JobDeps) {
   const measure = shareBaseline();
   const drafts = new Map<CoderRole, Draft>();
   let judging: BaselineDeps | null = null;
@@ -204,7 +213,7 @@ function firstLine(text: string): string {
 }
 
 async function wordCandidates(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   ends: ReadonlyMap<CoderRole, CoderRunResult>,
   { facts, taken, by }: CandidatesResult,
@@ -225,7 +234,7 @@ async function wordCandidates(
 }
 
 /** One that had no draft. */
-function withoutDraft({ workspace, messages }: ChatDeps, { role, end }: CoderRunResult): CoderCandidateFacts {
+function withoutDraft({ workspace, messages }: JobDeps, { role, end }: CoderRunResult): CoderCandidateFacts {
   const words =
     end.kind === "unanswered"
       ? end.text[messages.locale]
@@ -246,7 +255,7 @@ function withoutDraft({ workspace, messages }: ChatDeps, { role, end }: CoderRun
   };
 }
 
-function withPieces({ messages }: ChatDeps, answer: Answer, more: readonly ReplyPiece[]): Answer {
+function withPieces({ messages }: ChatBase, answer: Answer, more: readonly ReplyPiece[]): Answer {
   const said = [...answerPieces(answer), ...more];
   return { ...answer, said, text: wordPieces(messages.locale, said) };
 }

@@ -34,13 +34,16 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ToolCall } from "../ports/models.ts";
 import { LOG } from "../ports/platform.ts";
 import {
+  type AgentDeps,
   type Answer,
   answerPieces,
   type ChatDeps,
   type ChatTurn,
+  type CoderDeps,
   createAnswer,
   createLabelledAction,
   createNotice,
+  type JobDeps,
 } from "./chat-turn.ts";
 import { createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
 import { createLineOutput } from "./held-output.ts";
@@ -76,7 +79,7 @@ interface BenchRequest {
 
 /** Where the proposals of one message are carried out, with the events of whoever watches. */
 export async function openBench(
-  deps: ChatDeps,
+  deps: CoderDeps,
   turn: ChatTurn,
   { request, judged, atOnce = false, shown, beside }: BenchRequest,
 ): Promise<OpenedBench> {
@@ -146,7 +149,7 @@ function recallAsItStands(memory: CheckMemory, found: FoundChecks): CheckRecord 
   return record?.results != null && record.fingerprint === memory.fingerprint() ? record : null;
 }
 
-function reportCheckProgress(deps: ChatDeps, turn: ChatTurn, progress: CheckProgress): void {
+function reportCheckProgress(deps: AgentDeps, turn: ChatTurn, progress: CheckProgress): void {
   const { inputTokens, outputTokens, costUsd } = turn.models.used();
   const detail = checksMessagesFor(deps.messages.locale).progress(progress);
   turn.emit({
@@ -163,7 +166,7 @@ function reportCheckProgress(deps: ChatDeps, turn: ChatTurn, progress: CheckProg
 const MOST_DETAIL = 200;
 
 /** The events of a job as the conversation passes them on. */
-function watchCommands({ workspace }: ChatDeps, turn: ChatTurn) {
+function watchCommands({ workspace }: JobDeps, turn: ChatTurn) {
   let jobId = "";
   const output = createLineOutput((text) =>
     turn.emit({ type: "job-output", jobId, text: workspace.mask(text) }),
@@ -198,7 +201,7 @@ export interface JobReport {
 
 /** A coder's work as the chat tells it: the executor's facts, and the way there. */
 export function reportWork(
-  { messages, chat, workspace }: Pick<ChatDeps, "messages" | "chat" | "workspace">,
+  { messages, chat, workspace }: JobDeps,
   turn: Pick<ChatTurn, "models">,
   { end, checked }: EndedCoder,
 ): JobReport {
@@ -308,7 +311,7 @@ export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
 }
 
 /** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
-export async function answerWithCode(deps: ChatDeps, turn: ChatTurn, request: CodeRequest): Promise<Answer> {
+export async function answerWithCode(deps: CoderDeps, turn: ChatTurn, request: CodeRequest): Promise<Answer> {
   const desk = deps.steering.open(turn.sessionKey);
   const ended = await runCoder(deps, turn, { ...request, steering: desk.take }).finally(desk.close);
   return answerForCoder(deps, turn, ended);
@@ -316,7 +319,7 @@ export async function answerWithCode(deps: ChatDeps, turn: ChatTurn, request: Co
 
 /** One coder at a message, to its end. */
 export async function runCoder(
-  deps: ChatDeps,
+  deps: CoderDeps,
   turn: ChatTurn,
   { role, text, planOnly, steering, chosen, handOver, beside, time, isSubAgent = false }: CoderRun,
 ): Promise<CoderRunResult> {
@@ -406,7 +409,7 @@ export async function runCoder(
 
 /** The coder's sub-agents; nothing of them is loaded before the first is asked for. */
 function openDelegation(
-  deps: ChatDeps,
+  deps: CoderDeps,
   turn: ChatTurn,
   coder: { readonly role: CoderRole; readonly bench: Bench; readonly planOnly: boolean },
 ): (asked: Delegation) => Promise<ToolResult> {
@@ -423,7 +426,7 @@ function openDelegation(
  * The tools of MCP servers, and `process` where the request is about something that runs; nothing of them is loaded where
  * there is neither.
  */
-async function openOutside(deps: ChatDeps, turn: ChatTurn, role: CoderRole, text: string) {
+async function openOutside(deps: CoderDeps, turn: ChatTurn, role: CoderRole, text: string) {
   const hasServers = (turn.message.editorServers ?? []).length > 0 || deps.namesServers();
   if (!hasServers && !ABOUT_PROCESSES.test(text)) return null;
   const model = turn.models.models.forRole(role);
@@ -484,7 +487,7 @@ export interface CoderRunResult {
 
 /** The answer to the user for a coder's end. Calls of MCP servers are outside of every undo, so they are said. */
 export async function answerForCoder(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   result: CoderRunResult,
 ): Promise<Answer> {
@@ -500,7 +503,7 @@ export async function answerForCoder(
 }
 
 async function answerForEnd(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   { role, text, end, talk, checked }: CoderRunResult,
 ): Promise<Answer> {
@@ -571,7 +574,7 @@ function wordKnownState(locale: Locale, state: ChecksState | null): string {
 
 /** The loop's events, for whoever watches. */
 export function tellCoderEvents(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   checks: readonly string[],
 ): (event: CoderEvent) => void {
@@ -580,7 +583,7 @@ export function tellCoderEvents(
 
 /** No user approves a job, so the log states the commands before they run. */
 function reportCoderEvent(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   event: CoderEvent,
   checks: readonly string[],
@@ -686,7 +689,7 @@ function sayUnusable(
 
 /** A patch that cannot be read is an error of the log, whoever wrote it. */
 function logUnparsed(
-  { logger, workspace }: ChatDeps,
+  { logger, workspace }: AgentDeps,
   { groupId }: ChatTurn,
   reason: SentBackReason | undefined,
 ): void {

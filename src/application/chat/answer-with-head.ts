@@ -15,11 +15,13 @@ import { answerForCoder, openBench, tellCoderEvents } from "./answer-with-code.t
 import {
   type Answer,
   answerInEveryLanguage,
+  type ChatBase,
   type ChatCommand,
-  type ChatDeps,
   type ChatTurn,
+  type CoderDeps,
   createAnswer,
   createNotice,
+  type JobDeps,
 } from "./chat-turn.ts";
 import { createHistoryReader, earlierExchangesFor } from "./exchanges.ts";
 import { createWordOutput } from "./held-output.ts";
@@ -78,7 +80,7 @@ export interface HeadTask {
 
 /** A coder route whose head is an agent of the user's own: it works in a draft until that is green, which lands as one job. */
 export async function answerWithHead(
-  deps: ChatDeps,
+  deps: CoderDeps,
   turn: ChatTurn,
   { name, text, planOnly }: HeadTask,
 ): Promise<Answer> {
@@ -175,7 +177,7 @@ interface HeadAttempt {
 }
 
 async function workOnce(
-  { workspace }: ChatDeps,
+  { workspace }: JobDeps,
   turn: ChatTurn,
   { head, bench, attempt, message }: HeadAttempt,
 ): Promise<{ readonly result: HeadWorkResult; readonly lost?: boolean }> {
@@ -196,10 +198,7 @@ async function workOnce(
   return { result: { kind: "ran", summary: workspace.mask(summary), results: ran.results } };
 }
 
-function createHeadNotice(
-  deps: Pick<ChatDeps, "chat" | "messages">,
-  trouble: HeadTrouble,
-): Extract<ChatEvent, { type: "notice" }> {
+function createHeadNotice(deps: ChatBase, trouble: HeadTrouble): Extract<ChatEvent, { type: "notice" }> {
   const texts = inAllWords(trouble);
   return { ...createNotice(deps, () => texts[deps.messages.locale]), texts };
 }
@@ -289,7 +288,7 @@ const CHANGED_CHARS = 800;
 
 /** The request, and what a head that begins anew has to know about where it is. */
 function wordRequest(
-  { workspace }: ChatDeps,
+  { workspace }: JobDeps,
   { history, older, memory, models }: ChatTurn,
   { text, planOnly, checks, changed, resumes }: WordedRequest,
 ): string {
@@ -327,7 +326,7 @@ function wordRequest(
 const EARLIER = { exchanges: 4, chars: 600, folded: 4_000, difference: 0 } as const;
 
 /** `/head NAME REQUEST`: one message for an agent of the user's own; `/head` says which there are. */
-export const head: ChatCommand = async (deps, turn, rest) => {
+export const head: ChatCommand<CoderDeps> = async (deps, turn, rest) => {
   const [name = "", ...words] = rest.trim().split(/\s+/u);
   const known = HEAD_NAMES.find(
     (one) => one === name.toLowerCase() || HEAD_SHORT[one] === name.toLowerCase(),

@@ -19,12 +19,13 @@ import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/models.ts";
 import { emitThinking, fitMessage, isMessageCut, listenOptions, wordTrouble } from "./ask-agent.ts";
 import {
+  type AgentDeps,
   type Answer,
   answerPieces,
-  type ChatDeps,
   type ChatTurn,
   createAnswer,
   createNotice,
+  type JobDeps,
   standInNote,
   type Toolbox,
   type ToolOutcome,
@@ -67,7 +68,7 @@ export interface ToolFacts {
 
 /** The changes of a tool loop, from the jobs it made: the model's own text is not used. */
 export function toolFacts(
-  { messages, chat, workspace }: Pick<ChatDeps, "messages" | "chat" | "workspace">,
+  { messages, chat, workspace }: JobDeps,
   jobs: readonly StoredJob[],
   calls: readonly MadeCall[],
 ): ToolFacts {
@@ -174,7 +175,7 @@ export interface ToolWorkResult {
  * loop is needed or a limit is reached.
  */
 export async function workWithTools(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   request: ToolWorkRequest,
 ): Promise<ToolWorkResult> {
@@ -242,7 +243,7 @@ interface ToolWorkState {
 }
 
 function workRound(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   request: ToolWorkRequest & { readonly recalled: RecalledImages },
   state: ToolWorkState,
@@ -285,7 +286,7 @@ function workRound(
 }
 
 function requestFor(
-  { today, workspace }: ChatDeps,
+  { today, workspace }: JobDeps,
   turn: ChatTurn,
   { text, duty, withHistory, recalled }: ToolWorkRequest & { readonly recalled: RecalledImages },
   { model, tools, messages, size }: LoopStep,
@@ -312,7 +313,7 @@ function requestFor(
 }
 
 async function callTool(
-  { workspace }: ChatDeps,
+  { workspace }: JobDeps,
   turn: ChatTurn,
   toolbox: Toolbox,
   { name, arguments: args }: ToolCall,
@@ -342,7 +343,7 @@ async function callTool(
 }
 
 /** An MCP call that failed is an error of the log; the conversation goes on. */
-function logCall({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
+function logCall({ logger }: AgentDeps, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
   const made = calls.at(-1);
   const about = { job_id: turn.groupId, tool_name: call.name };
   logger.info("worker", "MCP tool execution", "worker.mcp_tool", { ...about, tool_args: call.arguments });
@@ -357,7 +358,7 @@ function logCall({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, calls: re
 }
 
 /** Web reads are logged: other machines noticed them, and no undo reverts that. */
-function logRead({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
+function logRead({ logger }: AgentDeps, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
   const about = { job_id: turn.groupId, tool_name: call.name, tool_args: call.arguments };
   logger.info("worker", "Web read", "worker.web_read", { ...about, host: web, success: ok, undo: "none" });
 }
@@ -371,7 +372,7 @@ const DUTIES = {
 
 /** Shiro's routes, with the toolkit and the configured MCP servers. */
 export async function answerWithTools(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   route: keyof typeof DUTIES,
   text: string,
@@ -455,7 +456,7 @@ const BROWSER_DUTY =
 
 /** `uses_browser`: Shiro's tool loop over `mcp_servers.browser`, journalled as not undoable. */
 export async function browse(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   { request, proposal, done }: BrowserWork,
 ): Promise<Answer> {

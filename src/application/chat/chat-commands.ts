@@ -14,12 +14,14 @@ import type { OwnCommand } from "../ports/chat.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import {
   type Answer,
-  type ChatDeps,
+  type ChatBase,
+  type ChatCommands,
   type ChatTurn,
   type CoderSettings,
   createAnswer,
   type FarJob,
   groupPrefix,
+  type JobDeps,
   type LookRequest,
   type RoutedText,
 } from "./chat-turn.ts";
@@ -50,7 +52,7 @@ export const BUILT_IN = [
 ] as const;
 
 /** Every command that a chat understands, without the routes. */
-export function commandNames(deps: Pick<ChatDeps, "commands">): string[] {
+export function commandNames(deps: ChatCommands): string[] {
   return [...new Set([...BUILT_IN, ...Object.keys(deps.commands), "preview", "stop", "btw"])].sort();
 }
 
@@ -58,12 +60,12 @@ export function commandNames(deps: Pick<ChatDeps, "commands">): string[] {
 const REPLACEABLE: ReadonlySet<string> = new Set(["commit", "init", "clear", "compact"]);
 
 /** PicoClaw's other commands and routes cannot be replaced. */
-export function isBuiltIn(deps: Pick<ChatDeps, "commands">, name: string): boolean {
+export function isBuiltIn(deps: ChatCommands, name: string): boolean {
   return !REPLACEABLE.has(name) && (readRoute(name) !== undefined || commandNames(deps).includes(name));
 }
 
 /** Whether a trusted file of the user's answers to a name that PicoClaw has a command for. */
-export function isReplaced(deps: Pick<ChatDeps, "ownCommands">, name: string): boolean {
+export function isReplaced(deps: ChatCommands, name: string): boolean {
   const own = REPLACEABLE.has(name) ? deps.ownCommands.find(name) : null;
   return own !== null && own !== "untrusted";
 }
@@ -73,7 +75,7 @@ export function isReplaced(deps: Pick<ChatDeps, "ownCommands">, name: string): b
  * none: PicoClaw's own commands and routes go first.
  */
 export function readOwnRequest(
-  deps: Pick<ChatDeps, "ownCommands" | "commands">,
+  deps: ChatCommands,
   text: string,
 ): { readonly text: string; readonly notes: readonly NamedText[] } | { readonly untrusted: string } {
   const command = readSlashCommand(text);
@@ -155,22 +157,18 @@ function candidateMode(
 }
 
 /** Jobs made by this chat, oldest first. */
-export function jobsOfChat({ workspace }: Pick<ChatDeps, "workspace">, turn: LookRequest): StoredJob[] {
+export function jobsOfChat({ workspace }: JobDeps, turn: LookRequest): StoredJob[] {
   const prefix = groupPrefix(turn.sessionKey);
   return workspace.archive.list().filter((job) => isOwnJob(job) && job.groupId.startsWith(prefix));
 }
 
 /** Jobs that this chat may have, whoever made them; oldest first. */
-export function jobsVisibleTo({ workspace }: Pick<ChatDeps, "workspace">, turn: LookRequest): StoredJob[] {
+export function jobsVisibleTo({ workspace }: JobDeps, turn: LookRequest): StoredJob[] {
   return workspace.archive.list().filter((job) => mayUseJob(turn, job));
 }
 
 /** A job by its id or the jobs of a group. A job that this chat may not access is unknown to it. */
-export function namedJobs(
-  { workspace }: Pick<ChatDeps, "workspace">,
-  turn: LookRequest,
-  name: string,
-): StoredJob[] | "unknown" {
+export function namedJobs({ workspace }: JobDeps, turn: LookRequest, name: string): StoredJob[] | "unknown" {
   const jobs = jobsNamed(workspace.archive, name);
   const [first] = jobs;
   if (first === undefined) return "unknown";
@@ -179,7 +177,7 @@ export function namedJobs(
 
 /** A job that another machine holds, by its id. */
 export async function findFarJob(
-  { farJobs }: Pick<ChatDeps, "farJobs">,
+  { farJobs }: JobDeps,
   turn: LookRequest,
   name: string,
 ): Promise<FarJob | null> {
@@ -189,7 +187,7 @@ export async function findFarJob(
 
 /** The answer to what was asked of it. */
 export async function actOnFarJob(
-  deps: ChatDeps,
+  deps: ChatBase,
   far: FarJob,
   action: Parameters<FarJob["act"]>[0],
   force = false,

@@ -133,67 +133,10 @@ export function groupPrefix(sessionKey: string): string {
   return `${sessionKey}#`;
 }
 
-/** Everything a conversation needs, wired by hand. */
-export interface ChatDeps {
-  /** Everything that changes it is a job. */
-  readonly workspace: Workspace;
-  readonly project: ProjectFiles;
-  /** The same over other files than those that stand: a draft's. */
-  readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
-  /** The parts that the project's checks validate with. */
-  readonly checks: {
-    readonly settings: CheckSettings;
-    readonly memory: CheckMemory;
-    /** Whether a program is on the PATH. */
-    readonly hasProgram: (name: string) => boolean;
-  };
-  /** Whether a coder can be asked at all: it is configured, and its key is there. */
-  readonly canAsk: (role: CoderRole) => boolean;
-  /** Whether git knows a branch, a tag or a commit of that name; null where it does not say. */
-  readonly isCommit: (name: string) => Promise<boolean | null>;
-  /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
-  readonly reachesOutward: (script: string) => Promise<boolean>;
-  readonly sessions: Sessions;
-  readonly images: ImageStore;
-  readonly router: Router;
-  readonly queue: ChatQueue;
-  readonly steering: Steering;
-  readonly meter: Meter;
-  /** The tools that Shiro may call in one message. Opened late: it loads the toolkit and starts MCP servers. */
-  readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;
-  /** Whether the configuration or the workspace names any MCP server. */
-  readonly namesServers: () => boolean;
-  /** Absent where there are no other machines. */
-  readonly farJobs?: FarJobs;
-  /** Where pull requests go. Loaded when the first is asked for; absent where there are none. */
-  readonly openForges?: () => Promise<ProjectForges>;
-  /** Messages at set times. Loaded when the first is asked for. */
-  readonly openSchedules: () => Promise<ChatSchedules>;
-  /** The user's own agents as heads of coders. Absent where none can be. */
-  readonly heads?: HeadsDoor;
-  /** The workspace's jobs as its history. Absent where they are not kept. */
-  readonly openHistory?: () => Promise<WorkspaceHistory>;
-  /** Writes a chat into a file and names it; null: nothing was said in it. Absent where there is no place for it. */
-  readonly exportTalk?: (chatKey: string, form: TalkForm) => Promise<string | null>;
-  /** Whether a cloud model answers questions, by the user's word; null, or why the file stays as it is. Absent where there is no file. */
-  readonly setCloudTalk?: (to: CloudTalk) => Promise<string | null>;
-  /** The background processes of the workspace. Absent where there can be none. */
-  readonly openProcesses?: () => Promise<WorkspaceProcesses>;
-  /** The tool `process` over them. */
-  readonly openProcessTools?: (readOnly: boolean) => Promise<ProcessTools>;
-  /** Runs what nobody waits for; the program ends after it. */
-  readonly afterReply: (work: () => Promise<void>) => void;
-  readonly settings: ConversationSettings;
+/** The language of a chat, and its clock. */
+export interface ChatBase {
   readonly messages: Messages;
   readonly chat: ChatMessages;
-  /** Commands of other parts of the house: `/why`, `/usage`, … */
-  readonly commands: Readonly<Record<string, ChatCommand>>;
-  /** Those of them that only look, and need not wait for what runs in their chat. */
-  readonly looks: Readonly<Record<string, LookCommand>>;
-  /** Commands and skills that the user wrote. */
-  readonly ownCommands: OwnCommands;
-  readonly logger: Logger;
-  readonly advise: Advise;
   readonly now: () => Date;
   /** The user's day, `2026-03-01`, in the time zone of their sessions: what models are told. */
   readonly today: () => string;
@@ -202,6 +145,92 @@ export interface ChatDeps {
   readonly random: (bytes: number) => Uint8Array;
 }
 
+/** The workspace and its jobs. */
+export interface JobDeps extends ChatBase {
+  /** Everything that changes it is a job. */
+  readonly workspace: Workspace;
+  /** Absent where there are no other machines. */
+  readonly farJobs?: FarJobs;
+  /** The workspace's jobs as its history. Absent where they are not kept. */
+  readonly openHistory?: () => Promise<WorkspaceHistory>;
+  /** Whether git knows a branch, a tag or a commit of that name; null where it does not say. */
+  readonly isCommit: (name: string) => Promise<boolean | null>;
+}
+
+/** What a chat remembers, and the message that it answers now. */
+export interface SessionDeps extends JobDeps {
+  readonly sessions: Sessions;
+  readonly router: Router;
+  readonly queue: ChatQueue;
+  readonly steering: Steering;
+  readonly meter: Meter;
+  /** Runs work that the reply does not wait for; the program ends after it. */
+  readonly afterReply: (work: () => Promise<void>) => void;
+}
+
+/** What agents answer with. */
+export interface AgentDeps extends JobDeps {
+  readonly settings: ConversationSettings;
+  /** Whether a coder can be asked at all: it is configured, and its key is there. */
+  readonly canAsk: (role: CoderRole) => boolean;
+  readonly project: ProjectFiles;
+  readonly images: ImageStore;
+  /** The tools that Shiro may call in one message. Opened late: it loads the toolkit and starts MCP servers. */
+  readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;
+  /** Whether the configuration or the workspace names any MCP server. */
+  readonly namesServers: () => boolean;
+  readonly logger: Logger;
+  readonly advise: Advise;
+}
+
+/** What coders work with. */
+export interface CoderDeps
+  extends AgentDeps,
+    Pick<ChatCommands, "ownCommands">,
+    Pick<SessionDeps, "steering"> {
+  /** The files of a draft, as `project` shows those of the workspace. */
+  readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
+  /** The parts that the project's checks validate with. */
+  readonly checks: {
+    readonly settings: CheckSettings;
+    readonly memory: CheckMemory;
+    /** Whether a program is on the PATH. */
+    readonly hasProgram: (name: string) => boolean;
+  };
+  /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
+  readonly reachesOutward: (script: string) => Promise<boolean>;
+  /** The tool `process` over the background processes. */
+  readonly openProcessTools?: (readOnly: boolean) => Promise<ProcessTools>;
+  /** The user's own agents as heads of coders. Absent where none can be. */
+  readonly heads?: HeadsDoor;
+}
+
+/** Parts of the house that only some commands need; each is loaded when it is first asked for. */
+export interface ServiceDeps extends JobDeps {
+  /** Where pull requests go. Absent where there are none. */
+  readonly openForges?: () => Promise<ProjectForges>;
+  /** Messages at set times. */
+  readonly openSchedules: () => Promise<ChatSchedules>;
+  /** The background processes of the workspace. Absent where there can be none. */
+  readonly openProcesses?: () => Promise<WorkspaceProcesses>;
+  /** Writes a chat into a file and names it; null: nothing was said in it. Absent where there is no place for it. */
+  readonly exportTalk?: (chatKey: string, form: TalkForm) => Promise<string | null>;
+  /** Whether a cloud model answers questions, by the user's word; null, or why the file stays as it is. Absent where there is no file. */
+  readonly setCloudTalk?: (to: CloudTalk) => Promise<string | null>;
+}
+
+export interface ChatCommands {
+  /** Commands of other parts of the house: `/why`, `/usage`, … */
+  readonly commands: Readonly<Record<string, ChatCommand>>;
+  /** Those of them that only look, and need not wait for what runs in their chat. */
+  readonly looks: Readonly<Record<string, LookCommand>>;
+  /** Commands and skills that the user wrote. */
+  readonly ownCommands: OwnCommands;
+}
+
+/** Everything a conversation needs, wired by hand. */
+export interface ChatDeps extends CoderDeps, SessionDeps, ServiceDeps, ChatCommands {}
+
 export interface HeadsDoor {
   /** `roles.coder.head`: who answers for a coder that nobody named; null: a model. */
   readonly standing: HeadName | null;
@@ -209,10 +238,10 @@ export interface HeadsDoor {
   open(): Promise<Heads>;
 }
 
-export type ChatCommand = (deps: ChatDeps, turn: ChatTurn, rest: string) => Promise<Answer>;
+export type ChatCommand<Deps = ChatDeps> = (deps: Deps, turn: ChatTurn, rest: string) => Promise<Answer>;
 
 /** Changes nothing of its chat and makes no job, so that it may be answered beside whatever runs. */
-export type LookCommand = (deps: ChatDeps, look: LookRequest, rest: string) => Promise<Answer>;
+export type LookCommand<Deps = ChatDeps> = (deps: Deps, look: LookRequest, rest: string) => Promise<Answer>;
 
 interface ConversationSettings {
   readonly maxLoops: number;
@@ -296,7 +325,7 @@ export interface ToolOutcome {
 
 /** An answer of facts, with its text in the configured language. */
 export function createAnswer(
-  { messages }: Pick<ChatDeps, "messages">,
+  { messages }: Pick<ChatBase, "messages">,
   said: readonly ReplyPiece[],
   ok: boolean,
   agent = "",
@@ -306,7 +335,7 @@ export function createAnswer(
 
 /** The answer of a command, in every language. */
 export function answerInEveryLanguage(
-  deps: Pick<ChatDeps, "messages">,
+  deps: Pick<ChatBase, "messages">,
   word: (locale: Locale) => string,
   ok = true,
 ): Answer {
@@ -323,7 +352,7 @@ export function standInNote(
 
 /** A button, for readers of each language. */
 export function createLabelledAction(
-  { chat }: Pick<ChatDeps, "chat">,
+  { chat }: Pick<ChatBase, "chat">,
   word: (chat: ChatMessages) => string,
   message: string,
 ): JobAction {
@@ -361,7 +390,7 @@ export function rememberedWords({ said, text, ok }: Answer): string {
 
 /** Notices on the way to a reply, for the observer. */
 export function createNotice(
-  { chat }: Pick<ChatDeps, "chat">,
+  { chat }: Pick<ChatBase, "chat">,
   word: (chat: ChatMessages) => string,
   step?: NoticeEvent["step"],
 ): NoticeEvent {
@@ -373,7 +402,7 @@ type NoticeEvent = Extract<ChatEvent, { type: "notice" }>;
 
 /** Answers of several routes become one reply: each under its agent's name, in the order they came. */
 export function mergeAnswers(
-  deps: Pick<ChatDeps, "messages">,
+  deps: Pick<ChatBase, "messages">,
   asked: readonly RoutedText[],
   answers: readonly Answer[],
   /** The buttons of all jobs of the message. */

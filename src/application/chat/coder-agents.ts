@@ -13,7 +13,7 @@ import type { ChatEvent } from "../ports/chat.ts";
 import type { AgentEnd } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
+import type { ChatTurn, CoderDeps } from "./chat-turn.ts";
 
 /** One sub-agent as the runner of coders takes it. */
 export interface SubAgentRun {
@@ -36,14 +36,14 @@ export interface SubAgentRun {
 }
 
 export interface CoderAgentsDeps {
-  readonly chat: ChatDeps;
+  readonly chat: CoderDeps;
   readonly turn: ChatTurn;
   readonly role: CoderRole;
   readonly bench: Pick<Bench, "lend">;
   /** The coder only plans: nobody may write. */
   readonly planOnly: boolean;
   /** The runner of every coder. */
-  readonly run: (deps: ChatDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
+  readonly run: (deps: CoderDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
 }
 
 /** How many may follow each other in one message, for each that may work at once. */
@@ -240,7 +240,7 @@ async function workOn(
 
 /** One part of what the message may cost, and never more than is left of it; null: no limit. */
 function budgetShare(
-  { budgetUsd, subAgents }: ChatDeps["settings"]["coder"],
+  { budgetUsd, subAgents }: CoderDeps["settings"]["coder"],
   usedUsd: number,
 ): number | null {
   if (budgetUsd === null) return null;

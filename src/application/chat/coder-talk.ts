@@ -12,7 +12,7 @@ import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import { type AgentRequest, askAgent, fitMessage, isMessageCut, SMALL_MESSAGE_CHARS } from "./ask-agent.ts";
-import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
+import { type AgentDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
 import { coderMemory, createHistoryReader, earlierExchangesFor, handedOverFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
@@ -202,7 +202,7 @@ const HANDED_CHARS = 800;
 const MEMORY_CHARS = 6_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
-export function createCoderTalk(deps: ChatDeps, turn: ChatTurn, question: CoderQuestion): CoderTalk {
+export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: CoderQuestion): CoderTalk {
   const { settings, clock } = deps;
   const { maxMinutes, budgetUsd } = settings.coder;
   const shown = new Set<string>();
@@ -307,7 +307,7 @@ async function readPast({ history, jobs, groupId: own }: ChatTurn): Promise<Conv
  * recognizes it.
  */
 function createFirstMessage(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   { request, skills, shownFiles, seenRules }: CoderQuestion,
   { recent, differences, changes }: ConversationPast,
@@ -365,7 +365,7 @@ interface CoderAsk {
 }
 
 function coderRequest(
-  deps: ChatDeps,
+  deps: AgentDeps,
   { role, request, planOnly, isSubAgent, checks, looks }: CoderQuestion,
   { model, size, exchange, first, images }: CoderAsk,
 ): AgentRequest {

@@ -1,6 +1,6 @@
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { Model, ModelTool, ToolCall } from "../ports/models.ts";
-import { type ChatDeps, type ChatTurn, createNotice, type Toolbox } from "./chat-turn.ts";
+import { type AgentDeps, type ChatTurn, type CoderDeps, createNotice, type Toolbox } from "./chat-turn.ts";
 import type { ProcessOutcome } from "./process-tools.ts";
 
 /** The tools of MCP servers and of background processes, as a coder calls them beside its own. */
@@ -39,7 +39,7 @@ const MORE: ModelTool = {
  * none, in dry mode and in a preview, and for a local model, which is offered no tools.
  */
 export async function openCoderTools(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   model: Pick<Model, "local">,
 ): Promise<CoderTools | null> {
@@ -74,7 +74,7 @@ export async function openCoderTools(
 
 /** With the tool `process`, under the same conditions. */
 export async function withProcessTool(
-  deps: ChatDeps,
+  deps: CoderDeps,
   turn: ChatTurn,
   model: Pick<Model, "local">,
   beside: CoderTools | null,

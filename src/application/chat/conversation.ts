@@ -48,20 +48,26 @@ import {
   routeGoToPlanner,
 } from "./chat-commands.ts";
 import {
+  type AgentDeps,
   type Answer,
   answerInEveryLanguage,
   answerPieces,
+  type ChatBase,
   type ChatCommand,
+  type ChatCommands,
   type ChatDeps,
   type ChatTurn,
+  type CoderDeps,
   createAnswer,
   createLabelledAction,
   createNotice,
   groupPrefix,
+  type JobDeps,
   type LookCommand,
   mergeAnswers,
   type RoutedText,
   rememberedWords,
+  type SessionDeps,
 } from "./chat-turn.ts";
 import { toExchanges } from "./exchanges.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
@@ -103,7 +109,7 @@ export interface OpenChat {
 }
 
 /** The commands that can follow a slash: PicoClaw's own, routes, and those that the user wrote. */
-export function slashCommands(deps: ChatDeps): readonly string[] {
+export function slashCommands(deps: ChatCommands): readonly string[] {
   const own = deps.ownCommands.list().map(({ name }) => name);
   return [...new Set([...commandNames(deps), ...ROUTES.map((route) => route.toLowerCase()), ...own])];
 }
@@ -170,7 +176,7 @@ function isDiskFull(error: unknown): boolean {
  * The reply for a job that took more disk, processes or memory than there is for it, worded as in `picoclaw apply`; null for any other
  * error.
  */
-function limitReply(deps: Pick<ChatDeps, "messages">, error: unknown): Reply | null {
+function limitReply(deps: ChatBase, error: unknown): Reply | null {
   const reached = error instanceof JobBroken ? error.cause : error;
   if (wordUsedUp("en", reached) === null) return null;
   const jobId = error instanceof JobBroken ? error.jobId : undefined;
@@ -194,7 +200,11 @@ function limitReply(deps: Pick<ChatDeps, "messages">, error: unknown): Reply | n
 type TurnOptions = Pick<ChatTurn, "sessionKey" | "signal" | "emit" | "tellsDrafts">;
 
 /** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
-async function openTurn(deps: ChatDeps, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {
+async function openTurn(
+  deps: AgentDeps & SessionDeps,
+  message: IncomingMessage,
+  run: TurnOptions,
+): Promise<ChatTurn> {
   const { sessions, meter, settings, clock, logger } = deps;
   const { sessionKey, signal, emit, tellsDrafts } = run;
   const { channel, chatId } = message;
@@ -248,7 +258,7 @@ async function openTurn(deps: ChatDeps, message: IncomingMessage, run: TurnOptio
 }
 
 /** Sorts by time, and is found by its chat. */
-function newGroupId({ now, random }: ChatDeps, sessionKey: string): string {
+function newGroupId({ now, random }: ChatBase, sessionKey: string): string {
   const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
 }
@@ -282,17 +292,17 @@ const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<Ch
   ...LOOK_COMMANDS,
 };
 
-async function findCommand(deps: ChatDeps, name: string): Promise<ChatCommand | undefined> {
+async function findCommand(deps: ChatCommands, name: string): Promise<ChatCommand | undefined> {
   if (isReplaced(deps, name)) return undefined;
   if (Object.hasOwn(deps.commands, name)) return deps.commands[name];
   return Object.hasOwn(TURN_COMMANDS, name) ? TURN_COMMANDS[name as keyof typeof TURN_COMMANDS]() : undefined;
 }
 
-function isLook(deps: Pick<ChatDeps, "looks">, name: string): boolean {
+function isLook(deps: ChatCommands, name: string): boolean {
   return Object.hasOwn(deps.looks, name) || Object.hasOwn(LOOK_COMMANDS, name);
 }
 
-async function findLook(deps: ChatDeps, name: string): Promise<LookCommand | undefined> {
+async function findLook(deps: ChatCommands, name: string): Promise<LookCommand | undefined> {
   if (Object.hasOwn(deps.looks, name)) return deps.looks[name];
   return Object.hasOwn(LOOK_COMMANDS, name) ? LOOK_COMMANDS[name as keyof typeof LOOK_COMMANDS]() : undefined;
 }
@@ -318,7 +328,7 @@ const ASKS_A_MODEL: ReadonlySet<string> = new Set([
 
 /** The command of a message: written as one, typed as for a shell, or asked for in a plain sentence. */
 function readCommand(
-  deps: Pick<ChatDeps, "commands">,
+  deps: ChatCommands,
   { text, strict }: Pick<IncomingMessage, "text" | "strict">,
 ): SlashCommand | undefined {
   const written = readSlashCommand(text);
@@ -498,7 +508,7 @@ async function answerInTurn(received: ReceivedMessage): Promise<Reply> {
   return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
 }
 
-function replyToFault(deps: ChatDeps, error: unknown, isBegun: boolean): Reply {
+function replyToFault(deps: JobDeps, error: unknown, isBegun: boolean): Reply {
   if (isDiskFull(error)) return plainReply(deps, say("diskFull"));
   const limited = limitReply(deps, error);
   if (limited !== null) return limited;
@@ -511,7 +521,7 @@ function replyToFault(deps: ChatDeps, error: unknown, isBegun: boolean): Reply {
   return isBegun ? failed : { ...failed, lost: true };
 }
 
-function hookNotice({ messages }: ChatDeps, note: NoteFact): ChatEvent {
+function hookNotice({ messages }: ChatBase, note: NoteFact): ChatEvent {
   const texts = inEveryLanguage((locale) => wordNote(messagesFor(locale), note));
   return { type: "notice", text: wordNote(messages, note), texts };
 }
@@ -618,7 +628,7 @@ async function answerByRoutes({ deps, turn, request }: TurnMessage): Promise<Rep
 
 /** `/route X`: what was asked before, by the route it should have gone to. */
 async function answerAgain(
-  deps: ChatDeps,
+  deps: CoderDeps & SessionDeps,
   begun: ChatTurn,
   command: Answer,
   { route, text, preview = begun.preview, isNoticeOnly = false, after }: NonNullable<Answer["again"]>,
@@ -638,11 +648,16 @@ async function answerAgain(
   return toReply(deps, turn, whole, decision);
 }
 
-function groupActions({ workspace, chat }: ChatDeps, { groupId }: ChatTurn): Reply["actions"] {
+function groupActions({ workspace, chat }: JobDeps, { groupId }: ChatTurn): Reply["actions"] {
   return actionsFor(workspace.archive, groupId, chat.actions);
 }
 
-async function rememberTurn(deps: ChatDeps, turn: ChatTurn, said: string, answer: Answer): Promise<void> {
+async function rememberTurn(
+  deps: AgentDeps & SessionDeps,
+  turn: ChatTurn,
+  said: string,
+  answer: Answer,
+): Promise<void> {
   const { sessions } = deps;
   const { session, groupId } = turn;
   const at = deps.now().toISOString();
@@ -665,7 +680,11 @@ function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): str
 }
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */
-async function answerAll(deps: ChatDeps, turn: ChatTurn, { text, decision }: RoutedText): Promise<Answer[]> {
+async function answerAll(
+  deps: CoderDeps & SessionDeps,
+  turn: ChatTurn,
+  { text, decision }: RoutedText,
+): Promise<Answer[]> {
   const first = await answerPart(deps, turn, { text, decision });
   const advice = first.reroute;
   const goesOn =
@@ -696,7 +715,7 @@ async function answerAll(deps: ChatDeps, turn: ChatTurn, { text, decision }: Rou
 /** Characters of a message that a button can send again. */
 const OFFERED_ROUTES = 300;
 
-function withOffer(deps: ChatDeps, first: Answer, route: Route, text: string): Answer {
+function withOffer(deps: ChatBase, first: Answer, route: Route, text: string): Answer {
   if (text.length > OFFERED_ROUTES) return first;
   const action = createLabelledAction(
     deps,
@@ -706,7 +725,7 @@ function withOffer(deps: ChatDeps, first: Answer, route: Route, text: string): A
   return { ...first, actions: [...(first.actions ?? []), action] };
 }
 
-async function answerPart(deps: ChatDeps, begun: ChatTurn, asked: RoutedText): Promise<Answer> {
+async function answerPart(deps: CoderDeps, begun: ChatTurn, asked: RoutedText): Promise<Answer> {
   const { text } = asked;
   const { route } = asked.decision;
   const role = roleOf(route, deps.settings.defaultCoder);
@@ -740,7 +759,7 @@ async function answerPart(deps: ChatDeps, begun: ChatTurn, asked: RoutedText): P
 }
 
 function toReply(
-  { messages }: ChatDeps,
+  { messages }: ChatBase,
   turn: ChatTurn,
   answer: Answer,
   decision?: Reply["decision"],
@@ -765,7 +784,7 @@ function toReply(
   };
 }
 
-function plainReply({ messages }: ChatDeps, saying: ReplyPiece): Reply {
+function plainReply({ messages }: ChatBase, saying: ReplyPiece): Reply {
   const said = [saying];
   return { text: wordPieces(messages.locale, said), said, ok: false, sessionId: "", jobs: [], actions: [] };
 }

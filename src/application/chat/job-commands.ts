@@ -19,22 +19,24 @@ import { actOnFarJob, findFarJob, jobsOfChat, jobsVisibleTo, namedJobs } from ".
 import {
   type Answer,
   answerInEveryLanguage,
+  type ChatBase,
   type ChatCommand,
-  type ChatDeps,
   type ChatTurn,
   createAnswer,
   createLabelledAction,
+  type JobDeps,
+  type SessionDeps,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
 /** A preview is a job; in a group it is the one that waits. */
-function nameJobs(deps: ChatDeps, turn: ChatTurn, name: string) {
+function nameJobs(deps: JobDeps, turn: ChatTurn, name: string) {
   const jobs = namedJobs(deps, turn, name);
   return typeof jobs === "string" ? jobs : (jobs.find(({ state }) => state === "staged") ?? jobs.at(-1));
 }
 
 /** `/dry on|off`: whether this chat's proposals are only shown. */
-export const dry: ChatCommand = async (deps, turn, rest) => {
+export const dry: ChatCommand<SessionDeps> = async (deps, turn, rest) => {
   const word = rest.trim().toLowerCase();
   if (word === "") return createAnswer(deps, [say("dryState", turn.dry), say("dryUsage")], true);
   if (word !== "on" && word !== "off") return createAnswer(deps, [say("dryUsage")], false);
@@ -43,7 +45,7 @@ export const dry: ChatCommand = async (deps, turn, rest) => {
 };
 
 /** `/apply [job]`: brings in exactly what the preview showed. */
-export const apply: ChatCommand = async (deps, turn, rest) => {
+export const apply: ChatCommand<JobDeps> = async (deps, turn, rest) => {
   const { chat, workspace } = deps;
   const wanted = rest.trim();
   const far = await findFarJob(deps, turn, wanted);
@@ -64,7 +66,7 @@ export const apply: ChatCommand = async (deps, turn, rest) => {
 };
 
 /** `/discard [job]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back. */
-export const discard: ChatCommand = async (deps, turn, rest) => {
+export const discard: ChatCommand<JobDeps> = async (deps, turn, rest) => {
   const { workspace } = deps;
   const wanted = rest.trim();
   const far = await findFarJob(deps, turn, wanted);
@@ -82,13 +84,13 @@ export const discard: ChatCommand = async (deps, turn, rest) => {
 };
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
-export const undo: ChatCommand = (deps, turn, rest) => swapJobs(deps, turn, rest, "undo");
+export const undo: ChatCommand<SessionDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "undo");
 
 /** `/redo [job or group] [--force]`: brings in again what was taken back last. */
-export const redo: ChatCommand = (deps, turn, rest) => swapJobs(deps, turn, rest, "redo");
+export const redo: ChatCommand<SessionDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "redo");
 
 async function swapJobs(
-  deps: ChatDeps,
+  deps: SessionDeps,
   turn: Parameters<ChatCommand>[1],
   rest: string,
   direction: "undo" | "redo",
@@ -132,7 +134,7 @@ async function swapJobs(
 }
 
 /** One button for a job and those that stand in its way. */
-function undoTogether({ messages }: ChatDeps, numbers: readonly number[]) {
+function undoTogether({ messages }: ChatBase, numbers: readonly number[]) {
   const labels = inEveryLanguage((locale) => reportMessages(locale).together(numbers));
   const message = `/undo ${numbers.map((one) => `#${one}`).join(" ")}`;
   return { label: labels[messages.locale], labels, message };
@@ -142,7 +144,7 @@ function undoTogether({ messages }: ChatDeps, numbers: readonly number[]) {
  * Whether the message that was being answered when this one was sent left nothing: whoever sent it meant that one, and not
  * what stood before.
  */
-async function nothingWaits(deps: ChatDeps, turn: ChatTurn): Promise<boolean> {
+async function nothingWaits(deps: SessionDeps, turn: ChatTurn): Promise<boolean> {
   const { sentAt } = turn.message;
   if (sentAt === undefined) return false;
   const { turns } = await deps.sessions.context(turn.session);
@@ -224,7 +226,7 @@ interface SessionMessage {
  * `/rewind`: the messages of this session. `/rewind N`: what would be taken back, and brought in again, to get to where
  * message N had been answered; `--yes` does it, all or nothing. `/rewind redo` brings the last rewind in again.
  */
-export const rewind: ChatCommand = async (deps, turn, rest) => {
+export const rewind: ChatCommand<SessionDeps> = async (deps, turn, rest) => {
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const [wanted] = words;
   if (wanted === "redo") return redoRewind(deps, turn);
@@ -260,7 +262,11 @@ interface RewindRun {
   readonly plan: RewindPlan;
 }
 
-async function runRewind(deps: ChatDeps, turn: ChatTurn, { after, way, plan }: RewindRun): Promise<Answer> {
+async function runRewind(
+  deps: SessionDeps,
+  turn: ChatTurn,
+  { after, way, plan }: RewindRun,
+): Promise<Answer> {
   // A user who asks for everything does not want a part.
   if (way.gone.length > 0) return createAnswer(deps, [say("rewindGone", way.gone)], false);
   const taken = await takeBackAll(deps.workspace, way.steps);
@@ -275,7 +281,7 @@ async function runRewind(deps: ChatDeps, turn: ChatTurn, { after, way, plan }: R
   };
 }
 
-async function redoRewind(deps: ChatDeps, turn: ChatTurn): Promise<Answer> {
+async function redoRewind(deps: SessionDeps, turn: ChatTurn): Promise<Answer> {
   const aside = await deps.sessions.lastAside(turn.session);
   if (aside === null) return createAnswer(deps, [say("rewindNoneBack")], false);
   // Jobs that were recommitted one by one since are already present.
@@ -293,7 +299,7 @@ async function redoRewind(deps: ChatDeps, turn: ChatTurn): Promise<Answer> {
 }
 
 function rewindStopped(
-  deps: ChatDeps,
+  deps: JobDeps,
   { direction, stopped: outcome, left }: Extract<TakeBackAllResult, { ok: false }>,
 ): Answer {
   const facts = takeBackFacts(deps.workspace, direction, outcome);
@@ -301,12 +307,12 @@ function rewindStopped(
 }
 
 /** A rewind stays within its session; where there was one before, the way there is said. */
-async function earlierRewinds(deps: ChatDeps, turn: ChatTurn) {
+async function earlierRewinds(deps: SessionDeps, turn: ChatTurn) {
   return (await deps.sessions.hasEarlier(turn.session)) ? [say("rewindEarlier")] : [];
 }
 
 function listMessages(
-  deps: ChatDeps,
+  deps: JobDeps,
   turn: ChatTurn,
   heard: readonly SessionMessage[],
   before: readonly ReturnType<typeof say>[],

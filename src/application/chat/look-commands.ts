@@ -22,9 +22,11 @@ import {
 import {
   type Answer,
   answerInEveryLanguage,
-  type ChatDeps,
+  type ChatBase,
+  type ChatCommands,
   createAnswer,
   type FarJob,
+  type JobDeps,
   type LookCommand,
   type LookRequest,
 } from "./chat-turn.ts";
@@ -34,7 +36,7 @@ const MOST_LISTED_JOBS = 10;
 const DIFF_LINES = 400;
 
 /** `/jobs`: the last jobs of this chat; of the whole workspace where whoever asks may have them. */
-export const jobs: LookCommand = async (deps, turn) => {
+export const jobs: LookCommand<JobDeps> = async (deps, turn) => {
   const list = jobsVisibleTo(deps, turn).slice(-MOST_LISTED_JOBS).reverse();
   if (list.length === 0) return createAnswer(deps, [say("noJobs")], true);
   const label = jobLabels(deps);
@@ -50,13 +52,13 @@ export const jobs: LookCommand = async (deps, turn) => {
 const MOST_OFFERED_JOBS = 100;
 
 /** A job's number in the workspace and its time, as every list of jobs shows them. */
-function jobLabels({ workspace }: ChatDeps): (job: StoredJob) => string {
+function jobLabels({ workspace }: JobDeps): (job: StoredJob) => string {
   const numbers = numberJobs(workspace.archive.list());
   return ({ jobId, createdAt }) => `#${numbers.get(jobId) ?? jobId}  ${localTime(createdAt).slice(5, 16)}`;
 }
 
 function jobChoices(
-  deps: ChatDeps,
+  deps: JobDeps,
   turn: LookRequest,
   isWanted: (job: StoredJob) => boolean,
 ): readonly ReplyChoice[] {
@@ -73,7 +75,7 @@ function jobChoices(
 }
 
 /** The status as people read it. */
-export function wordJobStatus({ workspace }: ChatDeps, messages: Messages, job: StoredJob): string {
+export function wordJobStatus({ workspace }: JobDeps, messages: Messages, job: StoredJob): string {
   const alive = job.pid === undefined || workspace.isAlive(job);
   return wordStatus(messages, {
     status: toJobStatus(toListedJob(job), alive),
@@ -81,12 +83,12 @@ export function wordJobStatus({ workspace }: ChatDeps, messages: Messages, job: 
   });
 }
 
-function describeJob(deps: ChatDeps, messages: Messages, job: StoredJob): string {
+function describeJob(deps: JobDeps, messages: Messages, job: StoredJob): string {
   return `${wordJobStatus(deps, messages, job)}  ${messages.changesHeader(countFiles(job.changes))}  ${job.title}`;
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */
-export const diff: LookCommand = async (deps, turn, rest) => {
+export const diff: LookCommand<JobDeps> = async (deps, turn, rest) => {
   const { workspace } = deps;
   const name = rest.trim();
   let chosen: StoredJob[];
@@ -121,14 +123,14 @@ async function chatDiff(differences: Iterable<FileDifference>): Promise<string> 
   return gitFiles === 0 ? text : `${text}# .git: ${gitFiles} ${gitFiles === 1 ? "file" : "files"} changed\n`;
 }
 
-async function farDiff(deps: ChatDeps, { machine, differences }: FarJob): Promise<Answer> {
+async function farDiff(deps: JobDeps, { machine, differences }: FarJob): Promise<Answer> {
   const found = await differences();
   if (found === null)
     return answerInEveryLanguage(deps, (locale) => messagesFor(locale).machineAway(machine), false);
   return shownDiff(deps, await chatDiff(found));
 }
 
-function shownDiff(deps: ChatDeps, text: string): Answer {
+function shownDiff(deps: JobDeps, text: string): Answer {
   if (text.trim() === "") return createAnswer(deps, [say("noDiff")], true);
   const lines = deps.workspace.mask(text).trimEnd().split("\n");
   const cut = lines.length - DIFF_LINES;
@@ -139,7 +141,7 @@ function shownDiff(deps: ChatDeps, text: string): Answer {
 }
 
 /** `/why FILE:LINE`, or a removed text: the job that wrote it, with the words of jobs that this chat may see. */
-export const whyLine: LookCommand = async (deps, turn, rest) => {
+export const whyLine: LookCommand<JobDeps> = async (deps, turn, rest) => {
   // What an editor has not saved follows below.
   const [asked = ""] = rest.trim().split("\n");
   const history = await deps.openHistory?.();
@@ -165,7 +167,7 @@ export const whyLine: LookCommand = async (deps, turn, rest) => {
 };
 
 /** `/help`: the ten that are needed most; `/help all`: every one. */
-export const help: LookCommand = async (deps, _, rest) => {
+export const help: LookCommand<ChatBase & ChatCommands> = async (deps, _, rest) => {
   const isWhole = /^(?:all|全部|すべて)$/iu.test(rest.trim());
   const own = deps.ownCommands.list();
   const [hidden, usable] = [true, false].map((wanted) =>

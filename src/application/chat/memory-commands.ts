@@ -10,27 +10,25 @@ import { isOwnersChannel } from "./chat-commands.ts";
 import {
   type Answer,
   answerInEveryLanguage,
+  type ChatBase,
   type ChatCommand,
-  type ChatDeps,
   type ChatTurn,
+  type CoderDeps,
   type LookCommand,
   type LookRequest,
+  type SessionDeps,
 } from "./chat-turn.ts";
 import type { RouteTeacher } from "./route-message.ts";
 
 /** The answer of a command about the chat's memory, in every language. */
-function answerAboutMemory(
-  chat: Pick<ChatDeps, "messages">,
-  word: (words: MemoryMessages) => string,
-  ok = true,
-): Answer {
+function answerAboutMemory(chat: ChatBase, word: (words: MemoryMessages) => string, ok = true): Answer {
   return answerInEveryLanguage(chat, (locale) => word(memoryMessagesFor(locale)), ok);
 }
 
 const FORGET = /^(?:forget|忘れて|忘れる)(?:\s+|$)/iu;
 
 /** `/notes` and `/memo`: what the chat remembers, to be read and to be forgotten. */
-const noteCommands: Readonly<Record<string, ChatCommand>> = {
+const noteCommands: Readonly<Record<string, ChatCommand<SessionDeps>>> = {
   async notes(deps, turn, rest) {
     const wanted = rest.trim();
     if (FORGET.test(wanted)) return forgetNote(deps, turn, wanted.replace(FORGET, "").trim());
@@ -81,7 +79,7 @@ const noteCommands: Readonly<Record<string, ChatCommand>> = {
   },
 };
 
-async function forgetNote(deps: ChatDeps, { session }: ChatTurn, which: string): Promise<Answer> {
+async function forgetNote(deps: SessionDeps, { session }: ChatTurn, which: string): Promise<Answer> {
   const { sessions } = deps;
   if (/^(?:now|今)$/iu.test(which)) {
     await sessions.forgetSummary(session);
@@ -184,7 +182,7 @@ function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
 }
 
 /** `/cost`: this chat, today by model, the last days; `/cost DAY` and `/cost MODEL` look closer. */
-async function tellCost(deps: UsageDeps, chat: ChatDeps, look: LookRequest, wanted: string): Promise<Answer> {
+async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, wanted: string): Promise<Answer> {
   const { usage, clock, daily } = deps;
   const scope = scopeOf(look);
   const only = toUsageOwner(scope);
@@ -245,7 +243,7 @@ async function modelsByDay(
 }
 
 /** A day by model, or a model by day. */
-function tellCostOf(chat: ChatDeps, byDay: readonly DayUsage[], wanted: string): Answer {
+function tellCostOf(chat: ChatBase, byDay: readonly DayUsage[], wanted: string): Answer {
   const day = byDay.find((one) => one.day === wanted.replaceAll("-", ""));
   const lines =
     day === undefined
@@ -367,7 +365,10 @@ export function memoryCommands(deps: MemoryCommandDeps): Readonly<Record<string,
   };
 }
 
-const startNewSession: ChatCommand = async (chat, { session, sessionKey, signal, emit }) => {
+const startNewSession: ChatCommand<CoderDeps & SessionDeps> = async (
+  chat,
+  { session, sessionKey, signal, emit },
+) => {
   const done = await chat.sessions.startNew(session, signal);
   if (!done.cut) return answerAboutMemory(chat, (words) => words.newFailed, false);
   (await chat.heads?.open())?.forget(sessionKey);
@@ -378,7 +379,7 @@ const startNewSession: ChatCommand = async (chat, { session, sessionKey, signal,
 const LIST = /^(?:list|一覧)$/iu;
 
 /** `/resume list`: the conversations that this chat had before. */
-async function listSessions(chat: ChatDeps, session: ChatTurn["session"]): Promise<Answer> {
+async function listSessions(chat: SessionDeps, session: ChatTurn["session"]): Promise<Answer> {
   const others = await chat.sessions.listOthers(session);
   if (others.length === 0) return answerAboutMemory(chat, (words) => words.nothingToResume, false);
   const lines = others.map(({ session: { id, openedAt }, messages, firstText }) => ({

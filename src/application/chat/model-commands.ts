@@ -17,13 +17,16 @@ import {
 } from "../ports/models.ts";
 import { isOwnersChannel } from "./chat-commands.ts";
 import {
+  type AgentDeps,
   type Answer,
   answerInEveryLanguage,
+  type ChatBase,
   type ChatCommand,
-  type ChatDeps,
   type ChatTurn,
   type CloudTalk,
   createAnswer,
+  type ServiceDeps,
+  type SessionDeps,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 import type { Chat } from "./sessions.ts";
@@ -183,7 +186,7 @@ function readRoleAndRest(
 const RESET = /^(?:default|reset|既定|元に戻す)$/iu;
 
 function answerAboutModels(
-  chat: Pick<ChatDeps, "messages">,
+  chat: ChatBase,
   word: (words: MemoryMessages["models"]) => string,
   ok = true,
 ): Answer {
@@ -192,7 +195,7 @@ function answerAboutModels(
 
 /** `/model` and `/effort`: who answers in this chat, and how much they think, from the next message on. */
 export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, ChatCommand>> {
-  const save = async (chat: ChatDeps, where: Chat, role: ModelRole, choice: ModelChoiceOfRole | null) => {
+  const save = async (chat: SessionDeps, where: Chat, role: ModelRole, choice: ModelChoiceOfRole | null) => {
     const { models } = await chat.sessions.settings(where);
     const others = Object.entries(models).filter(([name]) => name !== role);
     const kept = choice === null || Object.keys(choice).length === 0 ? [] : [[role, choice] as const];
@@ -321,7 +324,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
  * `/cloud on [QUESTION]`: the model that writes code answers questions too, and answers that one at once. `/cloud off`: questions
  * stay on local models again. It is the word of the machine's owner, so nobody else's counts.
  */
-export const cloud: ChatCommand = async (deps, turn, rest) => {
+export const cloud: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const [, word = "", question = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];
   const { channel, userId } = turn.message;
   if (
@@ -339,10 +342,7 @@ export const cloud: ChatCommand = async (deps, turn, rest) => {
 };
 
 /** The default coder, where it is a cloud model that can be asked. */
-export function cloudCoder(
-  { settings }: Pick<ChatDeps, "settings">,
-  { models }: Pick<ChatTurn, "models">,
-): CloudTalk {
+export function cloudCoder({ settings }: AgentDeps, { models }: Pick<ChatTurn, "models">): CloudTalk {
   const coder = models.models.forRole(settings.defaultCoder);
   return "generate" in coder && !coder.local ? { provider: coder.provider, model: coder.model } : null;
 }

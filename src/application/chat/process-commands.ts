@@ -12,9 +12,10 @@ import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../san
 import {
   type Answer,
   answerInEveryLanguage,
-  type ChatDeps,
+  type ChatBase,
   createAnswer,
   type LookCommand,
+  type ServiceDeps,
 } from "./chat-turn.ts";
 
 const LOG_LINES = 30;
@@ -25,7 +26,7 @@ const MOST_OFFERED = 5;
  * `/ps`: the background processes of the workspace; `/ps start|log|restart|stop|clear`. A process belongs to the workspace and
  * not to a message, so that none of this waits for what runs in the chat.
  */
-export const ps: LookCommand = async (deps, _, rest) => {
+export const ps: LookCommand<ServiceDeps> = async (deps, _, rest) => {
   const processes = await deps.openProcesses?.();
   if (processes === undefined) return usage(deps);
   const [, action = "", words = ""] = /^\s*(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
@@ -92,13 +93,13 @@ function readStart(text: string): ProcessStart | string {
   };
 }
 
-function usage(deps: ChatDeps, why?: (locale: Locale) => string): Answer {
+function usage(deps: ChatBase, why?: (locale: Locale) => string): Answer {
   const word = (locale: Locale) =>
     [...(why === undefined ? [] : [why(locale)]), processMessagesFor(locale).chatUsage].join("\n");
   return answerInEveryLanguage(deps, word, false);
 }
 
-async function listProcesses(deps: ChatDeps, processes: WorkspaceProcesses): Promise<Answer> {
+async function listProcesses(deps: ChatBase, processes: WorkspaceProcesses): Promise<Answer> {
   const list = await processes.list();
   const now = deps.now();
   return {
@@ -111,7 +112,7 @@ async function listProcesses(deps: ChatDeps, processes: WorkspaceProcesses): Pro
 }
 
 function actionsFor(
-  { messages }: Pick<ChatDeps, "messages">,
+  { messages }: ChatBase,
   { name }: Pick<BackgroundProcess, "name">,
 ): NonNullable<Reply["actions"]> {
   const button = (label: "logLabel" | "stopLabel", message: string) => ({
@@ -122,7 +123,7 @@ function actionsFor(
   return [button("logLabel", `/ps log ${name}`), button("stopLabel", `/ps stop ${name}`)];
 }
 
-function answerStart(deps: ChatDeps, started: ProcessStarted, again = false): Answer {
+function answerStart(deps: ChatBase, started: ProcessStarted, again = false): Answer {
   const answer = answerInEveryLanguage(
     deps,
     (locale) => wordStarted(started, locale, { where: "chat", again }),
@@ -133,7 +134,7 @@ function answerStart(deps: ChatDeps, started: ProcessStarted, again = false): An
     : answer;
 }
 
-async function answerLog(deps: ChatDeps, processes: WorkspaceProcesses, name: string): Promise<Answer> {
+async function answerLog(deps: ChatBase, processes: WorkspaceProcesses, name: string): Promise<Answer> {
   const log = await processes.log(name, LOG_LINES);
   if (log === null)
     return answerInEveryLanguage(deps, (locale) => processMessagesFor(locale).unknown(name), false);

@@ -31,13 +31,16 @@ import type {
 import { emitThinking, listenOptions } from "./ask-agent.ts";
 import { jobsOfChat } from "./chat-commands.ts";
 import {
+  type AgentDeps,
   type Answer,
+  type ChatBase,
   type ChatCommand,
-  type ChatDeps,
   type ChatTurn,
   createAnswer,
   createNotice,
+  type JobDeps,
   rememberedWords,
+  type ServiceDeps,
 } from "./chat-turn.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
@@ -77,7 +80,7 @@ interface PullWords {
 }
 
 /** `/pr [--draft] [--base BRANCH] [TITLE]`: the work as a commit on a branch, pushed, and opened as a pull request. */
-export const pr: ChatCommand = async (deps, turn, rest) => {
+export const pr: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const wish = readPullWish(rest);
   if (wish === null) return createAnswer(deps, [say("pullUsage")], false);
   try {
@@ -104,7 +107,7 @@ export const pr: ChatCommand = async (deps, turn, rest) => {
  * `/commit [MESSAGE]`: what is staged, else the files of this chat's last change that are not committed yet, as one commit on the
  * current branch. Nothing leaves this machine, and `/undo` takes it back.
  */
-export const commit: ChatCommand = async (deps, turn, rest) => {
+export const commit: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const { workspace, messages } = deps;
   const stopped = (why: CommitStop) => createAnswer(deps, [say("commitStop", why)], false);
   if (deps.openForges === undefined) return stopped({ why: "unavailable" });
@@ -136,7 +139,7 @@ export const commit: ChatCommand = async (deps, turn, rest) => {
 const COMMIT_SOURCE = "chat:commit";
 
 /** The paths that one commit is about: what the index has, else the newest change of this chat that is not committed whole. */
-function chooseCommitted(deps: ChatDeps, turn: ChatTurn, state: ReadRepository): readonly string[] {
+function chooseCommitted(deps: JobDeps, turn: ChatTurn, state: ReadRepository): readonly string[] {
   if (state.staged.length > 0) return state.staged;
   const { protection } = deps.workspace;
   const open = state.changed.filter(
@@ -160,7 +163,7 @@ function gitCommand(action: string, words: readonly string[]) {
   return { type: "git_operation", action, target: words.map(quoted).join(" ") };
 }
 
-function maskStop({ workspace }: ChatDeps, stop: PullStop): PullStop {
+function maskStop({ workspace }: JobDeps, stop: PullStop): PullStop {
   return "message" in stop ? { ...stop, message: workspace.mask(stop.message) } : stop;
 }
 
@@ -169,7 +172,7 @@ function stopWith(stop: PullStop): never {
 }
 
 /** The forge that the workspace's repository is pushed to. */
-export async function findProjectForge(deps: ChatDeps, turn: ChatTurn) {
+export async function findProjectForge(deps: ServiceDeps, turn: ChatTurn) {
   if (deps.openForges === undefined) return stopWith({ why: "unavailable" });
   const forges = await deps.openForges();
   const state = await forges.repository.read(turn.signal);
@@ -225,7 +228,7 @@ export async function orPullStop<T>(
   });
 }
 
-async function planPull(deps: ChatDeps, turn: ChatTurn, wantedBase: string | null): Promise<PullPlan> {
+async function planPull(deps: ServiceDeps, turn: ChatTurn, wantedBase: string | null): Promise<PullPlan> {
   const found = await findProjectForge(deps, turn);
   const { forges, state, ref, forge } = found;
   if (state.conflicted.length > 0) return stopWith({ why: "conflicted", paths: state.conflicted });
@@ -309,7 +312,7 @@ interface WordedChange {
 
 /** The words about the change: the coder's, or where none can be asked, what the jobs and files say. */
 async function wordChange(
-  deps: ChatDeps,
+  deps: AgentDeps,
   turn: ChatTurn,
   change: WordedChange,
   given: string,
@@ -330,7 +333,7 @@ async function wordChange(
 }
 
 /** Requests of this chat that changed what is proposed. */
-function jobTitles(deps: ChatDeps, turn: ChatTurn, { changed }: WordedChange): string[] {
+function jobTitles(deps: JobDeps, turn: ChatTurn, { changed }: WordedChange): string[] {
   const paths = new Set(changed);
   const jobs = jobsOfChat(deps, turn).filter(
     ({ state, changes }) => state === "committed" && changes.some(({ path }) => paths.has(path)),
@@ -358,7 +361,7 @@ interface WordsQuestion {
   readonly given: string;
 }
 
-async function askWords(deps: ChatDeps, turn: ChatTurn, question: WordsQuestion): Promise<PullWords | null> {
+async function askWords(deps: AgentDeps, turn: ChatTurn, question: WordsQuestion): Promise<PullWords | null> {
   emitThinking(turn, deps.settings.defaultCoder, question.model);
   const { deadline, onRetry } = listenOptions(deps, turn);
   const answer = await askJson(question.model, {
@@ -385,7 +388,7 @@ async function askWords(deps: ChatDeps, turn: ChatTurn, question: WordsQuestion)
   return answer.kind === "read" ? answer.value : null;
 }
 
-function wordsPrompt({ messages }: ChatDeps, { change, titles, given }: WordsQuestion): string {
+function wordsPrompt({ messages }: ChatBase, { change, titles, given }: WordsQuestion): string {
   const { kind, changed, beyond, subjects } = change;
   const language = messages.locale === "ja" ? "Japanese" : "English";
   const list = (head: string, lines: readonly string[]) =>
@@ -438,7 +441,7 @@ interface CommittedWork {
 
 /** The branch and the commit are a job like any other: all or nothing, and `/undo` takes it back. */
 async function commitWork(
-  deps: ChatDeps,
+  deps: JobDeps,
   turn: ChatTurn,
   plan: PullPlan,
   { words, branch }: { readonly words: PullWords; readonly branch: string },
@@ -478,7 +481,7 @@ interface GitJob {
 }
 
 /** All or nothing; a text says why it was nothing. */
-async function runGitJob(deps: ChatDeps, turn: ChatTurn, { commands, title, source }: GitJob) {
+async function runGitJob(deps: JobDeps, turn: ChatTurn, { commands, title, source }: GitJob) {
   const result = await deps.workspace.execute({
     patch: JSON.stringify(commands),
     request: title,
@@ -510,12 +513,7 @@ interface ReadyWork {
   readonly isDraft: boolean;
 }
 
-async function publishWork(
-  deps: ChatDeps,
-  turn: ChatTurn,
-  plan: PullPlan,
-  ready: ReadyWork,
-): Promise<Answer> {
+async function publishWork(deps: JobDeps, turn: ChatTurn, plan: PullPlan, ready: ReadyWork): Promise<Answer> {
   const { forge, ref, base, state, cloneUrl } = plan;
   const { words, branch, commit, isDraft } = ready;
   turn.emit(createNotice(deps, (chat) => chat.pullPushes(branch, forgeFacts(ref.forge).title)));
@@ -575,7 +573,7 @@ async function publishWork(
 
 /** A change that could not be pushed is not left behind as a commit either. */
 async function takeBackCommit(
-  { workspace }: ChatDeps,
+  { workspace }: JobDeps,
   { ref, missing }: PullPlan,
   { branch, commit }: ReadyWork,
   pushed: Exclude<BranchPush, { status: "pushed" }>,
@@ -599,7 +597,7 @@ async function takeBackCommit(
   };
 }
 
-function finished(deps: ChatDeps, { job }: CommittedWork, said: Answer["said"], ok: boolean): Answer {
+function finished(deps: JobDeps, { job }: CommittedWork, said: Answer["said"], ok: boolean): Answer {
   return {
     ...createAnswer(deps, said ?? [], ok, "Worker"),
     jobs: job?.jobs ?? [],
@@ -615,7 +613,7 @@ interface PullReview {
 
 /** A coder reads a pull request; its words are posted there where that was asked for. */
 export async function reviewPull(
-  deps: ChatDeps,
+  deps: ServiceDeps,
   turn: ChatTurn,
   { name, isPosted }: PullReview,
 ): Promise<Answer> {
@@ -683,7 +681,7 @@ interface PostedReview {
 
 /** Only a coder's words are posted; where there are none, that is said instead. */
 async function postReview(
-  deps: ChatDeps,
+  deps: JobDeps,
   turn: ChatTurn,
   { forge, item, url, answer }: PostedReview,
 ): Promise<readonly ReplyPiece[]> {

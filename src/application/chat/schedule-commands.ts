@@ -13,19 +13,20 @@ import { listenOptions } from "./ask-agent.ts";
 import { isOwnersChannel } from "./chat-commands.ts";
 import {
   type Answer,
+  type ChatBase,
   type ChatCommand,
-  type ChatDeps,
   type ChatTurn,
   createAnswer,
   createLabelledAction,
   createNotice,
+  type ServiceDeps,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
 const RUNS_SHOWN = 10;
 
 /** `/schedule …`: a message at set times; `list`, `run`, `pause`, `resume`, `remove` and `history` of them. */
-export const schedule: ChatCommand = async (deps, turn, rest) => {
+export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const [word = "", name = ""] = rest.trim().split(/\s+/);
   const schedules = await deps.openSchedules();
   if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(deps, turn, schedules);
@@ -44,7 +45,7 @@ interface ChosenSchedule {
   readonly found: ChatSchedule;
 }
 
-type ScheduleAction = (deps: ChatDeps, turn: ChatTurn, chosen: ChosenSchedule) => Promise<Answer>;
+type ScheduleAction = (deps: ChatBase, turn: ChatTurn, chosen: ChosenSchedule) => Promise<Answer>;
 
 const ACTIONS: Readonly<Record<string, ScheduleAction | undefined>> = {
   run: async (deps, turn, { schedules, found }) => {
@@ -66,7 +67,7 @@ const ACTIONS: Readonly<Record<string, ScheduleAction | undefined>> = {
 };
 
 async function enableSchedule(
-  deps: ChatDeps,
+  deps: ChatBase,
   { schedules, found }: ChosenSchedule,
   enabled: boolean,
 ): Promise<Answer> {
@@ -93,7 +94,7 @@ async function visibleSchedules(
   return all.filter((one) => one.channel === channel && one.chatId === chatId);
 }
 
-async function listSchedules(deps: ChatDeps, turn: ChatTurn, schedules: ChatSchedules): Promise<Answer> {
+async function listSchedules(deps: ChatBase, turn: ChatTurn, schedules: ChatSchedules): Promise<Answer> {
   const all = await visibleSchedules(turn, schedules);
   return createAnswer(deps, [say("scheduleList", all.map(toLine), schedules.isServed())], true);
 }
@@ -122,7 +123,7 @@ function toLine({
 }
 
 async function addSchedule(
-  deps: ChatDeps,
+  deps: ChatBase,
   turn: ChatTurn,
   schedules: ChatSchedules,
   text: string,
@@ -134,12 +135,16 @@ async function addSchedule(
 }
 
 /** Times that were asked for and cannot be kept are refused: a schedule at other times would be worse. */
-function refuseTimes(deps: ChatDeps, { timezone }: ChatSchedules, text: string): Answer | null {
+function refuseTimes(deps: ChatBase, { timezone }: ChatSchedules, text: string): Answer | null {
   return namesUnplainTimes(text) ? createAnswer(deps, [say("scheduleUnplain", timezone)], false) : null;
 }
 
 /** A sentence whose times only a model can read, made a schedule; null where it asks for none. */
-export async function scheduleByModel(deps: ChatDeps, turn: ChatTurn, text: string): Promise<Answer | null> {
+export async function scheduleByModel(
+  deps: ServiceDeps,
+  turn: ChatTurn,
+  text: string,
+): Promise<Answer | null> {
   const schedules = await deps.openSchedules();
   const wish = await askTimes(deps, turn, text, schedules.timezone);
   const made = wish === null ? null : await keepSchedule(deps, turn, schedules, wish);
@@ -148,7 +153,7 @@ export async function scheduleByModel(deps: ChatDeps, turn: ChatTurn, text: stri
 
 /** Null where the times are none. */
 async function keepSchedule(
-  deps: ChatDeps,
+  deps: ChatBase,
   turn: ChatTurn,
   schedules: ChatSchedules,
   { cron, message }: ScheduleWish,
@@ -179,7 +184,7 @@ async function keepSchedule(
 const ASK_MS = 20_000;
 
 async function askTimes(
-  deps: ChatDeps,
+  deps: ChatBase,
   turn: ChatTurn,
   text: string,
   timezone: string,

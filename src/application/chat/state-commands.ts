@@ -9,11 +9,13 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import type { ModelRole, UsageStore } from "../ports/models.ts";
 import { jobsVisibleTo } from "./chat-commands.ts";
 import {
+  type AgentDeps,
   type Answer,
   answerInEveryLanguage,
-  type ChatDeps,
+  type ChatBase,
   type ChatTurn,
   type LookRequest,
+  type SessionDeps,
 } from "./chat-turn.ts";
 import { wordJobStatus } from "./look-commands.ts";
 import type { ModelCommandDeps } from "./model-commands.ts";
@@ -30,7 +32,7 @@ interface StateCommandDeps {
 
 /** Lines that are a list to choose from as well: each names the command that is about it. */
 function answerLines(
-  chat: Pick<ChatDeps, "messages">,
+  chat: ChatBase,
   word: (words: MemoryMessages, locale: Locale) => readonly ContextLine[],
 ): Answer {
   const { locale: ownLocale } = chat.messages;
@@ -49,7 +51,11 @@ function answerLines(
 const MOST_PREVIEWS = 5;
 
 /** `/status`: where it works, who answers, what waits. It only looks. */
-export async function tellStatus(deps: StateCommandDeps, chat: ChatDeps, look: LookRequest): Promise<Answer> {
+export async function tellStatus(
+  deps: StateCommandDeps,
+  chat: AgentDeps & SessionDeps,
+  look: LookRequest,
+): Promise<Answer> {
   const { models: chosen, dry } = await chat.sessions.settings(look.message);
   const nameOf = (role: ModelRole) => {
     const model = deps.models.models.forRole(role, chosen[role]);
@@ -79,7 +85,7 @@ export async function tellStatus(deps: StateCommandDeps, chat: ChatDeps, look: L
 /** `/context`: what the models are given of this conversation. */
 export async function tellContext(
   deps: StateCommandDeps,
-  chat: ChatDeps,
+  chat: SessionDeps,
   { session, history, memory }: ChatTurn,
 ): Promise<Answer> {
   const { models, defaultCoder, catalogue } = deps.models;

@@ -1,6 +1,6 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
 import type { WorkspaceDeps } from "../jobs/execution.ts";
-import { type ChatCommand, createAnswer } from "./chat-turn.ts";
+import { type ChatBase, type ChatCommand, createAnswer, type ServiceDeps } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
 /** A ref, a range or a number, as git and people write them. */
@@ -13,7 +13,7 @@ const PULL = /^(?:#?\d{1,9}|https?:\/\/\S+)$/;
  * `/review [branch | range | commit | #12] [--post]`: a coder reads a change and says what is wrong with it; nothing is
  * changed. A review of a pull request can be posted there.
  */
-export const review: ChatCommand = async (deps, turn, rest) => {
+export const review: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const isPosted = /(?:^|\s)--post(?=\s|$)/.test(rest);
   const what = rest.replace(/(?:^|\s)--post(?=\s|$)/, " ").trim();
   if (PULL.test(what)) {
@@ -71,7 +71,7 @@ function reviewRequest(what: string): string {
 }
 
 /** `/init`: a coder writes the page that coders read first. */
-export const init: ChatCommand = async (deps, _turn, rest) => ({
+export const init: ChatCommand<ChatBase> = async (deps, _turn, rest) => ({
   ...createAnswer(deps, [say("initBegins")], true),
   again: { route: "CODE", text: [INIT_REQUEST, rest.trim()].filter((part) => part !== "").join("\n\n") },
 });
@@ -80,11 +80,11 @@ const INIT_REQUEST =
   "Write AGENTS.md at the root of this project, for coding agents that see it for the first time: what the project is, how it is built, tested and linted (the exact commands), where things are, and the conventions that its code follows. Read the project first and write only what its files show, in at most 60 lines. If AGENTS.md or CLAUDE.md already exists, keep what is true, correct what is not, and add what is missing.";
 
 /** `/config` and `/login`: said where it is done, because neither a setting nor a key belongs in a conversation. */
-export const config: ChatCommand = async (deps) => createAnswer(deps, [say("configWhere")], true);
-export const login: ChatCommand = async (deps) => createAnswer(deps, [say("loginWhere")], true);
+export const config: ChatCommand<ChatBase> = async (deps) => createAnswer(deps, [say("configWhere")], true);
+export const login: ChatCommand<ChatBase> = async (deps) => createAnswer(deps, [say("loginWhere")], true);
 
 /** `/export [html]`: the conversation with its jobs and their differences, as a file of its own. */
-export const exportTalk: ChatCommand = async (deps, turn, rest) => {
+export const exportTalk: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const form = rest.trim().toLowerCase() || "md";
   if ((form !== "md" && form !== "html") || deps.exportTalk === undefined)
     return createAnswer(deps, [say("exportUsage")], false);
