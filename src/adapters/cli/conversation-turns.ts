@@ -1,4 +1,5 @@
 import { wordPieces } from "../../application/chat/reply-words.ts";
+import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { readAsideQuestion } from "../../domain/chat/sentence-commands.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
@@ -385,8 +386,7 @@ export class ConversationTurns {
     const { archive } = opened.workspace;
     const name = /^\/diff\s+(\S+)\s*$/.exec(text.trim())?.[1];
     if (name === undefined) return false;
-    const number = /^#?(\d+)$/.exec(name)?.[1];
-    const job = number === undefined ? archive.read(name) : (archive.list()[Number(number) - 1] ?? null);
+    const job = archive.read(resolveJobName({ archive }, name));
     if (job === null) return false;
     screen.print(screen.deck.show(job));
     screen.redraw();

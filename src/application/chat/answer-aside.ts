@@ -3,7 +3,7 @@ import { wordMemory } from "../../domain/chat/session.ts";
 import { createJobHistory } from "../coder/job-history.ts";
 import type { ChatEvent, IncomingMessage, Reply } from "../ports/chat.ts";
 import { askAgent, createProjectLooks, FROM_FILES, fitMessage, projectInShort } from "./ask-agent.ts";
-import { type AgentDeps, groupPrefix, type SessionDeps } from "./chat-turn.ts";
+import { type AgentDeps, groupPrefix, type StateDeps } from "./chat-turn.ts";
 import { createHistoryReader, historyFor, recalledMemory, toExchanges } from "./exchanges.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 
@@ -22,7 +22,7 @@ const DUTY = `You answer a short side question while other work continues in thi
  * goes on as if it had not been asked.
  */
 export async function answerAside(
-  deps: AgentDeps & SessionDeps,
+  deps: AgentDeps & StateDeps,
   message: IncomingMessage,
   { question, work, emit, signal }: AsideQuestion,
 ): Promise<Reply> {

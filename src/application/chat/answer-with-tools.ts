@@ -324,22 +324,10 @@ async function callTool(
   );
   const outcome = await toolbox.call(name, args, { signal: turn.signal, onOutput: output.add });
   output.end();
-  const { ok, text, jobId, server, web, process } = outcome;
-  turn.emit({
-    type: "tool",
-    name,
-    state: ok ? "succeeded" : "failed",
-    ...(!ok && { note: firstWords(text) }),
-  });
-  return {
-    name,
-    ok,
-    text,
-    ...(jobId !== undefined && { jobId }),
-    ...(server !== undefined && { server }),
-    ...(web !== undefined && { web }),
-    ...(process !== undefined && { process }),
-  };
+  const { ok, text } = outcome;
+  const note = ok ? {} : { note: firstWords(text) };
+  turn.emit({ type: "tool", name, state: ok ? "succeeded" : "failed", ...note });
+  return { name, ...outcome };
 }
 
 /** An MCP call that failed is an error of the log; the conversation goes on. */

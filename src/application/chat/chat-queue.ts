@@ -149,8 +149,7 @@ export interface ChatQueue {
     options: QueueOptions,
   ): Promise<QueuedResult<T>>;
   /**
-   * Aborts the running work of this chat, in whichever process; false if there is none. Waiting work is not
-   * touched.
+   * Aborts the running work of this chat, in whichever process; false if there is none. Waiting work is not touched.
    */
   stop(chatKey: string): Promise<boolean>;
 }

@@ -158,7 +158,7 @@ export interface JobDeps extends ChatBase {
 }
 
 /** What a chat remembers, and the message that it answers now. */
-export interface SessionDeps extends JobDeps {
+export interface StateDeps extends JobDeps {
   readonly sessions: Sessions;
   readonly router: Router;
   readonly queue: ChatQueue;
@@ -184,10 +184,7 @@ export interface AgentDeps extends JobDeps {
 }
 
 /** What coders work with. */
-export interface CoderDeps
-  extends AgentDeps,
-    Pick<ChatCommands, "ownCommands">,
-    Pick<SessionDeps, "steering"> {
+export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">, Pick<StateDeps, "steering"> {
   /** The files of a draft, as `project` shows those of the workspace. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
   /** The parts that the project's checks validate with. */
@@ -229,7 +226,7 @@ export interface ChatCommands {
 }
 
 /** Everything a conversation needs, wired by hand. */
-export interface ChatDeps extends CoderDeps, SessionDeps, ServiceDeps, ChatCommands {}
+export interface ChatDeps extends CoderDeps, StateDeps, ServiceDeps, ChatCommands {}
 
 export interface HeadsDoor {
   /** `roles.coder.head`: who answers for a coder that nobody named; null: a model. */

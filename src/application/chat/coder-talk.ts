@@ -19,9 +19,7 @@ import { imagesPart } from "./message-images.ts";
 
 /** Skills that a coder may ask for by what they say of themselves. */
 export interface Skills {
-  /**
-   * The text about them for a coder before a request; empty if there are none that it does not have already.
-   */
+  /** The text about them for a coder before a request; empty if there are none that it does not have already. */
   offer(request: string): string;
   /** The same files, and each skill as one more that can be read. */
   beside<Files extends Pick<SearchedFiles, "read">>(files: Files): Files;
@@ -58,10 +56,7 @@ export function createSkills(own: OwnCommands): Skills {
   };
 }
 
-/**
- * A coder's lookups by tools in one message, kept at their place in the talk: sent content is only appended
- * to.
- */
+/** A coder's lookups by tools in one message, kept at their place in the talk: sent content is only appended to. */
 export interface CoderLooks {
   /** None once a server refused a request with tools. */
   tools(): readonly ModelTool[];
@@ -302,10 +297,7 @@ async function readPast({ history, jobs, groupId: own }: ChatTurn): Promise<Conv
   };
 }
 
-/**
- * The earlier work, the project's content, and the request last: made once, so that a server's cache
- * recognizes it.
- */
+/** The earlier work, the project's content, and the request last: made once, so that a server's cache recognizes it. */
 function createFirstMessage(
   deps: AgentDeps,
   turn: ChatTurn,

@@ -67,7 +67,7 @@ import {
   mergeAnswers,
   type RoutedText,
   rememberedWords,
-  type SessionDeps,
+  type StateDeps,
 } from "./chat-turn.ts";
 import { toExchanges } from "./exchanges.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
@@ -180,28 +180,23 @@ function limitReply(deps: ChatBase, error: unknown): Reply | null {
   const reached = error instanceof JobBroken ? error.cause : error;
   if (wordUsedUp("en", reached) === null) return null;
   const jobId = error instanceof JobBroken ? error.jobId : undefined;
-  const { text, said = [] } = answerInEveryLanguage(deps, (locale) =>
-    [
-      wordUsedUp(locale, reached) ?? "",
-      ...(jobId === undefined ? [] : [messagesFor(locale).nothingApplied(jobId)]),
-    ].join("\n"),
+  const answer = answerInEveryLanguage(
+    deps,
+    (locale) =>
+      [
+        wordUsedUp(locale, reached) ?? "",
+        ...(jobId === undefined ? [] : [messagesFor(locale).nothingApplied(jobId)]),
+      ].join("\n"),
+    false,
   );
-  return {
-    text,
-    said,
-    ok: false,
-    sessionId: "",
-    jobs: [],
-    ...(jobId !== undefined && { brokenJob: jobId }),
-    actions: [],
-  };
+  return { ...toPassingReply(answer), ...(jobId !== undefined && { brokenJob: jobId }) };
 }
 
 type TurnOptions = Pick<ChatTurn, "sessionKey" | "signal" | "emit" | "tellsDrafts">;
 
 /** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
 async function openTurn(
-  deps: AgentDeps & SessionDeps,
+  deps: AgentDeps & StateDeps,
   message: IncomingMessage,
   run: TurnOptions,
 ): Promise<ChatTurn> {
@@ -455,21 +450,10 @@ async function answerBeside(received: ReceivedMessage): Promise<Reply | null> {
   return answerAside(deps, message, { ...asked, emit, signal: options.signal });
 }
 
-/** It belongs to no session: nothing of it is remembered. */
 async function answerLook({ deps, message, command, sessionKey }: ReceivedMessage): Promise<Reply | null> {
   const look = command === undefined ? undefined : await findLook(deps, command.name);
   if (look === undefined) return null;
-  const answer = await look(deps, { message, sessionKey }, command?.rest ?? "");
-  const { text, said, ok, jobs, actions = [], choices } = answer;
-  return {
-    text,
-    ...(said !== undefined && { said }),
-    ok,
-    sessionId: "",
-    jobs,
-    actions,
-    ...(choices !== undefined && { choices }),
-  };
+  return toPassingReply(await look(deps, { message, sessionKey }, command?.rest ?? ""));
 }
 
 /** A coder that works in the chat takes the message into its next round. */
@@ -514,10 +498,12 @@ function replyToFault(deps: JobDeps, error: unknown, isBegun: boolean): Reply {
   if (limited !== null) return limited;
   const gone = missingPiece(error);
   const trouble = isStoreClosed(error) ? "storeAway" : "unexpected";
-  const failed = plainReply(
-    deps,
-    gone === null ? say(trouble, deps.workspace.mask(toFaultText(error))) : installationGone(gone),
-  );
+  const failed =
+    gone === null
+      ? plainReply(deps, say(trouble, deps.workspace.mask(toFaultText(error))))
+      : toPassingReply(
+          answerInEveryLanguage(deps, (locale) => messagesFor(locale).installationIncomplete(gone), false),
+        );
   return isBegun ? failed : { ...failed, lost: true };
 }
 
@@ -628,7 +614,7 @@ async function answerByRoutes({ deps, turn, request }: TurnMessage): Promise<Rep
 
 /** `/route X`: what was asked before, by the route it should have gone to. */
 async function answerAgain(
-  deps: CoderDeps & SessionDeps,
+  deps: CoderDeps & StateDeps,
   begun: ChatTurn,
   command: Answer,
   { route, text, preview = begun.preview, isNoticeOnly = false, after }: NonNullable<Answer["again"]>,
@@ -653,7 +639,7 @@ function groupActions({ workspace, chat }: JobDeps, { groupId }: ChatTurn): Repl
 }
 
 async function rememberTurn(
-  deps: AgentDeps & SessionDeps,
+  deps: AgentDeps & StateDeps,
   turn: ChatTurn,
   said: string,
   answer: Answer,
@@ -681,7 +667,7 @@ function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): str
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */
 async function answerAll(
-  deps: CoderDeps & SessionDeps,
+  deps: CoderDeps & StateDeps,
   turn: ChatTurn,
   { text, decision }: RoutedText,
 ): Promise<Answer[]> {
@@ -717,11 +703,8 @@ const OFFERED_ROUTES = 300;
 
 function withOffer(deps: ChatBase, first: Answer, route: Route, text: string): Answer {
   if (text.length > OFFERED_ROUTES) return first;
-  const action = createLabelledAction(
-    deps,
-    (chat) => chat.askRoute(route),
-    `/${route.toLowerCase()} ${text}`,
-  );
+  const message = `/${route.toLowerCase()} ${text}`;
+  const action = createLabelledAction(deps, (chat) => chat.askRoute(route), message);
   return { ...first, actions: [...(first.actions ?? []), action] };
 }
 
@@ -784,16 +767,14 @@ function toReply(
   };
 }
 
-function plainReply({ messages }: ChatBase, saying: ReplyPiece): Reply {
-  const said = [saying];
-  return { text: wordPieces(messages.locale, said), said, ok: false, sessionId: "", jobs: [], actions: [] };
+/** A reply that belongs to no session: nothing of it is remembered. */
+function toPassingReply({ text, said, ok, jobs, actions = [], choices }: Answer): Reply {
+  const more = { ...(said !== undefined && { said }), ...(choices !== undefined && { choices }) };
+  return { text, ok, sessionId: "", jobs, actions, ...more };
 }
 
-function installationGone(path: string): ReplyPiece {
-  return {
-    kind: "worded",
-    texts: inEveryLanguage((locale) => messagesFor(locale).installationIncomplete(path)),
-  };
+function plainReply(deps: ChatBase, saying: ReplyPiece): Reply {
+  return toPassingReply(createAnswer(deps, [saying], false));
 }
 
 /** A listener that fails is the listener's trouble. */

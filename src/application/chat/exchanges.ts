@@ -85,11 +85,7 @@ export function historyFor(
     .flatMap((exchange): ModelMessage[] => {
       const images = recalled.get(exchange.groupId ?? "");
       return [
-        {
-          role: "user",
-          text: cutExchange(exchange.user, limit.chars),
-          ...(images !== undefined && { images }),
-        },
+        { role: "user", text: cutExchange(exchange.user, limit.chars), ...(images && { images }) },
         { role: "assistant", text: cutExchange(exchangeOutcome(exchange) || UNANSWERED, limit.chars) },
       ];
     });
@@ -165,14 +161,8 @@ export function handedOverFor(
     .filter((exchange) => !visible.has(exchange))
     .flatMap((exchange) => (exchange.groupId === null ? [] : [exchange.groupId]));
   const lines = [...hidden, groupId].slice(-MOST_HANDED - 1).flatMap((group) => changes.get(group) ?? []);
-  return lines.length === 0
-    ? ""
-    : cutExchange(
-        ["# Just changed in this conversation, by another route", ...lines.map((line) => `- ${line}`)].join(
-          "\n",
-        ),
-        chars,
-      );
+  const list = lines.map((line) => `- ${line}`).join("\n");
+  return list && cutExchange(`# Just changed in this conversation, by another route\n${list}`, chars);
 }
 
 /** Of one exchange that is about the request, and of any other. */
@@ -210,9 +200,7 @@ export function foldExchanges(
 
 const RECALLED = 2_400;
 
-/**
- * A talk's memory from before its history: the summary, and the older exchanges that the message is about.
- */
+/** A talk's memory from before its history: the summary, and the older exchanges that the message is about. */
 export function recalledMemory(
   model: HistoryReader,
   { memory, older }: { readonly memory: string; readonly older: readonly Exchange[] },

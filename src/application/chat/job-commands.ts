@@ -25,7 +25,7 @@ import {
   createAnswer,
   createLabelledAction,
   type JobDeps,
-  type SessionDeps,
+  type StateDeps,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
@@ -36,7 +36,7 @@ function nameJobs(deps: JobDeps, turn: ChatTurn, name: string) {
 }
 
 /** `/dry on|off`: whether this chat's proposals are only shown. */
-export const dry: ChatCommand<SessionDeps> = async (deps, turn, rest) => {
+export const dry: ChatCommand<StateDeps> = async (deps, turn, rest) => {
   const word = rest.trim().toLowerCase();
   if (word === "") return createAnswer(deps, [say("dryState", turn.dry), say("dryUsage")], true);
   if (word !== "on" && word !== "off") return createAnswer(deps, [say("dryUsage")], false);
@@ -84,13 +84,13 @@ export const discard: ChatCommand<JobDeps> = async (deps, turn, rest) => {
 };
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
-export const undo: ChatCommand<SessionDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "undo");
+export const undo: ChatCommand<StateDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "undo");
 
 /** `/redo [job or group] [--force]`: brings in again what was taken back last. */
-export const redo: ChatCommand<SessionDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "redo");
+export const redo: ChatCommand<StateDeps> = (deps, turn, rest) => swapJobs(deps, turn, rest, "redo");
 
 async function swapJobs(
-  deps: SessionDeps,
+  deps: StateDeps,
   turn: Parameters<ChatCommand>[1],
   rest: string,
   direction: "undo" | "redo",
@@ -144,7 +144,7 @@ function undoTogether({ messages }: ChatBase, numbers: readonly number[]) {
  * Whether the message that was being answered when this one was sent left nothing: whoever sent it meant that one, and not
  * what stood before.
  */
-async function nothingWaits(deps: SessionDeps, turn: ChatTurn): Promise<boolean> {
+async function nothingWaits(deps: StateDeps, turn: ChatTurn): Promise<boolean> {
   const { sentAt } = turn.message;
   if (sentAt === undefined) return false;
   const { turns } = await deps.sessions.context(turn.session);
@@ -226,7 +226,7 @@ interface SessionMessage {
  * `/rewind`: the messages of this session. `/rewind N`: what would be taken back, and brought in again, to get to where
  * message N had been answered; `--yes` does it, all or nothing. `/rewind redo` brings the last rewind in again.
  */
-export const rewind: ChatCommand<SessionDeps> = async (deps, turn, rest) => {
+export const rewind: ChatCommand<StateDeps> = async (deps, turn, rest) => {
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const [wanted] = words;
   if (wanted === "redo") return redoRewind(deps, turn);
@@ -262,11 +262,7 @@ interface RewindRun {
   readonly plan: RewindPlan;
 }
 
-async function runRewind(
-  deps: SessionDeps,
-  turn: ChatTurn,
-  { after, way, plan }: RewindRun,
-): Promise<Answer> {
+async function runRewind(deps: StateDeps, turn: ChatTurn, { after, way, plan }: RewindRun): Promise<Answer> {
   // A user who asks for everything does not want a part.
   if (way.gone.length > 0) return createAnswer(deps, [say("rewindGone", way.gone)], false);
   const taken = await takeBackAll(deps.workspace, way.steps);
@@ -281,7 +277,7 @@ async function runRewind(
   };
 }
 
-async function redoRewind(deps: SessionDeps, turn: ChatTurn): Promise<Answer> {
+async function redoRewind(deps: StateDeps, turn: ChatTurn): Promise<Answer> {
   const aside = await deps.sessions.lastAside(turn.session);
   if (aside === null) return createAnswer(deps, [say("rewindNoneBack")], false);
   // Jobs that were recommitted one by one since are already present.
@@ -307,7 +303,7 @@ function rewindStopped(
 }
 
 /** A rewind stays within its session; where there was one before, the way there is said. */
-async function earlierRewinds(deps: SessionDeps, turn: ChatTurn) {
+async function earlierRewinds(deps: StateDeps, turn: ChatTurn) {
   return (await deps.sessions.hasEarlier(turn.session)) ? [say("rewindEarlier")] : [];
 }
 

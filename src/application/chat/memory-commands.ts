@@ -16,7 +16,7 @@ import {
   type CoderDeps,
   type LookCommand,
   type LookRequest,
-  type SessionDeps,
+  type StateDeps,
 } from "./chat-turn.ts";
 import type { RouteTeacher } from "./route-message.ts";
 
@@ -28,7 +28,7 @@ function answerAboutMemory(chat: ChatBase, word: (words: MemoryMessages) => stri
 const FORGET = /^(?:forget|忘れて|忘れる)(?:\s+|$)/iu;
 
 /** `/notes` and `/memo`: what the chat remembers, to be read and to be forgotten. */
-const noteCommands: Readonly<Record<string, ChatCommand<SessionDeps>>> = {
+const noteCommands: Readonly<Record<string, ChatCommand<StateDeps>>> = {
   async notes(deps, turn, rest) {
     const wanted = rest.trim();
     if (FORGET.test(wanted)) return forgetNote(deps, turn, wanted.replace(FORGET, "").trim());
@@ -44,7 +44,9 @@ const noteCommands: Readonly<Record<string, ChatCommand<SessionDeps>>> = {
     const { carried, summary } = turn.session;
     const now = [carried, summary.text].filter((text) => text !== "").join("\n\n");
     return answerAboutMemory(deps, (words) => {
-      const lines = notes.map(({ sessionId, text }, at) => words.note(at + 1, sessionId, noteLine(text)));
+      const lines = notes.map(({ sessionId, text }, at) =>
+        words.note(at + 1, sessionId, quoteOneLine(text, 100)),
+      );
       const all = [...(now === "" ? [] : [words.notesNow, now, ""]), ...lines];
       return [...(all.length === 0 ? [words.noNotes] : all), words.notesUsage].join("\n");
     });
@@ -79,7 +81,7 @@ const noteCommands: Readonly<Record<string, ChatCommand<SessionDeps>>> = {
   },
 };
 
-async function forgetNote(deps: SessionDeps, { session }: ChatTurn, which: string): Promise<Answer> {
+async function forgetNote(deps: StateDeps, { session }: ChatTurn, which: string): Promise<Answer> {
   const { sessions } = deps;
   if (/^(?:now|今)$/iu.test(which)) {
     await sessions.forgetSummary(session);
@@ -94,11 +96,6 @@ async function forgetNote(deps: SessionDeps, { session }: ChatTurn, which: strin
   for (const note of wanted) await sessions.forgetNote(session, note);
   const names = wanted.map(({ sessionId }) => sessionId).join(", ");
   return answerAboutMemory(deps, (words) => words.forgotten(names));
-}
-
-function noteLine(text: string): string {
-  const line = text.replace(/\s+/gu, " ").trim();
-  return [...line].length > 100 ? `${[...line].slice(0, 100).join("")}…` : line;
 }
 
 interface UsageDeps {
@@ -127,7 +124,7 @@ async function usageText(
   const all = scope.of === "all";
   const only = toUsageOwner(scope);
   const byModel = await usage.totals({ by: "model", since: today, ...only });
-  const days = await lastDays(usage, clock, now, only);
+  const days = sumDays(await modelsByDay(usage, clock, now, only));
   const spent = daily !== null && all ? await usage.spent(today) : 0;
   return (words) => {
     const { usageHeader, usageLine } = words;
@@ -147,25 +144,6 @@ function toUsageOwner(scope: UsageScope): UsageOwner {
 
 type UsageOwner = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
 
-/** One line a day that has any, newest first, each named by the date its session would bear. */
-async function lastDays(
-  usage: UsageDeps["usage"],
-  clock: DayClock,
-  now: Date,
-  only: UsageOwner,
-): Promise<UsageLine[]> {
-  const lines: UsageLine[] = [];
-  let until: Date | undefined;
-  let start = clock.startOfDay(now);
-  for (let day = 0; day < DAYS; day++) {
-    const totals = await usage.totals({ by: "model", since: start, ...(until && { until }), ...only });
-    if (totals.length > 0) lines.push(sum(clock.dayOf(start), totals));
-    until = start;
-    start = clock.startOfDay(new Date(start.getTime() - 1));
-  }
-  return lines;
-}
-
 function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
   return totals.reduce(
     (line, total) => ({
@@ -181,6 +159,11 @@ function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
   );
 }
 
+/** One line for each day that has any usage, named by the date of its sessions. */
+function sumDays(byDay: readonly DayUsage[]): UsageLine[] {
+  return byDay.filter(({ models }) => models.length > 0).map(({ day, models }) => sum(day, models));
+}
+
 /** `/cost`: this chat, today by model, the last days; `/cost DAY` and `/cost MODEL` look closer. */
 async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, wanted: string): Promise<Answer> {
   const { usage, clock, daily } = deps;
@@ -189,7 +172,7 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
   const byDay = await modelsByDay(usage, clock, chat.now(), only);
   if (wanted !== "") return tellCostOf(chat, byDay, wanted);
   const [today] = byDay;
-  const days = byDay.filter(({ models }) => models.length > 0).map(({ day, models }) => sum(day, models));
+  const days = sumDays(byDay);
   const models = today?.models ?? [];
   const here = await usage.totals({
     by: "chat",
@@ -365,7 +348,7 @@ export function memoryCommands(deps: MemoryCommandDeps): Readonly<Record<string,
   };
 }
 
-const startNewSession: ChatCommand<CoderDeps & SessionDeps> = async (
+const startNewSession: ChatCommand<CoderDeps & StateDeps> = async (
   chat,
   { session, sessionKey, signal, emit },
 ) => {
@@ -379,7 +362,7 @@ const startNewSession: ChatCommand<CoderDeps & SessionDeps> = async (
 const LIST = /^(?:list|一覧)$/iu;
 
 /** `/resume list`: the conversations that this chat had before. */
-async function listSessions(chat: SessionDeps, session: ChatTurn["session"]): Promise<Answer> {
+async function listSessions(chat: StateDeps, session: ChatTurn["session"]): Promise<Answer> {
   const others = await chat.sessions.listOthers(session);
   if (others.length === 0) return answerAboutMemory(chat, (words) => words.nothingToResume, false);
   const lines = others.map(({ session: { id, openedAt }, messages, firstText }) => ({

@@ -26,7 +26,7 @@ import {
   type CloudTalk,
   createAnswer,
   type ServiceDeps,
-  type SessionDeps,
+  type StateDeps,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 import type { Chat } from "./sessions.ts";
@@ -195,7 +195,7 @@ function answerAboutModels(
 
 /** `/model` and `/effort`: who answers in this chat, and how much they think, from the next message on. */
 export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, ChatCommand>> {
-  const save = async (chat: SessionDeps, where: Chat, role: ModelRole, choice: ModelChoiceOfRole | null) => {
+  const save = async (chat: StateDeps, where: Chat, role: ModelRole, choice: ModelChoiceOfRole | null) => {
     const { models } = await chat.sessions.settings(where);
     const others = Object.entries(models).filter(([name]) => name !== role);
     const kept = choice === null || Object.keys(choice).length === 0 ? [] : [[role, choice] as const];

@@ -64,33 +64,24 @@ export const ps: LookCommand<ServiceDeps> = async (deps, _, rest) => {
 
 /** A text: the port that is none. */
 function readStart(text: string): ProcessStart | string {
-  const flags = {
-    name: undefined as string | undefined,
-    over: undefined as string | undefined,
-    port: undefined as number | undefined,
-    restart: false,
+  const start: { -readonly [Field in keyof ProcessStart]: ProcessStart[Field] } = {
+    command: "",
+    restartsOnLanding: false,
   };
   let rest = text.trim();
   for (;;) {
     const [whole = "", flag, value = ""] =
       /^--(name|port|over)[ =]+(\S+)\s*/.exec(rest) ?? /^--(restart)()(?:\s+|$)/.exec(rest) ?? [];
     if (flag === undefined) break;
-    if (flag === "name") flags.name = value;
-    else if (flag === "over") flags.over = value;
-    else if (flag === "restart") flags.restart = true;
+    if (flag === "restart") start.restartsOnLanding = true;
+    else if (flag === "name" || flag === "over") start[flag] = value;
     else {
-      flags.port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
-      if (flags.port < 1 || flags.port > 65_535) return value;
+      start.port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
+      if (start.port < 1 || start.port > 65_535) return value;
     }
     rest = rest.slice(whole.length);
   }
-  return {
-    command: rest.replace(/^--\s+/, "").trim(),
-    restartsOnLanding: flags.restart,
-    ...(flags.name !== undefined && { name: flags.name }),
-    ...(flags.port !== undefined && { port: flags.port }),
-    ...(flags.over !== undefined && { over: flags.over }),
-  };
+  return { ...start, command: rest.replace(/^--\s+/, "").trim() };
 }
 
 function usage(deps: ChatBase, why?: (locale: Locale) => string): Answer {

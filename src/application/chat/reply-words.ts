@@ -11,7 +11,7 @@ import {
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
+import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { CoderStopReason } from "../coder/coder-ends.ts";
@@ -322,13 +322,17 @@ export function wordCard(locale: Locale, { facts, coder, risk }: CardPieces): Ca
     conflicts.length > 0 ? describeConflicts(messages, jobId, conflicts, "chat") : "",
   ];
   const checks = coder?.checks === undefined ? "" : checksMessagesFor(locale).line(coder.checks);
+  const way = coder === undefined ? "" : wordCoder(locale, coder, { counted: false });
   return {
     trouble: trouble.filter((line) => line !== ""),
     failed: commands.filter(({ success }) => !success).map(commandWords),
     printed: commands.filter(hasPrinted).map(commandWords),
     checks,
-    way: coder === undefined ? [] : cardReplyRoute(locale, coder, checks),
-    caveats: cardCaveats(messages, facts, gitCommit),
+    way: way.split("\n").filter((line) => line !== "" && line !== checks),
+    caveats: [
+      ...(gitCommit === undefined ? [] : [messages.gitCommit(gitCommit)]),
+      ...wordAllNotes(messages, facts),
+    ],
   };
 }
 
@@ -343,18 +347,4 @@ function commandWords(one: CommandResult): CommandWords {
   const shown =
     command.type === "shell_command" ? oneLine(command.target) : `${command.action} ${command.target}`;
   return { command: shown, error, output };
-}
-
-/** Everything that is said of the coder's way beside what its checks showed, which stands at the head of the card. */
-function cardReplyRoute(locale: Locale, coder: CoderFacts, checks: string): string[] {
-  return wordCoder(locale, coder, { counted: false })
-    .split("\n")
-    .filter((line) => line !== "" && line !== checks);
-}
-
-function cardCaveats(messages: Messages, facts: RanJob, gitCommit: string | undefined): string[] {
-  return [
-    ...(gitCommit === undefined ? [] : [messages.gitCommit(gitCommit)]),
-    ...wordAllNotes(messages, facts),
-  ];
 }

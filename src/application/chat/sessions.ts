@@ -32,8 +32,7 @@ export interface SessionDeps {
   readonly log: Logger;
   /** Removes secrets before anything is kept. */
   readonly mask: (text: string) => string;
-  /** The token limit for the turns given to a model. */
-  /** By the models in use. */
+  /** The token limit for the turns given to a model, by the models in use. */
   readonly historyTokens: () => number;
   /** The token limit for a summary. */
   readonly summaryTokens: number;
@@ -50,6 +49,8 @@ interface RewoundTurns {
   putBack(session: Session, aside: Rewound): Promise<void>;
 }
 
+/** Turns that are summed up, forked or given to a model at once: more than any budget takes. */
+const MOST_TURNS = 400;
 /** Turns of one session that are looked through. */
 const MOST_REWOUND_TURNS = 10_000;
 /** Rewinds that can be brought back, one after the other. */
@@ -133,9 +134,6 @@ async function resumeSession(
   return store.find(session.chatKey, wanted.id);
 }
 
-/** Turns summarised in one go. */
-const MOST_COMPACTED_TURNS = 400;
-
 /** A question and its answer. */
 const LAST_TURNS = 2;
 
@@ -149,29 +147,33 @@ async function compactSession(
   signal: AbortSignal,
   when: "due" | "now",
 ): Promise<number> {
-  const { store, summarise, summaryTokens } = deps;
+  const { store } = deps;
   const historyTokens = deps.historyTokens();
   const fresh = await store.find(session.chatKey, session.id);
   if (fresh === null) return 0;
   const { turns } = await store.turns(fresh.chatKey, fresh.id, {
     after: fresh.summary.upTo,
-    limit: MOST_COMPACTED_TURNS,
+    limit: MOST_TURNS,
   });
   if (when === "due" && turnTokens(turns) <= historyTokens) return 0;
   const kept = when === "now" ? turns.slice(-LAST_TURNS) : newestTurns(turns, Math.floor(historyTokens / 2));
   const folded = turns.slice(0, turns.length - kept.length);
   if (folded.length === 0) return 0;
-  const { text } = await summarise({
-    chatKey: fresh.chatKey,
-    sessionId: fresh.id,
-    previous: fresh.summary.text,
-    turns: withJobFacts(folded, deps.jobsOf(fresh.chatKey)),
-    limitTokens: summaryTokens,
-    signal,
-  });
+  const text = await summariseTurns(deps, fresh, fresh.summary.text, folded, signal);
   if (signal.aborted) return 0;
   await store.saveSummary(fresh.chatKey, fresh.id, { text, upTo: folded.at(-1)!.position });
   return folded.length;
+}
+
+async function summariseTurns(
+  { summarise, summaryTokens, jobsOf }: SessionDeps,
+  { chatKey, id: sessionId }: Session,
+  previous: string,
+  folded: readonly Turn[],
+  signal: AbortSignal,
+): Promise<string> {
+  const turns = withJobFacts(folded, jobsOf(chatKey));
+  return (await summarise({ chatKey, sessionId, previous, turns, limitTokens: summaryTokens, signal })).text;
 }
 
 /** Answers with what became of their jobs: a summary of words alone would forget the files. */
@@ -188,12 +190,12 @@ async function foldedTurns(store: SessionStore, session: Session): Promise<Turn[
   const sessions = carried === "" ? [] : await store.list(chatKey, 2);
   const previous = sessions.find((one) => one.id !== id && one.openedAt <= openedAt);
   const [before, own] = await Promise.all([
-    previous === undefined ? null : store.lastTurns(chatKey, previous.id, MOST_HISTORY_TURNS, 0),
+    previous === undefined ? null : store.lastTurns(chatKey, previous.id, MOST_TURNS, 0),
     summary.text === ""
       ? null
       : store.turns(chatKey, id, {
-          after: Math.max(0, summary.upTo - MOST_HISTORY_TURNS),
-          limit: MOST_HISTORY_TURNS,
+          after: Math.max(0, summary.upTo - MOST_TURNS),
+          limit: MOST_TURNS,
         }),
   ]);
   return [...(before?.turns ?? []), ...(own?.turns ?? []).filter(({ position }) => position <= summary.upTo)];
@@ -221,9 +223,6 @@ function newestTurns(turns: readonly Turn[], limitTokens: number): Turn[] {
 /** `unknown`: nothing was said in the chat to fork from. `taken`: the other one has begun already. */
 export type ForkResult = "forked" | "unknown" | "taken";
 
-/** More turns than any budget takes. */
-const MOST_FORKED_TURNS = 400;
-
 /** Another chat begins with what this one knows; from there each goes its own way. */
 async function forkSession(deps: SessionDeps, from: Chat, to: Chat): Promise<ForkResult> {
   const { store } = deps;
@@ -233,7 +232,7 @@ async function forkSession(deps: SessionDeps, from: Chat, to: Chat): Promise<For
   const toKey = chatKeyOf(to.channel, to.chatId);
   if ((await store.current(toKey)).session !== null) return "taken";
   const { carried, summary } = session;
-  const { turns } = await store.lastTurns(fromKey, session.id, MOST_FORKED_TURNS, summary.upTo);
+  const { turns } = await store.lastTurns(fromKey, session.id, MOST_TURNS, summary.upTo);
   const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
   const opened = await openNewSession(deps, to, null, memory);
   await store.append(
@@ -254,9 +253,6 @@ interface CutOverResult {
   readonly note: string;
 }
 
-/** The most of a day that goes into one summary. */
-const MOST_SUMMARISED_TURNS = 400;
-
 /**
  * Ends a session: (1) summarise what is not yet summarised, (2) save the daily note, (3) close it and open the next
  * one in a single step. The note is saved before anything is given up, and each step can be done again: a process
@@ -267,7 +263,7 @@ async function cutOver(
   session: Session,
   options: { readonly carry: boolean; readonly signal: AbortSignal },
 ): Promise<CutOverResult> {
-  const { store, now, log, summarise, summaryTokens } = deps;
+  const { store, now, log } = deps;
   const { chatKey, id } = session;
   const fields = { session_id: id, chat: chatKey };
   let note = "";
@@ -275,30 +271,14 @@ async function cutOver(
     const saved = await store.note(chatKey, id);
     if (saved !== null && saved.turns === session.turns) note = saved.text;
     else {
-      const after = Math.max(session.summary.upTo, session.turns - MOST_SUMMARISED_TURNS);
-      const { turns } = await store.turns(chatKey, id, { after, limit: MOST_SUMMARISED_TURNS });
+      const after = Math.max(session.summary.upTo, session.turns - MOST_TURNS);
+      const { turns } = await store.turns(chatKey, id, { after, limit: MOST_TURNS });
       const previous = [session.carried, session.summary.text].filter((text) => text !== "").join("\n\n");
       note =
-        turns.length === 0
-          ? previous
-          : (
-              await summarise({
-                chatKey,
-                sessionId: id,
-                previous,
-                turns: withJobFacts(turns, deps.jobsOf(chatKey)),
-                limitTokens: summaryTokens,
-                signal: options.signal,
-              })
-            ).text;
+        turns.length === 0 ? previous : await summariseTurns(deps, session, previous, turns, options.signal);
+      const savedAt = now().toISOString();
       if (session.turns > 0)
-        await store.saveNote({
-          chatKey,
-          sessionId: id,
-          text: note,
-          turns: session.turns,
-          savedAt: now().toISOString(),
-        });
+        await store.saveNote({ chatKey, sessionId: id, text: note, turns: session.turns, savedAt });
     }
   } catch (cause) {
     log.error("session", "Daily note not saved, session kept", "session.cut_over_failed", {
@@ -385,8 +365,6 @@ interface SessionContext {
 
 /** A message of a megabyte is kept by its head and tail. */
 const TURN_CHARS = 64 * 1024;
-/** More turns than any budget takes. */
-const MOST_HISTORY_TURNS = 400;
 const MOST_LISTED_SESSIONS = 30;
 const DUE_AT_ONCE = 100;
 /** Busy chats hold up no more than these. */
@@ -416,12 +394,7 @@ export function createSessions(deps: SessionDeps): Sessions {
       ),
     async context(session) {
       const { carried, summary } = session;
-      const { turns, damaged } = await store.lastTurns(
-        session.chatKey,
-        session.id,
-        MOST_HISTORY_TURNS,
-        summary.upTo,
-      );
+      const { turns, damaged } = await store.lastTurns(session.chatKey, session.id, MOST_TURNS, summary.upTo);
       const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
       const newest = newestTurns(turns, deps.historyTokens());
       const unfolded = turns.slice(0, turns.length - newest.length);
@@ -436,7 +409,7 @@ export function createSessions(deps: SessionDeps): Sessions {
       );
       return Promise.all(
         others.map(async (session) => {
-          const { turns } = await store.turns(chatKey, session.id, { after: 0, limit: MOST_HISTORY_TURNS });
+          const { turns } = await store.turns(chatKey, session.id, { after: 0, limit: MOST_TURNS });
           const spoken = turns.filter(({ role }) => role === "user");
           return { session, messages: spoken.length, firstText: spoken[0]?.text ?? "" };
         }),
@@ -534,9 +507,8 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 const SHORTEST_WAIT_MS = 1000;
 
 /**
- * Cuts sessions over when their day ends, for a process that stays. Each in its chat's turn: a busy chat is
- * cut at its next pause. Cuts missed while no process ran are made up for at the start. Returns how to end
- * it.
+ * Cuts sessions over when their day ends, for a process that stays. Each in its chat's turn: a busy chat is cut at its
+ * next pause. Cuts missed while no process ran are made up for at the start. Returns how to end it.
  */
 export function cutSessionsOnTime({ sessions, queue, now, setTimer, onTrouble }: DayCutDeps): () => void {
   const stopping = new AbortController();

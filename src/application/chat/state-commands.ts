@@ -15,7 +15,7 @@ import {
   type ChatBase,
   type ChatTurn,
   type LookRequest,
-  type SessionDeps,
+  type StateDeps,
 } from "./chat-turn.ts";
 import { wordJobStatus } from "./look-commands.ts";
 import type { ModelCommandDeps } from "./model-commands.ts";
@@ -53,7 +53,7 @@ const MOST_PREVIEWS = 5;
 /** `/status`: where it works, who answers, what waits. It only looks. */
 export async function tellStatus(
   deps: StateCommandDeps,
-  chat: AgentDeps & SessionDeps,
+  chat: AgentDeps & StateDeps,
   look: LookRequest,
 ): Promise<Answer> {
   const { models: chosen, dry } = await chat.sessions.settings(look.message);
@@ -85,7 +85,7 @@ export async function tellStatus(
 /** `/context`: what the models are given of this conversation. */
 export async function tellContext(
   deps: StateCommandDeps,
-  chat: SessionDeps,
+  chat: StateDeps,
   { session, history, memory }: ChatTurn,
 ): Promise<Answer> {
   const { models, defaultCoder, catalogue } = deps.models;

@@ -89,9 +89,6 @@ export const exportTalk: ChatCommand<ServiceDeps> = async (deps, turn, rest) => 
   if ((form !== "md" && form !== "html") || deps.exportTalk === undefined)
     return createAnswer(deps, [say("exportUsage")], false);
   const path = await deps.exportTalk(turn.sessionKey, form);
-  return createAnswer(
-    deps,
-    [path === null ? say("nothingToExport") : say("exportedTo", path)],
-    path !== null,
-  );
+  const said = path === null ? say("nothingToExport") : say("exportedTo", path);
+  return createAnswer(deps, [said], path !== null);
 };

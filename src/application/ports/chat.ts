@@ -210,10 +210,7 @@ export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 export interface Reply {
   /** The text to show, in the user's language, Markdown at most. */
   readonly text: string;
-  /**
-   * The text's content as facts; `wordReply` words it for another reader. Absent in replies of older
-   * versions.
-   */
+  /** The text's content as facts; `wordReply` words it for another reader. Absent in replies of older versions. */
   readonly said?: readonly ReplyPiece[];
   readonly ok: boolean;
   /**

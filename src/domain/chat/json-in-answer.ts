@@ -1,9 +1,8 @@
 import { scanJson } from "../patch/formats/json.ts";
 
 /**
- * The first JSON object in a model's answer that `wanted` accepts: bare, in a fence, or with prose around it;
- * undefined when there is none. Scanned text is not scanned again, so that a text of only braces stays
- * linear.
+ * The first JSON object in a model's answer that `wanted` accepts: bare, in a fence, or with prose around it; undefined
+ * when there is none. Scanned text is not scanned again, so that a text of only braces stays linear.
  */
 export function jsonInAnswer(
   text: string,

@@ -163,23 +163,19 @@ function createChatSettings({
   held,
 }: ChatRowsDeps): Pick<SessionStore, "settings" | "saveSettings"> {
   const inTurn = createTurnFence({ db, held });
+  const settingsOf = async (within: Kysely<Database>, chatKey: string) => {
+    const row = await within
+      .selectFrom("chat_settings")
+      .select("settings")
+      .where(({ and }) => and({ workspace, chat_key: chatKey }))
+      .executeTakeFirst();
+    return readSettings(row?.settings);
+  };
   return {
-    async settings(chatKey) {
-      const row = await db
-        .selectFrom("chat_settings")
-        .select("settings")
-        .where(({ and }) => and({ workspace, chat_key: chatKey }))
-        .executeTakeFirst();
-      return readSettings(row?.settings);
-    },
+    settings: (chatKey) => settingsOf(db, chatKey),
     saveSettings: (chatKey, change) =>
       inTurn(chatKey, async (transaction) => {
-        const row = await transaction
-          .selectFrom("chat_settings")
-          .select("settings")
-          .where(({ and }) => and({ workspace, chat_key: chatKey }))
-          .executeTakeFirst();
-        const settings = JSON.stringify({ ...readSettings(row?.settings), ...change });
+        const settings = JSON.stringify({ ...(await settingsOf(transaction, chatKey)), ...change });
         await transaction
           .insertInto("chat_settings")
           .values({ workspace, chat_key: chatKey, settings })
@@ -255,10 +251,8 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
     async append(chatKey, sessionId, turns) {
       if (turns.length === 0) return;
       await inTurn(chatKey, async (transaction) => {
-        const counted = await transaction
-          .updateTable("sessions")
+        const counted = await updateSession(transaction, workspace, chatKey, sessionId)
           .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .returning("turn_count")
           .executeTakeFirstOrThrow();
         const first = counted.turn_count - turns.length + 1;
@@ -298,19 +292,15 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
     },
     saveSummary: (chatKey, sessionId, { text, upTo }) =>
       inTurn(chatKey, async (transaction) => {
-        await transaction
-          .updateTable("sessions")
+        await updateSession(transaction, workspace, chatKey, sessionId)
           .set({ summary: storable(text), summary_up_to: upTo })
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .where("summary_up_to", "<", upTo)
           .execute();
       }),
     clearSummary: (chatKey, sessionId) =>
       inTurn(chatKey, async (transaction) => {
-        await transaction
-          .updateTable("sessions")
+        await updateSession(transaction, workspace, chatKey, sessionId)
           .set({ carried: "", summary: "" })
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .execute();
       }),
     setAside: (chatKey, sessionId, after, name) =>
@@ -321,10 +311,8 @@ function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns
           .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .where("position", ">", after)
           .execute();
-        await transaction
-          .updateTable("sessions")
+        await updateSession(transaction, workspace, chatKey, sessionId)
           .set({ summary: "", summary_up_to: 0 })
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .where("summary_up_to", ">", after)
           .execute();
       }),
@@ -432,26 +420,25 @@ function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRow
           .returning("position")
           .execute();
         const last = moved.reduce((most, { position }) => Math.max(most, position), older.turn_count);
-        await transaction
-          .updateTable("sessions")
+        await updateSession(transaction, workspace, chatKey, from)
           .set({ turn_count: 0, summary: "", summary_up_to: 0 })
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: from }))
           .execute();
-        await transaction
-          .updateTable("sessions")
+        await updateSession(transaction, workspace, chatKey, sessionId)
           .set({ closed_at: null, cut_at: cut.at, cut_clock: cut.clock, turn_count: last })
-          .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
           .execute();
         return true;
       }),
     async setCut(chatKey, sessionId, cut) {
-      await db
-        .updateTable("sessions")
+      await updateSession(db, workspace, chatKey, sessionId)
         .set({ cut_at: cut.at, cut_clock: cut.clock })
-        .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: sessionId }))
         .execute();
     },
   };
+}
+
+function updateSession(db: Kysely<Database>, workspace: string, chatKey: string, sessionId: string) {
+  const row = { workspace, chat_key: chatKey, session_id: sessionId };
+  return db.updateTable("sessions").where(({ and }) => and(row));
 }
 
 /** Closes the open session if it is `from`, or one that nobody can read; false when it is another. */
@@ -470,10 +457,8 @@ async function closeOpen(
     .executeTakeFirst();
   if (row === undefined) return from === null;
   if (row.session_id !== from && readSession(row) !== null) return false;
-  const closed = await transaction
-    .updateTable("sessions")
+  const closed = await updateSession(transaction, workspace, chatKey, row.session_id)
     .set({ closed_at: at.toISOString() })
-    .where(({ and }) => and({ workspace, chat_key: chatKey, session_id: row.session_id }))
     .where("closed_at", "is", null)
     .returning("session_id")
     .execute();
