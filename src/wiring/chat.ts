@@ -59,6 +59,8 @@ export interface ChatChoices {
   readonly mayCommit?: WorkspaceDeps["mayCommit"];
   /** Folders that its commands see empty. */
   readonly emptied?: EmptiedFolders;
+  /** Set in a comparison, for agents: called with the status of each answer of their servers. */
+  readonly onContestAnswer?: (status: number) => void;
   /** The name under which the queue of this process says that it lives. */
   readonly process?: string;
   /** Where there are other machines. */
@@ -184,7 +186,7 @@ export async function openChat(
       }),
     heads: {
       standing: config.roles.coder.head,
-      open: async () => (await import("./heads.ts")).openHeads(env, opened),
+      open: async () => (await import("./heads.ts")).openHeads(env, opened, choices.onContestAnswer),
     },
     exportTalk: async (chatKey, form) =>
       (await import("./export-talk.ts")).exportTalkToFile(

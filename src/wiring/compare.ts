@@ -11,6 +11,7 @@ import { editYaml } from "../config/edit-yaml.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
 import { HEAD_NAMES } from "../domain/config/worker-kind-names.ts";
+import type { ModelFailureCode } from "../domain/models/model-facts.ts";
 import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
 import { createCompareStore } from "../infrastructure/history/compare-store.ts";
 import { createAskGit, createCommitLog } from "../infrastructure/history/git-log.ts";
@@ -180,6 +181,14 @@ async function openRoom(deps: RoomDeps, room: RoomFolder, more: Readonly<Record<
   return { workspace, checks };
 }
 
+/** Failed requests that a contestant has to answer for: its model wrote too much, or nothing that can be read. */
+const OWN_FAILURES: ReadonlySet<string> = new Set<ModelFailureCode>([
+  "context-too-long",
+  "cut-off",
+  "empty",
+  "malformed",
+]);
+
 /** One message to the contestant, in a chat and a home of its own; its change stays a preview of the room. */
 async function playInRoom(
   deps: RoomDeps,
@@ -189,7 +198,7 @@ async function playInRoom(
   { budgetUsd, signal }: PlayLimits,
 ): Promise<RoomPlay> {
   const begun = performance.now();
-  const calls: ModelCall[] = [];
+  const calls: Pick<ModelCall, "failure">[] = [];
   const end = (more: Partial<RoomPlay>): RoomPlay => ({
     done: false,
     checked: false,
@@ -207,26 +216,33 @@ async function playInRoom(
     emptied: deps.emptied,
     isOnce: true,
     onModelCall: (call) => void calls.push(call),
+    onContestAnswer: (status) => void calls.push({ failure: status < 400 ? null : String(status) }),
   });
-  if (!opened.ok) return end({ failure: opened.message ?? JSON.stringify(opened.problems) });
+  const unanswered = (words: string) =>
+    end({ failure: { code: "unanswered", text: words.trim().split("\n").slice(0, 3).join(" ") } });
+  if (!opened.ok) return unanswered(opened.message ?? JSON.stringify(opened.problems));
   try {
     const text = `/preview ${contestant.command} ${request}`;
     const message = { channel: "cli", chatId: "compare", userId: "compare", text };
     const reply = await opened.conversation.handle(message, { signal });
     const { inputTokens = 0, outputTokens = 0, costUsd = null } = reply.usage ?? {};
     const used = { tokens: inputTokens + outputTokens, usd: costUsd };
-    const answered =
-      calls.some(({ failure }) => failure === null) || (contestant.model === null && used.tokens > 0);
     const job = reply.jobs.at(-1);
-    if (!answered && job === undefined)
-      return end({ ...used, failure: reply.text.trim().split("\n").slice(0, 3).join(" ") });
+    const isSpent = !reply.ok && budgetUsd !== null && (costUsd ?? 0) >= budgetUsd;
+    if (isSpent) return end({ ...used, failure: { code: "budget" } });
+    // A server's limit, at the first request or in the middle of the work, says nothing of the contestant.
+    const last = calls.at(-1)?.failure ?? (used.tokens > 0 ? null : "unanswered");
+    if (!reply.ok && last !== null && !OWN_FAILURES.has(last))
+      return calls.some(({ failure }) => failure === null)
+        ? end({ ...used, failure: { code: "cut-off", failure: last } })
+        : unanswered(reply.text);
     return end({
       ...used,
       ...readPreview(opened.workspace, job?.job_id),
       done: reply.ok && job !== undefined,
     });
   } catch (error) {
-    return end({ failure: error instanceof Error ? error.message : String(error) });
+    return unanswered(error instanceof Error ? error.message : String(error));
   } finally {
     await opened.close();
   }

@@ -8,7 +8,11 @@ import type { Environment } from "./services.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
 /** The user's own agents for the drafts of a workspace. */
-export function openHeads(env: Environment, { services, workspace }: OpenedFolder): Heads {
+export function openHeads(
+  env: Environment,
+  { services, workspace }: OpenedFolder,
+  onContestAnswer?: (status: number) => void,
+): Heads {
   const { config, home, now } = services;
   return createHeads({
     settings: config.head,
@@ -21,5 +25,6 @@ export function openHeads(env: Environment, { services, workspace }: OpenedFolde
     keyLimits: keyLimits(config),
     mask: workspace.mask,
     now,
+    onContestAnswer,
   });
 }

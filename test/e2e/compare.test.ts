@@ -83,11 +83,19 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
       .replaceAll("PORT", String(listener.port));
     for (const [name, shell] of Object.entries({ good, bad, cheat }))
       writeFileSync(join(cli.home, `${name}.yaml`), `answers:\n${answer(name, "divide", shell)}`);
+    const broken = answer("broken", "divide", "echo 'not JavaScript' >> math.js").replace(
+      "    usage",
+      "    times: 1\n    usage",
+    );
+    writeFileSync(
+      join(cli.home, "limited.yaml"),
+      `answers:\n${broken}  - fail: { code: rate-limited, status: 429, message: slow down, retry_after_ms: 1 }\n`,
+    );
     const provider = (name: string) =>
       `  ${name}: { type: scripted, model: ${name}, script: ${name}.yaml, local: true }\n`;
     writeFileSync(
       join(cli.home, "config.yaml"),
-      `providers:\n${["good", "bad", "cheat"].map(provider).join("")}roles:\n  coder1: { provider: bad }\n  coder2: { provider: cheat }\n  coder3: { provider: good }\n`,
+      `providers:\n${["good", "bad", "cheat", "limited"].map(provider).join("")}roles:\n  coder1: { provider: bad }\n  coder2: { provider: cheat }\n  coder3: { provider: good }\n`,
     );
   });
   afterAll(() => {
@@ -125,6 +133,12 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     expect(git("status", "--porcelain")).toBe(before);
     expect(cli.run(["jobs", "--json"]).out).toBe(jobs);
     expect(readdirSync(join(cli.home, "rooms"))).toEqual([]);
+  }, 280_000);
+
+  test("a provider's limit in the middle of the work is no play", () => {
+    const ran = cli.run(["compare", "limited/limited"]);
+    expect(ran.err).toMatch(/! limited\/limited: commit:\w+ not played: .*\(rate-limited\)/);
+    expect([ran.code, ran.out.includes("The same command tries them again")]).toEqual([1, true]);
   }, 280_000);
 
   test("a comparison that is killed goes on with what is missing, and leaves no room behind", async () => {
@@ -237,5 +251,45 @@ describe.if(requirePart("bwrap"))("the measured choice", () => {
     );
     writeFileSync(join(cli.home, "config.yaml"), config().replace("coder2", "coder3"));
     expect(cli.run(["chat", "/model"]).out).not.toContain("of your cases");
+  }, 280_000);
+});
+
+describe.if(requirePart("bwrap"))("cases whose tests a script of the project starts", () => {
+  let cli: ReturnType<typeof createCli>;
+  afterAll(() => cli.remove());
+
+  test("the tests of a case run alone, and one sentence says why others do not count", () => {
+    cli = createCli();
+    const write = (path: string, text: string) => writeFileSync(join(cli.workspace, path), text);
+    const git = (...args: string[]) =>
+      spawnSync("git", ["-c", "user.name=Uma", "-c", "user.email=u@x", ...args], { cwd: cli.workspace });
+    const head =
+      'import { test } from "node:test";\nimport assert from "node:assert";\nimport * as all from "../all.js";\n';
+    const commit = (name: string, body: string) => {
+      write(
+        "all.js",
+        `${readFileSync(join(cli.workspace, "all.js"), "utf8")}export const ${name} = () => 1;\n`,
+      );
+      write(`test/${name}.test.js`, `${head}${body}\n`);
+      git("add", "-A");
+      git("commit", "-qm", `all.js needs a function ${name} that returns the number one`);
+    };
+    git("init", "-q");
+    mkdirSync(join(cli.workspace, "test"));
+    write("package.json", '{ "type": "module", "scripts": { "test": "sh run.sh" } }\n');
+    write("run.sh", "echo the whole suite does not work here; exit 1\n");
+    write("all.js", "");
+    git("add", "-A");
+    git("commit", "-qm", "A project");
+    commit("plain", 'test("plain", () => assert.equal(all.plain(), 1));');
+    commit(
+      "stored",
+      'import { connect } from "node:net";\ntest("stored", (_, done) => { connect(1, "127.0.0.1").on("error", done); all.stored(); });',
+    );
+    commit("wrong", 'test("wrong", () => assert.equal(all.wrong(), 2));');
+    const { out } = cli.run(["compare", "cases", "--see", "3"]);
+    expect(out).toMatch(/seen red and green, [\d.]+ s +all.js needs a function plain/);
+    expect(out).toMatch(/need the network, a database or another service, which no case has: .*ECONNREFUSED/);
+    expect(out).toMatch(/fail here even with the change \(wrong: .*\); once this is fixed: .* add ID/);
   }, 280_000);
 });

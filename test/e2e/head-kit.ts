@@ -202,10 +202,19 @@ export interface HeadProject extends Omit<NodeProject, "script" | "files"> {
   /** Of every stub, in order; the last one is played again. */
   readonly turns: readonly StubTurn[];
   readonly stubs?: readonly ("claude" | "codex" | "gemini" | "agent")[];
+  /** Answers of the server before its limit (429); none where it is absent. */
+  readonly limit?: number;
 }
 
 /** The program on a project, stubs on its PATH, and the server that their keys are for. */
-export async function createHeadProject({ turns, config, check, files, stubs = ["claude"] }: HeadProject) {
+export async function createHeadProject({
+  turns,
+  config,
+  check,
+  files,
+  stubs = ["claude"],
+  limit = Number.POSITIVE_INFINITY,
+}: HeadProject) {
   const cli: ChatCli = createNodeProject({
     script: [],
     ...(config !== undefined && { config }),
@@ -230,7 +239,7 @@ export async function createHeadProject({ turns, config, check, files, stubs = [
     request.on("end", () => {
       asked.push({ url: request.url ?? "", headers: request.headers, body });
       const key = `${request.headers["x-api-key"]}${request.headers.authorization}${request.headers["x-goog-api-key"]}`;
-      response.writeHead(key.includes("real-") ? 200 : 401).end("{}");
+      response.writeHead(!key.includes("real-") ? 401 : asked.length > limit ? 429 : 200).end("{}");
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

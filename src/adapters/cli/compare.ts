@@ -9,6 +9,7 @@ import {
 } from "../../application/history/compare.ts";
 import { readContestant } from "../../application/history/contestants.ts";
 import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
+import type { PlayFailure } from "../../application/ports/history.ts";
 import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
@@ -133,7 +134,22 @@ function wordEvent(texts: HistoryMessages, event: CompareEvent, budget: number):
         event.spentUsd,
       );
     case "not-played":
-      return texts.notPlayed(event.contestant, event.failure);
+      return texts.notPlayed(event.contestant, event.id, wordFailure(texts, event.failure));
+    case "given-up":
+      return texts.givenUp(event.contestant, event.failures);
+  }
+}
+
+function wordFailure(texts: HistoryMessages, failure: PlayFailure): string {
+  switch (failure.code) {
+    case "unanswered":
+      return failure.text;
+    case "cut-off":
+      return texts.cutOff(failure.failure);
+    case "no-room":
+      return texts.notACase(failure.why);
+    default:
+      return texts.playFailure[failure.code];
   }
 }
 

@@ -396,10 +396,7 @@ export async function runCoder(
       handOver: (ending, contested) => handOver(ending, contested, bench.heldCommands?.() ?? []),
     }),
     signal: turn.signal,
-    tell(event) {
-      if (event.type === "doing") bench.journal?.(toDoingEvent(turn, role, event, checks));
-      reportCoderEvent(deps, turn, event, checks, state);
-    },
+    tell: tellCoderEvents(deps, turn, { bench, checks, state, nameCoder: () => nameAsked(turn, role) }),
     mask: workspace.mask,
     advise: deps.advise,
   }).finally(() => outside?.close());
@@ -440,16 +437,18 @@ async function openOutside(deps: CoderDeps, turn: ChatTurn, role: CoderRole, tex
 const ABOUT_PROCESSES =
   /\b(?:servers?|watch(?:er|es|ing)?|process(?:es)?|background|localhost|ports?|database|daemon)\b|サーバー?|プロセス|バックグラウンド|ポート|データベース|監視|起動/iu;
 
-/** A step of a coder as the journal has it, for whoever looks at what runs from another process. */
+function nameAsked({ models }: ChatTurn, role: CoderRole): string {
+  const model = models.models.forRole(role);
+  return "generate" in model ? `${agentOf(role)} (${model.provider}/${model.model})` : agentOf(role);
+}
+
+/** A step of a coder as the journal has it: other processes show it, and `why` and `compare` read who worked. */
 function toDoingEvent(
   { models }: ChatTurn,
-  role: CoderRole,
   { attempt, doing }: Extract<CoderEvent, { type: "doing" }>,
-  checks: readonly string[],
+  { nameCoder, checks }: Pick<ToldCoder, "nameCoder" | "checks">,
 ): JobEvent {
-  const model = models.models.forRole(role);
-  const asked = "generate" in model ? `${agentOf(role)} (${model.provider}/${model.model})` : agentOf(role);
-  const detail = doing === "asking" ? asked : doing === "checking" ? checks.join(", ") : "";
+  const detail = doing === "asking" ? nameCoder() : doing === "checking" ? checks.join(", ") : "";
   const { inputTokens, outputTokens, costUsd } = models.used();
   return { type: "doing", attempt, doing, detail, tokens: inputTokens + outputTokens, cost_usd: costUsd };
 }
@@ -576,9 +575,20 @@ function wordKnownState(locale: Locale, state: ChecksState | null): string {
 export function tellCoderEvents(
   deps: AgentDeps,
   turn: ChatTurn,
-  checks: readonly string[],
+  told: ToldCoder,
 ): (event: CoderEvent) => void {
-  return (event) => reportCoderEvent(deps, turn, event, checks);
+  return (event) => {
+    if (event.type === "doing") told.bench.journal?.(toDoingEvent(turn, event, told));
+    reportCoderEvent(deps, turn, event, told.checks, told.state);
+  };
+}
+
+interface ToldCoder {
+  readonly bench: Pick<Bench, "journal">;
+  readonly checks: readonly string[];
+  readonly state?: ChecksState | null;
+  /** `Ao (provider/model)`, or an agent of the user's own. */
+  readonly nameCoder: () => string;
 }
 
 /** No user approves a job, so the log states the commands before they run. */

@@ -147,7 +147,7 @@ export async function answerWithHead(
       preview: turn.preview,
       steering: desk.take,
       signal: turn.signal,
-      tell: tellCoderEvents(deps, turn, checks),
+      tell: tellCoderEvents(deps, turn, { bench, checks, nameCoder: () => name }),
       mask: deps.workspace.mask,
       advise: deps.advise,
     });

@@ -402,16 +402,21 @@ async function askModel(
   return { said: answer.text, step: await takeAnswer(loop, state, answer) };
 }
 
+/** Characters of an agent's last words that the journal keeps as its reason. */
+const LONGEST_SUMMARY = 4_096;
+
 /** An agent's turn takes the place of a proposal: everything that it changed is in the draft already. */
 async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): Promise<CoderStep> {
   const { bench, tell, limits } = loop;
   const number = state.attempts + 1;
-  tell({ type: "doing", attempt: number, doing: "running" });
+  tell({ type: "doing", attempt: number, doing: "asking" });
   const ran = await work(number, state.exchange.at(-1)?.text ?? null);
   if (ran.kind === "refused") return { end: { kind: "refused", result: ran.result } };
   if (ran.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   if (ran.kind === "unanswered") return { end: await endStoppedShort(loop, state, ran.text) };
   const { summary, results } = ran;
+  if (summary !== "")
+    bench.journal?.({ type: "planned", attempt: number, plan: summary.slice(0, LONGEST_SUMMARY) });
   if (loop.planOnly) return { end: { kind: "planned", plan: summary } };
   const failed = results.filter(({ success }) => !success);
   const changed = new Set(bench.changes().map(({ path }) => path));

@@ -1,10 +1,12 @@
 import { decidesChecks } from "../../domain/checks/deciding-files.ts";
+import { findUnserved, tellsOfNoService } from "../../domain/checks/failures.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import type { HistoryCase, NotACase } from "../../domain/history/case.ts";
 import { type OpenChecksDeps, openChecks } from "../checks/baseline.ts";
 import type { CompareStore, PlayResult, SeenCase } from "../ports/history.ts";
 import type { FileDifference } from "../ports/jobs.ts";
+import type { CheckRun } from "../ports/jobs-draft.ts";
 import type { TakenEdit } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { type FoundCase, hiddenTests } from "./find-cases.ts";
@@ -15,8 +17,8 @@ export interface Contestant {
   readonly name: string;
   /** The message's command: `/code2`, or `/head claude-code`. */
   readonly command: string;
-  /** `provider/model`; null where an agent chooses. */
-  readonly model: string | null;
+  /** `provider/model`, or an agent: a case that it produced does not count for it. */
+  readonly worker: string;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
@@ -50,15 +52,35 @@ function findJudges({ workspace: { files }, checks }: CaseRoom, found: HistoryCa
   if (test === undefined) return [];
   const tests = hiddenTests(found);
   const lines = [test.runner ?? test.line, ...(test.instead ?? []).map(({ line }) => line)];
-  return [...new Set(lines.map((line) => narrowLine(line, [...tests.keys()], tests) ?? line))];
+  const narrowed = lines.flatMap((line) => narrowLine(line, [...tests.keys()], tests) ?? []);
+  const judges = narrowed.length > 0 ? narrowed : lineByImports(tests);
+  return [...new Set(judges.length > 0 ? judges : lines)];
+}
+
+/** Runners by what a test file imports. */
+const BY_IMPORT = {
+  "bun:test": "bun test",
+  "node:test": "node --test",
+  vitest: "vitest run",
+  "@jest/globals": "jest",
+} as const;
+
+/** A project may start its tests by a script of its own, which would run all of them; the files say which runner they are for. */
+function lineByImports(tests: ReadonlyMap<string, string>): string[] {
+  return Object.entries(BY_IMPORT).flatMap(([name, runner]) => {
+    const files = [...tests].flatMap(([path, text]) =>
+      text.includes(`from "${name}"`) ? [`./${path}`] : [],
+    );
+    const named = narrowLine("node --test", files, tests)?.slice("node --test".length);
+    return named === undefined ? [] : [`export PATH="$PWD/node_modules/.bin:$PATH"; ${runner}${named}`];
+  });
 }
 
 interface JudgedRun {
-  /** False where nothing ran: the output says why, and nothing of the case. */
-  readonly ran: boolean;
+  /** Null where nothing ran: the output says why, and nothing of the case. */
+  readonly run: CheckRun | null;
   readonly isGreen: boolean;
   readonly output: string;
-  readonly seconds: number;
 }
 
 /** Runs the judge over the room with these files laid over it. */
@@ -68,7 +90,7 @@ async function runJudge(
   files: ReadonlyMap<string, Uint8Array | string | null>,
   signal: AbortSignal,
 ): Promise<JudgedRun> {
-  const none = (output: string) => ({ ran: false, isGreen: false, output, seconds: 0 });
+  const none = (output: string) => ({ run: null, isGreen: false, output });
   const opened = await room.workspace.openDraft({
     source: "compare",
     checked: true,
@@ -93,12 +115,7 @@ async function runJudge(
     const run = ran.ok ? ran.runs[0] : undefined;
     if (run === undefined) return none(ran.ok ? "" : ran.message);
     const passed = readResults(run.whole)?.counts.passed;
-    return {
-      ran: true,
-      isGreen: run.exitCode === 0 && passed !== 0,
-      output: run.output,
-      seconds: run.durationMs / 1000,
-    };
+    return { run, isGreen: run.exitCode === 0 && passed !== 0, output: run.output };
   } finally {
     await draft.discard("compare");
   }
@@ -112,30 +129,38 @@ function toEdit([path, content]: readonly [string, Uint8Array | string | null]):
   return { path, entry: { kind: "file", mode: 0o644, size: bytes.length }, bytes };
 }
 
-/** Lines of a judge's output that a reason keeps. */
-const LAST_LINES = 3;
+/** Why tests that should pass do not, as far as their output says it. */
+function explainRed({ outcome, durationMs, whole }: CheckRun): NotACase {
+  if (outcome === "timed-out") return { code: "endless", seconds: Math.round(durationMs / 1000) };
+  const lines = whole.trimEnd().split("\n");
+  const failures = readResults(whole)?.failures ?? [];
+  if (findUnserved(failures).length > 0 || (failures.length === 0 && lines.some(tellsOfNoService)))
+    return { code: "no-service", output: lines.find(tellsOfNoService)?.trim() ?? "" };
+  const [first] = failures;
+  const output = first === undefined ? (lines.at(-1) ?? "") : `${first.test}: ${first.message}`;
+  return { code: "red-after", output };
+}
 
 /** Sees a case once: its tests fail before the change, and pass with it, twice. Kept until its content changes. */
 export async function seeCase(room: CaseRoom, found: FoundCase, signal: AbortSignal): Promise<SeenCase> {
   const { key } = found;
   const not = (why: NotACase): SeenCase => ({ key, ok: false, why });
   const whole = new Map(found.files.map(({ path, after }) => [path, after]));
-  let failed: JudgedRun | null = null;
+  let failed: CheckRun | null = null;
   for (const line of findJudges(room, found)) {
     const first = await runJudge(room, line, whole, signal);
-    if (!first.ran) return not({ code: "cannot-run", output: first.output });
+    if (first.run === null) return not({ code: "cannot-run", output: first.output });
     if (first.isGreen) {
       const before = await runJudge(room, line, hiddenTests(found), signal);
-      if (!before.ran) return not({ code: "cannot-run", output: before.output });
+      if (before.run === null) return not({ code: "cannot-run", output: before.output });
       if (before.isGreen) return not({ code: "green-before" });
       const second = await runJudge(room, line, whole, signal);
-      return second.isGreen ? { key, ok: true, line, seconds: second.seconds } : not({ code: "flaky" });
+      const seconds = (second.run?.durationMs ?? 0) / 1000;
+      return second.isGreen ? { key, ok: true, line, seconds } : not({ code: "flaky" });
     }
-    failed ??= first;
+    failed ??= first.run;
   }
-  if (failed === null) return not({ code: "no-runner" });
-  const output = failed.output.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
-  return not({ code: "red-after", output });
+  return not(failed === null ? { code: "no-runner" } : explainRed(failed));
 }
 
 /**
@@ -155,13 +180,13 @@ export async function judgePlay(
       ? []
       : [[path, after] as const],
   );
-  const { ran, isGreen } = await runJudge(
+  const { run, isGreen } = await runJudge(
     room,
     line,
     new Map<string, Uint8Array | string | null>([...own, ...hiddenTests(found)]),
     signal,
   );
-  return ran ? isGreen : null;
+  return run === null ? null : isGreen;
 }
 
 /** Keeps what was seen, beside what others keep meanwhile. */

@@ -6,15 +6,8 @@ import {
   wilsonInterval,
 } from "../../domain/history/statistics.ts";
 import { diffText } from "../jobs/job-facts.ts";
-import type { CompareStore, PlayRecord, PlayResult } from "../ports/history.ts";
-import {
-  type BuildRoom,
-  type CaseRoom,
-  type Contestant,
-  judgePlay,
-  rememberSeen,
-  seeCase,
-} from "./case-room.ts";
+import type { CompareStore, PlayFailure, PlayRecord, PlayResult } from "../ports/history.ts";
+import { type BuildRoom, type Contestant, judgePlay, rememberSeen, seeCase } from "./case-room.ts";
 import type { FoundCase, OtherChange } from "./find-cases.ts";
 
 export interface CompareDeps {
@@ -59,8 +52,10 @@ export type CompareEvent =
       readonly type: "not-played";
       readonly contestant: string;
       readonly id: string;
-      readonly failure: string;
-    };
+      readonly failure: PlayFailure;
+    }
+  /** It failed so often in a row that it is asked no more. */
+  | { readonly type: "given-up"; readonly contestant: string; readonly failures: number };
 
 export interface ContestantResult extends Pick<PlayResult, "requests" | "tokens" | "usd" | "seconds"> {
   readonly name: string;
@@ -77,7 +72,8 @@ export interface ContestantResult extends Pick<PlayResult, "requests" | "tokens"
 
 export interface CompareResult {
   readonly run: string;
-  readonly end: "finished" | "budget" | "stopped" | "no-cases";
+  /** `missing`: some plays could not be made, and the same words try them again. */
+  readonly end: "finished" | "missing" | "budget" | "stopped" | "no-cases";
   readonly contestants: readonly ContestantResult[];
   readonly pairs: readonly (PairedComparison & { readonly one: string; readonly other: string })[];
   /** Cases that not all of their contestants solved, with what each did. */
@@ -195,7 +191,7 @@ async function playAll(
     .flatMap((found) =>
       contestants
         // A contestant's own work does not count for it or against it.
-        .filter(({ name, model }) => !found.producers.includes(model ?? name))
+        .filter(({ worker }) => !found.producers.includes(worker))
         .flatMap((contestant) =>
           Array.from({ length: repeats }, (_, repeat): DuePlay => ({ contestant, found, repeat })),
         ),
@@ -208,10 +204,10 @@ async function playAll(
   const failures = new Map<string, number>();
   let spent = played.reduce((sum, { usd }) => sum + (usd ?? 0), 0);
   let running = 0;
-  let isOver = false;
+  let [isOver, isMissing] = [false, false];
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const { contestant, found, repeat } = next;
+      const { contestant, found } = next;
       if (signal.aborted) return;
       if (spent >= budgetUsd) {
         isOver = true;
@@ -230,13 +226,14 @@ async function playAll(
           failures.set(name, 0);
           onEvent({ type: "played", play, left: waiting.length + running, spentUsd: spent });
         } else {
-          failures.set(name, (failures.get(name) ?? 0) + 1);
-          onEvent({
-            type: "not-played",
-            contestant: name,
-            id: `${found.id}#${repeat}`,
-            failure: play.failure,
-          });
+          const isSpent = play.failure.code === "budget";
+          isOver ||= isSpent;
+          isMissing = true;
+          const count = (failures.get(name) ?? 0) + (isSpent ? 0 : 1);
+          failures.set(name, count);
+          onEvent({ type: "not-played", contestant: name, id: found.id, failure: play.failure });
+          if (!isSpent && count === MOST_FAILURES)
+            onEvent({ type: "given-up", contestant: name, failures: count });
         }
       }
       const rest = (left.get(found.id) ?? 1) - 1;
@@ -245,7 +242,7 @@ async function playAll(
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, waiting.length) }, work));
-  return signal.aborted ? "stopped" : isOver ? "budget" : "finished";
+  return signal.aborted ? "stopped" : isOver ? "budget" : isMissing ? "missing" : "finished";
 }
 
 async function playOnce(
@@ -255,7 +252,7 @@ async function playOnce(
   limits: { readonly budgetUsd: number; readonly signal: AbortSignal },
 ): Promise<PlayRecord> {
   const about = { contestant: contestant.name, case: found.id, repeat, at: now().toISOString() };
-  const room: CaseRoom | { readonly code: string } = await rooms.get(found);
+  const room = await rooms.get(found);
   if ("code" in room) {
     const none = {
       done: false,
@@ -267,12 +264,12 @@ async function playOnce(
       diff: "",
       solved: false,
     };
-    return { ...about, ...none, failure: room.code };
+    return { ...about, ...none, failure: { code: "no-room", why: room } };
   }
   const { differences, ...play } = await room.play(contestant, mask(await found.readRequest()), limits);
   const isPlayed = play.failure === null && differences.length > 0;
   const judged = isPlayed && (await judgePlay(room, found, found.line, differences, limits.signal));
-  const failure = judged === null ? "the hidden tests could not be run" : play.failure;
+  const failure = judged === null ? ({ code: "no-judge" } as const) : play.failure;
   return { ...about, ...play, failure, solved: judged === true, diff: mask(await diffText(differences)) };
 }
 

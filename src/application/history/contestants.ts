@@ -28,14 +28,14 @@ export function readContestant(
   const role = Object.hasOwn(NAMED, lower) ? NAMED[lower as keyof typeof NAMED] : lower;
   if (Object.hasOwn(CODERS, role)) {
     const coder = role as keyof typeof CODERS;
-    return { name: word, command: CODERS[coder], model: coders[coder], settings };
+    return { name: word, command: CODERS[coder], worker: coders[coder], settings };
   }
-  if (heads.includes(lower)) return { name: word, command: `/head ${lower}`, model: null, settings };
+  if (heads.includes(lower)) return { name: word, command: `/head ${lower}`, worker: lower, settings };
   const slash = name.indexOf("/");
   const [provider, model] = [name.slice(0, slash), name.slice(slash + 1)];
   if (slash < 1 || model === "" || !providers.includes(provider)) return null;
   const roles = { coder3: { provider, model } };
-  return { name: word, command: CODERS.coder3, model: name, settings: mergeSettings(settings, { roles }) };
+  return { name: word, command: CODERS.coder3, worker: name, settings: mergeSettings(settings, { roles }) };
 }
 
 type Settings = Readonly<Record<string, unknown>>;

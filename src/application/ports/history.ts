@@ -158,6 +158,16 @@ export interface PlayResult {
   readonly seconds: number;
   /** Its change; empty where it made none. */
   readonly diff: string;
-  /** Why there was no play: no key, a provider's limit, an error. */
-  readonly failure: string | null;
+  /** Why there was no play. */
+  readonly failure: PlayFailure | null;
 }
+
+export type PlayFailure =
+  /** No key, a provider's limit, an error, in the words of the reply. */
+  | { readonly code: "unanswered"; readonly text: string }
+  /** The server failed in the middle of the work, by its status or the failure's code. */
+  | { readonly code: "cut-off"; readonly failure: string }
+  | { readonly code: "no-room"; readonly why: NotACase }
+  | { readonly code: "no-judge" }
+  /** It was stopped at its share of the budget. */
+  | { readonly code: "budget" };

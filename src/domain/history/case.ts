@@ -35,7 +35,11 @@ export type NotACase =
   | { readonly code: "changed-by-hand" }
   | { readonly code: "no-runner" }
   | { readonly code: "green-before" }
+  /** The first test that fails although the change is there, and its message. */
   | { readonly code: "red-after"; readonly output: string }
+  /** They need a database, another service or the network. */
+  | { readonly code: "no-service"; readonly output: string }
+  | { readonly code: "endless"; readonly seconds: number }
   | { readonly code: "flaky" }
   /** Nothing could be run for it now; it may be tried again. */
   | { readonly code: "cannot-run"; readonly output: string }

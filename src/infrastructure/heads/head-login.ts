@@ -36,6 +36,8 @@ export interface HeadLoginDeps {
   /** `head.settings`. */
   readonly settings: "none" | "safe" | "all";
   readonly now: () => Date;
+  /** A contestant gets no notes of the user and no web tools. */
+  readonly isContestant?: boolean;
   /** For tests. */
   readonly newStandIn?: () => string;
 }
@@ -84,7 +86,7 @@ function findKey(kind: WorkerKind, { env, home }: HeadLoginDeps): FoundKey | nul
 
 function loginByKey(
   kind: WorkerKind,
-  { env, newStandIn = makeStandIn }: HeadLoginDeps,
+  { env, isContestant, newStandIn = makeStandIn }: HeadLoginDeps,
   settings: ReadonlyMap<string, string>,
   { variable, key }: FoundKey,
 ): HeadLogin {
@@ -101,7 +103,7 @@ function loginByKey(
   const { keySettings } = kind;
   if (keySettings !== undefined) {
     const settings = parseJson(files.get(keySettings.path) ?? "{}") ?? {};
-    files.set(keySettings.path, JSON.stringify(keySettings.choose(settings, plain)));
+    files.set(keySettings.path, JSON.stringify(keySettings.choose(settings, plain, isContestant)));
   }
   const route = kind.route({ env: plain, textOf: (path) => files.get(path) ?? null });
   return {
@@ -273,11 +275,14 @@ const SETTINGS: Readonly<Partial<Record<HeadName, { readonly settings: string; r
 };
 
 /** The user's settings for this CLI, without what starts programs and without secrets unless all are wanted. */
-function readSettings(kind: WorkerKind, { home, settings: wanted }: HeadLoginDeps): Map<string, string> {
+function readSettings(
+  kind: WorkerKind,
+  { home, settings: wanted, isContestant = false }: HeadLoginDeps,
+): Map<string, string> {
   const files = new Map<string, string>();
   const places = SETTINGS[kind.name as HeadName];
   if (places === undefined || wanted === "none") return files;
-  const notes = readText(join(home, places.notes));
+  const notes = isContestant ? null : readText(join(home, places.notes));
   if (notes !== null) files.set(places.notes, maskSecrets(notes));
   const text = readText(join(home, places.settings));
   if (text === null) return files;

@@ -35,7 +35,13 @@ import { tryFlock } from "../platform/libc.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createAcpTalk, type HeadTalk } from "./acp-agent.ts";
 import { findHeadLogin, type HeadLogin, type HeadLoginDeps } from "./head-login.ts";
-import { createKeyQuota, type KeyLimits, type KeyProxy, type KeyQuota, startKeyProxy } from "./key-proxy.ts";
+import {
+  createKeyQuota,
+  type KeyLimits,
+  type KeyProxy,
+  type KeyProxyDeps,
+  startKeyProxy,
+} from "./key-proxy.ts";
 import { findWorkerKind } from "./kinds/find-kind.ts";
 import type { StreamFindings, WorkerKind } from "./kinds/worker-kind.ts";
 import { type RunWatch, watchRun } from "./watch-run.ts";
@@ -69,6 +75,8 @@ export interface HeadsDeps {
   readonly keyLimits: KeyLimits;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
+  /** Called with the status of each answer of an agent's server. Set for contestants, which get no notes of the user and no web tools. */
+  readonly onContestAnswer?: ((status: number) => void) | undefined;
 }
 
 const NAMED: readonly WorkerKindName[] = ["claude-code", "codex-cli", "gemini-cli"];
@@ -127,8 +135,9 @@ function notInstalled(name: HeadName, program: string): HeadTrouble {
   return { code: "not-installed", name, program };
 }
 
-function loginDeps({ home, env, settings, now }: HeadsDeps): HeadLoginDeps {
-  return { home, env, login: settings.login, settings: settings.settings, now };
+function loginDeps({ home, env, settings, now, onContestAnswer }: HeadsDeps): HeadLoginDeps {
+  const { login, settings: wanted } = settings;
+  return { home, env, login, settings: wanted, now, isContestant: onContestAnswer !== undefined };
 }
 
 /** One agent with all it needs: for one of the three its kind and login, for any other its command. */
@@ -336,7 +345,11 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
         if (seen.told++ < MOST_TOLD) request.onProgress(progress);
       },
     });
-    const proxy = await openWay(agent.login, quota, watch.giveUp);
+    const proxy = await openWay(agent.login, {
+      quota,
+      onUsedUp: watch.giveUp,
+      onAnswer: deps.onContestAnswer,
+    });
     const stayAwake = () => {
       clearTimeout(timers.silent);
       if (talk.isDone()) return;
@@ -369,7 +382,13 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
             return { argv: [agent.program, ...settings.command.slice(1)], env };
           const { pathname } = new URL(agent.login.upstream);
           const led = agent.login.lead(`http://127.0.0.1:${port}${pathname.replace(/\/$/, "")}`);
-          const session = { id: resume === "" ? fresh : resume, resumes: resume !== "", isTrusted };
+          const isContestant = deps.onContestAnswer !== undefined;
+          const session = {
+            id: resume === "" ? fresh : resume,
+            resumes: resume !== "",
+            isTrusted,
+            isContestant,
+          };
           const [, ...rest] = agent.kind.inSession(led.argv, session);
           return { argv: [agent.program, ...rest], env: { ...env, ...led.env } };
         },
@@ -481,12 +500,11 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
 
 async function openWay(
   login: HeadLogin | null,
-  quota: KeyQuota,
-  onUsedUp: () => void,
+  watched: Pick<KeyProxyDeps, "quota" | "onUsedUp" | "onAnswer">,
 ): Promise<KeyProxy | null> {
   if (login === null) return null;
   const { upstream, keys, asks } = login;
-  return startKeyProxy({ upstream, keys, asks, quota, onUsedUp });
+  return startKeyProxy({ upstream, keys, asks, ...watched });
 }
 
 /** The CLIs' words for a session that they do not know. */

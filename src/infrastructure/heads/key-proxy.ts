@@ -78,6 +78,8 @@ export interface KeyProxyDeps {
   readonly quota: KeyQuota;
   /** Called when nothing is left of it. */
   readonly onUsedUp: () => void;
+  /** Called with the status of each answer of the server; 502 where it gives none. */
+  readonly onAnswer?: ((status: number) => void) | undefined;
 }
 
 export interface KeyProxy {
@@ -116,6 +118,7 @@ export async function startKeyProxy({
   asks,
   quota,
   onUsedUp,
+  onAnswer = () => {},
 }: KeyProxyDeps): Promise<KeyProxy> {
   await sweepKeys(tmpdir(), FOLDER);
   const folder = mkdtempSync(join(tmpdir(), FOLDER));
@@ -161,6 +164,7 @@ export async function startKeyProxy({
       } as RequestInit);
       for (const [name, value] of got.headers) if (!LEFT_OUT.has(name)) response.setHeader(name, hide(value));
       response.writeHead(got.status);
+      onAnswer(got.status);
       if (got.body === null) response.end();
       else
         Readable.fromWeb(got.body as never)
@@ -170,6 +174,7 @@ export async function startKeyProxy({
           .pipe(response);
     } catch (error) {
       if (gone.signal.aborted) return;
+      onAnswer(502);
       const why = hide(error instanceof Error ? error.message : String(error));
       response.writeHead(502, PLAIN_TEXT).end(`${target.host}: ${why}\n`);
     }

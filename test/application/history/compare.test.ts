@@ -41,7 +41,7 @@ function createStore(plays: PlayRecord[] = []): CompareStore & { readonly plays:
 const contestant = (name: string): Contestant => ({
   name,
   command: "/code1",
-  model: `p/${name}`,
+  worker: `p/${name}`,
   settings: {},
 });
 const caseOf = (id: string, producer: string | null = null): FoundCase => ({

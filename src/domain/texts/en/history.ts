@@ -113,7 +113,11 @@ export const historyTexts = {
       case "green-before":
         return "its tests pass without the change";
       case "red-after":
-        return `its tests fail here with the change (network, a database, missing dependencies?): ${why.output.split("\n").at(-1) ?? ""}`;
+        return `its tests fail here even with the change (${why.output}); once this is fixed: picoclaw compare cases add ID`;
+      case "no-service":
+        return `its tests need the network, a database or another service, which no case has: ${why.output}`;
+      case "endless":
+        return `its tests did not end within ${why.seconds} s (checks.timeout); with a longer limit: picoclaw compare cases add ID`;
       case "flaky":
         return "its tests pass and fail by chance";
       case "cannot-run":
@@ -130,7 +134,15 @@ export const historyTexts = {
     `${plays} ${plays === 1 ? "play" : "plays"}; ${usd === null ? "cost not known yet" : `about $${usd.toFixed(2)}`}, ${seconds === null ? "time not known yet" : `about ${Math.ceil(seconds / 60)} min`}. It stops at $${budget.toFixed(2)} (--budget).`,
   played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>
     `  ${solved ? "✓" : "✗"} ${contestant}: ${title} (${left} left, $${usd.toFixed(2)})`,
-  notPlayed: (contestant: string, failure: string) => `  ! ${contestant}: not played: ${failure}`,
+  notPlayed: (contestant: string, id: string, failure: string) =>
+    `  ! ${contestant}: ${id} not played: ${failure}`,
+  playFailure: {
+    "no-judge": "the hidden tests could not be run",
+    budget: "its share of the budget was spent before it ended (--budget)",
+  },
+  cutOff: (failure: string) => `its model's server failed in the middle of the work (${failure})`,
+  givenUp: (contestant: string, failures: number) =>
+    `  ! ${contestant} is not asked any more: it failed ${failures} times in a row.`,
   compareHeader: [
     "contestant",
     "cases",
@@ -146,6 +158,7 @@ export const historyTexts = {
   costUnknown: "?",
   compareEnd: {
     finished: "",
+    missing: "Some plays could not be made. The same command tries them again.",
     budget: "Stopped at the budget. The same command continues it.",
     stopped: "Stopped. The same command continues it.",
     "no-cases": "",

@@ -112,7 +112,11 @@ export const historyTexts = {
       case "green-before":
         return "変更がなくてもテストが通る";
       case "red-after":
-        return `変更があってもここではテストが失敗する（ネットワーク、データベース、依存関係の不足など）: ${why.output.split("\n").at(-1) ?? ""}`;
+        return `変更があってもここではテストが失敗する（${why.output}）。直したら: picoclaw compare cases add ID`;
+      case "no-service":
+        return `テストにネットワーク、データベースなどのサービスが必要（事例では使えない）: ${why.output}`;
+      case "endless":
+        return `テストが ${why.seconds} 秒以内に終わらない（checks.timeout）。制限を延ばしたら: picoclaw compare cases add ID`;
       case "flaky":
         return "テストの結果が安定しない";
       case "cannot-run":
@@ -129,7 +133,15 @@ export const historyTexts = {
     `${plays} 回。${usd === null ? "費用はまだ不明" : `約 $${usd.toFixed(2)}`}、${seconds === null ? "時間はまだ不明" : `約 ${Math.ceil(seconds / 60)} 分`}。$${budget.toFixed(2)} で止まります（--budget）。`,
   played: (contestant: string, title: string, solved: boolean, left: number, usd: number) =>
     `  ${solved ? "✓" : "✗"} ${contestant}: ${title}（残り ${left}、$${usd.toFixed(2)}）`,
-  notPlayed: (contestant: string, failure: string) => `  ! ${contestant}: 実行できず: ${failure}`,
+  notPlayed: (contestant: string, id: string, failure: string) =>
+    `  ! ${contestant}: ${id} は実行できず: ${failure}`,
+  playFailure: {
+    "no-judge": "隠したテストを実行できませんでした",
+    budget: "終わる前に予算の割り当てを使い切りました（--budget）",
+  },
+  cutOff: (failure: string) => `作業の途中でモデルのサーバーが失敗しました（${failure}）`,
+  givenUp: (contestant: string, failures: number) =>
+    `  ! ${contestant} は ${failures} 回続けて失敗したため、これ以上は依頼しません。`,
   compareHeader: [
     "相手",
     "事例",
@@ -145,6 +157,7 @@ export const historyTexts = {
   costUnknown: "?",
   compareEnd: {
     finished: "",
+    missing: "実行できなかったものがあります。同じコマンドでもう一度試せます。",
     budget: "予算に達したので止めました。同じコマンドで続きから始まります。",
     stopped: "止めました。同じコマンドで続きから始まります。",
     "no-cases": "",

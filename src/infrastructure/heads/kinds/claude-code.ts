@@ -42,8 +42,9 @@ export const claudeCode: WorkerKind = {
     lead: (base) => ({ env: { ANTHROPIC_BASE_URL: base }, argv: claudeCode.argv }),
   }),
   // Settings of a repository may send the CLI, and its key, to a server of their choice.
-  inSession: (argv, { id, resumes, isTrusted }) => [
+  inSession: (argv, { id, resumes, isTrusted, isContestant }) => [
     ...argv,
+    ...(isContestant ? ["--disallowedTools", "WebSearch,WebFetch"] : []),
     resumes ? "--resume" : "--session-id",
     id,
     "--setting-sources",

@@ -44,8 +44,13 @@ export const codexCli: WorkerKind = {
       }),
     };
   },
-  inSession: (argv, { id, resumes }) =>
-    resumes ? [argv[0], ...argv.slice(1, -1), "resume", id, ...argv.slice(-1)] : argv,
+  inSession: (argv, { id, resumes, isContestant }) => [
+    argv[0],
+    ...argv.slice(1, -1),
+    ...(isContestant ? ["-c", 'web_search="disabled"'] : []),
+    ...(resumes ? ["resume", id] : []),
+    ...argv.slice(-1),
+  ],
   asks: /^\/(?:responses|models|chat\/completions)(?:[/?]|$)/,
   createReader,
 };

@@ -52,10 +52,11 @@ export const geminiCli: WorkerKind = {
   // It ends at once (exit 41) where no setting says which login it has.
   keySettings: {
     path: ".gemini/settings.json",
-    choose: (settings, env) => {
+    choose: (settings, env, isContestant = false) => {
       const selectedType = env.GOOGLE_GENAI_USE_VERTEXAI === "true" ? "vertex-ai" : "gemini-api-key";
       const security = { ...objectAt(settings, "security"), auth: { selectedType } };
-      return { ...settings, security };
+      const tools = isContestant ? { tools: { exclude: ["google_web_search", "web_fetch"] } } : {};
+      return { ...settings, security, ...tools };
     },
   },
   inSession: (argv, { id, resumes }) => (resumes ? [...argv, "--resume", id] : argv),

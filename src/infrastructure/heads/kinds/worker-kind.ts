@@ -22,23 +22,29 @@ export interface WorkerKind {
   readonly keyVariables: readonly string[];
   /** Variables that belong to a key and are not keys. */
   readonly plainVariables: readonly string[];
-  /** The JSON file of settings in which it must be said that a key is its login; `choose` adds that to the user's own. */
+  /** The JSON file of settings in which it must be said that a key is its login, and which tools it lacks; `choose` adds that to the user's own. */
   readonly keySettings?: {
     readonly path: string;
     choose(
       settings: Readonly<Record<string, unknown>>,
       env: Readonly<Record<string, string>>,
+      isContestant?: boolean,
     ): Readonly<Record<string, unknown>>;
   };
   /** Where the CLI sends its key, and how it is led to another server instead. */
   route(given: RouteInput): KeyRoute;
   /**
    * The call with a session: a new one (`id` is ours, where it takes one), or an earlier one. `isTrusted`: whether
-   * the settings that the project itself has for this CLI hold.
+   * the settings that the project itself has for this CLI hold. `isContestant`: its server must not search the web for it.
    */
   inSession(
     argv: readonly [string, ...string[]],
-    session: { readonly id: string; readonly resumes: boolean; readonly isTrusted: boolean },
+    session: {
+      readonly id: string;
+      readonly resumes: boolean;
+      readonly isTrusted: boolean;
+      readonly isContestant: boolean;
+    },
   ): readonly [string, ...string[]];
   /** Paths of its server that a run asks, behind the path of `upstream`. */
   readonly asks: RegExp;
