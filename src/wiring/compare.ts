@@ -1,6 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { BuildRoom, Contestant, PlayLimits, RoomPlay } from "../application/history/case-room.ts";
+import {
+  type BuildRoom,
+  type Contestant,
+  type PlayLimits,
+  type RoomPlay,
+  UNPLAYED,
+} from "../application/history/case-room.ts";
 import { mergeSettings } from "../application/history/contestants.ts";
 import type { OpenedCompare } from "../application/history/open-history.ts";
 import type { ModelCall } from "../application/models/meter.ts";
@@ -200,14 +206,7 @@ async function playInRoom(
   const begun = performance.now();
   const calls: Pick<ModelCall, "failure">[] = [];
   const end = (more: Partial<RoomPlay>): RoomPlay => ({
-    done: false,
-    checked: false,
-    requests: calls.length,
-    tokens: 0,
-    usd: null,
-    failure: null,
-    differences: [],
-    ...more,
+    ...{ ...UNPLAYED, requests: calls.length, ...more },
     seconds: (performance.now() - begun) / 1000,
   });
   const limits = budgetUsd === null ? {} : { coder: { budget_usd: Math.max(budgetUsd, 0.001) } };

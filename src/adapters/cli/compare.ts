@@ -7,7 +7,7 @@ import {
   seeCases,
   toResult,
 } from "../../application/history/compare.ts";
-import { readContestant } from "../../application/history/contestants.ts";
+import { readCoder, readContestant } from "../../application/history/contestants.ts";
 import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
 import type { PlayFailure } from "../../application/ports/history.ts";
 import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
@@ -326,15 +326,16 @@ async function tellCases(
       return [one.id, state, one.title];
     }),
   ];
-  const reasons = others.map(({ id: name, title, why }) => [name, texts.notACase(why), title]);
-  const shown = [columnsOf(lines), "", texts.caseCount(cases.length, others.length), columnsOf(reasons)];
+  // Reasons are of any length: columns would push the titles out of sight.
+  const reasons = others.map(({ id: name, title, why }) => `${name}  ${title}: ${texts.notACase(why)}`);
+  const shown = [columnsOf(lines), "", texts.caseCount(cases.length, others.length), ...reasons];
   program.out(`${printable(opened.workspace.mask(shown.join("\n")))}\n`);
   return EXIT.done;
 }
 
 /** Writes the order of coders that a result supports. */
 async function adopt(opened: Opened, texts: HistoryMessages, result: CompareResult): Promise<string> {
-  const roles = result.contestants.map(({ name }) => roleOf(name));
+  const roles = result.contestants.map(({ name }) => readCoder(name));
   if (roles.includes(null)) return texts.notAdoptable;
   const order = chooseOrder(result, isNonInferior);
   const [first] = order ?? [];
@@ -345,13 +346,13 @@ async function adopt(opened: Opened, texts: HistoryMessages, result: CompareResu
       ? first.usd / first.plays / (last.usd / last.plays)
       : null;
   const measured = {
-    order: order.map(({ name }) => roleOf(name)),
+    order: order.map(({ name }) => readCoder(name)),
     solved: first.solved,
     of: first.plays,
     cost_share: part === null ? null : Number(part.toFixed(3)),
   };
   const problem = await opened.changeConfig([
-    { path: ["roles", "default_coder"], value: roleOf(first.name) },
+    { path: ["roles", "default_coder"], value: readCoder(first.name) },
     { path: ["roles", "measured"], value: measured },
     { path: ["coder", "escalate"], value: true },
   ]);
@@ -359,14 +360,3 @@ async function adopt(opened: Opened, texts: HistoryMessages, result: CompareResu
   const share = part === null ? "" : texts.adoptedShare(part);
   return texts.adopted(first.name, first.solved, first.plays, share, opened.configFile);
 }
-
-const ROLES: Readonly<Record<string, string>> = {
-  aka: "coder1",
-  ao: "coder2",
-  gin: "coder3",
-  coder1: "coder1",
-  coder2: "coder2",
-  coder3: "coder3",
-};
-
-const roleOf = (name: string): string | null => ROLES[name.toLowerCase()] ?? null;

@@ -67,27 +67,31 @@ export async function bisectJobs(
   if (moments.length < 2) return { kind: "no-jobs" };
   const verdicts = new Map<number, BisectProbe["verdict"]>();
   let probes = 0;
+  let trouble: string | null = null;
   let [good, bad] = [0, moments.length - 1];
-  const probe = async (at: number): Promise<string | null> => {
+  const probe = async (at: number) => {
     probes += 1;
     const ran = await runProbe(workspace, stack, moments[at] as Moment, {
       ...request,
       isNow: at === moments.length - 1,
     });
-    if (typeof ran === "string" && ran !== "passes" && ran !== "fails" && ran !== "skipped") return ran;
-    verdicts.set(at, ran as BisectProbe["verdict"]);
+    if ("trouble" in ran) {
+      trouble ??= ran.trouble;
+      return;
+    }
+    const { verdict } = ran;
+    verdicts.set(at, verdict);
     const { by } = moments[at] as Moment;
     const after = by === null ? null : by.kind === "job" ? by.jobId : (by.edits[0]?.after ?? null);
-    request.onProbe({ after, verdict: ran as BisectProbe["verdict"], left: bad - good });
-    return null;
+    request.onProbe({ after, verdict, left: bad - good });
   };
-  const run = async (places: readonly number[]): Promise<string | null> => {
-    const troubles = await Promise.all(places.map(probe));
-    return troubles.find((trouble) => trouble !== null) ?? null;
+  /** Whether all of them could be run. */
+  const run = async (places: readonly number[]) => {
+    await Promise.all(places.map(probe));
+    return trouble === null;
   };
-  const ends = await run([good, bad]);
-  if (ends !== null) return { kind: "cannot-run", message: ends };
-  if (verdicts.get(bad) === "skipped") return { kind: "cannot-run", message: `exit code ${SKIP}` };
+  const cannotRun = (): BisectEnd => ({ kind: "cannot-run", message: trouble ?? `exit code ${SKIP}` });
+  if (!(await run([good, bad])) || verdicts.get(bad) === "skipped") return cannotRun();
   if (verdicts.get(bad) !== "fails") return { kind: "passes-now" };
   const judged = (verdict: BisectProbe["verdict"]) =>
     [...verdicts].flatMap(([at, one]) => (one === verdict ? [at] : []));
@@ -96,16 +100,14 @@ export async function bisectJobs(
   while (judged("passes").length === 0) {
     const chosen = backwards.splice(0, request.atOnce);
     if (chosen.length === 0) return { kind: "fails-before", jobs: stack.jobs.length - oldest };
-    const trouble = await run(chosen);
-    if (trouble !== null) return { kind: "cannot-run", message: trouble };
+    if (!(await run(chosen))) return cannotRun();
   }
   for (;;) {
     good = Math.max(...judged("passes"));
     bad = Math.min(...judged("fails").filter((at) => at > good));
     const open = range(good + 1, bad).filter((at) => !verdicts.has(at));
     if (open.length === 0) break;
-    const trouble = await run(spread(open, request.atOnce));
-    if (trouble !== null) return { kind: "cannot-run", message: trouble };
+    if (!(await run(spread(open, request.atOnce)))) return cannotRun();
   }
   const { by } = moments[bad] as Moment;
   const skipped = range(good + 1, bad).flatMap((at) => {
@@ -140,16 +142,17 @@ async function runProbe(
   stack: JobStack,
   { place, other }: Moment,
   { command, timeoutSeconds, signal, isNow }: BisectRequest & { readonly isNow: boolean },
-): Promise<BisectProbe["verdict"] | string> {
+): Promise<Pick<BisectProbe, "verdict"> | { readonly trouble: string }> {
   const opened = await openDraftBefore(workspace, stack, place, { source: "bisect", signal }, other);
-  if (!opened.ok) return "refusal" in opened ? opened.refusal.message : opened.gone.join(", ");
+  if (!opened.ok) return { trouble: "refusal" in opened ? opened.refusal.message : opened.gone.join(", ") };
   try {
     const ran = await opened.draft.check({ commands: [command], over: "draft", timeoutSeconds, signal });
-    if (!ran.ok) return ran.message;
+    if (!ran.ok) return { trouble: ran.message };
     const { exitCode = null, output = "" } = ran.runs[0] ?? {};
     const isNotRun = NOT_RUN.includes(exitCode ?? 0);
-    if (isNotRun && isNow) return output.trim();
-    return exitCode === 0 ? "passes" : isNotRun || exitCode === SKIP ? "skipped" : "fails";
+    if (isNotRun && isNow) return { trouble: output.trim() };
+    const isSkipped = isNotRun || exitCode === SKIP;
+    return { verdict: exitCode === 0 ? "passes" : isSkipped ? "skipped" : "fails" };
   } finally {
     await opened.close();
   }

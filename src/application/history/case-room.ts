@@ -1,14 +1,13 @@
 import { decidesChecks } from "../../domain/checks/deciding-files.ts";
-import { findUnserved, tellsOfNoService } from "../../domain/checks/failures.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
-import { readResults } from "../../domain/checks/read-results.ts";
+import { findMissingService, readResults } from "../../domain/checks/read-results.ts";
 import type { HistoryCase, NotACase } from "../../domain/history/case.ts";
 import { type OpenChecksDeps, openChecks } from "../checks/baseline.ts";
-import type { CompareStore, PlayResult, SeenCase } from "../ports/history.ts";
+import type { PlayResult, SeenCase } from "../ports/history.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 import type { CheckRun } from "../ports/jobs-draft.ts";
-import type { TakenEdit } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import { openDraftWith, toEdit } from "./earlier-draft.ts";
 import { type FoundCase, hiddenTests } from "./find-cases.ts";
 
 /** A contestant: who works, by which settings. */
@@ -40,6 +39,11 @@ export interface PlayLimits {
 export interface RoomPlay extends Omit<PlayResult, "diff"> {
   readonly differences: readonly FileDifference[];
 }
+
+export const UNPLAYED: RoomPlay = {
+  ...{ done: false, checked: false, failure: null, differences: [] },
+  ...{ requests: 0, tokens: 0, usd: null, seconds: 0 },
+};
 
 /** Builds the room of a case, or says why it cannot be. */
 export type BuildRoom = (found: FoundCase) => Promise<CaseRoom | NotACase>;
@@ -91,18 +95,10 @@ async function runJudge(
   signal: AbortSignal,
 ): Promise<JudgedRun> {
   const none = (output: string) => ({ run: null, isGreen: false, output });
-  const opened = await room.workspace.openDraft({
-    source: "compare",
-    checked: true,
-    network: false,
-    autoCommit: false,
-    signal,
-  });
+  const opened = await openDraftWith(room.workspace, [...files].map(toEdit), { source: "compare", signal });
   if (!opened.ok) return none(opened.refusal.message);
   const { draft } = opened;
   try {
-    const refusal = await draft.takeIn([...files].map(toEdit), 0);
-    if (refusal !== null) return none(refusal.message);
     const { timeout: timeoutSeconds } = room.checks.settings;
     const ran = await draft.check({
       commands: [line],
@@ -121,24 +117,14 @@ async function runJudge(
   }
 }
 
-const encoder = new TextEncoder();
-
-function toEdit([path, content]: readonly [string, Uint8Array | string | null]): TakenEdit {
-  if (content === null) return { path, entry: { kind: "missing" }, bytes: null };
-  const bytes = typeof content === "string" ? encoder.encode(content) : content;
-  return { path, entry: { kind: "file", mode: 0o644, size: bytes.length }, bytes };
-}
-
 /** Why tests that should pass do not, as far as their output says it. */
 function explainRed({ outcome, durationMs, whole }: CheckRun): NotACase {
   if (outcome === "timed-out") return { code: "endless", seconds: Math.round(durationMs / 1000) };
-  const lines = whole.trimEnd().split("\n");
-  const failures = readResults(whole)?.failures ?? [];
-  if (findUnserved(failures).length > 0 || (failures.length === 0 && lines.some(tellsOfNoService)))
-    return { code: "no-service", output: lines.find(tellsOfNoService)?.trim() ?? "" };
-  const [first] = failures;
-  const output = first === undefined ? (lines.at(-1) ?? "") : `${first.test}: ${first.message}`;
-  return { code: "red-after", output };
+  const needed = findMissingService(whole);
+  if (needed !== null) return { code: "no-service", output: needed };
+  const [first] = readResults(whole)?.failures ?? [];
+  const last = whole.trimEnd().split("\n").at(-1) ?? "";
+  return { code: "red-after", output: first === undefined ? last : `${first.test}: ${first.message}` };
 }
 
 /** Sees a case once: its tests fail before the change, and pass with it, twice. Kept until its content changes. */
@@ -187,10 +173,4 @@ export async function judgePlay(
     signal,
   );
   return run === null ? null : isGreen;
-}
-
-/** Keeps what was seen, beside what others keep meanwhile. */
-export function rememberSeen(store: CompareStore, id: string, seen: SeenCase): void {
-  const memory = store.readCases();
-  store.keepCases({ ...memory, seen: { ...memory.seen, [id]: seen } });
 }

@@ -7,7 +7,7 @@ import {
 } from "../../domain/history/statistics.ts";
 import { diffText } from "../jobs/job-facts.ts";
 import type { CompareStore, PlayFailure, PlayRecord, PlayResult } from "../ports/history.ts";
-import { type BuildRoom, type Contestant, judgePlay, rememberSeen, seeCase } from "./case-room.ts";
+import { type BuildRoom, type Contestant, judgePlay, seeCase, UNPLAYED } from "./case-room.ts";
 import type { FoundCase, OtherChange } from "./find-cases.ts";
 
 export interface CompareDeps {
@@ -156,7 +156,10 @@ async function chooseCases(
       const room = await rooms.get(found);
       seen = "code" in room ? { key: found.key, ok: false, why: room } : await seeCase(room, found, signal);
       if (signal.aborted) break;
-      if (seen.ok || !MAY_CHANGE.includes(seen.why.code)) rememberSeen(store, found.id, seen);
+      // Others may keep something meanwhile.
+      const memory = store.readCases();
+      if (seen.ok || !MAY_CHANGE.includes(seen.why.code))
+        store.keepCases({ ...memory, seen: { ...memory.seen, [found.id]: seen } });
       await rooms.close(found.id);
     }
     if (seen.ok) chosen.push({ ...found, line: seen.line });
@@ -253,22 +256,13 @@ async function playOnce(
 ): Promise<PlayRecord> {
   const about = { contestant: contestant.name, case: found.id, repeat, at: now().toISOString() };
   const room = await rooms.get(found);
-  if ("code" in room) {
-    const none = {
-      done: false,
-      checked: false,
-      requests: 0,
-      tokens: 0,
-      usd: 0,
-      seconds: 0,
-      diff: "",
-      solved: false,
-    };
-    return { ...about, ...none, failure: { code: "no-room", why: room } };
-  }
-  const { differences, ...play } = await room.play(contestant, mask(await found.readRequest()), limits);
+  const { differences, ...play } =
+    "code" in room
+      ? { ...UNPLAYED, failure: { code: "no-room", why: room } as const }
+      : await room.play(contestant, mask(await found.readRequest()), limits);
   const isPlayed = play.failure === null && differences.length > 0;
-  const judged = isPlayed && (await judgePlay(room, found, found.line, differences, limits.signal));
+  const judged =
+    isPlayed && !("code" in room) && (await judgePlay(room, found, found.line, differences, limits.signal));
   const failure = judged === null ? ({ code: "no-judge" } as const) : play.failure;
   return { ...about, ...play, failure, solved: judged === true, diff: mask(await diffText(differences)) };
 }

@@ -12,6 +12,13 @@ const CODERS = { coder1: "/code1", coder2: "/code2", coder3: "/code3" } as const
 /** Names that people know the coders by. */
 const NAMED = { aka: "coder1", ao: "coder2", gin: "coder3" } as const;
 
+/** The role of `coder2` or `Ao`; null for any other name. */
+export function readCoder(name: string): keyof typeof CODERS | null {
+  const lower = name.toLowerCase();
+  const role = Object.hasOwn(NAMED, lower) ? NAMED[lower as keyof typeof NAMED] : lower;
+  return Object.hasOwn(CODERS, role) ? (role as keyof typeof CODERS) : null;
+}
+
 /**
  * `coder2`, `ao`, `claude/claude-sonnet-5-5` or `claude-code`, each with settings of its own behind commas:
  * `gin,coder.attempts=2`. Null: there is no such contestant.
@@ -25,11 +32,8 @@ export function readContestant(
   const settings = readSettings([...sets, ...own]);
   if (settings === null) return null;
   const lower = name.toLowerCase();
-  const role = Object.hasOwn(NAMED, lower) ? NAMED[lower as keyof typeof NAMED] : lower;
-  if (Object.hasOwn(CODERS, role)) {
-    const coder = role as keyof typeof CODERS;
-    return { name: word, command: CODERS[coder], worker: coders[coder], settings };
-  }
+  const coder = readCoder(lower);
+  if (coder !== null) return { name: word, command: CODERS[coder], worker: coders[coder], settings };
   if (heads.includes(lower)) return { name: word, command: `/head ${lower}`, worker: lower, settings };
   const slash = name.indexOf("/");
   const [provider, model] = [name.slice(0, slash), name.slice(slash + 1)];

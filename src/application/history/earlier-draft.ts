@@ -40,28 +40,36 @@ export async function openDraftBefore(
 ): Promise<EarlierDraft> {
   const state = stack.openBefore(place);
   if (state.unknown.length > 0) return { ok: false, gone: state.unknown };
-  const edits = [...state.edits().filter(({ path }) => !other.has(path)), ...[...other].map(toEdit)];
-  const opened = await workspace.openDraft({
-    source,
-    checked: true,
-    network: false,
-    autoCommit: false,
-    signal,
-  });
+  const kept = state.edits().filter(({ path }) => !other.has(path));
+  const opened = await openDraftWith(workspace, [...kept, ...[...other].map(toEdit)], { source, signal });
   if (!opened.ok) return opened;
   const { draft } = opened;
   const close = async () => {
-    await draft.discard("history");
+    await draft.discard(source);
     stack.forgetProbe(draft.id);
   };
-  const refusal = await draft.takeIn(edits, 0);
-  if (refusal === null) return { ok: true, draft, handEdits: state.handEdits, close };
-  await close();
+  return { ok: true, draft, handEdits: state.handEdits, close };
+}
+
+/** A draft without the network and with these edits, which the caller discards. */
+export async function openDraftWith(
+  workspace: Pick<Workspace, "openDraft">,
+  edits: readonly TakenEdit[],
+  { source, signal }: EarlierDraftRequest,
+): Promise<OpenedDraft> {
+  const request = { source, checked: true, network: false, autoCommit: false, signal };
+  const opened = await workspace.openDraft(request);
+  const refusal = opened.ok ? await opened.draft.takeIn(edits, 0) : null;
+  if (!opened.ok || refusal === null) return opened;
+  await opened.draft.discard(source);
   return { ok: false, refusal };
 }
 
-function toEdit([path, bytes]: readonly [string, Uint8Array | null]): TakenEdit {
-  if (bytes === null) return { path, entry: { kind: "missing" }, bytes };
+const encoder = new TextEncoder();
+
+export function toEdit([path, content]: readonly [string, Uint8Array | string | null]): TakenEdit {
+  if (content === null) return { path, entry: { kind: "missing" }, bytes: null };
+  const bytes = typeof content === "string" ? encoder.encode(content) : content;
   return { path, entry: { kind: "file", mode: 0o644, size: bytes.length }, bytes };
 }
 

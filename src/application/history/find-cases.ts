@@ -377,17 +377,12 @@ function toJobChange(
       return {
         request,
         readRequest: async () => withTalk(asked, await deps.readTalk(asked.groupId)) ?? request,
-        producers: [...new Set(jobs.flatMap(({ jobId }) => readProducer(deps, jobId)))],
+        producers: [...new Set(jobs.flatMap(({ jobId }) => modelOf(readReason(deps, jobId)) ?? []))],
         files: change,
         openState: async () => (isGone ? { code: "gone" } : keepJobState(deps, { places, record }, change)),
       };
     },
   };
-}
-
-function readProducer(deps: CaseDeps, jobId: string): string[] {
-  const model = modelOf(readReason(deps, jobId));
-  return model === null ? [] : [model];
 }
 
 const toText = (bytes: Uint8Array | null | undefined) => (bytes == null ? null : decodeText(bytes));

@@ -37,6 +37,22 @@ export interface FigureRow {
   readonly undone: number;
 }
 
+/** In the order of the columns of a table. */
+export const NO_FIGURES: FigureRow = {
+  day: "",
+  model: "",
+  requests: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  costUsd: 0,
+  unpriced: 0,
+  jobs: 0,
+  checked: 0,
+  firstTry: 0,
+  undone: 0,
+};
+
 export interface WorkFigures {
   /** Oldest first; only where there is something. */
   readonly rows: readonly FigureRow[];

@@ -1,7 +1,7 @@
 import { csvText, formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
-import type { FigureRow } from "./open-history.ts";
+import { type FigureRow, NO_FIGURES } from "./open-history.ts";
 
 /** Lines of a plan, a request or a replaced stretch that are shown. */
 const MOST_LINES = 12;
@@ -99,28 +99,14 @@ function indent(lines: readonly string[]): string[] {
   return lines.length > MOST_LINES ? [...shown, `  … (+${lines.length - MOST_LINES})`] : shown;
 }
 
-const FIGURE_COLUMNS = [
-  "day",
-  "model",
-  "requests",
-  "inputTokens",
-  "outputTokens",
-  "cachedTokens",
-  "costUsd",
-  "unpriced",
-  "jobs",
-  "checked",
-  "firstTry",
-  "undone",
-] as const satisfies readonly (keyof FigureRow)[];
-
 const shortCost = (usd: number, isUnpriced: boolean) =>
   formatCost(usd, isUnpriced, usd > 0 && usd < 0.1 ? 4 : 2);
 
 /** A line for each day and model; its names are the same in every language. */
 export function csvOfFigures(rows: readonly FigureRow[]): string {
-  const names = FIGURE_COLUMNS.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-  return csvText([names, ...rows.map((row) => FIGURE_COLUMNS.map((name) => row[name]))]);
+  const columns = Object.keys(NO_FIGURES) as (keyof FigureRow)[];
+  const names = columns.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return csvText([names, ...rows.map((row) => columns.map((name) => row[name]))]);
 }
 
 /** Requests, tokens, cost, jobs, the share of green at the first attempt, undone: in the order of `figureHeader`. */

@@ -2,7 +2,7 @@ import { giveWay } from "../platform/give-way.ts";
 import type { JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { UsageStore } from "../ports/models.ts";
 import { modelOf, toReason } from "./find-why.ts";
-import type { FigureRow, WorkFigures } from "./open-history.ts";
+import { type FigureRow, NO_FIGURES, type WorkFigures } from "./open-history.ts";
 
 export interface FigureSources {
   readonly usage: Pick<UsageStore, "totals">;
@@ -33,7 +33,7 @@ export async function readFigures(sources: FigureSources, dayCount: number): Pro
   const rows = new Map<string, FigureRow>();
   const add = (day: string, model: string, more: Partial<FigureRow>) => {
     const key = JSON.stringify([day, model]);
-    if (days.includes(day)) rows.set(key, addFigures({ ...NOTHING, day, model, ...more }, rows.get(key)));
+    if (days.includes(day)) rows.set(key, addFigures({ ...NO_FIGURES, day, model, ...more }, rows.get(key)));
   };
   const totals = await usage.totals({
     by: "moment",
@@ -83,26 +83,11 @@ export async function readFigures(sources: FigureSources, dayCount: number): Pro
 
 const tokensOf = ({ inputTokens, outputTokens }: FigureRow) => inputTokens + outputTokens;
 
-const NOTHING: FigureRow = {
-  day: "",
-  model: "",
-  requests: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedTokens: 0,
-  costUsd: 0,
-  unpriced: 0,
-  jobs: 0,
-  checked: 0,
-  firstTry: 0,
-  undone: 0,
-};
-
 function sumFigures(rows: readonly FigureRow[], about: Partial<Pick<FigureRow, "day" | "model">>): FigureRow {
-  return { ...rows.reduce((sum, row) => addFigures(row, sum), NOTHING), day: "", model: "", ...about };
+  return { ...rows.reduce((sum, row) => addFigures(row, sum), NO_FIGURES), day: "", model: "", ...about };
 }
 
-function addFigures(one: FigureRow, other: FigureRow = NOTHING): FigureRow {
+function addFigures(one: FigureRow, other: FigureRow = NO_FIGURES): FigureRow {
   const sums = Object.entries(one).map(([name, value]) => [
     name,
     typeof value === "number" ? value + Number(other[name as keyof FigureRow]) : value,

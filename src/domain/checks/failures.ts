@@ -111,10 +111,10 @@ export function indentOf(line: string): number {
 
 /** Those that failed for want of a service. */
 export function findUnserved(failures: readonly TestFailure[]): string[] {
-  return failures.flatMap(({ test, message }) => (tellsOfNoService(message) ? [test] : []));
+  return failures.flatMap(({ test, message }) => (NO_SERVICE.test(message) ? [test] : []));
 }
 
-export const tellsOfNoService = (line: string) => NO_SERVICE.test(line);
+export const findServiceLine = (lines: readonly string[]) => lines.find((line) => NO_SERVICE.test(line));
 
 /** What a red check without named tests printed. */
 export function readCheckFailure(output: string): CheckFailure {

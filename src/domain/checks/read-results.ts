@@ -1,5 +1,5 @@
 import { cutMiddle } from "../texts/format-text.ts";
-import { findUnserved, indentOf, readFailures } from "./failures.ts";
+import { findServiceLine, findUnserved, indentOf, readFailures } from "./failures.ts";
 import { FILE_RUN } from "./narrow-check.ts";
 import { readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
@@ -162,6 +162,13 @@ const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
 const OPENS = /^\s*(?:# Subtest: |▶ )/;
 /** How many tests a suite within another one has. */
 const INNER_PLAN = /^\s+1\.\.\d+$/;
+/** The line that names a service or a host which failing tests needed and did not reach; null where they failed otherwise. */
+export function findMissingService(output: string): string | null {
+  const failures = readResults(output)?.failures ?? [];
+  if (failures.length > 0 && findUnserved(failures).length === 0) return null;
+  return findServiceLine(output.split("\n"))?.trim() ?? null;
+}
+
 /** The details that node's TAP prints below every line, also of what passed. */
 const DETAILS = { opens: /^\s+---$/, closes: /^\s+\.\.\.$/ };
 

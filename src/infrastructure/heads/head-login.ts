@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeadTrouble } from "../../application/ports/heads.ts";
 import type { HeadName } from "../../domain/config/worker-kind-names.ts";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
-import type { WorkerKind } from "./kinds/worker-kind.ts";
+import { isObject, type StreamEvent, type WorkerKind } from "./kinds/worker-kind.ts";
 
 /**
  * The login of a head: what its sandbox gets are stand-ins, and the key proxy outside puts the keys in their places. No
@@ -252,14 +253,8 @@ function readCodexTokens({
 }
 
 function readExpiry(token: string): number | null {
-  try {
-    const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as {
-      readonly exp?: unknown;
-    };
-    return typeof claims.exp === "number" ? claims.exp : null;
-  } catch {
-    return null;
-  }
+  const claims = parseJson(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+  return typeof claims?.exp === "number" ? claims.exp : null;
 }
 
 /** Settings that say how the CLI behaves, and nothing that names a program, a server or a secret. */
@@ -321,25 +316,13 @@ function safeToml(text: string): string {
 const LONGEST = 1024 ** 2;
 
 function readText(path: string): string | null {
-  try {
-    const text = readFileSync(path, "utf8");
-    return text.length > LONGEST ? null : text;
-  } catch {
-    return null;
-  }
+  const text = attemptOr(null, () => readFileSync(path, "utf8"));
+  return text !== null && text.length > LONGEST ? null : text;
 }
 
-function readJson(path: string): Readonly<Record<string, unknown>> | null {
-  return parseJson(readText(path) ?? "");
-}
+const readJson = (path: string) => parseJson(readText(path) ?? "");
 
-function parseJson(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
+function parseJson(text: string): StreamEvent | null {
+  const value: unknown = attemptOr(null, () => JSON.parse(text));
+  return isObject(value) ? value : null;
 }

@@ -35,13 +35,7 @@ import { tryFlock } from "../platform/libc.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createAcpTalk, type HeadTalk } from "./acp-agent.ts";
 import { findHeadLogin, type HeadLogin, type HeadLoginDeps } from "./head-login.ts";
-import {
-  createKeyQuota,
-  type KeyLimits,
-  type KeyProxy,
-  type KeyProxyDeps,
-  startKeyProxy,
-} from "./key-proxy.ts";
+import { createKeyQuota, type KeyLimits, startKeyProxy } from "./key-proxy.ts";
 import { findWorkerKind } from "./kinds/find-kind.ts";
 import type { StreamFindings, WorkerKind } from "./kinds/worker-kind.ts";
 import { type RunWatch, watchRun } from "./watch-run.ts";
@@ -202,12 +196,10 @@ function findProgram(name: string, path: string): string | null {
 }
 
 function isProgram(path: string): boolean {
-  try {
+  return attemptOr(false, () => {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  });
 }
 
 /** Packages lie side by side in the outermost `node_modules`; any other program has a folder of its own. */
@@ -290,12 +282,10 @@ interface HeldHome {
 const SESSION_FILE = "session.json";
 
 function readSession(folder: string): string {
-  try {
+  return attemptOr("", () => {
     const { id } = JSON.parse(readFileSync(join(folder, SESSION_FILE), "utf8")) as { readonly id?: unknown };
     return typeof id === "string" && SESSION_ID.test(id) ? id : "";
-  } catch {
-    return "";
-  }
+  });
 }
 
 /** A session's name becomes an argument: one that looks like an option is none. */
@@ -311,6 +301,7 @@ function saveSession(folder: string, id: string, now: Date): void {
 function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, held: HeldHome): Head {
   const { settings, mask, now } = deps;
   const quota = createKeyQuota(deps.keyLimits);
+  const isContestant = deps.onContestAnswer !== undefined;
   let sessionId = readSession(held.folder);
   let isClosed = false;
   const remember = (id: string) => {
@@ -345,11 +336,8 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
         if (seen.told++ < MOST_TOLD) request.onProgress(progress);
       },
     });
-    const proxy = await openWay(agent.login, {
-      quota,
-      onUsedUp: watch.giveUp,
-      onAnswer: deps.onContestAnswer,
-    });
+    const watched = { quota, onUsedUp: watch.giveUp, onAnswer: deps.onContestAnswer };
+    const proxy = agent.login === null ? null : await startKeyProxy({ ...agent.login, ...watched });
     const stayAwake = () => {
       clearTimeout(timers.silent);
       if (talk.isDone()) return;
@@ -382,13 +370,7 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
             return { argv: [agent.program, ...settings.command.slice(1)], env };
           const { pathname } = new URL(agent.login.upstream);
           const led = agent.login.lead(`http://127.0.0.1:${port}${pathname.replace(/\/$/, "")}`);
-          const isContestant = deps.onContestAnswer !== undefined;
-          const session = {
-            id: resume === "" ? fresh : resume,
-            resumes: resume !== "",
-            isTrusted,
-            isContestant,
-          };
+          const session = { id: resume || fresh, resumes: resume !== "", isTrusted, isContestant };
           const [, ...rest] = agent.kind.inSession(led.argv, session);
           return { argv: [agent.program, ...rest], env: { ...env, ...led.env } };
         },
@@ -496,15 +478,6 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
       closeSync(held.lock);
     },
   };
-}
-
-async function openWay(
-  login: HeadLogin | null,
-  watched: Pick<KeyProxyDeps, "quota" | "onUsedUp" | "onAnswer">,
-): Promise<KeyProxy | null> {
-  if (login === null) return null;
-  const { upstream, keys, asks } = login;
-  return startKeyProxy({ upstream, keys, asks, ...watched });
 }
 
 /** The CLIs' words for a session that they do not know. */

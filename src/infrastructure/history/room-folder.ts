@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CaseState } from "../../application/ports/history.ts";
+import { isAlive } from "../platform/process-table.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { type AskGit, checkOutState } from "./git-log.ts";
 
@@ -49,14 +50,6 @@ function linkFolder(from: string, to: string): void {
 function sweepRooms(folder: string): void {
   for (const name of existsSync(folder) ? readdirSync(folder) : [])
     if (!isAlive(Number(name.split("-", 1)[0]))) removeTree(join(folder, name));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM";
-  }
 }
 
 /** Makes a room below `folder`: the tracked files of a state, git's history up to it, and links to the dependencies of today. */

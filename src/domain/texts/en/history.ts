@@ -143,18 +143,7 @@ export const historyTexts = {
   cutOff: (failure: string) => `its model's server failed in the middle of the work (${failure})`,
   givenUp: (contestant: string, failures: number) =>
     `  ! ${contestant} is not asked any more: it failed ${failures} times in a row.`,
-  compareHeader: [
-    "contestant",
-    "cases",
-    "solved",
-    "95 %",
-    "verified",
-    "false done",
-    "requests",
-    "tokens",
-    "cost",
-    "time",
-  ],
+  compareHeader: "contestant|cases|solved|95 %|verified|false done|requests|tokens|cost|time".split("|"),
   costUnknown: "?",
   compareEnd: {
     finished: "",

@@ -142,18 +142,7 @@ export const historyTexts = {
   cutOff: (failure: string) => `作業の途中でモデルのサーバーが失敗しました（${failure}）`,
   givenUp: (contestant: string, failures: number) =>
     `  ! ${contestant} は ${failures} 回続けて失敗したため、これ以上は依頼しません。`,
-  compareHeader: [
-    "相手",
-    "事例",
-    "解決",
-    "95 %",
-    "検査済み",
-    "誤った完了",
-    "要求",
-    "トークン",
-    "費用",
-    "時間",
-  ],
+  compareHeader: "相手|事例|解決|95 %|検査済み|誤った完了|要求|トークン|費用|時間".split("|"),
   costUnknown: "?",
   compareEnd: {
     finished: "",

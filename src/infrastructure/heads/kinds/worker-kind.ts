@@ -118,7 +118,7 @@ export function listAt(event: StreamEvent, key: string): readonly StreamEvent[] 
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function isObject(value: unknown): value is StreamEvent {
+export function isObject(value: unknown): value is StreamEvent {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
