@@ -111,7 +111,11 @@ export async function openCompare(env: Environment, options: OpenOptions): Promi
         return "generate" in model ? `${model.provider}/${model.model}` : role;
       };
       const coders = { coder1: nameOf("coder1"), coder2: nameOf("coder2"), coder3: nameOf("coder3") };
-      return { coders, providers: Object.keys(config.providers), heads: HEAD_NAMES };
+      return {
+        coders,
+        providers: Object.keys(config.providers),
+        heads: HEAD_NAMES.filter((name) => name !== "acp"),
+      };
     },
     readIssue: async (number) => {
       made.issues ??= openIssues(services, root, deps.now);

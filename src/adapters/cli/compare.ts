@@ -181,13 +181,15 @@ function tellResult(
     program.out(csvText([texts.compareHeader, ...rows]));
     return;
   }
-  const pairs = result.pairs.map((pair) => {
-    const { one, other, better, worse, cases, p } = pair;
-    if (!isDistinct(pair)) return texts.pairUnknown(one, other, cases);
-    return better > worse
-      ? texts.pairKnown(one, other, better, worse, p)
-      : texts.pairKnown(other, one, worse, better, p);
-  });
+  const pairs = result.pairs
+    .filter(({ cases }) => cases > 0)
+    .map((pair) => {
+      const { one, other, better, worse, cases, p } = pair;
+      if (!isDistinct(pair)) return texts.pairUnknown(one, other, cases);
+      return better > worse
+        ? texts.pairKnown(one, other, better, worse, p)
+        : texts.pairKnown(other, one, worse, better, p);
+    });
   const differing = result.differing.map(
     ({ case: id, plays }) =>
       `  ${id}: ${plays.map(({ contestant, solved }) => `${solved ? "✓" : "✗"} ${contestant}`).join("  ")}`,

@@ -7,6 +7,7 @@ import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 import { checkOutState, createAskGit } from "../../../src/infrastructure/history/git-log.ts";
 import { openCompare } from "../../../src/wiring/compare.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
+import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import { addItem, addPerson, addRepository, createWorld } from "../../fakes/forges/world.ts";
 import { createChatCli, proposal } from "../chat/chat-kit.ts";
 import { createBench } from "../jobs/worker-kit.ts";
@@ -214,52 +215,67 @@ test("a name that another file of the project had is known, and one that came la
   ]);
 });
 
-test("the text of a linked issue completes the request of a commit; the words of a pull are left out", async () => {
-  const world = createWorld();
-  const server = startGitHub(world);
-  try {
-    const project = addRepository(world, "us/prices");
-    const author = addPerson(world, "uma");
-    const { number: issue } = addItem(project, {
-      kind: "issue",
-      title: "Cents are lost",
-      body: "The total must be rounded by a function roundCents",
-      author,
-    });
-    const { number: pull } = addItem(project, {
-      kind: "pull",
-      title: "How I did it",
-      body: "roundCents multiplies by a hundred",
-      author,
-      pull: { head: "fix", base: "main", headRepository: "us/prices", headCommit: "0".repeat(40) },
-    });
-    bench.write("price.js", PRICE);
-    bench.git("init", "-q");
-    bench.git("remote", "add", "origin", `${server.url}/us/prices.git`);
-    const commit = (message: string) => {
-      bench.git("add", "-A");
-      bench.git("-c", "user.name=u", "-c", "user.email=u@x", "commit", "-qm", message);
-    };
-    commit("first");
-    bench.write("price.js", PRICE.replace("return a", "return roundCents(a)"));
-    bench.write("test/price.test.js", `${TEST}test("name", () => roundCents(1));\n`);
-    commit(`Fix (#${pull})\n\nCloses #${issue}, see #999`);
-    const { opened, find } = await open({
-      PICOCLAW_FORGES_GITHUB_BASE_URL: `${server.url}/api/v3`,
-      GITHUB_PERSONAL_ACCESS_TOKEN: world.token,
-    });
-    expect((await find()).others).toMatchObject([{ why: { code: "unknown-names", names: ["roundCents"] } }]);
-    expect(await readLinkedIssues(opened.cases(), { commits: 20 }, opened.readIssue)).toBe(1);
-    const [found] = (await find()).cases;
-    expect(found?.request).toEndWith("Cents are lost\n\nThe total must be rounded by a function roundCents");
-    expect(found?.request).not.toContain("hundred");
-    const asked = world.requests.length;
-    expect(await readLinkedIssues(opened.cases(), { commits: 20 }, opened.readIssue)).toBe(0);
-    expect(world.requests).toHaveLength(asked);
-  } finally {
-    server.stop();
-  }
-});
+test.each([
+  [
+    "GitHub",
+    startGitHub,
+    "#",
+    { base: "PICOCLAW_FORGES_GITHUB_BASE_URL", token: "GITHUB_PERSONAL_ACCESS_TOKEN" },
+  ],
+  ["GitLab", startGitLab, "!", { base: "GITLAB_API_URL", token: "GITLAB_PERSONAL_ACCESS_TOKEN" }],
+] as const)(
+  "the text of a linked issue of %s completes the request of a commit; the words of a pull are left out",
+  async (name, start, mark, variables) => {
+    const world = createWorld();
+    const server = start(world);
+    try {
+      const project = addRepository(world, "us/prices");
+      const author = addPerson(world, "uma");
+      const { number: issue } = addItem(project, {
+        kind: "issue",
+        title: "Cents are lost",
+        body: "The total must be rounded by a function roundCents",
+        author,
+      });
+      const { number: pull } = addItem(project, {
+        kind: "pull",
+        title: "How I did it",
+        body: "roundCents multiplies by a hundred",
+        author,
+        pull: { head: "fix", base: "main", headRepository: "us/prices", headCommit: "0".repeat(40) },
+      });
+      bench.write("price.js", PRICE);
+      bench.git("init", "-q");
+      bench.git("remote", "add", "origin", `${server.url}/us/prices.git`);
+      const commit = (message: string) => {
+        bench.git("add", "-A");
+        bench.git("-c", "user.name=u", "-c", "user.email=u@x", "commit", "-qm", message);
+      };
+      commit("first");
+      bench.write("price.js", PRICE.replace("return a", "return roundCents(a)"));
+      bench.write("test/price.test.js", `${TEST}test("name", () => roundCents(1));\n`);
+      commit(`Fix (${mark}${pull})\n\nCloses #${issue}, see #999`);
+      const { opened, find } = await open({
+        [variables.base]: `${server.url}/api/${name === "GitHub" ? "v3" : "v4"}`,
+        [variables.token]: world.token,
+      });
+      expect((await find()).others).toMatchObject([
+        { why: { code: "unknown-names", names: ["roundCents"] } },
+      ]);
+      expect(await readLinkedIssues(opened.cases(), { commits: 20 }, opened.readIssue)).toBe(1);
+      const [found] = (await find()).cases;
+      expect(found?.request).toEndWith(
+        "Cents are lost\n\nThe total must be rounded by a function roundCents",
+      );
+      expect(found?.request).not.toContain("hundred");
+      const asked = world.requests.length;
+      expect(await readLinkedIssues(opened.cases(), { commits: 20 }, opened.readIssue)).toBe(0);
+      expect(world.requests).toHaveLength(asked);
+    } finally {
+      server.stop();
+    }
+  },
+);
 
 test("issues of a project without a forge are said to be unread", async () => {
   const { opened } = await open();

@@ -73,7 +73,7 @@ export const historyTexts = {
   sameContestant: (word: string) =>
     `${word} is named twice: a contestant cannot be compared with itself. To repeat the plays: --repeat 3`,
   badContestant: (word: string) =>
-    `Not a contestant: ${word}. Use coder1 to coder3, PROVIDER/MODEL of a configured provider, or claude-code, codex-cli, gemini-cli, acp; settings follow a comma: coder1,coder.attempts=2`,
+    `Not a contestant: ${word}. Use coder1 to coder3, PROVIDER/MODEL of a configured provider, or claude-code, codex-cli, gemini-cli (acp needs the network, which no case has); settings follow a comma: coder1,coder.attempts=2`,
   noPlays: {
     "not-confined":
       "Nothing can be compared here: without a sandbox, a contestant could read the answers. picoclaw doctor says what is missing.",
@@ -83,7 +83,7 @@ export const historyTexts = {
   compareBusy: "The same comparison is running in another process.",
   noCases: "No case counts here yet. To see why: picoclaw compare cases",
   caseCount: (cases: number, others: number) =>
-    `${cases} ${cases === 1 ? "case" : "cases"}; ${others} other ${others === 1 ? "change does" : "changes do"} not count:`,
+    `${cases} ${cases === 1 ? "case" : "cases"}${others === 0 ? "." : `; ${others} other ${others === 1 ? "change does" : "changes do"} not count:`}`,
   issuesRead: (issues: number | null) =>
     issues === null
       ? "Issues were not read: the project's forge cannot be asked (remote, forges.*.token)."

@@ -73,7 +73,7 @@ export const historyTexts = {
   sameContestant: (word: string) =>
     `${word} が 2 回指定されています。同じ相手どうしは比べられません。繰り返すには --repeat 3 を使ってください`,
   badContestant: (word: string) =>
-    `比べられません: ${word}。coder1〜coder3、設定済みプロバイダの PROVIDER/MODEL、または claude-code、codex-cli、gemini-cli、acp を使います。設定はコンマの後に: coder1,coder.attempts=2`,
+    `比べられません: ${word}。coder1〜coder3、設定済みプロバイダの PROVIDER/MODEL、または claude-code、codex-cli、gemini-cli（acp は事例にないネットワークが必要）を使います。設定はコンマの後に: coder1,coder.attempts=2`,
   noPlays: {
     "not-confined":
       "ここでは比べられません。サンドボックスがないと、答えを読めてしまいます。picoclaw doctor が足りないものを示します。",
@@ -82,7 +82,8 @@ export const historyTexts = {
   },
   compareBusy: "同じ比較が別のプロセスで実行中です。",
   noCases: "使える事例がまだありません。理由: picoclaw compare cases",
-  caseCount: (cases: number, others: number) => `事例 ${cases} 件。ほかの変更 ${others} 件は使えません:`,
+  caseCount: (cases: number, others: number) =>
+    `事例 ${cases} 件。${others === 0 ? "" : `ほかの変更 ${others} 件は使えません:`}`,
   issuesRead: (issues: number | null) =>
     issues === null
       ? "Issue は読んでいません。プロジェクトのフォージに問い合わせられません（リモート、forges.*.token）。"
