@@ -14,6 +14,7 @@ import {
   text,
 } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";
+import { cases } from "../require.ts";
 import { carryOut, edits, plant, seeds } from "./random-tree.ts";
 
 const DAMAGE: Readonly<Record<string, (bytes: Buffer) => Uint8Array>> = {
@@ -344,7 +345,7 @@ function findWrong(before: Tree, after: Tree, now: Tree, lost: readonly string[]
 }
 
 describe("undo data with faults at random places", () => {
-  const RUNS = process.env.TEST_NIGHTLY === "1" ? 3_000 : 40;
+  const RUNS = process.env.TEST_NIGHTLY === "1" ? 3_000 : cases(40);
   for (const names of [["plan.ndjson"], ["stands.1.ndjson"], ["plan.ndjson", "stands.1.ndjson"]])
     test(`${names.join(" and ")}: an undo restores what is proven, names the rest, and puts nothing wrong`, async () => {
       const isPlanOnly = names.length === 1 && names[0] === "plan.ndjson";

@@ -13,7 +13,7 @@ import {
   type TransactionBench,
 } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";
-import { requirePart } from "../require.ts";
+import { cases, requirePart } from "../require.ts";
 import { adorn, carryOut, type Edit, edits, plant, seeds, shellLine, somePaths } from "./random-tree.ts";
 
 const NIGHTLY = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
@@ -331,7 +331,7 @@ describe("with nobody else at work", () => {
               await chain.sweep();
             }),
         ),
-        { numRuns: NIGHTLY ? 2_000 : 30 },
+        { numRuns: NIGHTLY ? 2_000 : cases(20) },
       );
     },
     SLOW,
@@ -365,7 +365,7 @@ describe("with nobody else at work", () => {
               }
             }),
         ),
-        { numRuns: NIGHTLY ? 2_000 : 20 },
+        { numRuns: NIGHTLY ? 2_000 : cases(12) },
       );
     },
     SLOW,
@@ -401,7 +401,7 @@ describe("with nobody else at work", () => {
               await chain.sweep();
             }),
         ),
-        { numRuns: NIGHTLY ? 500 : 5 },
+        { numRuns: NIGHTLY ? 500 : cases(5) },
       );
     },
     SLOW,

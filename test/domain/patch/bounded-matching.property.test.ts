@@ -5,6 +5,7 @@ import { applyHunks, type MatchRule } from "../../../src/domain/patch/apply-hunk
 import type { Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
 import { Matching, TextLines } from "../../../src/domain/patch/target-lines.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
+import { cases } from "../../require.ts";
 
 /** Steps that any patch may take, and steps for each line of patch and file; with room for the last search begun. */
 const LEAST = 500_000;
@@ -45,7 +46,7 @@ test("no patch makes the matchers work for longer than patch and file are long",
       const lines = unit.length * times + edits.flat().reduce((sum, each) => sum + each.lines.length, 0);
       expect(stepsOf(text, edits, rule)).toBeLessThan(LEAST + (PER_LINE + LAST_SEARCH) * lines);
     }),
-    { numRuns: 150 },
+    { numRuns: cases(60) },
   );
 });
 
