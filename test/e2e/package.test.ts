@@ -10,6 +10,7 @@ import {
   chmodSync,
   copyFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -43,12 +44,21 @@ const NEEDED = [
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-package-")));
 const cli = createCli();
 
-/** Of a copy: packing makes the bundle anew, and other tests are running the one of this checkout. */
+/**
+ * Of a copy: packing makes the bundle anew, and other tests are running the one of this checkout. Beside a full run the bundle that
+ * `npm ci` made there goes into the package, where there is one.
+ */
 const checkout = join(folder, "checkout");
-for (const name of NEEDED) cpSync(join(ROOT, name), join(checkout, name), { recursive: true });
+const isBundled = (process.env.PICOCLAW_TEST_BRIEF ?? "") !== "" && existsSync(join(ROOT, "dist/main.js"));
+for (const name of [...NEEDED, ...(isBundled ? ["dist"] : [])])
+  cpSync(join(ROOT, name), join(checkout, name), { recursive: true });
 symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
-const packed = spawnSync("npm", ["pack", "--json", "--offline"], { cwd: checkout, encoding: "utf8" });
-if (packed.status !== 0) throw new Error(packed.stderr);
+function run(program: string, ...args: readonly string[]): void {
+  const done = spawnSync(program, args, { cwd: checkout, encoding: "utf8" });
+  if (done.status !== 0) throw new Error(done.stderr);
+}
+if (isBundled) run(process.execPath, "--no-env-file", "scripts/library.ts");
+run("npm", "pack", "--offline", ...(isBundled ? ["--ignore-scripts"] : []));
 const [name = ""] = readdirSync(checkout).filter((one) => one.endsWith(".tgz"));
 const tarball = join(checkout, name);
 
@@ -198,7 +208,7 @@ describe("one file", () => {
     { cwd: checkout, encoding: "utf8" },
   );
   const file = join(checkout, "release", `picoclaw-${version}-${own}`);
-  const run = (program: string, args: readonly string[]) =>
+  const start = (program: string, args: readonly string[]) =>
     cli.run(args, { program, env: { XDG_CACHE_HOME: join(folder, "one-file") } });
 
   test("it unpacks itself, carries out an edit and takes it back", () => {
@@ -207,7 +217,7 @@ describe("one file", () => {
     const env = { XDG_CACHE_HOME: join(folder, "one-file") };
     expect(cli.run(["apply", "--json"], { ...patch, env }).code).toBe(0);
     expect(cli.read("one.txt")).toBe("here\n");
-    expect(run(file, ["undo"]).code).toBe(0);
+    expect(start(file, ["undo"]).code).toBe(0);
     expect(cli.tree()).not.toHaveProperty(["one.txt"]);
   }, 300_000);
 
@@ -238,9 +248,9 @@ describe("one file", () => {
     copyFileSync(file, join(cellar, `picoclaw-${version}-${own}`));
     const [found = ""] = [...new Bun.Glob(from ?? "").scanSync(cellar)];
     copyFileSync(join(cellar, found), join(bin, to ?? ""));
-    chmodSync(join(bin, to ?? ""), 0o555);
+    chmodSync(join(bin, to ?? ""), 0o755);
     expect(formula).toContain('assert_match version.to_s, shell_output("#{bin}/picoclaw --version")');
-    expect(run(join(bin, "picoclaw"), ["--version"]).out).toContain(version);
+    expect(start(join(bin, "picoclaw"), ["--version"]).out).toContain(version);
   });
 
   test.if(requirePart("docker"))(
