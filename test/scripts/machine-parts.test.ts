@@ -94,7 +94,13 @@ test("a mode runs as root where it takes a right from the owner, or gives the po
     days.every(
       (today) => select("root", { files: ["test/plain-1.test.ts"], text, today }).files.length === 1,
     );
-  const taken = ['chmodSync(at("a"), 0)', "chmodSync(a, 0o555)", "chmod 0444 a", "chmod 0 ~", "chmod 555 a/b"];
+  const taken = [
+    'chmodSync(at("a"), 0)',
+    "chmodSync(a, 0o555)",
+    "chmod 0444 a",
+    "chmod 0 ~",
+    "chmod 555 a/b",
+  ];
   for (const text of [...taken, "chmod 4755 a", "chmodSync(a, 0o6755)"])
     expect([text, isRun(text)]).toEqual([text, true]);
   const given = ["chmodSync(a, 0o755)", "chmod +x a", "chmod 600 f9; cat 0", "import { chmodSync } from"];
