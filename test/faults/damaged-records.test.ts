@@ -108,6 +108,32 @@ for (const how of Object.keys(DAMAGE))
     });
 
 for (const how of Object.keys(DAMAGE))
+  test(`plan.ndjson of a preview ${how}: it is applied as it was shown`, async () => {
+    const jobId = await bench.stage(changeAll);
+    remember(jobId);
+    const shown = toChanges(...planOf(jobId), bench.workspace);
+    damage(fileOf(jobId, "plan.ndjson"), how);
+    expect<unknown>(await bench.transactions.findDamagedUndo?.({ whole: true })).toEqual([
+      { jobId, file: fileOf(jobId, "plan.ndjson"), lost: [] },
+    ]);
+    expect<unknown>(await bench.transactions.commit(jobId)).toMatchObject({
+      status: "done",
+      changes: shown,
+      rebuilt: fileOf(jobId, "plan.ndjson"),
+    });
+    const applied = treeOf(bench.workspace, { times: false });
+    expect(existsSync(fileOf(jobId, "plan.copy.ndjson"))).toBe(false);
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    await bench.apply(changeAll);
+    expect(treeOf(bench.workspace, { times: false })).toEqual(applied);
+  });
+
+function planOf(jobId: string) {
+  const plan = readPlan(jobFolder(bench.storage.folder, jobId));
+  return [plan?.ops ?? [], plan?.roots ?? []] as const;
+}
+
+for (const how of Object.keys(DAMAGE))
   test(`job.json and state.json ${how} are written anew, and the job is undone exactly`, async () => {
     const start = bench.tree();
     const jobId = await bench.apply(changeAll);
@@ -387,4 +413,36 @@ describe("undo data with faults at random places", () => {
         { numRuns: RUNS },
       );
     }, 600_000);
+
+  test("the plan of a preview and its copy: the preview is applied exactly, or nothing changes", async () => {
+    const names = ["plan.ndjson", "plan.copy.ndjson"];
+    await fc.assert(
+      fc.asyncProperty(
+        seeds,
+        edits,
+        fc.array(fc.tuple(fc.nat(1), fault), { minLength: 1, maxLength: 3 }),
+        async (planted, list, faults) => {
+          bench.remove();
+          bench = createBench("direct");
+          plant(bench.workspace, planted);
+          const look = () => treeOf(bench.workspace, { times: false });
+          const before = look();
+          const change: Parameters<TransactionBench["stage"]>[0] = (view) => {
+            for (const edit of list) carryOut(view, edit);
+            view.write("always.txt", text("always\n"));
+          };
+          const trial = await bench.apply(change);
+          const after = look();
+          expect((await bench.transactions.undo(trial, { force: false })).status).toBe("done");
+          const jobId = await bench.stage(change);
+          remember(jobId);
+          for (const [which, one] of faults) inflict(fileOf(jobId, names[which] as string), one);
+          const { status } = await bench.transactions.commit(jobId);
+          expect(look()).toEqual(status === "done" ? after : before);
+          if (new Set(faults.map(([which]) => which)).size === 1) expect(status).toBe("done");
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  }, 600_000);
 });

@@ -13,6 +13,7 @@ import { areaOf } from "../jobs/compare-entries.ts";
 import { identify, identifyAt, sameBody, shownBelow } from "../jobs/entry-identity.ts";
 import { isInside, rootsFor } from "../jobs/git-roots.ts";
 import {
+  hasRecords,
   type Intent,
   ifSound,
   type JobFolder,
@@ -22,6 +23,7 @@ import {
   openSwapRecord,
   opSlotPath,
   type Plan,
+  planCopyFile,
   planFile,
   readOwnPlan,
   readPlan,
@@ -163,9 +165,11 @@ export function rebuildPlan(
   const { plan, record, turn, lost } = rebuilt;
   for (const file of [planFile(folder), swapRecordPath(folder, turn)])
     if (existsSync(file)) copyFileSync(file, `${file}.damaged`);
-  const lines = openSwapRecord(folder, turn, { ...record, roots: plan.roots });
-  for (const op of plan.ops) lines.add(op, record.entries.get(op.n) as SwapRecordEntry);
-  lines.finish();
+  if (record !== null) {
+    const lines = openSwapRecord(folder, turn, { ...record, roots: plan.roots });
+    for (const op of plan.ops) lines.add(op, record.entries.get(op.n) as SwapRecordEntry);
+    lines.finish();
+  }
   writePlan(folder, plan);
   const story = ifSound(() => readJobRecord(folder));
   if (story !== null) {
@@ -177,16 +181,28 @@ export function rebuildPlan(
 
 interface ProvenOps {
   readonly plan: Plan;
-  readonly record: SwapRecord;
+  /** Null before the first swap. */
+  readonly record: SwapRecord | null;
   readonly turn: number;
   readonly lost: readonly string[];
 }
 
-/** A preview that was never applied has no second record, and nothing in the workspace to compare with. */
+/** A preview is applied whole or not at all, and its plan is all that is known: each line is in the plan or in its copy. */
+function findProvenPreview(folder: JobFolder): ProvenOps | null {
+  const sides = [planFile(folder), planCopyFile(folder)].map(salvagePlan).filter(({ isSure }) => isSure);
+  const header = sides.find((side) => side.header !== null)?.header;
+  const ops = new Map(sides.flatMap((side) => [...side.ops]));
+  if (header?.count !== ops.size) return null;
+  const { count: _, ...plan } = header;
+  const sorted = [...ops.values()].sort((x, y) => x.n - y.n);
+  return { plan: { ...plan, ops: sorted }, record: null, turn: 0, lost: [] };
+}
+
 function findProvenOps(folder: JobFolder, workspace: string): ProvenOps | null {
   const state = readSoundState(folder) ?? lastSwap(folder);
-  if (state.turn === 0 || NEXT[state.state] === undefined) return null;
-  const planned = salvagePlan(folder);
+  if (NEXT[state.state] === undefined) return null;
+  if (state.turn === 0) return findProvenPreview(folder);
+  const planned = salvagePlan(planFile(folder));
   const swapped = salvageSwapRecord(folder, state.turn);
   const story = ifSound(() => readJobRecord(folder));
   const roots = planned.header?.roots ?? swapped.header?.roots ?? rootsOfKind(story, workspace);
@@ -372,7 +388,7 @@ export function findDamagedUndo(
 function findDamagedFile(folder: JobFolder, whole: boolean): string | null {
   const { state, turn } = readSoundState(folder) ?? lastSwap(folder);
   const [plan, stands] = [planFile(folder), swapRecordPath(folder, turn)];
-  if (NEXT[state] === undefined || (!existsSync(plan) && !existsSync(stands))) return null;
+  if (NEXT[state] === undefined || !hasRecords(folder, turn)) return null;
   const readPlanned = () => (whole ? readPlan(folder)?.ops.length : readLastNumber(plan));
   const readRecorded = () => (whole ? readSwapRecord(folder, turn)?.entries.size : readLastNumber(stands));
   const planned = ifSound(readPlanned) ?? null;

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, rmSync, statSync } from "node:fs";
 import {
   conflictsOfStuck,
   LimitReached,
@@ -24,6 +24,7 @@ import {
   checkFolders,
   createJobFolder,
   DamagedRecord,
+  hasRecords,
   type Intent,
   ifSound,
   type JobFolder,
@@ -31,6 +32,7 @@ import {
   noteOrder,
   openSlots,
   type Plan,
+  planCopyFile,
   planFile,
   readIntent,
   readOwnPlan,
@@ -38,7 +40,6 @@ import {
   readState,
   removeSlots,
   swappedJobId,
-  swapRecordPath,
   sweepTrash,
   toChanges,
   writeState,
@@ -311,8 +312,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     if (direction === "commit" && state.state === "committed" && plan !== null)
       return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [] };
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
-    if (plan === null && [planFile(folder), swapRecordPath(folder, state.turn)].some(existsSync))
-      throw new DamagedRecord(planFile(folder));
+    if (plan === null && hasRecords(folder, state.turn)) throw new DamagedRecord(planFile(folder));
     if (plan === null) return { status: "refused", reason: "evicted" };
     const slots = openSlots(folder);
     try {
@@ -357,6 +357,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   function stage(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
     sealed.delete(jobId);
+    if (existsSync(planFile(folder))) copyFileSync(planFile(folder), planCopyFile(folder));
     setState(folder, "staged", { bytes: jobBytes(folder) });
     running.end(jobId);
   }
@@ -380,7 +381,9 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       );
       // One that was cut off half-way is the repair's.
       const isCutOff = swappedJobId(readIntent(storage.folder)) === jobId;
-      if (isNew && !isCutOff && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
+      const isDone = outcome !== "busy" && outcome.status === "done";
+      if (isNew && !isCutOff && !isDone) stage(jobId);
+      if (!isNew && isDone) rmSync(planCopyFile(folder), { force: true });
       return outcome === "busy" ? busy(jobId) : outcome;
     } finally {
       sealed.delete(jobId);

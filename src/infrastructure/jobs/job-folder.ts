@@ -32,7 +32,7 @@ import { isInside, rootsFor } from "./git-roots.ts";
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:
  *   state.json    which side of the swap is in the workspace
- *   plan.ndjson   one line per path: its entry before the job and after it
+ *   plan.ndjson   one line per path: its entry before the job and after it; a preview has a copy, plan.copy.ndjson
  *   slots/N.a     the "before" of line N while the job is in effect; slots/N.b its "after" while it is not
  *   stands.T.ndjson what swap number T left in the workspace and in the slots, to distinguish later edits from the job's
  *   after.bin, after.json   the bytes that the job wrote, for its diff
@@ -205,6 +205,17 @@ export function planFile({ path }: JobFolder): string {
   return join(path, "plan.ndjson");
 }
 
+/** While the job is a preview. Later the record of its last swap repeats the plan. */
+export function planCopyFile({ path }: JobFolder): string {
+  return join(path, "plan.copy.ndjson");
+}
+
+/** Whether the job holds a plan, or what repeats it. */
+export function hasRecords(folder: JobFolder, turn: number): boolean {
+  const repeats = turn === 0 ? planCopyFile(folder) : swapRecordPath(folder, turn);
+  return [planFile(folder), repeats].some(existsSync);
+}
+
 export function writeState(folder: JobFolder, state: StateFile): void {
   const write = state.state === "running" ? writeWhole : writeDurably;
   write(stateFile(folder), JSON.stringify(state));
@@ -292,9 +303,8 @@ function isHeader(value: Readonly<Record<string, unknown>>): boolean {
   return !Array.isArray(value) && typeof value.stamp === "string";
 }
 
-/** What is left of a damaged plan. */
-export function salvagePlan(folder: JobFolder) {
-  const path = planFile(folder);
+/** What is left of a damaged plan, or of its copy. */
+export function salvagePlan(path: string) {
   const { header, lines, isSure } = salvageLines(path);
   const ops = lines.flatMap((line) => ifSound(() => readOp(line, path)) ?? []);
   return { header: header as PlanHeader | null, ops: new Map(ops.map((op) => [op.n, op])), isSure };
@@ -486,7 +496,7 @@ export function sweepTrash(storage: string, jobId = ""): void {
 
 /** Frees everything but the story of the job. */
 export function removeSlots(folder: JobFolder): void {
-  rmSync(planFile(folder), { force: true });
+  for (const file of [planFile(folder), planCopyFile(folder)]) rmSync(file, { force: true });
   for (const name of readNames(folder.path)) {
     if (STAGED.test(name)) removeTree(join(folder.path, name));
     if (name.startsWith("stands.") || name === "stamp" || IMAGES.has(name))
