@@ -165,7 +165,7 @@ function openNear(folder: string, isRoot: boolean): number | null {
 }
 
 /** Root passes every door; others open their own. */
-export function unlockFolder(path: string, stats: EntryStats): void {
+function unlockFolder(path: string, stats: EntryStats): void {
   if ((stats.mode & 0o700) === 0o700 || process.getuid?.() === 0) return;
   try {
     chmodSync(path, stats.permissions | 0o700);
