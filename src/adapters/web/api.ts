@@ -2,6 +2,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import type { z } from "zod";
 import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
+import { toFigureJson } from "../../application/history/word-why.ts";
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
 import { giveWay } from "../../application/platform/give-way.ts";
@@ -289,8 +290,6 @@ function messageJson(message: StoredMessage): Record<string, unknown> {
   };
 }
 
-const DAY_MS = 24 * 3_600_000;
-
 /** Sessions, usage, health, configuration. */
 export function overviewApi(app: Api, { host }: Web): void {
   app.get("/sessions", needs("read"), async (c) => {
@@ -329,24 +328,8 @@ export function overviewApi(app: Api, { host }: Web): void {
     const { viewer } = c.var;
     const asked = readQuery(usageQuery, c.req.query());
     if (asked instanceof Response) return asked;
-    const fromDay = host.dayOf(new Date(host.now().getTime() - (asked.days - 1) * DAY_MS));
-    const rows = await host.messages.usage({
-      fromDay,
-      ...(viewer.role !== "operator" && { user: viewer }),
-    });
-    return c.json({
-      from: fromDay,
-      rows: rows.map(({ day, provider, model, local, replies, inputTokens, outputTokens, costUsd }) => ({
-        day,
-        provider,
-        model,
-        local,
-        replies,
-        input_tokens: inputTokens,
-        output_tokens: outputTokens,
-        cost_usd: costUsd,
-      })),
-    });
+    const { days, rows } = await host.readFigures(viewer, asked.days);
+    return c.json({ from: days[0]?.day ?? "", rows: rows.map(toFigureJson) });
   });
   app.get("/health", needs("read"), async (c) => {
     const { ready, checks } = await host.health();

@@ -104,9 +104,17 @@ const shortCost = (usd: number, isUnpriced: boolean) =>
 
 /** A line for each day and model; its names are the same in every language. */
 export function csvOfFigures(rows: readonly FigureRow[]): string {
+  return csvText([
+    Object.keys(toFigureJson(NO_FIGURES)),
+    ...rows.map((row) => Object.values(toFigureJson(row))),
+  ]);
+}
+
+/** The same columns by the same names. */
+export function toFigureJson(row: FigureRow): Readonly<Record<string, string | number>> {
   const columns = Object.keys(NO_FIGURES) as (keyof FigureRow)[];
-  const names = columns.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-  return csvText([names, ...rows.map((row) => columns.map((name) => row[name]))]);
+  const nameOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(columns.map((name) => [nameOf(name), row[name]]));
 }
 
 /** Requests, tokens, cost, jobs, the share of green at the first attempt, undone: in the order of `figureHeader`. */

@@ -1,5 +1,4 @@
 import type { ChatEvent, IncomingMessage, Reply, StoredText } from "./chat.ts";
-import type { UsageEntry } from "./models.ts";
 import type { Span } from "./platform.ts";
 
 /**
@@ -327,11 +326,6 @@ export interface MessageStore {
   /** The jobs a user caused, newest first. */
   jobIdsOf(user: { readonly channel: string; readonly userId: string }, limit: number): Promise<string[]>;
   ownerOf(jobId: string): Promise<OwnedJob | null>;
-  /** From that day on, oldest first; of one user, or of all. */
-  usage(filter: {
-    readonly fromDay: string;
-    readonly user?: { readonly channel: string; readonly userId: string };
-  }): Promise<UsageRow[]>;
   counts(): Promise<StoreCounts>;
 }
 
@@ -373,13 +367,6 @@ export interface NewReply
   readonly at: string;
   /** The day it counts for, as the session's time zone has it: `2026-03-01`. */
   readonly day?: string;
-}
-
-/** The cost of one day's answers by one model. */
-export interface UsageRow
-  extends Pick<UsageEntry, "provider" | "model" | "local" | "inputTokens" | "outputTokens" | "costUsd"> {
-  readonly day: string;
-  readonly replies: number;
 }
 
 export interface AwayReplies {

@@ -1,4 +1,4 @@
-import { type Kysely, PostgresAdapter, sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type {
@@ -12,7 +12,6 @@ import type {
   Outgoing,
   ReplyState,
   StoredMessage,
-  UsageRow,
 } from "../../application/ports/serve.ts";
 import { type Database, type MessageRow, type ReplyRow, storable } from "../store/schema.ts";
 
@@ -106,16 +105,7 @@ function toAnswer(row: ReplyRow): Exchange["replies"][number] {
 
 type MessageViews = Pick<
   MessageStore,
-  | "standing"
-  | "transcript"
-  | "chats"
-  | "message"
-  | "repliesTo"
-  | "jobsOf"
-  | "jobIdsOf"
-  | "ownerOf"
-  | "usage"
-  | "counts"
+  "standing" | "transcript" | "chats" | "message" | "repliesTo" | "jobsOf" | "jobIdsOf" | "ownerOf" | "counts"
 >;
 
 /** The views that people have of their workspace. */
@@ -273,7 +263,6 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
             at: row.at,
           };
     },
-    usage: (filter) => sumUsage(db, filter),
     async counts() {
       const of = async (table: "messages" | "replies", state: readonly string[]) =>
         Number(
@@ -355,79 +344,5 @@ export async function traceparentOf(db: Kysely<Database>, messageId: string): Pr
   return row === undefined ? undefined : (JSON.parse(row.body) as Partial<InboundMessage>).traceparent;
 }
 
-type UsageOfReplies = Parameters<MessageStore["usage"]>[0];
-type RowRange = readonly [from: number, before: number];
-
-/**
- * The embedded store answers within the turn of the event loop that asks it, so it is asked for some rows at a time: a
- * page over a month of replies delays no other request.
- */
-async function sumUsage(db: Kysely<Database>, filter: UsageOfReplies): Promise<UsageRow[]> {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
-  if (isPostgres) return usageWithin(db, filter, null);
-  const { rows } = await sql<{ first: number | null; last: number | null }>`
-    select min(rowid) as first, max(rowid) as last from replies where day >= ${filter.fromDay}`.execute(db);
-  const { first = null, last = null } = rows[0] ?? {};
-  const sums = new Map<string, UsageRow>();
-  for (let from = first ?? 1; from <= (last ?? 0); from += ROWS_AT_ONCE) {
-    if (from !== first) await giveWay();
-    for (const row of await usageWithin(db, filter, [from, from + ROWS_AT_ONCE])) {
-      const name = JSON.stringify([row.day, row.provider, row.model, row.local]);
-      const sum = sums.get(name);
-      sums.set(name, sum === undefined ? row : addUsage(sum, row));
-    }
-  }
-  return [...sums.values()].sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0));
-}
-
-const ROWS_AT_ONCE = 10_000;
 /** Characters of answers. */
 const READ_AT_ONCE = 512 * 1024;
-
-function addUsage(one: UsageRow, other: UsageRow): UsageRow {
-  return {
-    ...one,
-    replies: one.replies + other.replies,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    costUsd:
-      one.costUsd === null && other.costUsd === null ? null : (one.costUsd ?? 0) + (other.costUsd ?? 0),
-  };
-}
-
-async function usageWithin(
-  db: Kysely<Database>,
-  { fromDay, user }: UsageOfReplies,
-  range: RowRange | null,
-): Promise<UsageRow[]> {
-  let query = db
-    .selectFrom("replies")
-    .select(({ fn }) => [
-      "day",
-      "provider",
-      "model",
-      "is_local",
-      fn.countAll<number>().as("replies"),
-      fn.sum<number>("input_tokens").as("input"),
-      fn.sum<number>("output_tokens").as("output"),
-      fn.sum<number>("cost_usd").as("cost"),
-    ])
-    .where("provider", "is not", null)
-    .groupBy(["day", "provider", "model", "is_local"])
-    .orderBy("day");
-  if (range === null) query = query.where("day", ">=", fromDay);
-  // The sign keeps the index of days from being used, which would read all of a day.
-  else query = query.where(sql<boolean>`rowid >= ${range[0]} and rowid < ${range[1]} and +day >= ${fromDay}`);
-  if (user !== undefined)
-    query = query.where("channel", "=", user.channel).where("user_id", "=", user.userId);
-  return (await query.execute()).map((row) => ({
-    day: row.day ?? "",
-    provider: row.provider ?? "",
-    model: row.model ?? "",
-    local: Number(row.is_local) === 1,
-    replies: Number(row.replies),
-    inputTokens: Number(row.input ?? 0),
-    outputTokens: Number(row.output ?? 0),
-    costUsd: row.cost === null ? null : Number(row.cost),
-  }));
-}

@@ -164,8 +164,9 @@ describe("messages", () => {
     expect([reply.decision.route, reply.jobs.length, reply.jobs[0]?.success]).toEqual(["CODE3", 1, true]);
     expect(server.read("by-chat.txt")).toBe("hello\n");
     const usage = await call("get", "/usage");
-    const rows = usage.body.rows as { model: string; replies: number }[];
-    expect(rows.some(({ model, replies }) => model === "demo" && replies > 0)).toBe(true);
+    const rows = usage.body.rows as { model: string; requests: number; jobs: number }[];
+    const ofModel = rows.filter(({ model }) => model.endsWith("/demo"));
+    expect(ofModel.some(({ requests, jobs }) => requests > 0 && jobs > 0)).toBe(true);
   });
 });
 

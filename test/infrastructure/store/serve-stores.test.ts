@@ -1,11 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { type Kysely, sql } from "kysely";
+import type { Kysely } from "kysely";
 import type { ClaimedMessage, NewMessage, NewReply, Work } from "../../../src/application/ports/serve.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
-import { createMessageViews } from "../../../src/infrastructure/serve/message-views.ts";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -209,19 +207,6 @@ function describeServeStores(
       expect(await store.jobsOf("msg_look_1")).toEqual([`job_1_${name.length}`]);
       const { work } = (await store.claimMessage({})) as ClaimedMessage;
       await store.finish(work, { replies: [reply("k-look", "msg_look_1", key)] });
-      expect(await store.usage({ fromDay: "2026-03-01", user })).toEqual([
-        {
-          day: "2026-03-01",
-          provider: "p",
-          model: "m",
-          local: true,
-          replies: 1,
-          inputTokens: 3,
-          outputTokens: 2,
-          costUsd: 0.5,
-        },
-      ]);
-      expect(await store.usage({ fromDay: "2026-03-02", user })).toEqual([]);
       expect((await store.chats({ channel: key.channel, limit: 5 })).map(({ messages }) => messages)).toEqual(
         [1],
       );
@@ -325,30 +310,6 @@ describe("sqlite", () => {
     rmSync(folder, { recursive: true, force: true });
   });
   describeServeStores("SQLite", () => db);
-
-  test("the usage of very many replies is summed whole, and others go on meanwhile", async () => {
-    await migrate(db, now);
-    const views = createMessageViews(db, "/ws");
-    await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 25000)
-      insert into replies select 'many-' || i, null, null, '/ws', 'many', 'c', 'u', i, '', '', 'sent', 1, '', '', null,
-        null, '{}', '2031-03-0' || (1 + i % 2), 'CHAT', 'p', 'm', 1, 1, 2,
-        case when i % 2 = 0 then null else 0.5 end from n`.execute(db);
-    let turns = 0;
-    let goesOn = true;
-    const count = () => {
-      turns += 1;
-      if (goesOn) setImmediate(count);
-    };
-    setImmediate(count);
-    const sums = await views.usage({ fromDay: "2031-01-01", user: { channel: "many", userId: "u" } });
-    goesOn = false;
-    const each = { provider: "p", model: "m", local: true, replies: 12_500, inputTokens: 12_500 };
-    expect(sums).toEqual([
-      { day: "2031-03-01", ...each, outputTokens: 25_000, costUsd: null },
-      { day: "2031-03-02", ...each, outputTokens: 25_000, costUsd: 6_250 },
-    ]);
-    expect(turns).toBeGreaterThanOrEqual(2);
-  });
 });
 
 describe.if(requirePart("postgres"))("postgres", () => {
