@@ -146,57 +146,190 @@ export function gatherSealedUppers(workspace: string) {
   };
 }
 
+/** One upper of a job, and where its changes are sealed. */
+interface SealPlace {
+  readonly folder: JobFolder;
+  readonly root: LaidRoot;
+  readonly index: number;
+  readonly firstSlot: number;
+  readonly stamp: bigint;
+  readonly sight: FirstSight;
+}
+
+interface NewOp extends Pick<Op, "path" | "a" | "b"> {
+  readonly aHash?: string | undefined;
+  readonly bHash?: string | undefined;
+  readonly area?: Op["area"];
+  readonly inPlace?: true;
+}
+
+/** The ops of an upper while it is sealed. */
+class UpperSeal {
+  readonly ops: Op[] = [];
+  readonly noText: string[] = [];
+  readonly notes: SealNote[] = [];
+  readonly tooDeep: string[] = [];
+
+  constructor(
+    readonly place: SealPlace,
+    readonly anchors?: Anchors,
+  ) {}
+
+  /** The number of the next op. */
+  get next(): number {
+    return this.place.firstSlot + this.ops.length;
+  }
+
+  nextSlot(): string {
+    return opSlotPath(this.place.folder, this.next, "b");
+  }
+
+  area(path: string): Op["area"] {
+    const { root, index } = this.place;
+    return areaOf(path, index > 0, (at) => identify(root.path, at) === null);
+  }
+
+  add({ path, a, b, area = this.area(path), aHash, bHash, inPlace }: NewOp): void {
+    const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
+    this.ops.push({ n: this.next, root: this.place.index, path, a, b, area, ...more });
+  }
+
+  /** The entry at a path when the job began. */
+  asOf(path: string, absolute = `${this.place.root.path}/${path}`, seen = this.place.sight.file(absolute)) {
+    const { root, stamp, sight } = this.place;
+    if (seen !== undefined) return seen.identity;
+    const since = sight.since(absolute) ?? stamp;
+    return entryAtBegin(root.path, path, since, sight.existed(absolute), this.anchors);
+  }
+
+  hashOf(path: string, a: Identity | null): string | undefined {
+    const { root, sight } = this.place;
+    const absolute = `${root.path}/${path}`;
+    return baseHash(absolute, a, sight.file(absolute), isIndexFile(path, this.area(path)));
+  }
+
+  remove(path: string): void {
+    const a = this.asOf(path);
+    if (a !== null) this.add({ path, a, b: null, aHash: this.hashOf(path, a) });
+  }
+
+  addFolder(path: string, a: Identity | null, stats: EntryStats): void {
+    const { root } = this.place;
+    const to = join(root.upper, path);
+    this.notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to }));
+    if (a?.kind === "directory" && a.mode === stats.permissions) return;
+    const next = this.nextSlot();
+    makeFreshFolder(next, to, stats);
+    this.add({ path, a, b: identifyAt(next) });
+  }
+
+  /** Removes the entries that an opaque folder hides. */
+  removeHidden(path: string, remove: (path: string) => void): void {
+    const taken = namesTakenFromLower(this.place.root, path);
+    taken.paths.forEach(remove);
+    this.noText.push(...taken.noText);
+  }
+}
+
+/** Moves the files of an upper into slots. */
+class MovingSeal extends UpperSeal {
+  /** Files that were written and have their earlier content. */
+  readonly touched: string[] = [];
+  readonly attributed: number[] = [];
+  readonly linked: number[] = [];
+
+  constructor(
+    place: SealPlace,
+    private readonly ahead: FlushAhead,
+  ) {
+    super(place, createAnchors());
+  }
+
+  take(entry: UpperEntry): void {
+    const { path, kind, stats } = entry;
+    const { root, sight } = this.place;
+    // Looked up once: a name of this length costs as much as a call of the system.
+    const original = `${root.path}/${path}`;
+    const seen = sight.file(original);
+    const a = this.asOf(path, original, seen);
+    switch (kind) {
+      case "gone":
+        // The kernel marks only entries that existed. If the entry is missing and was never recorded, another program deleted it.
+        if (a === null && sight.existed(original) === undefined) this.add({ path, a: GONE_SINCE, b: null });
+        else this.remove(path);
+        break;
+      case "directory":
+      case "opaque":
+        if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null)
+          break;
+        this.addFolder(path, a, stats);
+        if (kind === "opaque" && a?.kind === "directory") this.removeHidden(path, (at) => this.remove(at));
+        break;
+      case "file":
+      case "symlink":
+        this.#takeFile(entry, original, seen, a);
+        break;
+      case "other":
+        this.notes.push(sealNote("special", path));
+        break;
+      case "no-text":
+        this.noText.push(path);
+        break;
+    }
+  }
+
+  #takeFile(
+    { path, kind, stats, near }: UpperEntry,
+    original: string,
+    seen: SeenFile | undefined,
+    a: Identity | null,
+  ): void {
+    const upper = `${this.place.root.upper}/${path}`;
+    const now = Identity.of(stats);
+    const area = this.area(path);
+    const isIndex = isIndexFile(path, area);
+    const read = kind === "file" && !isIndex ? readEntry(near ?? upper, stats.size) : null;
+    const bHash = read?.hash ?? hashAt(upper, now, isIndex);
+    const aHash = baseHash(original, a, seen, isIndex);
+    if (a !== null) {
+      const attributes = {
+        fromAttributes: seen?.attributes ?? null,
+        toAttributes: read?.attributes ?? null,
+        names: seen?.names,
+      };
+      const compared = { a, b: now, aHash, bHash, isIndex, from: original, to: upper, ...attributes };
+      const isSame = !a.isUnknown() && isVisiblySame(compared);
+      if (isSame || (area === "file" && onlyModeDiffers(compared))) {
+        if (!isSame) this.add({ path, a, b: a.withMode(now.mode), aHash, bHash, inPlace: true, area });
+        else if (area === "file" && !a.isWrittenWith(now)) this.touched.push(path);
+        this.ahead.onPassed();
+        return;
+      }
+    }
+    const slot = this.nextSlot();
+    takeOut(upper, () => renameQuickly(near ?? upper, slot));
+    const isBare = read?.isBare === true;
+    if (kind === "file" && !isBare) stripMarks(slot, now.mode);
+    if (!isBare) this.attributed.push(this.next);
+    if (a?.kind === "file" && seen?.names !== 1) this.linked.push(this.next);
+    // A rename changes only the change time, which no plan depends on.
+    this.add({ path, a, b: isBare ? Identity.of(read.stats) : identifyAt(slot), aHash, bHash, area });
+    this.ahead.onSlot();
+    this.place.sight.forget(original);
+  }
+}
+
 /**
  * Turns what a job left in an upper into ops, moving its files into slots. Others have their turn meanwhile, and the disk
  * begins with its part.
  */
-export async function sealUpper(
-  folder: JobFolder,
-  root: LaidRoot,
-  stamp: bigint,
-  sight: FirstSight,
-  index: number,
-  firstSlot: number,
-  ahead: FlushAhead,
-): Promise<WholeSealedUpper> {
+export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<WholeSealedUpper> {
+  const { root, index } = place;
   const breath = createBreath();
   const sweep = createSweep();
-  const ops: Op[] = [];
-  const noText: string[] = [];
-  const notes: SealNote[] = [];
-  const touched: string[] = [];
-  const attributed: number[] = [];
-  const linked: number[] = [];
   const rootMode = index === 0 ? keptRoot(root.path, root.upper) : [];
-  const anchors = createAnchors();
-  const isNewRepository = (path: string) => identify(root.path, path) === null;
-  const area = (path: string) => areaOf(path, index > 0, isNewRepository);
-  const add = (
-    path: string,
-    a: Identity | null,
-    b: Identity | null,
-    aHash?: string,
-    bHash?: string,
-    inPlace?: true,
-    rules = area(path),
-  ) => {
-    const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
-    ops.push({ n: firstSlot + ops.length, root: index, path, a, b, area: rules, ...more });
-  };
-  const nextSlot = () => opSlotPath(folder, firstSlot + ops.length, "b");
-  const asOf = (path: string, absolute = `${root.path}/${path}`, seen = sight.file(absolute)) => {
-    if (seen !== undefined) return seen.identity;
-    return entryAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
-  };
-  const hashOf = (path: string, a: Identity | null) => {
-    const absolute = `${root.path}/${path}`;
-    return baseHash(absolute, a, sight.file(absolute), isIndexFile(path, area(path)));
-  };
-  const remove = (path: string) => {
-    const a = asOf(path);
-    if (a !== null) add(path, a, null, hashOf(path, a));
-  };
-  const tooDeep: string[] = [];
+  const seal = new MovingSeal(place, ahead);
+  const { ops, notes, tooDeep } = seal;
   const unreadable: WalkOptions["unreadable"] = (path, why) => {
     if (why?.tooLong) tooDeep.push(path);
     else notes.push(sealNote("unreadable", path));
@@ -204,101 +337,23 @@ export async function sealUpper(
   const options = { unlock: true, unreadable };
   // Folders that were moved as a whole have nothing in the upper yet.
   const moved = mayHaveMovedFolders(root) ? movedEntries(root, options) : [];
-  if (tooDeep.length > 0) return { ops, noText, notes, tooDeep, attributed, linked };
+  if (tooDeep.length > 0) return seal;
   if (moved.length > 0) settleMoves(root, moved);
   notes.length = 0;
   // Files leave the upper while it is walked, so the names in a folder are read before the first one is moved.
-  for (const { path, stats, kind, near } of walkUpper(root, options)) {
+  for (const entry of walkUpper(root, options)) {
     if (tooDeep.length > 0) break;
     sweep();
     if (breath.isDue()) {
-      anchors.close();
+      seal.anchors?.close();
       await breath.take();
     }
-    if (kind === "no-text") noText.push(path);
-    const absolute = `${root.upper}/${path}`;
-    // Looked up once: a name of this length costs as much as a call of the system.
-    const original = `${root.path}/${path}`;
-    const seen = sight.file(original);
-    const a = asOf(path, original, seen);
-    switch (kind) {
-      case "gone":
-        // The kernel marks only entries that existed. If the entry is missing and was never recorded, another program deleted it.
-        if (a === null && sight.existed(original) === undefined) add(path, GONE_SINCE, null);
-        else remove(path);
-        break;
-      case "directory":
-      case "opaque": {
-        const mode = stats.permissions;
-        if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null)
-          break;
-        notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: absolute }));
-        if (a?.kind !== "directory" || a.mode !== mode) {
-          const next = nextSlot();
-          makeFreshFolder(next, absolute, stats);
-          add(path, a, identifyAt(next));
-        }
-        if (kind === "opaque" && a?.kind === "directory") {
-          const taken = namesTakenFromLower(root, path);
-          taken.paths.forEach(remove);
-          noText.push(...taken.noText);
-        }
-        break;
-      }
-      case "file":
-      case "symlink": {
-        const now = Identity.of(stats);
-        const rules = area(path);
-        const isIndex = isIndexFile(path, rules);
-        const read = kind === "file" && !isIndex ? readEntry(near ?? absolute, stats.size) : null;
-        const bHash = read?.hash ?? hashAt(absolute, now, isIndex);
-        const aHash = baseHash(original, a, seen, isIndex);
-        if (a !== null) {
-          const compared = {
-            a,
-            b: now,
-            aHash,
-            bHash,
-            isIndex,
-            from: original,
-            to: absolute,
-            fromAttributes: seen?.attributes ?? null,
-            toAttributes: read?.attributes ?? null,
-            names: seen?.names,
-          };
-          if (!a.isUnknown() && isVisiblySame(compared)) {
-            if (rules === "file" && !a.isWrittenWith(now)) touched.push(path);
-            ahead.onPassed();
-            break;
-          }
-          if (rules === "file" && onlyModeDiffers(compared)) {
-            add(path, a, a.withMode(now.mode), aHash, bHash, true, rules);
-            ahead.onPassed();
-            break;
-          }
-        }
-        const next = nextSlot();
-        takeOut(absolute, () => renameQuickly(near ?? absolute, next));
-        const isBare = read?.isBare === true;
-        if (kind === "file" && !isBare) stripMarks(next, now.mode);
-        if (!isBare) attributed.push(firstSlot + ops.length);
-        if (a?.kind === "file" && seen?.names !== 1) linked.push(firstSlot + ops.length);
-        // A rename changes only the change time, which no plan depends on.
-        add(path, a, isBare ? Identity.of(read.stats) : identifyAt(next), aHash, bHash, undefined, rules);
-        ahead.onSlot();
-        sight.forget(original);
-        break;
-      }
-      case "other":
-        notes.push(sealNote("special", path));
-        break;
-      case "no-text":
-        break;
-    }
+    seal.take(entry);
   }
-  anchors.close();
-  notes.push(...rootMode, ...keptTimes(ops, touched));
-  return { ops: tooDeep.length > 0 ? [] : ops, noText, notes, tooDeep, attributed, linked };
+  seal.anchors?.close();
+  notes.push(...rootMode, ...keptTimes(ops, seal.touched));
+  if (tooDeep.length > 0) ops.length = 0;
+  return seal;
 }
 
 function movedEntries(root: LaidRoot, options: WalkOptions): UpperEntry[] {
@@ -361,13 +416,7 @@ export function lookAtUpper(root: LaidRoot, unreadable: WalkOptions["unreadable"
   return look;
 }
 
-export interface DeltaSealDeps {
-  readonly folder: JobFolder;
-  readonly root: LaidRoot;
-  readonly index: number;
-  readonly firstSlot: number;
-  readonly stamp: bigint;
-  readonly sight: FirstSight;
+export interface DeltaSealDeps extends SealPlace {
   /** The upper as the job found it. */
   readonly before: UpperLook;
   /** Absolute paths of the workspace that the job may not keep, with all below. */
@@ -380,63 +429,40 @@ export interface DeltaSealDeps {
  * workspace, or were changed there since.
  */
 export function sealDelta(deps: DeltaSealDeps): SealedUpper {
-  const { folder, root, index, firstSlot, before } = deps;
-  const ops: Op[] = [];
-  const noText: string[] = [];
-  const notes: SealNote[] = [];
-  const area = (path: string) => areaOf(path, index > 0, (at) => identify(root.path, at) === null);
+  const { root, before } = deps;
+  const seal = new UpperSeal(deps);
+  const { ops, noText, notes, tooDeep } = seal;
   const isLeftOut = (path: string) => {
     const absolute = join(root.path, path);
     return deps.leftOut.some((out) => absolute === out || absolute.startsWith(`${out}/`));
   };
-  const asOf = (path: string) =>
-    deps.sight.file(join(root.path, path))?.identity ??
-    entryAtBegin(root.path, path, deps.stamp, deps.sight.existed(join(root.path, path)));
-  const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
-    const hashes = { ...(aHash && { aHash }), ...(bHash && { bHash }) };
-    ops.push({ n: firstSlot + ops.length, root: index, path, a, b, ...hashes, area: area(path) });
-  };
-  const hashOf = (path: string, a: Identity | null) => {
-    const absolute = `${root.path}/${path}`;
-    return baseHash(absolute, a, deps.sight.file(absolute), isIndexFile(path, area(path)));
-  };
   const remove = (path: string) => {
-    const a = isLeftOut(path) ? null : asOf(path);
-    if (a !== null) add(path, a, null, hashOf(path, a));
+    if (!isLeftOut(path)) seal.remove(path);
   };
 
   function takeFolder(path: string, kind: "directory" | "opaque", stats: EntryStats): void {
-    const a = asOf(path);
-    const mode = stats.permissions;
-    notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: join(root.upper, path) }));
-    if (a?.kind !== "directory" || a.mode !== mode) {
-      const next = opSlotPath(folder, firstSlot + ops.length, "b");
-      makeFreshFolder(next, join(root.upper, path), stats);
-      add(path, a, identifyAt(next));
-    }
-    if (kind !== "opaque" || a?.kind !== "directory" || before.get(path)?.kind === "opaque") return;
-    const taken = namesTakenFromLower(root, path);
-    taken.paths.forEach(remove);
-    noText.push(...taken.noText);
+    const a = seal.asOf(path);
+    seal.addFolder(path, a, stats);
+    if (kind === "opaque" && a?.kind === "directory" && before.get(path)?.kind !== "opaque")
+      seal.removeHidden(path, remove);
   }
 
   function takeFile(path: string, kind: "file" | "symlink"): void {
-    const a = asOf(path);
-    const isIndex = isIndexFile(path, area(path));
+    const a = seal.asOf(path);
+    const isIndex = isIndexFile(path, seal.area(path));
     const [from, to] = [join(root.path, path), join(root.upper, path)];
     const now = identifyAt(to) as Identity;
     const bHash = hashAt(to, now, isIndex);
-    const aHash = hashOf(path, a);
+    const aHash = seal.hashOf(path, a);
     if (a !== null && !a.isUnknown() && isVisiblySame({ a, b: now, aHash, bHash, isIndex, from, to })) return;
-    const next = opSlotPath(folder, firstSlot + ops.length, "b");
-    copyEntry(to, next);
-    if (kind === "file") stripMarks(next);
-    add(path, a, identifyAt(next), aHash, bHash);
+    const slot = seal.nextSlot();
+    copyEntry(to, slot);
+    if (kind === "file") stripMarks(slot);
+    seal.add({ path, a, b: identifyAt(slot), aHash, bHash });
   }
 
-  const tooDeep: string[] = [];
   const after = new Map(lookAtUpper(root, (path, why) => void (why?.tooLong && tooDeep.push(path))));
-  if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
+  if (tooDeep.length > 0) return seal;
   for (const [path, { kind, stats }] of after) {
     const was = before.get(path);
     if (isLeftOut(path) || (was !== undefined && isSameUpperEntry(was, { kind, stats }))) continue;
@@ -457,7 +483,7 @@ export function sealDelta(deps: DeltaSealDeps): SealedUpper {
     if (kind === "no-text") noText.push(path);
     else remove(path);
   }
-  return { ops, noText, notes, tooDeep };
+  return seal;
 }
 
 function isFolder(kind: UpperEntry["kind"] | undefined): boolean {

@@ -448,8 +448,15 @@ function openOverlay(state: OpenOverlay): Transaction {
       let plan: Plan;
       try {
         for (const [i, root] of roots.entries()) {
-          const seal = sealUpper(slots.folder, root, state.stamp, sight, i, left.length, ahead);
-          gathered.add(root, await seal);
+          const place = {
+            folder: slots.folder,
+            root,
+            index: i,
+            firstSlot: left.length,
+            stamp: state.stamp,
+            sight,
+          };
+          gathered.add(root, await sealUpper(place, ahead));
         }
         const refusal = gathered.refusal();
         if (refusal !== null) return refusal;
