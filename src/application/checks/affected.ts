@@ -316,7 +316,11 @@ async function compareWithOldCode(
   const code = await check([known], { asBefore: changes.map(({ path }) => path) });
   if (!code.ok) return null;
   const baseline = [...checkResults([known], code.runs), ...added];
-  const asBefore = changes.flatMap(({ path, kind }) => (isTestPath(path) && kind !== "added" ? [path] : []));
+  // Tests that do not end over the old code in their time do not end in their old version either.
+  const isEnded = code.runs.every(({ outcome }) => outcome !== "timed-out");
+  const asBefore = changes.flatMap(({ path, kind }) =>
+    isEnded && isTestPath(path) && kind !== "added" ? [path] : [],
+  );
   const judged = {
     checks: checks.filter(({ kind }) => kind === "test"),
     results: now.results,

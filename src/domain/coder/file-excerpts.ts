@@ -42,7 +42,7 @@ const NO_NAMES = new Set([
  * headings; in a program the same mark begins a comment.
  */
 export function definitionsOf(lines: readonly string[], path: string): Definition[] {
-  const patterns = PROSE.test(path) ? [...NAMED, HEADING] : NAMED;
+  const patterns = PROSE.test(path) ? [HEADING] : NAMED;
   const found: Definition[] = [];
   for (const [at, line] of lines.entries()) {
     if (line.length > 400) continue;

@@ -171,7 +171,7 @@ describe.if(python)("runs of pytest", () => {
         .filter((line) => !line.includes("--noconftest")),
     ).toEqual([]);
     expect(lines().length - before).toBeLessThanOrEqual(6);
-  }, 120_000);
+  }, 300_000);
 
   test("where the affected tests judge alone, only a changed test file is run in its old version", async () => {
     const stronger = replace(

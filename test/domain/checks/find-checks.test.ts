@@ -276,6 +276,15 @@ describe("a package whose tests load what a script builds", () => {
     expect(narrowLine(check?.runner ?? "", ["test/a.mjs"], new Map())).toBe(`${built}mocha test/a.mjs`);
   });
 
+  test("does not wait for the types where vitest compiles by itself, unless tests load what tsc makes", () => {
+    const runner = (loadsBuilt: boolean) => {
+      const project = files({ test: "tsc -p spec.json && vitest --run" }, loadsBuilt);
+      return findChecks({ ...project, programs: ["tsc", "vitest"] }, null)[0]?.runner;
+    };
+    expect(runner(false)).toBe(`${own}vitest --run --reporter=verbose`);
+    expect(runner(true)).toBe(`${own}{ tsc -p spec.json; } || exit; vitest --run --reporter=verbose`);
+  });
+
   test("is built first where its script does not, and tested as it is where that cannot be", () => {
     const scripts = { build: "tsc", test: "mocha test/*.mjs" };
     expect(findChecks(files(scripts), null)[0]).toMatchObject({

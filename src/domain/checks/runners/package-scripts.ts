@@ -180,7 +180,9 @@ export function runnerOfScript(files: ProjectFiles): string | null {
   const { tests, builds } = installedOf(scriptChain(scriptsOf(files), "test"), files);
   const [one] = tests;
   if (one === undefined || tests.length > 1) return null;
-  const calls = findBuild(files)?.calls ?? builds;
+  // vitest compiles by itself: `tsc && vitest` only looks at the types, unless tests load what tsc has made.
+  const makes = (call: string) => !/^vitest\b/.test(one) || files.loadsBuilt === true || !/^tsc\b/.test(call);
+  const calls = findBuild(files)?.calls ?? builds.filter(makes);
   return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]), calls);
 }
 
