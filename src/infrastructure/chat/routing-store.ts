@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { LearnedRule, RoutingStore, StoredDecision } from "../../application/ports/chat.ts";
 import { type DecisionSource, readRoute } from "../../domain/config/route.ts";
-import { type Database, type DecisionRow, type LearnedRuleRow, storable } from "../store/schema.ts";
+import { type Database, type DecisionRow, fromRow, type LearnedRuleRow, storable } from "../store/schema.ts";
 
 const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];
 
@@ -90,17 +90,16 @@ function readDecision(row: DecisionRow): StoredDecision | null {
   const corrected = row.correction_route === null ? undefined : readRoute(String(row.correction_route));
   const confidence = Number(row.confidence);
   if (route === undefined || !SOURCES.includes(row.source) || !Number.isFinite(confidence)) return null;
+  const { decision_id: id, workspace: _, correction_route: __, correction_offered: offered, ...rest } = row;
   return {
-    id: row.decision_id,
-    chatKey: row.chat_key,
-    sessionId: row.session_id,
-    at: row.at,
+    ...fromRow(rest),
+    id,
     message: String(row.message),
     route,
     source: row.source as DecisionSource,
     confidence,
     reason: String(row.reason),
-    correction: corrected === undefined ? null : { route: corrected, offered: row.correction_offered },
+    correction: corrected === undefined ? null : { route: corrected, offered },
   };
 }
 
@@ -108,12 +107,5 @@ function readRule(row: LearnedRuleRow): LearnedRule | null {
   const route = readRoute(String(row.route));
   const confidence = Number(row.confidence);
   if (route === undefined || typeof row.pattern !== "string" || !Number.isFinite(confidence)) return null;
-  return {
-    chatKey: row.chat_key,
-    pattern: row.pattern,
-    route,
-    confidence,
-    example: String(row.example),
-    learnedAt: row.learned_at,
-  };
+  return { ...fromRow(row), route, confidence, example: String(row.example) };
 }

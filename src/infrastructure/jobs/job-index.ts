@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { AllJobs, IndexedJob, JobArchive, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
 import { migrate, migrationStatus } from "../store/migrate.ts";
-import type { Database, EventRow, JobRow } from "../store/schema.ts";
+import { type Database, type EventRow, fromRow, type JobRow, toRow } from "../store/schema.ts";
 
 /** Rows a statement may carry: SQLite takes 32,766 parameters. */
 const BATCH = 500;
@@ -88,51 +88,47 @@ function toEventRow(jobId: string, position: number, at: string, event: { readon
 }
 
 function toJobRow(job: StoredJob, eventCount: number): JobRow {
+  const { jobId, groupId, workspace, source, title, createdAt, finishedAt, kind, outcome, state, stateAt } =
+    job;
+  const { totalCmds, executedCmds, failedCmds, bytes } = job;
   return {
-    job_id: job.jobId,
-    group_id: job.groupId,
-    workspace: job.workspace,
-    source: job.source,
-    title: job.title,
-    created_at: job.createdAt,
-    finished_at: job.finishedAt,
-    kind: job.kind,
-    outcome: job.outcome,
-    state: job.state,
-    state_at: job.stateAt,
+    ...toRow({
+      jobId,
+      groupId,
+      workspace,
+      source,
+      title,
+      createdAt,
+      finishedAt,
+      kind,
+      outcome,
+      state,
+      stateAt,
+    }),
+    ...toRow({ totalCmds, executedCmds, failedCmds, bytes, eventCount }),
     success: job.success ? 1 : 0,
-    total_cmds: job.totalCmds,
-    executed_cmds: job.executedCmds,
-    failed_cmds: job.failedCmds,
     git_commit: job.gitCommit ?? null,
     change_count: countFiles(job.changes),
-    bytes: job.bytes,
-    event_count: eventCount,
     red: job.red ?? null,
   };
 }
 
-function fromJobRow(row: JobRow): IndexedJob {
+function fromJobRow({
+  success,
+  git_commit: gitCommit,
+  red,
+  bytes,
+  event_count: _,
+  ...row
+}: JobRow): IndexedJob {
   return {
-    jobId: row.job_id,
-    groupId: row.group_id,
-    workspace: row.workspace,
-    source: row.source,
-    title: row.title,
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
-    kind: row.kind,
+    ...fromRow(row),
     outcome: row.outcome as IndexedJob["outcome"],
     state: row.state as IndexedJob["state"],
-    stateAt: row.state_at,
-    success: row.success === 1,
-    totalCmds: row.total_cmds,
-    executedCmds: row.executed_cmds,
-    failedCmds: row.failed_cmds,
-    ...(row.git_commit !== null && { gitCommit: row.git_commit }),
-    changeCount: row.change_count,
-    ...(row.red !== null && { red: row.red as NonNullable<IndexedJob["red"]> }),
-    bytes: Number(row.bytes),
+    success: success === 1,
+    ...(gitCommit !== null && { gitCommit }),
+    ...(red !== null && { red: red as NonNullable<IndexedJob["red"]> }),
+    bytes: Number(bytes),
   };
 }
 

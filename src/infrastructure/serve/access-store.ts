@@ -1,14 +1,7 @@
 import type { Kysely } from "kysely";
-import type {
-  AccessStore,
-  ApiToken,
-  Person,
-  Role,
-  Scope,
-  WebSession,
-} from "../../application/ports/serve.ts";
+import type { AccessStore, ApiToken, Role, Scope } from "../../application/ports/serve.ts";
 import { migrate } from "../store/migrate.ts";
-import type { Database } from "../store/schema.ts";
+import { type Database, fromRow, toRow } from "../store/schema.ts";
 
 /** Access rights in the store. A one-time entry is used by deleting it. */
 export async function createAccessStore(db: Kysely<Database>, now: () => Date): Promise<AccessStore> {
@@ -20,14 +13,15 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
         .selectAll()
         .where(({ and }) => and({ channel, user_id: userId }))
         .executeTakeFirst();
-      return row === undefined ? null : toPerson(row);
+      return row === undefined ? null : withRole(row);
     },
     people: async () =>
-      (await db.selectFrom("people").selectAll().orderBy("added_at").execute()).map(toPerson),
-    async savePerson({ channel, userId, name, role, addedAt }) {
+      (await db.selectFrom("people").selectAll().orderBy("added_at").execute()).map(withRole),
+    async savePerson(person) {
+      const { name, role } = person;
       await db
         .insertInto("people")
-        .values({ channel, user_id: userId, name, role, added_at: addedAt })
+        .values(toRow(person))
         .onConflict((conflict) => conflict.columns(["channel", "user_id"]).doUpdateSet({ name, role }))
         .execute();
     },
@@ -38,16 +32,14 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },
-    async savePairing({ code, channel, userId, chatId, name, expiresAt }) {
+    async savePairing(pairing) {
+      const { channel, userId } = pairing;
       await db.transaction().execute(async (place) => {
         await place
           .deleteFrom("pairings")
           .where(({ and }) => and({ channel, user_id: userId }))
           .execute();
-        await place
-          .insertInto("pairings")
-          .values({ code, channel, user_id: userId, chat_id: chatId, name, expires_at: expiresAt })
-          .execute();
+        await place.insertInto("pairings").values(toRow(pairing)).execute();
       });
     },
     async pairingOf(channel, userId, at) {
@@ -57,7 +49,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
         .where(({ and }) => and({ channel, user_id: userId }))
         .where("expires_at", ">", at)
         .executeTakeFirst();
-      return row === undefined ? null : toPairing(row);
+      return row === undefined ? null : fromRow(row);
     },
     pairings: async (at) =>
       (
@@ -67,16 +59,13 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
           .where("expires_at", ">", at)
           .orderBy("expires_at")
           .execute()
-      ).map(toPairing),
+      ).map(fromRow),
     async takePairing(code, at) {
       const row = await db.deleteFrom("pairings").where("code", "=", code).returningAll().executeTakeFirst();
-      return row === undefined || row.expires_at <= at ? null : toPairing(row);
+      return row === undefined || row.expires_at <= at ? null : fromRow(row);
     },
-    async saveLink({ hash, userId, role, expiresAt }) {
-      await db
-        .insertInto("login_links")
-        .values({ hash, user_id: userId, role, expires_at: expiresAt })
-        .execute();
+    async saveLink(link) {
+      await db.insertInto("login_links").values(toRow(link)).execute();
     },
     async takeLink(hash, at) {
       const row = await db
@@ -84,14 +73,10 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
         .where("hash", "=", hash)
         .returningAll()
         .executeTakeFirst();
-      if (row === undefined || row.expires_at <= at) return null;
-      return { hash, userId: row.user_id, role: row.role as Role, expiresAt: row.expires_at };
+      return row === undefined || row.expires_at <= at ? null : withRole(row);
     },
-    async saveSession({ hash, userId, role, csrf, createdAt, expiresAt }) {
-      await db
-        .insertInto("web_sessions")
-        .values({ hash, user_id: userId, role, csrf, created_at: createdAt, expires_at: expiresAt })
-        .execute();
+    async saveSession(session) {
+      await db.insertInto("web_sessions").values(toRow(session)).execute();
     },
     async session(hash, at) {
       const row = await db
@@ -100,7 +85,7 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
         .where("hash", "=", hash)
         .where("expires_at", ">", at)
         .executeTakeFirst();
-      return row === undefined ? null : toSession(row);
+      return row === undefined ? null : withRole(row);
     },
     sessions: async (at) =>
       (
@@ -110,24 +95,13 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
           .where("expires_at", ">", at)
           .orderBy("created_at", "desc")
           .execute()
-      ).map(toSession),
+      ).map(withRole),
     async removeSession(hash) {
       await db.deleteFrom("web_sessions").where("hash", "=", hash).execute();
     },
-    async saveToken({ id, hash, name, userId, role, scopes, createdAt, lastUsedAt }) {
-      await db
-        .insertInto("api_tokens")
-        .values({
-          id,
-          hash,
-          name,
-          user_id: userId,
-          role,
-          scopes: scopes.join(" "),
-          created_at: createdAt,
-          last_used_at: lastUsedAt,
-        })
-        .execute();
+    async saveToken(token) {
+      const row = toRow({ ...token, scopes: token.scopes.join(" ") });
+      await db.insertInto("api_tokens").values(row).execute();
     },
     tokens: async () =>
       (await db.selectFrom("api_tokens").selectAll().orderBy("created_at").execute()).map(toToken),
@@ -150,39 +124,12 @@ export async function createAccessStore(db: Kysely<Database>, now: () => Date): 
   };
 }
 
-const toPerson = (row: Database["people"]): Person => ({
-  channel: row.channel,
-  userId: row.user_id,
-  name: row.name,
+const withRole = <Row extends { readonly role: string }>(row: Row) => ({
+  ...fromRow(row),
   role: row.role as Role,
-  addedAt: row.added_at,
-});
-
-const toPairing = (row: Database["pairings"]) => ({
-  code: row.code,
-  channel: row.channel,
-  userId: row.user_id,
-  chatId: row.chat_id,
-  name: row.name,
-  expiresAt: row.expires_at,
-});
-
-const toSession = (row: Database["web_sessions"]): WebSession => ({
-  hash: row.hash,
-  userId: row.user_id,
-  role: row.role as Role,
-  csrf: row.csrf,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
 });
 
 const toToken = (row: Database["api_tokens"]): ApiToken => ({
-  id: row.id,
-  hash: row.hash,
-  name: row.name,
-  userId: row.user_id,
-  role: row.role as Role,
+  ...withRole(row),
   scopes: row.scopes.split(" ").filter((scope) => scope !== "") as Scope[],
-  createdAt: row.created_at,
-  lastUsedAt: row.last_used_at,
 });

@@ -13,7 +13,7 @@ import type {
   ReplyState,
   StoredMessage,
 } from "../../application/ports/serve.ts";
-import { type Database, type MessageRow, type ReplyRow, storable } from "../store/schema.ts";
+import { type Database, fromRow, type MessageRow, type ReplyRow, storable } from "../store/schema.ts";
 
 export function toMessageRow(
   message: InboundMessage,
@@ -34,16 +34,10 @@ export function toMessageRow(
 }
 
 export function fromMessageRow(row: MessageRow): StoredMessage {
-  const body = JSON.parse(row.body) as Omit<InboundMessage, "channel" | "eventId" | "chatId" | "userId">;
+  const { body, position: _, work_id: __, finished_at: ___, ...rest } = row;
   return {
-    ...body,
-    id: row.id,
-    workspace: row.workspace,
-    channel: row.channel,
-    eventId: row.event_id,
-    chatId: row.chat_id,
-    userId: row.user_id,
-    receivedAt: row.received_at,
+    ...(JSON.parse(body) as Pick<InboundMessage, "text">),
+    ...fromRow(rest),
     state: row.state as MessageState,
     attempts: Number(row.attempts),
   };
@@ -250,18 +244,10 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
     async ownerOf(jobId) {
       const row = await db
         .selectFrom("job_owners")
-        .selectAll()
+        .select(["job_id", "channel", "user_id", "message_id", "at"])
         .where("job_id", "=", jobId)
         .executeTakeFirst();
-      return row === undefined
-        ? null
-        : {
-            jobId: row.job_id,
-            channel: row.channel,
-            userId: row.user_id,
-            messageId: row.message_id,
-            at: row.at,
-          };
+      return row === undefined ? null : fromRow(row);
     },
     async counts() {
       const of = async (table: "messages" | "replies", state: readonly string[]) =>

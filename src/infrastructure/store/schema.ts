@@ -68,3 +68,26 @@ export function storable(text: string): string {
 }
 
 export type StoreTransaction = Transaction<Database>;
+
+type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name;
+type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : Name;
+
+/** A row by the names of the code. */
+export function fromRow<Row extends object>(row: Row) {
+  const toCamel = (name: string) => name.replace(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
+  return rename(row, toCamel) as { [Key in keyof Row as Camel<Key & string>]: Row[Key] };
+}
+
+/** Values of the code by the names of their columns. */
+export function toRow<Value extends object>(value: Value) {
+  const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return rename(value, toSnake) as { -readonly [Key in keyof Value as Snake<Key & string>]: Value[Key] };
+}
+
+function rename(value: object, toName: (name: string) => string): unknown {
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [toName(name), each]));
+}
