@@ -1,4 +1,5 @@
 import { succeeds } from "../domain/platform/error-text.ts";
+import { isJsonObject } from "../domain/platform/json-members.ts";
 import type { SchemaNode } from "./keys.ts";
 
 const SIZE = /^(\d+(?:\.\d+)?)\s*(B|[KMGT]B|[KMGT]iB|[kmgtKMGT])?$/;
@@ -52,10 +53,7 @@ export function coerceText(text: string, node: SchemaNode): unknown {
     case "array":
       return text.trimStart().startsWith("[") ? parseJsonSetting(text, Array.isArray) : listOf(text);
     case "object":
-      return parseJsonSetting(
-        text,
-        (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-      );
+      return parseJsonSetting(text, isJsonObject);
     default:
       return text;
   }

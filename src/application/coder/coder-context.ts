@@ -12,6 +12,7 @@ import {
 } from "../../domain/coder/rank-files.ts";
 import { literalTerms, requestTerms, type Term } from "../../domain/coder/request-terms.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readObject } from "../../domain/platform/json-members.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import { showChangelog, showNearestTests, stemOf } from "./extended-files.ts";
@@ -71,12 +72,14 @@ export function projectFacts(project: ProjectFacts): string {
 function npmFacts({ read, has }: ProjectFacts): string {
   const text = read("package.json");
   if (text === null) return "";
-  const { scripts, type, dependencies, devDependencies } = record(attemptOr(null, () => JSON.parse(text)));
-  const lines = Object.entries(record(scripts))
+  const { scripts, type, dependencies, devDependencies } = readObject(
+    attemptOr(null, () => JSON.parse(text)),
+  );
+  const lines = Object.entries(readObject(scripts))
     .filter(([name, script]) => typeof script === "string" && !/^(?:pre|post)/.test(name))
     .slice(0, MOST_SCRIPTS)
     .map(([name, script]) => `${name}: ${String(script).slice(0, LONGEST_SCRIPT)}`);
-  const wants = Object.keys({ ...record(dependencies), ...record(devDependencies) }).length > 0;
+  const wants = Object.keys({ ...readObject(dependencies), ...readObject(devDependencies) }).length > 0;
   const installed = has("node_modules");
   return [
     `package.json${type === "module" ? " (ES modules)" : ""}`,
@@ -100,10 +103,6 @@ function otherFacts({ read }: ProjectFacts): string[] {
     ...(read("go.mod") === null ? [] : ["go.mod (Go)"]),
     ...(targets.length === 0 ? [] : [`Makefile targets: ${[...new Set(targets)].slice(0, 12).join(", ")}`]),
   ];
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
 interface ShownText {

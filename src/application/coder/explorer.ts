@@ -10,6 +10,7 @@ import {
 import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
 import { requestTerms } from "../../domain/coder/request-terms.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
+import { readObject } from "../../domain/platform/json-members.ts";
 import { globSource } from "../../domain/policy/ignore-rules.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
@@ -408,7 +409,7 @@ export function createExplorer(deps: ExplorerDeps): Explorer {
       const { name, arguments: given } = call;
       const others = deps.beside?.call(call) ?? null;
       if (others !== null) return others;
-      const { ok, text: told } = await answer({ ...deps, printed }, name, argumentsOf(given));
+      const { ok, text: told } = await answer({ ...deps, printed }, name, readObject(given));
       return { ok, text: deps.mask(told) };
     },
   };
@@ -524,17 +525,13 @@ function wrong(told: string): ToolResult {
  * text, and ranges into the path.
  */
 export function wishOf(given: unknown): string {
-  const args = argumentsOf(given);
+  const args = readObject(given);
   const path = stringOf(args.path) || stringOf(args.file_path) || stringOf(args.file);
   const from = Number(args.from ?? args.offset ?? args.start_line ?? Number.NaN);
   const to = Number(args.to ?? args.end_line ?? Number.NaN);
   if (path === "" || readAskedFile(path).lines !== undefined) return path;
   if (Number.isInteger(from) && from > 0) return `${path}:${from}-${Number.isInteger(to) ? to : ""}`;
   return Number.isInteger(to) && to > 0 ? `${path}:1-${to}` : path;
-}
-
-function argumentsOf(given: unknown): Readonly<Record<string, unknown>> {
-  return typeof given === "object" && given !== null ? (given as Readonly<Record<string, unknown>>) : {};
 }
 
 /** A list, or names with commas between them. */

@@ -2,6 +2,7 @@ import { wordsOfName } from "../../domain/checks/affected-tests.ts";
 import { showFile, termsIn } from "../../domain/coder/file-excerpts.ts";
 import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
 import { stem, type Term } from "../../domain/coder/request-terms.ts";
+import { parentOf } from "../../domain/policy/ignore-rules.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 
 /** Where the tests of a change are looked for. */
@@ -138,7 +139,7 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: NearestReque
       else if (parts.includes(name.toLowerCase()) || wordsOfName(name).every((part) => parts.includes(part)))
         sum += WORTH.partOfName[at] ?? 0;
       if (found.includes(names.length + at)) sum += WORTH.mentioned[at] ?? 0;
-      if (folderOf(source) === folderOf(path)) sum += WORTH.sameFolder;
+      if (parentOf(source) === parentOf(path)) sum += WORTH.sameFolder;
     }
     for (const word of found)
       if (word < names.length) sum += Math.min(3, ((names[word]?.weight ?? 0) / 3) * (worth[word] ?? 0));
@@ -169,8 +170,4 @@ export function stemOf(path: string): string {
 
 function lastName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

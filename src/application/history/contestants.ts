@@ -1,4 +1,5 @@
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isJsonObject } from "../../domain/platform/json-members.ts";
 import type { Contestant } from "./case-room.ts";
 
 export interface ContestantDeps {
@@ -66,12 +67,10 @@ function readValue(text: string): unknown {
 
 /** The second over the first, key by key. */
 export function mergeSettings(under: Settings, over: Settings): Settings {
-  const isTree = (value: unknown): value is Settings =>
-    typeof value === "object" && value !== null && !Array.isArray(value);
   const merged: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const known = merged[key];
-    merged[key] = isTree(value) && isTree(known) ? mergeSettings(known, value) : value;
+    merged[key] = isJsonObject(value) && isJsonObject(known) ? mergeSettings(known, value) : value;
   }
   return merged;
 }

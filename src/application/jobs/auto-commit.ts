@@ -1,3 +1,4 @@
+import { gitVariables } from "../../domain/policy/git-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { ProcessResult } from "../ports/jobs-transaction.ts";
 import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts";
@@ -88,11 +89,7 @@ function ownGitIn(
     PATH: runHooks ? (deps.env.PATH ?? git.path) : git.path,
   };
   for (const [name, value] of Object.entries(deps.env)) if (PASSED.test(name)) env[name] = value;
-  env.GIT_CONFIG_COUNT = String(settings.length);
-  settings.forEach(([name, value], i) => {
-    env[`GIT_CONFIG_KEY_${i}`] = name;
-    env[`GIT_CONFIG_VALUE_${i}`] = value;
-  });
+  Object.assign(env, gitVariables(settings));
   return (...args) => runInView(deps, [git.program, ...args], env, folder, timeoutSeconds);
 }
 

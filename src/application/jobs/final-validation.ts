@@ -1,7 +1,7 @@
 import { homeLeftOut, type Note } from "../../domain/jobs/note.ts";
 import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
-import { createIgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
+import { createIgnoreMatcher, parentOf } from "../../domain/policy/ignore-rules.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
 import { findCaches } from "../../domain/policy/tool-folders.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
@@ -50,10 +50,6 @@ function createTopmost(has: (path: string, isFolder: boolean) => boolean) {
     const folder = isFolder();
     return has(path, folder) ? `${path}${folder ? "/" : ""}` : null;
   };
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 function text(bytes: Uint8Array | null): string | null {

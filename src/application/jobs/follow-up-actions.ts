@@ -1,3 +1,4 @@
+import { decodeUtf8 } from "../../domain/jobs/file-bytes.ts";
 import {
   type JobAction,
   type JobActionLabels,
@@ -5,7 +6,6 @@ import {
   jobNamedInButton,
 } from "../../domain/jobs/job-status.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
 import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId } from "./execution.ts";
@@ -125,10 +125,6 @@ function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
   const content = decodeUtf8(after);
   if (content === null) return [];
   return [{ type: "file_edit", action: before === null ? "create" : "update", target: path, content }];
-}
-
-function decodeUtf8(bytes: Uint8Array): string | null {
-  return attemptOr(null, () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 
 export type TakeBackAllResult =

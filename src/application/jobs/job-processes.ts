@@ -1,3 +1,4 @@
+import { gitVariables } from "../../domain/policy/git-files.ts";
 import { looksLikeSecretName } from "../../domain/policy/mask.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";
@@ -32,13 +33,7 @@ export function jobEnvironment({ host, pass, view }: JobEnvironmentDeps): Record
     if (value === undefined) continue;
     if (pass.includes(name) || (PASSED.test(name) && !looksLikeSecretName(name))) env[name] = value;
   }
-  env.GIT_TERMINAL_PROMPT = "0";
-  env.GIT_CONFIG_COUNT = String(GIT_SETTINGS.length);
-  GIT_SETTINGS.forEach(([key, value], i) => {
-    env[`GIT_CONFIG_KEY_${i}`] = key;
-    env[`GIT_CONFIG_VALUE_${i}`] = value;
-  });
-  return { ...env, ...view };
+  return { ...env, GIT_TERMINAL_PROMPT: "0", ...gitVariables(GIT_SETTINGS), ...view };
 }
 
 export interface RunOptions {

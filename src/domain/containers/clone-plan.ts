@@ -1,4 +1,5 @@
 import { FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
+import { gitVariables } from "../policy/git-files.ts";
 
 /** The source of a project, without any credential. */
 export type RepositorySource =
@@ -167,19 +168,14 @@ export function gitEnvironment(
       settings.push([`credential.${origin}.helper`, `!f() { test "$1" = get && cat ${SECRET_FILE}; }; f`]);
     if (options.insecure) settings.push([`http.${origin}/.sslVerify`, "false"]);
   }
-  const env: Record<string, string> = {
+  return {
     GIT_TERMINAL_PROMPT: "0",
     GIT_ASKPASS: "/bin/false",
     SSH_ASKPASS: "/bin/false",
     GIT_LFS_SKIP_SMUDGE: "1",
     LC_ALL: "C",
-    GIT_CONFIG_COUNT: String(settings.length),
+    ...gitVariables(settings),
   };
-  settings.forEach(([key, value], at) => {
-    env[`GIT_CONFIG_KEY_${at}`] = key;
-    env[`GIT_CONFIG_VALUE_${at}`] = value;
-  });
-  return env;
 }
 
 /** Puts the credential where git's helper finds it; it is passed by standard input, so no process list shows it. */

@@ -1,5 +1,6 @@
 import { attemptOr } from "../platform/error-text.ts";
 import { isJsonObject } from "../platform/json-members.ts";
+import { gitVariables } from "../policy/git-files.ts";
 /** The tools that download; each has a private cache. */
 export type Ecosystem =
   | "npm"
@@ -360,9 +361,5 @@ export function gitOverHttps(): Readonly<Record<string, string>> {
   const pairs = GIT_HOSTS.flatMap((host) =>
     [`ssh://git@${host}/`, `git@${host}:`].map((from) => [`url.https://${host}/.insteadOf`, from] as const),
   );
-  const entries = pairs.flatMap(([key, value], i) => [
-    [`GIT_CONFIG_KEY_${i}`, key],
-    [`GIT_CONFIG_VALUE_${i}`, value],
-  ]);
-  return { GIT_CONFIG_COUNT: String(pairs.length), ...Object.fromEntries(entries) };
+  return gitVariables(pairs);
 }

@@ -6,7 +6,11 @@ export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): bo
 
 /** The text of a file; null where it is not UTF-8 text. */
 export function decodeText(bytes: Uint8Array): string | null {
-  if (bytes.includes(0)) return null;
+  return bytes.includes(0) ? null : decodeUtf8(bytes);
+}
+
+/** Null where the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
   return attemptOr(null, () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 

@@ -39,3 +39,13 @@ export function succeeds(act: () => unknown): boolean {
     return true;
   });
 }
+
+/** What `act` returns; `fallback` where the system refuses it. Any other error is a bug, and is thrown on. */
+export function attemptSystem<T, F>(fallback: F, act: () => T): T | F {
+  try {
+    return act();
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    return fallback;
+  }
+}

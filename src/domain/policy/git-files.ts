@@ -308,3 +308,12 @@ function toHex(bytes: Uint8Array): string {
   for (const byte of bytes) out += byte.toString(16).padStart(2, "0");
   return out;
 }
+
+/** Settings for git as variables of its environment: they win over every file. */
+export function gitVariables(settings: readonly (readonly [string, string])[]): Record<string, string> {
+  const named = settings.flatMap(([name, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, name],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(named) };
+}

@@ -155,6 +155,7 @@ export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatche
   return { has };
 }
 
-function parentOf(path: string): string {
+/** The folder of a path below a root; "" is the root. */
+export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import { giveWay } from "../../application/platform/give-way.ts";
 import type { ImageStore, LoadedImage } from "../../application/ports/chat.ts";
 import type { ImageType } from "../../domain/models/image.ts";
-import { type Database, type FilePieceRow, type ImageRow, storable } from "../store/schema.ts";
+import { type Database, storable } from "../store/schema.ts";
 
 export interface ImageStoreDeps {
   readonly db: Kysely<Database>;
@@ -132,5 +132,5 @@ export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps):
   };
 }
 
-type PieceFacts = Omit<FilePieceRow, "position" | "data">;
-type ImageFacts = Pick<ImageRow, "id" | "name" | "media_type" | "pieces">;
+type PieceFacts = Omit<Database["file_pieces"], "position" | "data">;
+type ImageFacts = Pick<Database["images"], "id" | "name" | "media_type" | "pieces">;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
 import { hashAt, isIndexFile } from "../jobs/compare-entries.ts";
 import {
   type Anchors,
@@ -182,13 +182,9 @@ function lookAtOp(
       reason: (error as { code?: string }).code === "EACCES" ? "no-access" : "parent-missing",
     };
   }
-  try {
-    return { current, reason: differenceReason(request, op, current, expected) };
-  } catch (error) {
-    // The entry went, or its folder was exchanged, while it was being looked at.
-    if (typeof (error as { code?: unknown }).code !== "string") throw error;
-    return { current, reason: "changed" };
-  }
+  // The entry may go, or its folder be exchanged, while it is being looked at.
+  const reason = attemptSystem("changed" as const, () => differenceReason(request, op, current, expected));
+  return { current, reason };
 }
 
 /**

@@ -11,10 +11,10 @@ import {
 import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { Identity, identify, isAbsence } from "../jobs/entry-identity.ts";
+import { Identity, identify, statEntryAt } from "../jobs/entry-identity.ts";
 import type { Plan } from "../jobs/job-folder.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
-import { type EntryStats, fstatEntry, lstatEntry } from "../platform/entry-stats.ts";
+import { fstatEntry, lstatEntry } from "../platform/entry-stats.ts";
 import { hasWriters } from "../platform/libc.ts";
 import { openQuickly } from "../platform/read-file.ts";
 import { type OwnTouches, type Touched, touchKey } from "./own-touches.ts";
@@ -275,21 +275,12 @@ export function readKeptEntries({ folder, plan, direction, steps }: Swap): KeptE
   for (const op of plan.ops) {
     if (op.a?.kind === "directory" || op.b?.kind === "directory") bytes = null;
     if (staysInPlace(op) || unfilled.has(op.n)) continue;
-    const stats = lstatIfThere(outSlot(folder, op, direction));
+    const stats = statEntryAt(outSlot(folder, op, direction));
     if (stats === undefined) continue;
     entries.set(op.n, Identity.of(stats));
     if (bytes !== null) bytes += stats.blocks * 512;
   }
   return { entries, bytes };
-}
-
-function lstatIfThere(path: string): EntryStats | undefined {
-  try {
-    return lstatEntry(path);
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
 }
 
 /** The path was empty before and is empty now. */

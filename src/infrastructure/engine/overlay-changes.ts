@@ -6,13 +6,13 @@ import { hashAt, mayBeIndex, readEntry, readNoFollow } from "../jobs/compare-ent
 import {
   Identity,
   identifyAt,
-  isAbsence,
   pathBelow,
   sameUntouched,
   shownBelow,
+  statEntryAt,
 } from "../jobs/entry-identity.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
-import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
+import type { EntryStats } from "../platform/entry-stats.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
@@ -172,15 +172,6 @@ function folderSince(absolute: string, stats: EntryStats, stamp: bigint): Folder
 /** Whether a path exists; a file in place of a parent folder means that it does not. */
 function entryExistsAt(absolute: string): boolean {
   return statEntryAt(absolute) !== undefined;
-}
-
-function statEntryAt(absolute: string): EntryStats | undefined {
-  try {
-    return lstatEntry(absolute);
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
 }
 
 /** So many paths are noted before a command has ended; the look at its end finds the others. */

@@ -17,14 +17,15 @@ import type {
   ValidateDifference,
 } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import { attemptSystem } from "../../domain/platform/error-text.ts";
 import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "../jobs/compare-entries.ts";
 import {
   type Identity,
   identify,
   identifyAt,
+  ifThere,
   inFolder,
   inParent,
-  isAbsence,
   shownBelow,
 } from "../jobs/entry-identity.ts";
 import { isInside, repositoryOf } from "../jobs/git-roots.ts";
@@ -100,7 +101,9 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
   function original(path: string): Uint8Array | null {
     const at = place(path);
     if (at === null || !isReadable(identityBefore(path))) return null;
-    return readOrNull(() => inParent(at.root, at.below, (parent, name) => readNoFollow(`${parent}/${name}`)));
+    return attemptSystem(null, () =>
+      inParent(at.root, at.below, (parent, name) => readNoFollow(`${parent}/${name}`)),
+    );
   }
 
   const sweep = createSweep();
@@ -118,7 +121,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
       const op = deciding(path);
       if (op === null || op.inPlace === true) return original(path);
       if (!isReadable(identityAfter(path))) return null;
-      return readOrNull(() => readNoFollow(opSlotPath(folder, op.n, "b")));
+      return attemptSystem(null, () => readNoFollow(opSlotPath(folder, op.n, "b")));
     },
     get repository() {
       return repositoryOf(workspace);
@@ -139,7 +142,7 @@ function* namesBelow(root: string, folder: string): Generator<string> {
   const pending = [""];
   while (pending.length > 0) {
     const at = pending.pop() as string;
-    const entries = readOrNull(() =>
+    const entries = attemptSystem(null, () =>
       inFolder(root, at === "" ? folder : `${folder}/${at}`, (self) =>
         readdirSync(self, { withFileTypes: true }),
       ),
@@ -158,16 +161,6 @@ function isReadable(identity: Identity | null): boolean {
 
 function standingFromIdentity(identity: Identity | null): EntryState | null {
   return identity === null ? null : { kind: identity.kind, mode: identity.mode, size: identity.size };
-}
-
-/** A file that its own user may not open, or that was removed meanwhile, has no bytes. */
-function readOrNull<T>(use: () => T): T | null {
-  try {
-    return use();
-  } catch (error) {
-    if (typeof (error as { code?: unknown }).code !== "string") throw error;
-    return null;
-  }
 }
 
 export interface ValidatedOps {
@@ -369,12 +362,7 @@ export function partedLinks(
 }
 
 function namesOf(path: string): number {
-  try {
-    return lstatSync(path).nlink;
-  } catch (error) {
-    if (isAbsence(error)) return 0;
-    throw error;
-  }
+  return ifThere(0, () => lstatSync(path).nlink);
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
+import { parentOf } from "../../domain/policy/ignore-rules.ts";
 import {
   type Identity,
   identify,
@@ -23,7 +24,7 @@ import {
   readEntryAt,
   sameUntouched,
 } from "../jobs/entry-identity.ts";
-import { adoptOwner, parentOf, readRegular, staysInPlace } from "../jobs/folder-view.ts";
+import { adoptOwner, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 
 interface StagedPermissions {

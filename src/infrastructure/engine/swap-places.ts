@@ -5,6 +5,7 @@ import {
   folderOfPath,
   Identity,
   identifyAt,
+  ifThere,
   inFolder,
   isAbsence,
   joinFolder,
@@ -164,12 +165,7 @@ export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
       const folder = joinFolder(root, folderOfPath(path));
       const made = own.get(folder);
       if (made === undefined ? !standing.has(folder) : lies(request.folder, made)) return false;
-      try {
-        return anchors.inParent(root, path, () => false);
-      } catch (error) {
-        if (isAbsence(error)) return true;
-        throw error;
-      }
+      return ifThere(true, () => anchors.inParent(root, path, () => false));
     },
     knows(root, path) {
       const folder = joinFolder(root, folderOfPath(path));

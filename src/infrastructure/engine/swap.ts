@@ -21,6 +21,7 @@ import {
   Identity,
   identify,
   identifyAt,
+  ifThere,
   inFolder,
   inParent,
   isAbsence,
@@ -77,12 +78,7 @@ function atEntry<T>({ plan, places, strayed }: Swap, op: Op, use: (parent: strin
 
 /** The entry of an op, even if its folder was moved; null if the entry or the folder is gone. */
 export function standingEntry(swap: Swap, op: Op): Identity | null {
-  try {
-    return atEntry(swap, op, (parent, name) => identifyAt(`${parent}/${name}`));
-  } catch (error) {
-    if (isAbsence(error)) return null;
-    throw error;
-  }
+  return ifThere(null, () => atEntry(swap, op, (parent, name) => identifyAt(`${parent}/${name}`)));
 }
 
 export function rootOf(plan: Plan, op: Op): string {
@@ -443,11 +439,7 @@ function restoreModes(swap: Swap): void {
     }
   }
   for (const { root, path, mode } of unwritable) {
-    try {
-      changeMode(places, plan.roots[root] as string, path, mode);
-    } catch (error) {
-      if (!isAbsence(error)) throw error;
-    }
+    ifThere(undefined, () => changeMode(places, plan.roots[root] as string, path, mode));
   }
 }
 

@@ -4,7 +4,7 @@ import type { FleetStore, MachineProcess, ProcessKind } from "../../application/
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
 import { databaseClock } from "../store/liveness.ts";
-import type { Database, ProcessRow, StoreTransaction } from "../store/schema.ts";
+import type { Database, StoreTransaction } from "../store/schema.ts";
 import { homeMark, parseWorkspaceName, readMachineId } from "./workspace-name.ts";
 
 type FleetViews = Pick<FleetStore, "machines" | "queues" | "waitingForAway" | "repliesOfAway">;
@@ -102,7 +102,7 @@ export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<n
   };
 }
 
-function toProcess(row: ProcessRow): MachineProcess {
+function toProcess(row: Database["machine_processes"]): MachineProcess {
   return {
     kind: row.kind as ProcessKind,
     root: row.root,

@@ -10,6 +10,7 @@ import type {
   RepositoryReading,
   WorkBeyond,
 } from "../../application/ports/forges.ts";
+import { gitVariables } from "../../domain/policy/git-files.ts";
 import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../jobs/git-roots.ts";
 import { spawnChild } from "../platform/process-calls.ts";
 import { removeTree } from "../platform/remove-tree.ts";
@@ -100,7 +101,7 @@ async function openReader(
         LC_ALL: "C",
         GIT_ALLOW_PROTOCOL: "none",
         GIT_NO_LAZY_FETCH: "1",
-        ...settingVariables(settings),
+        ...gitVariables(settings),
       },
       signal,
     });
@@ -114,14 +115,6 @@ async function openReader(
     ...names.map((name): Setting => [name, name.endsWith(".required") ? "false" : ""]),
   ];
   return { places, ask: (...args) => run(settings, args) };
-}
-
-function settingVariables(settings: readonly Setting[]): Record<string, string> {
-  const named = settings.flatMap(([name, value], at) => [
-    [`GIT_CONFIG_KEY_${at}`, name],
-    [`GIT_CONFIG_VALUE_${at}`, value],
-  ]);
-  return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(named) };
 }
 
 interface ReadRequest {

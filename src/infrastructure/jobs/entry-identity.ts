@@ -332,12 +332,7 @@ export function identify(
   path: string,
   from: Pick<Anchors, "inParent"> = PLAIN,
 ): Identity | null {
-  try {
-    return from.inParent(root, path, (folder, name) => identifyAt(`${folder}/${name}`));
-  } catch (error) {
-    if (isAbsence(error)) return null;
-    throw error;
-  }
+  return ifThere(null, () => from.inParent(root, path, (folder, name) => identifyAt(`${folder}/${name}`)));
 }
 
 const PLAIN = { inParent };
@@ -358,11 +353,21 @@ export function identifySettled(root: string, path: string): Identity | null {
 
 /** Null also if a parent is a file. */
 export function identifyAt(absolute: string): Identity | null {
+  const stats = statEntryAt(absolute);
+  return stats === undefined ? null : Identity.of(stats);
+}
+
+/** Undefined also where a file stands in the place of a parent. */
+export function statEntryAt(absolute: string): EntryStats | undefined {
+  return ifThere(undefined, () => lstatEntry(absolute));
+}
+
+/** What `look` returns; `fallback` where there is no such entry, or no such folder on the way to it. */
+export function ifThere<T, F>(fallback: F, look: () => T): T | F {
   try {
-    const stats = lstatEntry(absolute);
-    return stats === undefined ? null : Identity.of(stats);
+    return look();
   } catch (error) {
-    if (isAbsence(error)) return null;
+    if (isAbsence(error)) return fallback;
     throw error;
   }
 }

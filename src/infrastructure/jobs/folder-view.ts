@@ -30,6 +30,7 @@ import {
   type WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
+import { parentOf } from "../../domain/policy/ignore-rules.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { inFolder, inParent, isAbsence, readEntryAt } from "./entry-identity.ts";
 
@@ -167,11 +168,6 @@ export function staysInPlace(from: string, to: string, moved: Entry): boolean {
   if (to.startsWith(`${from}/`) && moved.kind === "directory")
     throw new ViewFault("exists", to, `cannot move a folder into itself: ${from} -> ${to}`);
   return from === to && moved.kind !== "missing";
-}
-
-/** Empty for a name at the top. */
-export function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 /** Reads a regular file and nothing else: a FIFO would hang, a device never ends. */

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { AllJobs, IndexedJob, JobArchive, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
 import { migrate, migrationStatus } from "../store/migrate.ts";
-import { type Database, type EventRow, fromRow, type JobRow, toRow } from "../store/schema.ts";
+import { type Database, fromRow, type JobRow, toRow } from "../store/schema.ts";
 
 /** Rows a statement may carry: SQLite takes 32,766 parameters. */
 const BATCH = 500;
@@ -27,9 +27,9 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
       for (const job of jobs) {
         const before = known.get(job.jobId);
         if (before?.state_at === job.stateAt) continue;
-        const events = archive
-          .events(job.jobId)
-          .map((line, position) => toEventRow(job.jobId, position, line.at, line.event));
+        const events = archive.events(job.jobId).map(({ at, event }, position) => {
+          return { job_id: job.jobId, position, at, type: event.type, body: JSON.stringify(event) };
+        });
         await db.transaction().execute(async (transaction) => {
           const row = toJobRow(job, events.length);
           await transaction
@@ -81,10 +81,6 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
     migrate: () => migrate(db, now),
     close: () => db.destroy(),
   };
-}
-
-function toEventRow(jobId: string, position: number, at: string, event: { readonly type: string }): EventRow {
-  return { job_id: jobId, position, at, type: event.type, body: JSON.stringify(event) };
 }
 
 function toJobRow(job: StoredJob, eventCount: number): JobRow {

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
 import { hashHex } from "../platform/hash.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { hasLiveJobs } from "./running-jobs.ts";
@@ -229,11 +229,11 @@ export function locateStorage(workspace: string, home: string, outermost: string
     const places = new Set([known.folder, dirname(known.folder), outerOf(known.folder)]);
     const own = BELOW_OUTER.test(known.folder) ? [...places] : [known.folder];
     if (!own.every((folder) => isTrusted(folder, home, known))) return at(known.folder, false);
-    succeeds(() => noteWorkspace(entry, workspace));
+    trySystemCall(() => noteWorkspace(entry, workspace));
     return at(known.folder);
   }
   if (renameable(nearestExisting(home), workspace) && prepare(entry)) {
-    succeeds(() => noteWorkspace(entry, workspace));
+    trySystemCall(() => noteWorkspace(entry, workspace));
     return at(entry);
   }
   return at(makeElsewhere(entry, workspace, outermost));
@@ -278,12 +278,12 @@ function makeElsewhere(entry: string, workspace: string, outermost: string): str
   const inside = join(workspace, `.picoclaw-${random(8)}`, below);
   if (!existsSync(workspace)) return inside;
   for (const folder of renameable(dirname(outermost), workspace) ? [beside, inside] : [inside]) {
-    const registered = succeeds(() => {
+    const registered = trySystemCall(() => {
       mkdirSync(entry, { recursive: true, mode: 0o700 });
       writeLocation(entry, { folder, anyMode: false });
     });
     if (!registered) return entry;
-    const made = succeeds(() => {
+    const made = trySystemCall(() => {
       const outer = outerOf(folder);
       mkdirSync(outer, { mode: 0o700 });
       hideFromGit(outer);
@@ -292,10 +292,10 @@ function makeElsewhere(entry: string, workspace: string, outermost: string): str
       noteWorkspace(entry, workspace);
     });
     if (made && prepare(folder)) {
-      succeeds(() => chmodSync(dirname(folder), UNLISTED));
+      trySystemCall(() => chmodSync(dirname(folder), UNLISTED));
       return folder;
     }
-    succeeds(() => {
+    trySystemCall(() => {
       removeTree(outerOf(folder));
       rmSync(locationFile(entry), { force: true });
     });
@@ -315,7 +315,7 @@ function outerOf(folder: string): string {
 
 /** Makes a storage that no `git status` shows; false where that cannot be. */
 function prepare(folder: string): boolean {
-  return succeeds(() => {
+  return trySystemCall(() => {
     mkdirSync(join(folder, "jobs"), { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK | constants.X_OK);
     hideFromGit(folder);
@@ -326,14 +326,11 @@ function hideFromGit(folder: string): void {
   if (!existsSync(join(folder, ".gitignore"))) writeFileSync(join(folder, ".gitignore"), "*\n");
 }
 
-function succeeds(act: () => void): boolean {
-  try {
+export function trySystemCall(act: () => void): boolean {
+  return attemptSystem(false, () => {
     act();
     return true;
-  } catch (error) {
-    if (typeof (error as { code?: unknown }).code !== "string") throw error;
-    return false;
-  }
+  });
 }
 
 export function toStorage(workspace: string, folder: string, trusted: boolean): Storage {
@@ -359,7 +356,7 @@ export function reclaimStorage({ workspace, folder }: Storage, home: string): bo
   const theirs = [home, dirname(folder)].filter((path) => (lstatSync(path).mode & OTHERS_WRITE) !== 0);
   return (
     places.every(isAllOwn) &&
-    succeeds(() => {
+    trySystemCall(() => {
       for (const path of [...theirs.filter(isOwn), ...places]) chmodSync(path, 0o700);
     })
   );

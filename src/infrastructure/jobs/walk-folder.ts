@@ -10,7 +10,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { attemptOr, attemptSystem } from "../../domain/platform/error-text.ts";
 import { type EntryStats, lstatEntry, lstatIn, toEntryStats } from "../platform/entry-stats.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { inParent, O_PATH } from "./entry-identity.ts";
@@ -42,11 +42,11 @@ export function* walkBytes(folder: string, shown: string, names: readonly Buffer
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const path = Buffer.concat([entry.within, SLASH, entry.name]);
     const told = `${entry.shown === "" ? "" : `${entry.shown}/`}${printBytes(entry.name)}`;
-    const stats = readOrNull(() => lstatEntry(path)) ?? null;
+    const stats = attemptSystem(null, () => lstatEntry(path)) ?? null;
     if (stats === null) continue;
     yield { shown: told, stats };
     if (!stats.isDirectory()) continue;
-    const below = readOrNull(() => readdirSync(path, { encoding: "buffer" }) as Buffer[]) ?? [];
+    const below = attemptSystem(null, () => readdirSync(path, { encoding: "buffer" }) as Buffer[]) ?? [];
     for (const name of below) pending.push({ within: path, shown: told, name });
   }
 }
@@ -70,16 +70,6 @@ function printBytes(name: Buffer): string {
 function isCharacter(bytes: Buffer, length: number): boolean {
   const text = bytes.toString("utf8");
   return bytes.length === length && [...text].length === 1 && Buffer.from(text).equals(bytes);
-}
-
-/** Null for an entry that was removed meanwhile or is not accessible. */
-function readOrNull<T>(look: () => T): T | null {
-  try {
-    return look();
-  } catch (error) {
-    if (typeof (error as { code?: unknown }).code !== "string") throw error;
-    return null;
-  }
 }
 
 export interface WalkedEntry {

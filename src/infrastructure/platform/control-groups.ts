@@ -42,13 +42,13 @@ function parseMount(line: string) {
   return { root: unescapeField(root), point: unescapeField(point), type, options: options.split(",") };
 }
 
-/** White space is written as octal numbers. */
+/** White space in a mount table is written as octal numbers. */
 function unescapeField(field: string): string {
   return field.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
 /** "" where it cannot be read. */
-function readText(path: string): string {
+export function readText(path: string): string {
   return attemptOr("", () => readFileSync(path, "utf8"));
 }
 

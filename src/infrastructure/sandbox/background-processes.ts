@@ -11,6 +11,7 @@ import type {
   ProcessStopped,
   WorkspaceProcesses,
 } from "../../application/ports/sandbox-processes.ts";
+import { isUp } from "../../application/sandbox/process-report.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { withFolderLocks } from "../jobs/folder-lock.ts";
 import { findInstallation } from "../platform/installation.ts";
@@ -112,7 +113,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
   async function begin(request: ProcessStart): Promise<string | ProcessNotStarted> {
     const { command, port: wanted = null, over = null } = request;
     const all = await listAll(deps);
-    const alive = all.filter(isAlive);
+    const alive = all.filter(isUp);
     if (alive.length >= deps.settings.limit) return { ok: false, why: "limit", most: deps.settings.limit };
     const own = all.filter((one) => one.root === root && one.state.kind !== "ended");
     const name = request.name ?? freeName(nameFromCommand(command), own);
@@ -202,13 +203,13 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
     const record = isProcessName(name) ? readProcessRecord(folderOf(name)) : null;
     if (record === null) return { status: "unknown", name };
     const process = await describe(folderOf(name), record);
-    if (!isAlive(process)) return { status: "not-running", process };
+    if (!isUp(process)) return { status: "not-running", process };
     const isOver = await endKeeper(folderOf(name), record);
     const left = readProcessRecord(folderOf(name)) ?? record;
     // A keeper that was still starting, or had to be killed, wrote no end.
     if (isOver && left.end === null) await bury(folderOf(name), left, "stopped");
     const after = (await find(name)) ?? process;
-    return { status: isOver && !isAlive(after) ? "stopped" : "survived", process: after };
+    return { status: isOver && !isUp(after) ? "stopped" : "survived", process: after };
   }
 
   async function restart(name: string): Promise<ProcessStarted> {
@@ -216,7 +217,7 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
     if (process === null) return { ok: false, why: "unknown", name };
     const { command, port, restartsOnLanding, endsWithProgram, over } = process;
     if (process.state.kind === "starting") return settle(name);
-    if (isAlive(process)) {
+    if (isUp(process)) {
       const record = readProcessRecord(folderOf(name));
       if (record?.keeper && signalKeeper(record.keeper, KEEPER_SIGNALS.restart)) {
         await waitFor(() => (readProcessRecord(folderOf(name))?.runs ?? 0) > record.runs, STOP_MS);
@@ -258,10 +259,6 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
   };
 }
 
-function isAlive({ state }: BackgroundProcess): boolean {
-  return state.kind === "running" || state.kind === "starting";
-}
-
 /** Those that ended longest ago, past the number that is kept to be looked at. */
 function oldestEnded(processes: readonly BackgroundProcess[]): readonly BackgroundProcess[] {
   const endedAt = ({ state }: BackgroundProcess) => (state.kind === "ended" ? state.at : "");
@@ -288,7 +285,7 @@ export async function listAll({ home }: Pick<BackgroundProcessesDeps, "home">): 
   const found: BackgroundProcess[] = [];
   for (const folder of listProcessFolders(processesFolder(home))) {
     const here = await listFolder(folder);
-    const isAbandoned = here.every((one) => !isAlive(one) && folderIdentity(one.root) === null);
+    const isAbandoned = here.every((one) => !isUp(one) && folderIdentity(one.root) === null);
     if (here.length > 0 && isAbandoned) removeTree(folder);
     else found.push(...here);
   }

@@ -116,7 +116,7 @@ function findLinked(home: string, root: string): string[] {
   return [...found];
 }
 
-function entriesOf(folder: string): Dirent[] {
+export function entriesOf(folder: string): Dirent[] {
   return attemptOr([], () => readdirSync(folder, { withFileTypes: true }));
 }
 

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { JOB_VARIABLE } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { readText } from "../platform/control-groups.ts";
 import type { ProcessEntry } from "../platform/process-table.ts";
 import { isOfJob } from "./process-runner.ts";
 
@@ -111,10 +112,6 @@ function answersAt(host: string, port: number): Promise<boolean> {
     socket.once("connect", () => settle(true));
     socket.once("error", () => settle(false));
   });
-}
-
-function readText(file: string): string {
-  return attemptOr("", () => readFileSync(file, "utf8"));
 }
 
 function readLink(path: string): string | null {

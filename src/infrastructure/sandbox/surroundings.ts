@@ -1,4 +1,4 @@
-import { accessSync, constants, type Dirent, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { accessSync, constants, lstatSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
@@ -9,6 +9,7 @@ import type { Installation } from "../platform/installation.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, findHomeSecrets } from "./home-lists.ts";
 import {
+  entriesOf,
   findHiddenInHome,
   findHomesInside,
   namedInHome,
@@ -115,10 +116,6 @@ function closedBelow(folder: string, depth: number): { path: string; isFolder: b
     if ((mode & (isFolder ? 0o001 : 0o004)) === 0) return [{ path, isFolder }];
     return isFolder && depth > 1 ? closedBelow(path, depth - 1) : [];
   });
-}
-
-function entriesOf(folder: string): Dirent[] {
-  return attemptOr([], () => readdirSync(folder, { withFileTypes: true }));
 }
 
 export interface Surroundings

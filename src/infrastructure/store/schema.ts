@@ -46,12 +46,9 @@ export interface Database extends Omit<Tables, "images"> {
 
 export type SessionRow = Database["sessions"];
 export type TurnRow = Database["turns"];
-export type ImageRow = Database["images"];
-export type FilePieceRow = Database["file_pieces"];
 export type NoteRow = Database["daily_notes"];
 export type DecisionRow = Database["decisions"];
 export type LearnedRuleRow = Database["learned_rules"];
-export type ProcessRow = Database["machine_processes"];
 export type OrderRow = Database["control_orders"];
 export type FleetJobRow = Database["fleet_jobs"];
 export type ChatScheduleRow = Database["chat_schedules"];
@@ -60,7 +57,6 @@ export type MessageRow = Database["messages"];
 export type ReplyRow = Database["replies"];
 export type SolveRow = Database["solve_tasks"];
 export type JobRow = Database["jobs"];
-export type EventRow = Database["events"];
 
 /** Text that every database takes: Postgres stores no NUL, and half a surrogate pair is not a character. */
 export function storable(text: string): string {
@@ -78,16 +74,16 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
 
 /** A row by the names of the code. */
 export function fromRow<Row extends object>(row: Row) {
-  const toCamel = (name: string) => name.replace(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
-  return rename(row, toCamel) as { [Key in keyof Row as Camel<Key & string>]: Row[Key] };
+  const named = rename(row, /_[a-z]/g, (found) => found.charAt(1).toUpperCase());
+  return named as { [Key in keyof Row as Camel<Key & string>]: Row[Key] };
 }
 
 /** Values of the code by the names of their columns. */
 export function toRow<Value extends object>(value: Value) {
-  const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return rename(value, toSnake) as { -readonly [Key in keyof Value as Snake<Key & string>]: Value[Key] };
+  const named = rename(value, /[A-Z]/g, (found) => `_${found.toLowerCase()}`);
+  return named as { -readonly [Key in keyof Value as Snake<Key & string>]: Value[Key] };
 }
 
-function rename(value: object, toName: (name: string) => string): unknown {
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [toName(name), each]));
+function rename(value: object, part: RegExp, change: (found: string) => string): unknown {
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name.replace(part, change), each]));
 }

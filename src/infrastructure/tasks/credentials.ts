@@ -21,6 +21,7 @@ import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { readNoFollow } from "../jobs/compare-entries.ts";
 import { isInside } from "../jobs/git-roots.ts";
+import { trySystemCall } from "../jobs/job-storage.ts";
 
 /**
  * The credentials of a CLI: files for the container's HOME, variables, and keys of which it gets only
@@ -150,7 +151,7 @@ function filesOf(kind: WorkerKind, home: string): CopiedFile[] {
     if (stats.isDirectory()) {
       if (depth < MAX_DEPTH)
         for (const name of readdirSync(join(home, path)).sort())
-          ignoreSystemError(() => take(`${path}/${name}`, depth + 1));
+          trySystemCall(() => take(`${path}/${name}`, depth + 1));
     } else if (stats.isFile() && stats.size <= MAX_BYTES && total + stats.size <= MAX_TOTAL) {
       const bytes = readFileSync(join(home, path));
       total += bytes.length;
@@ -159,17 +160,8 @@ function filesOf(kind: WorkerKind, home: string): CopiedFile[] {
   };
   // Logins first: what is large beside them must not crowd them out.
   const sorted = [...kind.credentials].sort((a, b) => Number(b.isLogin) - Number(a.isLogin));
-  for (const { path } of sorted) ignoreSystemError(() => take(path, 0));
+  for (const { path } of sorted) trySystemCall(() => take(path, 0));
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
-}
-
-/** An unreadable file counts as missing. */
-function ignoreSystemError(act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    if (typeof (error as { code?: unknown }).code !== "string") throw error;
-  }
 }
 
 /** A file that holds a key instead of a login gets the stand-in. */

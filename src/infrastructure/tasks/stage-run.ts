@@ -33,6 +33,7 @@ import { currentEntryBelow } from "../jobs/entry-identity.ts";
 import { createFolderView } from "../jobs/folder-view.ts";
 import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
+import { trySystemCall } from "../jobs/job-storage.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";
 import { mountBelow } from "../sandbox/staging.ts";
@@ -336,16 +337,6 @@ function removeLayers(folder: string): boolean {
   // So that root without its powers, in a container, can walk to what is root's.
   chmodSync(folder, 0o755);
   return false;
-}
-
-function trySystemCall(act: () => void): boolean {
-  try {
-    act();
-    return true;
-  } catch (error) {
-    if (typeof (error as { code?: unknown }).code !== "string") throw error;
-    return false;
-  }
 }
 
 /** A user with any number has a name and a home inside: programs ask for both. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
-import { attemptOr } from "../../domain/platform/error-text.ts";
+import { decodeUtf8 } from "../../domain/jobs/file-bytes.ts";
 import type { ToolCall } from "../create-secure-tool.ts";
 import type { ResolvedPath } from "../resolved-path.ts";
 import { type JobCommand, runJob, toEditOutcome } from "../run-job.ts";
@@ -24,16 +24,12 @@ function replacementCommands(
 ): readonly JobCommand[] | string {
   if (next === "delete") return [{ type: "file_edit", action: "delete", target: path }];
   const newMode = next.mode ?? mode;
-  const text = utf8(next.bytes);
+  const text = decodeUtf8(next.bytes);
   if (text !== null && isExecutable(newMode) === isExecutable(mode))
     return [
       { type: "file_edit", action: before === null ? "create" : "update", target: path, content: text },
     ];
   return binaryPatch(path, before, mode, next.bytes, newMode);
-}
-
-function utf8(bytes: Uint8Array): string | null {
-  return attemptOr(null, () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 }
 
 function isExecutable(mode: number): boolean {

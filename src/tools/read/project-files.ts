@@ -162,16 +162,16 @@ export function createProjectFiles(
     find: (paths, words, limitMs) => findWords(root, paths, words, limitMs, index),
     source: {
       judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
-      look(path) {
-        try {
-          const found = files.look(path);
-          return found.kind === "file" ? { kind: "file", bytes: files.read(path), mode: found.mode } : found;
-        } catch {
-          return { kind: "missing" };
-        }
-      },
+      look: (path) => lookAtFile(files, path),
     },
   };
+}
+
+function lookAtFile(files: WorkspaceFiles, path: string) {
+  return attemptOr({ kind: "missing" } as const, () => {
+    const found = files.look(path);
+    return found.kind === "file" ? { ...found, bytes: files.read(path) } : found;
+  });
 }
 
 /** The same where the project does not lie on this machine: everything is asked of its files. */
@@ -210,14 +210,7 @@ export function createFarProjectFiles(
     find: (paths, words, limitMs) => findWords((path) => beginning(path, LOOKED_AT), paths, words, limitMs),
     source: {
       judges: (path) => isShown(path) && kindOf(path) !== "symlink",
-      look(path) {
-        try {
-          const found = files.look(path);
-          return found.kind === "file" ? { kind: "file", bytes: files.read(path), mode: found.mode } : found;
-        } catch {
-          return { kind: "missing" };
-        }
-      },
+      look: (path) => lookAtFile(files, path),
     },
   };
 }

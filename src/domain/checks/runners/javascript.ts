@@ -5,6 +5,7 @@ import {
   type TestOutcome,
   type TestResults,
 } from "../test-results.ts";
+import { numberBefore } from "./pytest.ts";
 
 /** The headings above a line, by their indentation: how mocha and jest print their suites. */
 interface Outline {
@@ -48,9 +49,9 @@ export function readJest(lines: readonly string[]): TestResults | null {
     } else if (bullet === JEST_BROKEN) broken.add(file);
     else if (bullet !== undefined && bullet !== "Console") failures.add(`${file} › ${bullet}`);
     else if (total !== undefined) {
-      counts.passed += jestNumber(total, "passed");
-      counts.failed += jestNumber(total, "failed");
-      counts.skipped += jestNumber(total, "skipped") + jestNumber(total, "todo");
+      counts.passed += numberBefore(total, "passed");
+      counts.failed += numberBefore(total, "failed");
+      counts.skipped += numberBefore(total, "skipped") + numberBefore(total, "todo");
       runs++;
     } else if (line.startsWith("Summary of all failing tests"))
       at = lines.findIndex((one, next) => next > at && JEST_TOTAL.test(one)) - 1;
@@ -77,10 +78,6 @@ function takeJestTree(lines: readonly string[], from: number, file: string, list
       list.add(outline.nameOf(indent, test[4] as string), outcome);
     }
   }
-}
-
-function jestNumber(total: string, word: string): number {
-  return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total)?.[1] ?? 0);
 }
 
 const MOCHA_TEST = /^( +)(?:([✔✓])|(-)|\d+\)) (.*?)(?: \(\d+ms\))?$/;

@@ -23,14 +23,14 @@ export function readPytest(lines: readonly string[]): TestResults | null {
     else if (/^=+ (?:FAILURES|ERRORS|PASSES|warnings summary.*) =+$/.test(line)) inReports = true;
     const total = TOTAL.exec(line)?.[1];
     if (total !== undefined) {
-      counts.passed += pytestNumber(total, "passed");
-      counts.failed += pytestNumber(total, "failed") + pytestNumber(total, "errors?");
+      counts.passed += numberBefore(total, "passed");
+      counts.failed += numberBefore(total, "failed") + numberBefore(total, "errors?");
       counts.skipped += ["skipped", "xfailed", "xpassed"].reduce(
-        (sum, word) => sum + pytestNumber(total, word),
+        (sum, word) => sum + numberBefore(total, word),
         0,
       );
-      expected.xfailed += pytestNumber(total, "xfailed");
-      expected.xpassed += pytestNumber(total, "xpassed");
+      expected.xfailed += numberBefore(total, "xfailed");
+      expected.xpassed += numberBefore(total, "xpassed");
       runs++;
       inSummary = false;
       inReports = false;
@@ -72,6 +72,7 @@ function pytestOutcome(word: string | undefined): TestOutcome {
   }
 }
 
-function pytestNumber(total: string, word: string): number {
+/** The number before a word of a summary line. */
+export function numberBefore(total: string, word: string): number {
   return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total)?.[1] ?? 0);
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { gitVariables } from "../../../domain/policy/git-files.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import type { RunProgram } from "../../tool-context.ts";
 import { ToolError } from "../../tool-result.ts";
@@ -151,13 +152,7 @@ function createGit(runProgram: RunProgram, cwd: string, signal: AbortSignal) {
       env: {
         LC_ALL: "C",
         GIT_ALLOW_PROTOCOL: "none",
-        GIT_CONFIG_COUNT: String(settings.length),
-        ...Object.fromEntries(
-          settings.flatMap(([key, value], at) => [
-            [`GIT_CONFIG_KEY_${at}`, key],
-            [`GIT_CONFIG_VALUE_${at}`, value],
-          ]),
-        ),
+        ...gitVariables(settings),
       },
       timeoutMs: TIMEOUT_MS,
       signal,

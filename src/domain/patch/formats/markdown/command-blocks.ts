@@ -1,4 +1,5 @@
 import type { PatchCommand } from "../../patch-command.ts";
+import { lineEnd } from "../embedded-format.ts";
 
 /** A ```` ```bash ```` block is one command. Undefined when there is nothing in it. */
 export function shellBlock(body: string, shell: "sh" | "zsh" | undefined): PatchCommand | undefined {
@@ -174,7 +175,7 @@ function readLine(text: string, from: number): { line: GitLine | undefined; next
       }
       case "#":
         if (word !== undefined) word += char;
-        else at = endOfLine(text, at) - 1;
+        else at = lineEnd(text, at) - 1;
         break;
       case "&":
         if (text.charAt(at + 1) === "&") {
@@ -236,9 +237,4 @@ function doubleQuoted(text: string, from: number): QuotedText {
     at += 1;
   }
   return { inside: "", end: text.length, needsShell: true };
-}
-
-function endOfLine(text: string, from: number): number {
-  const newline = text.indexOf("\n", from);
-  return newline === -1 ? text.length : newline;
 }
