@@ -26,8 +26,6 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     errColumns: () => process.stderr.columns || 80,
     readInput: readInputBounded,
     readFile: readBounded,
-    removeFolder: async (path) =>
-      (await import("../infrastructure/platform/remove-tree.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
     openStoreData: async (options) => (await import("./store-data.ts")).openStoreData(env, options),

@@ -128,7 +128,6 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       expect(pull).toEqual({
         sourceRepository: NAME,
         sourceBranch: "feature",
-        sourceCommit: "1".repeat(40),
         targetBranch: "main",
       });
     });

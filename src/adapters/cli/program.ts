@@ -44,8 +44,6 @@ export interface CliProgram {
   readonly readInput: () => Uint8Array;
   /** Throws where it cannot be read; with EFBIG where it is larger than any patch or task, or has no end. */
   readonly readFile: (path: string) => Uint8Array;
-  /** Removes a folder of PicoClaw's own, read-only parts included. */
-  readonly removeFolder: (path: string) => Promise<void>;
   /** The same program in another folder with another environment. */
   readonly elsewhere: (place: { readonly cwd: string; readonly env: CliProgram["env"] }) => CliProgram;
   readonly openWorkspace: (options: OpenOptions) => Promise<Opening>;

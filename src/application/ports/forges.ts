@@ -130,7 +130,6 @@ export interface ForgeItem {
 interface PullFacts {
   readonly sourceRepository: string;
   readonly sourceBranch: string;
-  readonly sourceCommit: string;
   readonly targetBranch: string;
 }
 

@@ -33,7 +33,6 @@ export interface Heads {
 export interface HeadFacts {
   readonly name: HeadName;
   readonly program: string;
-  readonly isInstalled: boolean;
   /** Why it cannot be used now; null if it can. */
   readonly trouble: HeadTrouble | null;
 }

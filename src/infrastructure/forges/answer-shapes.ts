@@ -48,7 +48,6 @@ const gitlabPull = gitlabItem.extend({
   target_project_id: id,
   source_branch: z.string(),
   target_branch: z.string(),
-  sha: text,
 });
 const gitlabNote = z.looseObject({ id, created_at: z.string(), body: text, author: username });
 const gitlabPosition = z.looseObject({ new_path: text, old_path: text, new_line: line, old_line: line });

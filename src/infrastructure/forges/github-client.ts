@@ -166,7 +166,6 @@ function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
           pull: {
             sourceRepository: pull.head.repo?.full_name ?? "",
             sourceBranch: pull.head.ref,
-            sourceCommit: pull.head.sha,
             targetBranch: pull.base.ref,
           },
         };

@@ -83,7 +83,6 @@ export interface MergeRequest extends Issue {
   readonly target_project_id: number;
   readonly source_branch: string;
   readonly target_branch: string;
-  readonly sha?: string | null;
 }
 
 export interface Note {
@@ -269,7 +268,6 @@ export function createGitLabItems({ options, ref }: GitLabApi): ForgeItems {
           pull: {
             sourceRepository: source,
             sourceBranch: pull.source_branch,
-            sourceCommit: pull.sha ?? "",
             targetBranch: pull.target_branch,
           },
         };

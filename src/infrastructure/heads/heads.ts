@@ -116,13 +116,13 @@ function describeHead(deps: HeadsDeps, kind: WorkerKind): HeadFacts {
   const found = findHeadLogin(kind, loginDeps(deps));
   const name = kind.name as HeadName;
   const trouble = program === null ? notInstalled(name, kind.argv[0]) : found.ok ? null : found.trouble;
-  return { name, program: kind.argv[0], isInstalled: program !== null, trouble };
+  return { name, program: kind.argv[0], trouble };
 }
 
 function describeAcp({ settings, env }: HeadsDeps): HeadFacts {
   const program = settings.command[0] ?? "";
   const isInstalled = findProgram(program, env.PATH ?? "") !== null;
-  return { name: "acp", program, isInstalled, trouble: isInstalled ? null : notInstalled("acp", program) };
+  return { name: "acp", program, trouble: isInstalled ? null : notInstalled("acp", program) };
 }
 
 function notInstalled(name: HeadName, program: string): HeadTrouble {

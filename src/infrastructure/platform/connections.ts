@@ -42,8 +42,6 @@ function urlOf(address: EngineAddress): string {
 export interface RawConnection {
   /** Queued when the other side is slow. */
   write(bytes: Uint8Array): void;
-  /** Sends the written data; nothing more will be sent. */
-  endWrites(): void;
   /** Both directions, at once. */
   close(): void;
 }
@@ -60,13 +58,13 @@ export async function openRaw(
   { onBytes, onClose }: RawHandlers,
 ): Promise<RawConnection> {
   const queue: Uint8Array[] = [];
-  const state = { closed: false, ending: false };
+  const state = { closed: false };
   const closed = (error?: Error) => {
     if (state.closed) return;
     state.closed = true;
     onClose(error);
   };
-  const flush = (socket: { write(bytes: Uint8Array): number; shutdown(): void }) => {
+  const flush = (socket: { write(bytes: Uint8Array): number }) => {
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
       const written = socket.write(next);
       if (written < next.length) {
@@ -75,7 +73,6 @@ export async function openRaw(
       }
       queue.shift();
     }
-    if (state.ending) socket.shutdown();
   };
   const handlers = {
     data: (_: unknown, bytes: Uint8Array) => onBytes(bytes),
@@ -98,10 +95,6 @@ export async function openRaw(
       if (state.closed) return;
       queue.push(bytes);
       if (queue.length === 1) flush(socket);
-    },
-    endWrites() {
-      state.ending = true;
-      if (queue.length === 0) socket.shutdown();
     },
     close() {
       state.closed = true;

@@ -17,7 +17,6 @@ export const shellKind: WorkerKind = {
   name: "codex-cli",
   aliases: [],
   image: "coding-agent-executor",
-  pullFrom: "",
   argv: ["sh"],
   env: {},
   credentials: [{ path: ".codex/auth.json", isLogin: true }],

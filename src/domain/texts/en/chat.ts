@@ -517,11 +517,6 @@ export const chatTexts = {
     }
   },
   /** Above a conversation: where it works, and with whom. */
-  banner: (folder: string, chat: string | null, coder: string | null, name: string) =>
-    [
-      `PicoClaw in ${folder}${name === "" ? "" : ` · chat ${name}`}`,
-      `talk: ${chat ?? "not set up yet (picoclaw init)"} · code: ${coder ?? "not set up yet (picoclaw init)"}`,
-    ] as readonly string[],
   badChatName: (name: string) =>
     `${name} is not a valid chat name: use letters, digits, - and _, at most 40.`,
   noSuchChat: (name: string) => `Nothing was said in the chat ${name} in this folder.`,
@@ -536,7 +531,6 @@ export const chatTexts = {
     said: "last message",
     workspace: "workspace",
   },
-  welcome: "/help lists the commands, Ctrl-C stops, Ctrl-D quits",
   goodbye: "Bye.",
   stopHint: "stopping… Ctrl-C again quits",
   footer: ({

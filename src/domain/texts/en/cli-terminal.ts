@@ -79,7 +79,6 @@ export const terminalTexts = {
   noSteps: "No steps yet.",
 
   // Commands and pickers
-  menuKeys: "↑↓ ⇥ ↵ · esc",
   pickKeys: "↑↓ ↵ · type to search · esc",
   picks: {
     jobs: "Jobs",
@@ -128,8 +127,6 @@ export const terminalTexts = {
   plainPrompt: "> ",
   plainWelcome: "Plain mode: one line is one message. /help lists the commands, Ctrl-D quits.",
   plainOk: "ok",
-  plainFailed: "failed",
-  plainUndo: (label: string) => `/undo ${label} undoes it`,
   askOffer: (label: string) => `${label}? y/n`,
   retryHint: "↵ on an empty line tries again · /model chooses another model",
 };

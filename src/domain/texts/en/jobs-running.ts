@@ -65,7 +65,6 @@ export const runningTexts = {
   /** In the place of a source. */
   agent: (number: number, writes: boolean) => `sub-agent ${number}${writes ? "" : ", reads only"}`,
   process: (name: string) => `process ${name}`,
-  agentUsed: (tokens: number) => `${tokens} tokens`,
   doing: { asking: "asks", running: "runs its patch", checking: "checks" },
   stopHint: "To end one: picoclaw stop ID",
   leaveHint: "q quits; what is running continues",

@@ -133,7 +133,6 @@ export const solveTexts = {
   // The PR/MR
   pullTitle: (title: string) => title,
   summaryHeading: "Summary",
-  planHeading: "Plan",
   commandsHeading: "Commands run",
   whyHeading: "Why",
   why: (number: number, title: string) => `For #${number}: ${title}`,

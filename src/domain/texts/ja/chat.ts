@@ -463,10 +463,6 @@ export const chatTexts: typeof englishChatTexts = {
         return `ツール ${detail}`;
     }
   },
-  banner: (folder, chat, coder, name) => [
-    `PicoClaw: ${folder}${name === "" ? "" : ` · チャット ${name}`}`,
-    `会話: ${chat ?? "未設定（picoclaw init）"} · コード: ${coder ?? "未設定（picoclaw init）"}`,
-  ],
   badChatName: (name) => `${name} はチャットの名前に使えません。英数字と - と _ で 40 字までです。`,
   noSuchChat: (name) => `このフォルダのチャット ${name} では、まだ何も話していません。`,
   chatTaken: (name) => `チャット ${name} はもう始まっています。--name で別の名前を付けてください。`,
@@ -474,7 +470,6 @@ export const chatTexts: typeof englishChatTexts = {
   chatBusy: (name) => `チャット ${name} では今やり取りの途中です。終わってからもう一度試してください。`,
   noChats: "チャットはまだありません。始めるには: picoclaw chat --name 名前",
   chatsHeader: { name: "チャット", at: "最後", messages: "件数", said: "最後の発言", workspace: "workspace" },
-  welcome: "/help で一覧、Ctrl-C で中断、Ctrl-D で終了",
   goodbye: "終了します。",
   stopHint: "中断しています… もう一度 Ctrl-C で終了",
   footer: ({ model, local, tokens, cachedTokens = 0, costUsd }) =>

@@ -70,7 +70,6 @@ export const terminalTexts: typeof en = {
   allSteps: "すべての手順",
   noSteps: "手順はまだありません。",
 
-  menuKeys: "↑↓ ⇥ ↵ · esc",
   pickKeys: "↑↓ ↵ · 文字で検索 · esc",
   picks: {
     jobs: "ジョブ",
@@ -118,8 +117,6 @@ export const terminalTexts: typeof en = {
   plainWelcome:
     "文字だけの表示です。1 行が 1 件のメッセージになります。コマンドは /help、終了は Ctrl-D です。",
   plainOk: "成功",
-  plainFailed: "失敗",
-  plainUndo: (label) => `/undo ${label} で取り消せます`,
   askOffer: (label) => `${label}（y/n）`,
   retryHint: "空の行で ↵ を押すともう一度送ります · /model でほかのモデルを選べます",
 };

@@ -69,7 +69,6 @@ export const runningTexts: typeof en.runningTexts = {
   whyDropped: wordRollback,
   agent: (number, writes) => `サブエージェント ${number}${writes ? "" : "（読み取りのみ）"}`,
   process: (name) => `プロセス ${name}`,
-  agentUsed: (tokens) => `${tokens} トークン`,
   doing: { asking: "問い合わせ中", running: "パッチを実行中", checking: "チェック中" },
   stopHint: "止めるには: picoclaw stop ID",
   leaveHint: "q で終了（実行中のものは続きます）",

@@ -121,7 +121,6 @@ export const solveTexts: typeof englishSolveTexts = {
   takenIntoAccount: (count) => `新しいコメント ${count} 件を取り入れました`,
   pullTitle: (title) => title,
   summaryHeading: "概要",
-  planHeading: "計画",
   commandsHeading: "実行したコマンド",
   whyHeading: "理由",
   why: (number, title) => `#${number}: ${title} への対応`,

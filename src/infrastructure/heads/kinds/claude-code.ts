@@ -18,7 +18,6 @@ export const claudeCode: WorkerKind = {
   name: "claude-code",
   aliases: ["claude-code-cli"],
   image: "agent-runner-claude",
-  pullFrom: "ghcr.io/biwakonbu/agent-runner-claude:latest",
   argv: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"],
   env: {
     IS_SANDBOX: "1",

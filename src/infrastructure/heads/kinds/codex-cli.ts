@@ -16,7 +16,6 @@ export const codexCli: WorkerKind = {
   name: "codex-cli",
   aliases: [],
   image: "agent-runner-codex",
-  pullFrom: "ghcr.io/biwakonbu/agent-runner-codex:latest",
   argv: [
     "codex",
     "exec",

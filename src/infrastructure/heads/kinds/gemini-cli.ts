@@ -19,7 +19,6 @@ export const geminiCli: WorkerKind = {
   name: "gemini-cli",
   aliases: [],
   image: "agent-runner-gemini",
-  pullFrom: "ghcr.io/biwakonbu/agent-runner-gemini:latest",
   argv: ["gemini", "--yolo", "--skip-trust", "--output-format", "stream-json"],
   // It would start itself a second time only to have more memory.
   env: {

@@ -9,8 +9,6 @@ export interface WorkerKind {
   readonly aliases: readonly WorkerKindName[];
   /** Our own image, by its folder under `images/`. */
   readonly image: string;
-  /** Where the image is published, for users who do not build it. */
-  readonly pullFrom: string;
   /** The prompt is passed on standard input: every process can read a command line, and its length is limited. */
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
