@@ -1,22 +1,16 @@
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { Toolkit } from "../../application/ports/tools.ts";
 
 /** The services of the MCP server: the tools and the jobs of one workspace. */
-export interface McpHost extends Pick<Workspace, "root" | "archive" | "mask"> {
+export interface McpHost extends Toolkit, Pick<Workspace, "root" | "archive" | "mask"> {
   readonly version: string;
   /** The user named the workspace by hand, so the roots of a client do not limit it. */
   readonly workspaceIsGiven: boolean;
   readonly tools: readonly McpTool[];
-  /** Never rejects. After an abort it returns when nothing of the call runs any more. */
-  invoke(name: string, args: unknown, options: McpCallOptions): Promise<McpEnvelope>;
   /** The path without symlinks; null for what is not there. */
   realPath(path: string): string | null;
   /** For people, never on the way of the protocol. */
   log(text: string): void;
-}
-
-interface McpCallOptions {
-  readonly signal: AbortSignal;
-  readonly onOutput: (text: string) => void;
 }
 
 /** A definition as `tools/list` sends it. */
@@ -43,22 +37,6 @@ interface McpTool {
     readonly openWorldHint: boolean;
   };
 }
-
-/** How a call ends, as the toolkit says it. */
-export type McpEnvelope =
-  | {
-      readonly status: "success";
-      readonly data?: unknown;
-      readonly job_id?: string;
-      readonly changes?: readonly object[];
-      readonly notes?: readonly string[];
-    }
-  | {
-      readonly status: "failure" | "denied";
-      readonly reason: string;
-      readonly message: string;
-      readonly error: { readonly code: string };
-    };
 
 /** A client that never reads our standard error must not stop us when its pipe is full. */
 const MOST_LOG_LINES = 200;

@@ -22,8 +22,9 @@ import {
   type ServerResult,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import type { ToolEnvelope } from "../../application/ports/tools.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import type { McpEnvelope, McpHost } from "./host.ts";
+import type { McpHost } from "./host.ts";
 import {
   getPrompt,
   listPrompts,
@@ -37,7 +38,7 @@ import {
  * clients show it the text and others the structure: the data with the job and the notes beside it, or the
  * failure with its code.
  */
-function toCallResult(envelope: McpEnvelope): CallToolResult {
+function toCallResult(envelope: ToolEnvelope): CallToolResult {
   if (envelope.status !== "success") {
     const { status, message, error } = envelope;
     return {

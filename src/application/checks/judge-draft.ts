@@ -28,6 +28,7 @@ import {
   settleFlaky,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
+import type { ProgressFacts } from "../../domain/texts/checks.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { Baseline } from "../ports/checks.ts";
 import type { CheckRun, Draft } from "../ports/jobs-draft.ts";
@@ -58,18 +59,8 @@ export interface JudgeDraftDeps extends BaselineDeps {
   readonly advise: Advise;
 }
 
-/** The progress of running checks, for display. */
-export interface CheckProgress {
+export interface CheckProgress extends ProgressFacts {
   readonly attempt: number;
-  readonly command: string;
-  readonly done: number;
-  /** The number of tests before the change; null if unknown. */
-  readonly of: number | null;
-  readonly seconds: number;
-  /** How long the same checks took the last time; null if unknown. */
-  readonly usual: number | null;
-  /** The test that began or ended last. */
-  readonly latest: string;
 }
 
 const PROGRESS_MS = 3000;

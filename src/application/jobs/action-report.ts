@@ -2,13 +2,11 @@ import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
 import { type Change, type Conflict, isHalfDone, isSystemTrouble } from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import type { UntouchedPath } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId, repairNotes } from "./execution.ts";
 import { paragraphs } from "./job-report.ts";
-import { numbersToUndo, type TakeBack } from "./undo-job.ts";
+import { numbersToUndo, type TakeBack, type TakenBack } from "./undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "./unfinished-jobs.ts";
 import {
   changeLines,
@@ -69,17 +67,9 @@ export type ActionCode =
   | "machine-gone"
   | "unsettled";
 
-interface SwappedJob {
+/** `changes`: as the job itself made them, in either direction. */
+interface SwappedJob extends Omit<TakenBack, "job"> {
   readonly jobId: string;
-  /** As the job itself made them, in either direction. */
-  readonly changes: readonly Change[];
-  readonly left: readonly UntouchedPath[];
-  /** The job that took it back by a merge. */
-  readonly mergedBy?: string;
-  /** The verdict of the project's checks on the merge; absent where they did not run. */
-  readonly checked?: Worded;
-  /** A damaged record of the job that was rebuilt first. */
-  readonly rebuilt?: string;
 }
 
 /** The source of a job whose commit is pushed for a pull request: no undo reaches the forge. */

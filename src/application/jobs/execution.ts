@@ -6,17 +6,12 @@ import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { DraftRequest } from "../ports/jobs-draft.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type {
-  ProcessRunner,
-  RepairedJob,
-  Staging,
-  Transaction,
-  Transactions,
-} from "../ports/jobs-transaction.ts";
+import type { ProcessRunner, RepairedJob, Staging, Transactions } from "../ports/jobs-transaction.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { OwnGit } from "./auto-commit.ts";
 import type { CheckSlots } from "./check-slots.ts";
 import type { EditPolicy } from "./edit-policy.ts";
+import type { RunProcessDeps } from "./run-shell.ts";
 
 export interface ExecuteRequest
   extends Pick<
@@ -128,18 +123,13 @@ type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finis
 
 /** The dependencies for running the commands of a job. */
 export interface RunCommandsDeps
-  extends Pick<WorkspaceDeps, "policy" | "processes" | "planOptions" | "mask" | "clock"> {
-  readonly transaction: Transaction;
-  readonly jobId: string;
-  readonly env: Readonly<Record<string, string>>;
+  extends Omit<RunProcessDeps, "processes">,
+    Pick<WorkspaceDeps, "processes" | "planOptions" | "mask" | "clock"> {
   readonly stopOnError: boolean;
   readonly commandTimeoutSeconds: number;
   readonly gitTimeoutSeconds: number;
-  readonly outputLimitBytes: number;
   readonly limits: LimitSettings;
   readonly emit: (event: CommandEvent) => void;
-  readonly onOutput: (text: string) => void;
-  readonly signal: AbortSignal;
   /** Works in the place of the one command. */
   readonly head?: HeadProcess | undefined;
 }

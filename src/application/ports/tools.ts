@@ -1,6 +1,6 @@
 /** The agent's tools, as those call them who only show what came of it. */
 export interface Toolkit {
-  /** Never rejects. */
+  /** Never rejects. After an abort it returns when nothing of the call runs any more. */
   invoke(
     name: string,
     args: unknown,
@@ -8,8 +8,15 @@ export interface Toolkit {
   ): Promise<ToolEnvelope>;
 }
 
+/** How a call ends, as the toolkit says it. */
 export type ToolEnvelope =
-  | { readonly status: "success"; readonly data?: unknown; readonly notes?: readonly string[] }
+  | {
+      readonly status: "success";
+      readonly data?: unknown;
+      readonly job_id?: string;
+      readonly changes?: readonly object[];
+      readonly notes?: readonly string[];
+    }
   | {
       readonly status: "failure" | "denied";
       readonly reason: string;

@@ -12,13 +12,16 @@ import { checkWords as en } from "./en/checks.ts";
 import { checkWords as ja } from "./ja/checks.ts";
 import type { Locale } from "./locale.ts";
 
-interface ProgressFacts {
+/** The progress of running checks, for display. */
+export interface ProgressFacts {
   readonly command: string;
   readonly done: number;
+  /** The number of tests before the change; null if unknown. */
   readonly of: number | null;
   readonly seconds: number;
   /** How long the same checks took the last time; null if unknown. */
   readonly usual: number | null;
+  /** The test that began or ended last. */
   readonly latest: string;
 }
 

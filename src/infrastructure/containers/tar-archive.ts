@@ -158,23 +158,15 @@ async function* fileEntry(absolute: string, path: string, owner: TarOwner): Asyn
 }
 
 /** The entries that are put into containers. Paths are relative to the root. */
-export type ArchiveEntry =
-  | {
-      readonly kind: "directory";
-      readonly path: string;
-      readonly mode: number;
-      readonly uid: number;
-      readonly gid: number;
-    }
-  | {
-      readonly kind: "file";
-      readonly path: string;
-      readonly mode: number;
-      readonly uid: number;
-      readonly gid: number;
-      readonly size: number;
-      readonly content: Uint8Array | (() => AsyncIterable<Uint8Array>);
-    };
+export type ArchiveEntry = Pick<TarHeader, "path" | "mode" | "uid" | "gid"> &
+  (
+    | { readonly kind: "directory" }
+    | {
+        readonly kind: "file";
+        readonly size: number;
+        readonly content: Uint8Array | (() => AsyncIterable<Uint8Array>);
+      }
+  );
 
 /** An archive that is made while it is read: a runtime of a hundred megabytes is never in memory at once. */
 export function archiveStream(entries: readonly ArchiveEntry[]): ReadableStream<Uint8Array> {

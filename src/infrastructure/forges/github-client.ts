@@ -9,9 +9,9 @@ import type {
 } from "../../application/ports/forges.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import { postedComment, postedPull } from "../../domain/forges/posted-text.ts";
+import type { ForgeSettings } from "./forge-entry.ts";
 import {
   answerForge,
-  type ForgeFetch,
   type ForgeItems,
   type ForgePulls,
   findForgeFault,
@@ -19,14 +19,9 @@ import {
   requireOwnAddress,
 } from "./forge-fetch.ts";
 
-export interface GitHubDeps {
-  readonly token: string;
+export interface GitHubDeps extends Omit<ForgeSettings, "baseUrl"> {
   /** Where the API answers: `https://api.github.com`, or `https://host/api/v3`. */
   readonly apiUrl: string;
-  /** Where people look: `https://github.com`. */
-  readonly site: string;
-  readonly fetch: ForgeFetch;
-  readonly userAgent: string;
 }
 
 const PAGE_SIZE = 100;

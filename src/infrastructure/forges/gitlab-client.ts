@@ -26,6 +26,7 @@ import type {
 } from "../../application/ports/forges.ts";
 import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
 import { type PullText, postedComment, postedPull } from "../../domain/forges/posted-text.ts";
+import type { ForgeSettings } from "./forge-entry.ts";
 import {
   answerForge,
   type ForgeFetch,
@@ -206,12 +207,8 @@ function mentionsLogin(body: string, login: string): boolean {
   return body.split(/[\s,]+/).some((word) => word.toLowerCase() === `@${login.toLowerCase()}`);
 }
 
-export interface GitLabDeps {
-  readonly token: string;
-  /** `https://gitlab.com`, or a self-hosted address; the API lies below it. */
-  readonly site: string;
-  readonly fetch: ForgeFetch;
-}
+/** `site`: `https://gitlab.com`, or a self-hosted address; the API lies below it. */
+export type GitLabDeps = Pick<ForgeSettings, "token" | "site" | "fetch">;
 
 export const PAGE_LIMITS = { perPage: 100, maxPages: 10 } as const;
 

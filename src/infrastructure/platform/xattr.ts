@@ -3,12 +3,6 @@ import { cStringInto, DONE, failure, type LibcFailure, type LibcResult, libc, UN
 /** A path is taken without following a symlink at its end. */
 export type XattrSource = string | Uint8Array | number;
 
-export interface CopiedXattrs {
-  readonly copied: readonly string[];
-  /** On the source, but this user may not set them (`security.*`, `trusted.*`) or the target cannot hold them. */
-  readonly skipped: readonly string[];
-}
-
 const DARWIN_NOFOLLOW = 1;
 const GROWN_BETWEEN_CALLS = "ERANGE";
 const NO_SUCH_ATTRIBUTE = new Set(["ENODATA", "ENOATTR", "errno 93"]);
@@ -17,34 +11,26 @@ const CANNOT_HOLD = new Set(["ENOTSUP", "EOPNOTSUPP", "EPERM", "EACCES", "EINVAL
 /**
  * Gives the target the source's extended attributes, access lists (`system.posix_acl_access`)
  * included; the target's own `user.*` and access list that the source lacks are taken away. A file
- * system without attributes has none to copy, and a target that cannot hold one skips it by name.
+ * system without attributes has none to copy. One that this user may not set (`security.*`, `trusted.*`), or
+ * that the target cannot hold, is left out.
  */
-export function copyXattrs(
-  from: XattrSource,
-  toFd: number,
-  wanted: (name: string) => boolean = () => true,
-): LibcResult<CopiedXattrs> {
+export function copyXattrs(from: XattrSource, toFd: number): LibcResult {
   const names = listXattrs(from);
   if (!names.ok) return names;
   const present = listXattrs(toFd);
   if (!present.ok) return present;
-  const source = names.value.filter(wanted);
   for (const name of present.value) {
-    if (isOurs(name) && wanted(name) && !source.includes(name)) {
+    if (isOurs(name) && !names.value.includes(name)) {
       const removed = removeXattrFd(toFd, name);
       if (!removed.ok && !isHarmless(removed)) return removed;
     }
   }
-  const copied: string[] = [];
-  const skipped: string[] = [];
-  for (const name of source) {
+  for (const name of names.value) {
     const value = getXattr(from, name);
     const set = value.ok ? setXattrFd(toFd, name, value.value) : value;
-    if (set.ok) copied.push(name);
-    else if (isHarmless(set)) skipped.push(name);
-    else return set;
+    if (!set.ok && !isHarmless(set)) return set;
   }
-  return { ok: true, value: { copied, skipped } };
+  return DONE;
 }
 
 const NO_NAMES: LibcResult<readonly string[]> = { ok: true, value: [] };

@@ -13,7 +13,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { TaskFiles, TaskReader, TaskSummary } from "../../application/ports/tasks.ts";
+import type { TaskReader, TaskSummary } from "../../application/ports/tasks.ts";
+import type { StoredTaskFiles } from "../../application/tasks/run-task-file.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isEnded, recordOf, type TaskEvent, type TaskRecord } from "../../domain/tasks/task-record.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
@@ -28,13 +29,7 @@ export interface TaskFilesDeps {
 }
 
 /** The journal lies with the jobs; the note in the workspace, where people look, hidden from git. */
-export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesDeps): TaskFiles & {
-  /** Of this task alone. */
-  readonly folder: string;
-  saveSource(text: string): void;
-  readSource(): string | null;
-  forgetJournal(): void;
-} {
+export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesDeps): StoredTaskFiles {
   const folder = join(storage, "tasks", id);
   const journal = join(folder, "journal.ndjson");
   const source = join(folder, "task.yaml");

@@ -164,8 +164,7 @@ describe.if(linux)("extended attributes", () => {
     expect(setXattrFd(from, "system.posix_acl_access", acl).ok).toBe(true);
     setXattrFd(to, "user.old", Buffer.from("old"));
     const names = ["system.posix_acl_access", "user.empty", "user.large", "user.one"];
-    const copied = copyXattrs(path("from"), to);
-    expect(copied.ok && [...copied.value.copied].sort()).toEqual(names);
+    expect(copyXattrs(path("from"), to).ok).toBe(true);
     const listed = listXattrs(path("to"));
     expect(listed.ok && [...listed.value].sort()).toEqual(names);
     expect([value(to, "user.one"), value(to, "user.empty"), value(to, "user.large").length]).toEqual([
@@ -174,10 +173,6 @@ describe.if(linux)("extended attributes", () => {
       2000,
     ]);
     expect(value(path("to"), "system.posix_acl_access")).toBe(value(from, "system.posix_acl_access"));
-    expect(copyXattrs(from, to, (name) => name === "user.none")).toEqual({
-      ok: true,
-      value: { copied: [], skipped: [] },
-    });
   });
 
   test("removing one is idempotent and does not follow a symlink", () => {
@@ -195,7 +190,7 @@ describe.if(linux)("extended attributes", () => {
 
   test("a file system without attributes has none", () => {
     expect(listXattrs("/proc/self/stat")).toEqual({ ok: true, value: [] });
-    expect(copyXattrs("/proc/self/stat", opened("lock"))).toMatchObject({ ok: true, value: { copied: [] } });
+    expect(copyXattrs("/proc/self/stat", opened("lock")).ok).toBe(true);
   });
 
   test("a missing file is an error", () => {

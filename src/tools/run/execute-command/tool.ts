@@ -21,13 +21,7 @@ const output = z.object({
 });
 
 /** The public shape of a command's result. */
-export interface ExecutionResult {
-  /** -1 when it did not end by itself. */
-  readonly exit_code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly duration_ms: number;
-}
+export type ExecutionResult = Readonly<z.output<typeof output>>;
 
 /** A shell command as a job: staged, committed as a whole, undoable. */
 export const executeCommand = createSecureTool({
