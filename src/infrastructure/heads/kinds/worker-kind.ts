@@ -94,8 +94,8 @@ export type StreamEvent = Readonly<Record<string, unknown>>;
 
 export function objectAt(value: unknown, ...keys: readonly string[]): StreamEvent {
   let at = value;
-  for (const key of keys) at = isJsonObject(at) ? at[key] : undefined;
-  return isJsonObject(at) ? at : {};
+  for (const key of keys) at = isObject(at) ? at[key] : undefined;
+  return isObject(at) ? at : {};
 }
 
 export function textAt(event: StreamEvent, key: string): string {
