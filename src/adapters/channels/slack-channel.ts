@@ -137,7 +137,7 @@ export interface SlackRendering {
 /** A reply in Block Kit: the text in sections, who answered, and buttons. Past five sections the whole is a file. */
 export function toBlocks(content: Outgoing, texts: SlackMessages): SlackRendering {
   const text = content.kind === "notice" ? content.text : content.reply.text;
-  // What cannot be shown is not rendered: the rendering of all of a long text would hold up everybody.
+  // Only the visible part is rendered: rendering a whole long text would block other messages.
   const head = text.slice(0, 2 * SECTION_CHARS * (SECTIONS + 1));
   const pieces = splitText(toMrkdwn(head) || "…", SECTION_CHARS);
   const long = pieces.length > SECTIONS || head.length < text.length;

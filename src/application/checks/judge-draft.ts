@@ -52,7 +52,7 @@ export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "
 
 export interface JudgeDraftDeps extends BaselineDeps {
   readonly baseline: () => Promise<Baseline>;
-  /** What the coder declared of red tests so far, in its plans. */
+  /** The declarations about red tests in the coder's plans so far. */
   readonly declarations: readonly Declaration[];
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;
@@ -370,7 +370,7 @@ async function judgeWithOldSettings(judging: Judging): Promise<WhyNotChecked | n
   const results = judging.results.map(
     (one, at) => oldResults[tests.indexOf(judging.checks[at] as ProjectCheck)] ?? one,
   );
-  // What is green only by the draft's version of what decides is not fixed.
+  // A check that is green only with the draft's version of deciding files is not fixed.
   const verdict = asItWas.verdict === "worse" ? ("worse" as const) : ("still-red" as const);
   Object.assign(judging, { judgement: { ...asItWas, verdict }, runs: before.runs, results });
   return null;

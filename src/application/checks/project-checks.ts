@@ -104,7 +104,7 @@ function wordWhatIsRed(facts: ChecksFacts): string {
   }
 }
 
-/** What the coder can do about red tests, after those that it did not speak of. */
+/** The coder's options for red tests, after the ones that it did not mention. */
 function wordStillRed({ unnamed = [], stillRed = [] }: ChecksFacts): string {
   const named = stillRed.filter((test) => !unnamed.includes(test)).length;
   return [

@@ -220,7 +220,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
   }
 
-  /** What the checks say of a command that they cover is its result; one that no check ran is run. */
+  /** A command that the checks cover gets their result; a command that no check ran is run. */
   async function judge(attempt: number): Promise<JudgedAttempt | null> {
     if (checks === null) return null;
     const open = mustBeOpen();

@@ -110,7 +110,7 @@ interface ShownText {
   readonly text: string;
 }
 
-/** What the steps of one context read and add to. */
+/** The record that the steps of one context read and extend. */
 interface Gathering {
   readonly project: ProjectFiles;
   readonly request: string;

@@ -193,7 +193,7 @@ interface GivenUp {
 /** Null: the next step decides. */
 type EndStep = (given: GivenUp) => Promise<CoderEnd | null>;
 
-/** What becomes of the draft where green is out of reach: the first step that applies decides. */
+/** Decides the end of a draft that cannot become green: the first step that applies decides. */
 const END_STEPS: readonly EndStep[] = [
   keepUnsettled,
   landGreenDraft,
@@ -475,7 +475,7 @@ interface ReadAnswer {
 /** Null: the answer is none of this step's, and the next one reads it. */
 type AnswerStep = (given: ReadAnswer) => Promise<CoderStep | null> | CoderStep | null;
 
-/** What an answer is: the first step that knows it decides. */
+/** Classifies an answer: the first step that recognises it decides. */
 const ANSWER_STEPS: readonly AnswerStep[] = [
   endPlanned,
   returnUnreadPatch,

@@ -139,7 +139,7 @@ export function searchProject(
     const inFile = matchesIn(project, path, { matches, context: Math.min(context, MOST_CONTEXT) });
     return inFile === null ? [] : [inFile];
   });
-  // What is generated from code, such as a listing of its API, looks like definitions too.
+  // Generated files, such as API listings, look like definitions too.
   const rank = ({ path, defines }: FileMatches) => {
     const order = ORDER.indexOf(fileKind(path));
     return defines && order < ORDER.indexOf("docs") ? order - ORDER.length : order;

@@ -289,7 +289,7 @@ function estimate(store: CompareStore, due: readonly DuePlay[], atOnce: number) 
   };
 }
 
-/** What the plays of a comparison show. */
+/** The results of a comparison's plays. */
 export function toResult(
   run: string,
   end: CompareResult["end"],

@@ -32,7 +32,7 @@ export interface CaseDeps {
   readonly files: WorkspaceFiles;
   readonly log: CommitLog;
   readonly store: CompareStore;
-  /** What was said in a chat before the message of a group, oldest first. */
+  /** The messages of a chat before the message of a group, oldest first. */
   readonly readTalk: (groupId: string) => Promise<readonly EarlierTurn[]>;
 }
 

@@ -221,7 +221,7 @@ export async function findRemoved(deps: WhyDeps, text: string): Promise<readonly
   return found.slice(0, MOST_REMOVED);
 }
 
-/** What the record and the journal of a job say about why it was done. */
+/** The reason for a job, from its record and its journal. */
 export function readReason({ archive }: Pick<WhyDeps, "archive">, jobId: string): JobReason {
   return toReason(archive.read(jobId), jobId, archive.events(jobId));
 }
@@ -236,7 +236,7 @@ export function toReason(
   const used = events.findLast((event) => event.type === "doing" && event.cost_usd !== undefined);
   const { tokens = 0, cost_usd: costUsd = null } = used?.type === "doing" ? used : {};
   const asked = events.findLast((event) => event.type === "doing" && event.doing === "asking");
-  // What succeeds in an attempt stays, so the plan of each is a reason.
+  // The successful part of each attempt stays, so every attempt's plan is a reason.
   const plans = new Set(events.flatMap((event) => (event.type === "planned" ? [event.plan] : [])));
   const checks = events.flatMap((event) =>
     event.type === "check_finished" && event.over === "draft" && event.altered !== true ? [event] : [],

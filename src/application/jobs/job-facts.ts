@@ -104,7 +104,7 @@ export function agentSource(jobId: string, number: number): string {
   return `${AGENT_SOURCE}${agentId(jobId, number)}`;
 }
 
-/** What is saved of a job: the record without what its folder tells. */
+/** The stored part of a job: the record without facts that its folder provides. */
 export function toJobRecord(job: StoredJob): JobRecord {
   const { state, stateAt, moved, bytes, damaged, unsettled, interruptions, standsRepaired, ...record } = job;
   return record;

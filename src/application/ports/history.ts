@@ -20,9 +20,9 @@ export interface JobStack {
   readonly jobs: readonly StackedJob[];
   /** The files before the job at this place; `jobs.length` is the present. Copies nothing. */
   openBefore(place: number): EarlierState;
-  /** What one job did to one file; null where it did nothing to it. Both sides are undefined where they are gone. */
+  /** The change of one job to one file; null if there is none. Both sides are undefined if they are no longer kept. */
   difference(place: number, path: string): FileDifference | null;
-  /** What one job did to all files. */
+  /** The changes of one job to all files. */
   differences(place: number): Iterable<FileDifference>;
   /** Places of jobs that removed a line with this text, newest first. */
   findRemoved(text: string): readonly number[];
@@ -128,7 +128,7 @@ export interface CaseMemory {
   readonly requests: Readonly<Record<string, string>>;
   /** Texts of linked issues, by number; empty where there is none. */
   readonly issues: Readonly<Record<string, string>>;
-  /** What was seen, by the case's id and the content of its judge. */
+  /** Stored results, by the case's id and the content of its judge. */
   readonly seen: Readonly<Record<string, SeenCase>>;
 }
 

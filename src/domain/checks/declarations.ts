@@ -1,4 +1,4 @@
-/** What a coder can declare of tests and of what decides them. */
+/** The declarations that a coder can make about tests and deciding files. */
 export type DeclarationKind = "fixes" | "not-mine" | "removes" | "meant-to-fail" | "changes-checks";
 
 /** One declared line: `text` is what follows the label, names and reason alike. */
@@ -33,7 +33,7 @@ export function readDeclarations(words: string): Declaration[] {
     .slice(0, MOST);
 }
 
-/** What is declared of one test, check or file. */
+/** The declaration about one test, check or file. */
 export interface Declared {
   readonly kind: DeclarationKind;
   /** Empty where none is given. */

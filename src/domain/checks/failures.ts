@@ -42,7 +42,7 @@ export function readFailures(
     if (test === null) continue;
     const account = accounts.get(test) ?? [];
     accounts.set(test, account);
-    // What a runner's summary says behind the name.
+    // The text after the name in a runner's summary.
     const said = isTitle ? line.indexOf(" - ") : 0;
     if (isTitle ? said > 0 : account.length < MOST_LINES) account.push(isTitle ? line.slice(said + 3) : line);
   }
@@ -116,7 +116,7 @@ export function findUnserved(failures: readonly TestFailure[]): string[] {
 
 export const findServiceLine = (lines: readonly string[]) => lines.find((line) => NO_SERVICE.test(line));
 
-/** What a red check without named tests printed. */
+/** The output of a red check without named tests. */
 export function readCheckFailure(output: string): CheckFailure {
   const lines = output.split("\n").filter((line) => line.trim() !== "" && line.length <= LONGEST_LINE);
   const blanked = [...new Set(lines.slice(-MOST_LINES).map(blankVariables))];

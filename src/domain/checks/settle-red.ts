@@ -6,7 +6,7 @@ import { bareTestName } from "./test-results.ts";
 import type { CheckResult, ChecksFacts, Judgement, ReasonedTest, Verdict } from "./verdict.ts";
 
 export interface RedTests {
-  /** What the coder declared so far, in its plans. */
+  /** The declarations in the coder's plans so far. */
   readonly declarations: readonly Declaration[];
   /** Paths that the draft changes. */
   readonly changed: readonly string[];
@@ -17,7 +17,7 @@ export interface RedTests {
   readonly judgement: Judgement;
   /** The code files of the project with the change. */
   readonly texts: ReadonlyMap<string, string>;
-  /** What the draft changes; absent where nothing of it is needed. */
+  /** The changes of the draft; absent if they are not needed. */
   readonly diff?: readonly ChangedText[];
 }
 
@@ -159,7 +159,7 @@ interface SettleInput {
   readonly gone: readonly string[];
   /** Those whose code went with them. */
   readonly withCode: readonly string[];
-  /** What the coder declares of a test, or of the command of a check. */
+  /** The coder's declaration about a test, or about the command of a check. */
   readonly declared: (test: string) => Declared | undefined;
   /** How a test that was red before, or such a check, belongs to the change; null where it does not. */
   readonly connection: (test: string) => Connection | null;

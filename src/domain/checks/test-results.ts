@@ -36,7 +36,7 @@ export interface NewTests {
   readonly isEndless?: true;
 }
 
-/** What an output says of one failing test. Plain JSON, so that a baseline keeps it. */
+/** The output's account of one failing test. Plain JSON, so that a baseline can store it. */
 export interface TestFailure {
   readonly test: string;
   /** The first line of its message without digits, paths, addresses and times; empty where none is found. */
@@ -45,7 +45,7 @@ export interface TestFailure {
   readonly places: readonly string[];
 }
 
-/** What a red check prints that names no tests. */
+/** The output of a red check that names no tests. */
 export interface CheckFailure {
   /** Its lines, blanked, each once and sorted: tests that run side by side print in any order. */
   readonly message: string;
@@ -62,7 +62,7 @@ export interface TestResults {
   readonly listed: "all" | "failed";
   readonly tests: ReadonlyMap<string, TestOutcome>;
   readonly counts: TestCounts;
-  /** What the output says of tests that failed; absent where nothing did, or nothing is said. */
+  /** The output's accounts of failed tests; absent if there are none. */
   readonly failures?: readonly TestFailure[];
 }
 

@@ -19,7 +19,7 @@ export interface CheckResult {
   readonly absent?: string;
   /** Null where the format is not known. */
   readonly results: TestResults | null;
-  /** What it printed, where it is red and names no tests. */
+  /** Its output, if it is red and names no tests. */
   readonly failure?: CheckFailure;
 }
 

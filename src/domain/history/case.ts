@@ -15,7 +15,7 @@ export interface HistoryCase {
   /** `commit:1a2b3c…`, `job:job_…` or, for a request that a later job fulfilled, `job:job_…+job_…`. */
   readonly id: string;
   readonly title: string;
-  /** What a contestant is asked. */
+  /** The request to a contestant. */
   readonly request: string;
   /** `provider/model`, or the head, of the jobs that it was made from: the one that solved it, and the one that failed. */
   readonly producers: readonly string[];

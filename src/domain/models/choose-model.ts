@@ -110,7 +110,7 @@ export function findNewer(offered: readonly string[], model: string): string | n
   return isNewer && newest.name !== model ? newest.name : null;
 }
 
-/** What a provider serves in the place of a model that it does not list; null where that would be a guess. */
+/** The successor of a model that a provider no longer lists; null if it could only be guessed. */
 export function findSuccessor(
   offered: readonly string[],
   model: string,

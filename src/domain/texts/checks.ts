@@ -131,7 +131,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return [say("as-before-said", { text, reasons: reasons(notMine) })];
   }
 
-  /** What the coder declared: new tests that are meant to fail, tests that it took away. */
+  /** The coder's declarations: new tests that are meant to fail, and removed tests. */
   const declared = ({ meantToFail = [], removed = [] }: ChecksFacts) => [
     ...count("meant", meantToFail.length, { reasons: reasons(meantToFail) }),
     ...count("removed-by-coder", removed.length, { names: names(removed) }),
@@ -150,7 +150,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
     return more === "" ? text : say("in-brackets", { text, more });
   }
 
-  /** What a reply's first line says of a verdict; null where that line says it in other words. */
+  /** The verdict for a reply's first line; null if that line already contains it. */
   function headlineParts(facts: ChecksFacts): readonly string[] | null {
     const { counts: all, rewritten = [], testRunLines = [], unstable = [] } = facts;
     const figures = all === null ? [] : [passedOf(facts)];

@@ -82,7 +82,7 @@ function findMissing({ plan, steps }: Pick<Swap, "plan" | "steps">): string[] {
   return [...missing].sort((x, y) => x.length - y.length);
 }
 
-/** What other jobs hold of a swap's entries and of the folders around them. */
+/** A swap's entries, and the folders around them, that are in the slots of other jobs. */
 export interface HeldElsewhere {
   /** Entries that another job moved away: it is to be undone, or redone, first. */
   readonly conflicts: readonly Conflict[];

@@ -129,7 +129,7 @@ export interface ForgeFetchDeps {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called before a wait, so that a person can be informed. */
   readonly onWait?: (failure: ForgeFailure, waitMs: number) => void;
-  /** What is sent, and what a refusal says, passes through it: an answer may repeat the token. */
+  /** Masks requests and error texts: an answer may repeat the token. */
   readonly mask: (text: string) => string;
 }
 

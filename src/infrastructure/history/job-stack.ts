@@ -18,7 +18,7 @@ import {
 import { removeTree } from "../platform/remove-tree.ts";
 import { openStateBefore, type StateDeps } from "./earlier-state.ts";
 
-/** What the index holds of a job: this as JSON, a tab, and the lines that it removed as a JSON text. */
+/** The index entry of a job: this as JSON, a tab, and the lines that it removed as a JSON text. */
 interface IndexedJob {
   readonly id: string;
   /** Of its state when it was read; another one makes the line worthless. */

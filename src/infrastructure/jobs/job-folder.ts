@@ -113,7 +113,7 @@ export interface SwapRecordEntry {
   readonly kept: Identity | null;
 }
 
-/** What a record repeats of the plan, so that either file can be rebuilt from the other. Absent in old records. */
+/** The part of the plan that a record repeats, so that either file can be rebuilt from the other. Absent in old records. */
 type RepeatedOp = readonly [
   root: number,
   path: string,
@@ -310,7 +310,7 @@ export function salvagePlan(path: string) {
   return { header: header as PlanHeader | null, ops: new Map(ops.map((op) => [op.n, op])), isSure };
 }
 
-/** What is left of a damaged record of a swap, with the ops that it repeats. */
+/** The readable part of a damaged swap record, with the ops that it repeats. */
 export function salvageSwapRecord(folder: JobFolder, turn: number) {
   const path = swapRecordPath(folder, turn);
   const { header, lines, isSure } = salvageLines(path);

@@ -3,7 +3,7 @@ import type { UsageEntry, UsageFilter, UsageStore, UsageTotal } from "../../appl
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
-/** What the sums are kept by. */
+/** The key of the sums. */
 type SummedBy = "model" | "moment";
 
 const SLICE_MS = 15 * 60_000;

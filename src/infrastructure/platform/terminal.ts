@@ -201,7 +201,7 @@ export function openInBrowser(address: string, env: Env): void {
 /** Asks at the terminal and waits for a line; null when the terminal ends, or at Ctrl-C. */
 export function askLine(question: string, { isHidden = false } = {}): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  // What is typed is echoed by the interface itself; without an output it is not.
+  // The interface itself echoes typed text; without an output there is no echo.
   const shown = isHidden
     ? { output: new Writable({ write: (_, __, done) => done() }), terminal: true }
     : { output: process.stdout };

@@ -183,7 +183,7 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
   const { folders: emptied, shown: spared } = wiring.emptied ?? { folders: [], shown: [] };
   const readable = [installation.folder, dirname(installation.runtime), ...spared];
   const hiddenInHomes = hideInHomes(wiring, [...readable, ...own]).filter((path) => !holdsRoot(path));
-  // What lies in a private folder, or in another that looks empty, needs nothing of its own.
+  // Paths in a private folder, or in one that is shown empty, need no rule.
   const isCovered = (path: string) =>
     holdsRoot(path) ||
     [...PRIVATE_FOLDERS, ...(userHome === null ? [] : [userHome])].some((one) => isInside(one, path)) ||

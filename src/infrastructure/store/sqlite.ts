@@ -115,7 +115,7 @@ function createDriver(database: DatabaseSync, file: string, { now, pause }: Pati
         ? { rows: statement.all(parameters) }
         : toQueryResult(statement.run(parameters));
       if (changes) state.lockedSince = null;
-      // What was written behind a cut is lost with this process: it is not acknowledged.
+      // Writes after a truncation are lost with this process, so they are not acknowledged.
       if (stores && !database.isTransaction) refuseGone();
       return result;
     } catch (error) {

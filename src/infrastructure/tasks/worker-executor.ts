@@ -138,7 +138,7 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
   const quota = createKeyQuota(deps.keyLimits);
   let standing: RunningContainer | null = null;
   let staged: StagedWork | null = null;
-  /** What the judge needs for a new container. */
+  /** The judge's inputs for a new container. */
   let task: { readonly test: string } = { test: "" };
   const landed: string[] = [];
 

@@ -30,7 +30,7 @@ export interface ProjectCheck {
   readonly instead?: readonly CheckRung[];
   /** Where it judges only with what commands of earlier jobs left in the private home. */
   readonly home?: "whole";
-  /** What the command runs, as the project's own files say; left out where they do not. */
+  /** The line that the command runs according to the project's files; absent if they do not say. */
   readonly script?: string;
   /** The call of its test runner alone, to which files can be given; absent if it is the line itself or unknown. */
   readonly runner?: string;
