@@ -51,7 +51,7 @@ import { type CoderFacts, type ReplyPiece, say, toReplyFacts, wordPieces } from 
 
 export interface OpenedBench {
   readonly bench: Bench;
-  /** The checks that judge, as people type them; none where nobody does. */
+  /** The checks that judge, as people type them; none where there are none. */
   readonly checks: readonly string[];
   /** The state of the checks so far; null where nothing is going to be judged. */
   readonly state: ChecksState | null;
@@ -77,7 +77,7 @@ interface BenchRequest {
   readonly beside?: SharedBench | undefined;
 }
 
-/** Where the proposals of one message are carried out, with the events of whoever watches. */
+/** Where the proposals of one message are carried out, with its events for observers. */
 export async function openBench(
   deps: CoderDeps,
   turn: ChatTurn,
@@ -258,13 +258,13 @@ function toCoderFacts(
   };
 }
 
-/** Of a job that changed nothing, nobody wonders how it was checked. */
+/** A job that changed nothing needs no report of its checks. */
 function hasChanged(result: JobResult | null): boolean {
   if (result?.about !== "job") return result === null;
   return result.changes.length > 0 && result.outcome !== "dry-run";
 }
 
-/** Files whose lines are counted; more is a list that nobody reads. */
+/** Files whose lines are counted; a longer list is not useful to a reader. */
 const MOST_COUNTED = 30;
 
 function withLineCounts({ archive }: Pick<ChatDeps["workspace"], "archive">, facts: RanJob): RanJob {
@@ -515,7 +515,7 @@ async function answerForEnd(
   switch (end.kind) {
     case "said": {
       const words = { kind: "text", text: mask(end.text) } as const;
-      // A model may claim work that nobody did. A review and a preview promise none.
+      // A model may claim work that was not done. A review and a preview promise none.
       if (turn.preview) return { ...createAnswer(deps, [words], true), ...about };
       const isClaim = end.claims === true;
       const said = [...(isClaim ? [say("claimedWithoutChange")] : []), words, say("nothingChanged")];
@@ -564,14 +564,14 @@ async function answerForEnd(
   }
 }
 
-/** Words the state of the checks before the coder is asked; that they are going to run alone is no news. */
+/** Words the state of the checks before the coder is asked; only that they are going to run is not worth a line. */
 function wordKnownState(locale: Locale, state: ChecksState | null): string {
   if (state === null || (state.none === null && state.checks.every(({ result }) => result === null)))
     return "";
   return oneLine(checksMessagesFor(locale).state(state)).slice(0, MOST_DETAIL);
 }
 
-/** The loop's events, for whoever watches. */
+/** The loop's events, for observers. */
 export function tellCoderEvents(
   deps: AgentDeps,
   turn: ChatTurn,
@@ -697,7 +697,7 @@ function sayUnusable(
   }
 }
 
-/** A patch that cannot be read is an error of the log, whoever wrote it. */
+/** A patch that cannot be read is logged as an error, for every coder. */
 function logUnparsed(
   { logger, workspace }: AgentDeps,
   { groupId }: ChatTurn,

@@ -286,7 +286,7 @@ async function lastChanges({ history, jobs, groupId }: ChatTurn): Promise<readon
 
 const CHANGED_CHARS = 800;
 
-/** The request, and what a head that begins anew has to know about where it is. */
+/** The request, and what a head in a new session has to know about where it is. */
 function wordRequest(
   { workspace }: JobDeps,
   { history, older, memory, models }: ChatTurn,

@@ -57,7 +57,7 @@ export interface AgentQuestion {
   readonly looks?: Explorer;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
-  /** The answer's text as it comes, for whoever makes something else of it. */
+  /** The answer's text as it arrives, for callers that process it further. */
   readonly onText?: (text: string) => void;
   /** How to handle an answer that reached its maximum length: show it as far as it got, or continue it. */
   readonly whenCut: "shown" | "goes-on";

@@ -162,7 +162,7 @@ export function jobsOfChat({ workspace }: JobDeps, turn: LookRequest): StoredJob
   return workspace.archive.list().filter((job) => isOwnJob(job) && job.groupId.startsWith(prefix));
 }
 
-/** Jobs that this chat may have, whoever made them; oldest first. */
+/** Jobs that this chat may see, including those of other chats; oldest first. */
 export function jobsVisibleTo({ workspace }: JobDeps, turn: LookRequest): StoredJob[] {
   return workspace.archive.list().filter((job) => mayUseJob(turn, job));
 }

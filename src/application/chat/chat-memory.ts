@@ -25,7 +25,7 @@ export interface ChatMemory {
   readonly commands: ChatDeps["commands"];
   /** Those of them that only look. */
   readonly looks: ChatDeps["looks"];
-  /** Ends sessions with their day, though nobody speaks, until told to stop. */
+  /** Ends sessions with their day, even without a message, until it is stopped. */
   keepTime(): () => void;
 }
 
@@ -48,7 +48,7 @@ export interface ChatMemoryDeps extends Pick<SessionDeps, "store" | "clock" | "l
 const CLASSIFIER_TIMEOUT_MS = 20_000;
 const SUMMARY_TIMEOUT_MS = 30_000;
 
-/** Tokens of a window that nobody knows. */
+/** Tokens assumed for a window of unknown size. */
 const SMALL_WINDOW = 8_192;
 const HISTORY = { share: 1 / 8, least: 2_048, most: 64_000 };
 
@@ -99,7 +99,7 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
     effortOf: (role, provider) => roles[role].effort ?? providers[provider]?.effort ?? null,
   };
   const state = { ...told, models: modelDeps, historyTokens };
-  // Loaded when somebody asks.
+  // Loaded on the first use.
   const loadState = () => import("./state-commands.ts");
   const status: LookCommand = async (chat, look) => (await loadState()).tellStatus(state, chat, look);
   const context: ChatCommand = async (chat, turn) => (await loadState()).tellContext(state, chat, turn);
@@ -150,7 +150,7 @@ function once<T>(make: () => T): () => T {
 /** How long a chat that is spoken in is waited for, to be forgotten. */
 const FORGET_MS = 5_000;
 
-/** The chats of the terminal. Nothing is forgotten while somebody speaks there. */
+/** The chats of the terminal. A chat is not forgotten while it answers a message. */
 export function createTerminalChats(
   chats: { list(): Promise<readonly NamedChat[]>; forget(name: string): Promise<boolean> },
   queue: ChatQueue,

@@ -104,7 +104,7 @@ function waitMs({ setTimer, pollMs }: ChatQueueDeps, signal: AbortSignal): Promi
   });
 }
 
-/** Beats until told otherwise; the work ends when somebody asked for that, or when the turn was lost. */
+/** Beats until it is stopped; the work ends when a stop is requested, or when the turn was lost. */
 function keepAlive(
   { turns, now, lookMs, setTimer }: ChatQueueDeps,
   claim: TurnClaim,
@@ -121,7 +121,7 @@ function keepAlive(
       if (!held) end("lost");
       else if (stop) end("stopped");
     } catch {
-      // The store may be busy for a moment; whoever is not heard of for longer has a successor.
+      // The store may be busy for a moment; a process that is silent for longer loses its turn to another.
       if (now().getTime() - heard.at > DEAD_AFTER_MS) end("lost");
     }
     if (!state.over) state.cancel = setTimer(() => void tick(), lookMs);

@@ -118,7 +118,7 @@ export interface Answer extends Pick<Reply, "text" | "said" | "ok" | "jobs"> {
   };
   /** A command's wish that this message is answered in its place. */
   readonly instead?: string;
-  /** Shiro's advice that somebody else should answer. */
+  /** Shiro's advice that another agent should answer. */
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
 }
 
@@ -229,7 +229,7 @@ export interface ChatCommands {
 export interface ChatDeps extends CoderDeps, StateDeps, ServiceDeps, ChatCommands {}
 
 export interface HeadsDoor {
-  /** `roles.coder.head`: who answers for a coder that nobody named; null: a model. */
+  /** `roles.coder.head`: the head that answers if no coder was named; null: a model. */
   readonly standing: HeadName | null;
   /** Loaded when the first is asked for. */
   open(): Promise<Heads>;
@@ -237,7 +237,7 @@ export interface HeadsDoor {
 
 export type ChatCommand<Deps = ChatDeps> = (deps: Deps, turn: ChatTurn, rest: string) => Promise<Answer>;
 
-/** Changes nothing of its chat and makes no job, so that it may be answered beside whatever runs. */
+/** Changes nothing of its chat and makes no job, so that it may be answered while another message runs. */
 export type LookCommand<Deps = ChatDeps> = (deps: Deps, look: LookRequest, rest: string) => Promise<Answer>;
 
 interface ConversationSettings {

@@ -40,7 +40,7 @@ export interface CoderAgentsDeps {
   readonly turn: ChatTurn;
   readonly role: CoderRole;
   readonly bench: Pick<Bench, "lend">;
-  /** The coder only plans: nobody may write. */
+  /** The coder only plans: no agent may write. */
   readonly planOnly: boolean;
   /** The runner of every coder. */
   readonly run: (deps: CoderDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;

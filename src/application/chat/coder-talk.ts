@@ -220,7 +220,7 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
       role: question.role,
       streams: false,
       ...(turn.tellsDrafts && { onText: draft.add }),
-      // Half a patch is no patch.
+      // Half a patch cannot be used.
       whenCut: "goes-on",
       deadline: begun + time.leftMs,
       request(model, size) {

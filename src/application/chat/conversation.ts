@@ -90,7 +90,7 @@ export interface OpenChat {
   processes(): Promise<WorkspaceProcesses>;
   /** The models that would talk and write code; null: none can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
-  /** How many tokens a model takes; null: nobody knows. */
+  /** How many tokens a model takes; null if that is unknown. */
   contextOf(model: string): number | null;
   /** A chat that has not begun begins with what another one knows. */
   fork(from: Chat, to: Chat): Promise<ForkResult>;
@@ -102,7 +102,7 @@ export interface OpenChat {
   spoken(chatKey: string, limit: number): Promise<readonly NewTurn[]>;
   /** A chat of this workspace as the text of one file; null: nothing was said in it. */
   exportTalk(chatKey: string, form: TalkForm): Promise<string | null>;
-  /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
+  /** For a process that stays: sessions end with their day, even without a message. Returns how to end it. */
   keepTime(): () => void;
   /** Waits for what still runs behind the last reply. */
   close(): Promise<void>;
@@ -114,7 +114,7 @@ export function slashCommands(deps: ChatCommands): readonly string[] {
   return [...new Set([...commandNames(deps), ...ROUTES.map((route) => route.toLowerCase()), ...own])];
 }
 
-/** Work that goes on behind a reply; whoever closes waits for it. */
+/** Work that continues after a reply; closing waits for it. */
 export function createBackground(logger: Logger) {
   const running = new Set<Promise<void>>();
   return {
@@ -693,7 +693,7 @@ async function answerAll(
   turn.emit({ type: "decided", decision: next });
   const { sessionKey: chatKey, session, groupId } = turn;
   await deps.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
-  // The archive is read anew: the first one may have changed it.
+  // The archive is read again: the first answer may have changed it.
   const jobs = createJobHistory(deps.workspace.archive, groupPrefix(chatKey), session.openedAt);
   return [first, await answerPart(deps, { ...turn, jobs }, { text, decision: next })];
 }

@@ -35,7 +35,7 @@ import { say } from "./reply-words.ts";
 const MOST_LISTED_JOBS = 10;
 const DIFF_LINES = 400;
 
-/** `/jobs`: the last jobs of this chat; of the whole workspace where whoever asks may have them. */
+/** `/jobs`: the last jobs of this chat; of the whole workspace where the asker may see them. */
 export const jobs: LookCommand<JobDeps> = async (deps, turn) => {
   const list = jobsVisibleTo(deps, turn).slice(-MOST_LISTED_JOBS).reverse();
   if (list.length === 0) return createAnswer(deps, [say("noJobs")], true);

@@ -322,7 +322,7 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
 
 /**
  * `/cloud on [QUESTION]`: the model that writes code answers questions too, and answers that one at once. `/cloud off`: questions
- * stay on local models again. It is the word of the machine's owner, so nobody else's counts.
+ * stay on local models again. Only the owner of the machine may say so.
  */
 export const cloud: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, rest) => {
   const [, word = "", question = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest.trim()) ?? [];

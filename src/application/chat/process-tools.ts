@@ -21,7 +21,7 @@ export interface ProcessOutcome {
 
 interface ProcessToolsDeps {
   readonly processes: () => Promise<WorkspaceProcesses>;
-  /** Reads pages of the workspace's own processes and of nobody else. */
+  /** Reads pages of the workspace's own processes only. */
   readonly web: () => Promise<Web>;
   readonly now: () => Date;
   /** Whether nothing may be started or ended. */

@@ -44,7 +44,7 @@ import {
 } from "./chat-turn.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
-/** Ends a way to a pull request; whoever began it says why. */
+/** Ends the way to a pull request; the caller says why. */
 class PullStopped extends Error {
   constructor(readonly stop: PullStop) {
     super(stop.why);

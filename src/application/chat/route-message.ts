@@ -178,7 +178,7 @@ async function decideRoute(
   const found = matchRules(await rulesFor(deps, request.chatKey), request.text);
   if (found !== null && found.rule.confidence >= deps.threshold) {
     const { route, confidence, origin, pattern } = found.rule;
-    // A shipped pattern is long, and nobody can change it here.
+    // A shipped pattern is long, and the user cannot change it here.
     const rule = origin === "shipped" ? "shipped rule" : `${origin} rule /${pattern}/`;
     const decision = {
       route,
@@ -191,7 +191,7 @@ async function decideRoute(
   return divideDecision(deps, request, await classifyMessage(deps, request));
 }
 
-/** CODE that nobody gave to a coder by name goes to the one whose work it is, where that coder is there. */
+/** CODE without a named coder is given to the coder for that kind of work, where it is available. */
 function divideDecision(deps: RouterDeps, { text }: RouteRequest, decision: Decision): Decision {
   if (decision.route !== "CODE") return decision;
   const route = divideCode(text);

@@ -478,7 +478,7 @@ const TWO_DAYS_MS = 48 * 3_600_000;
 
 /**
  * The session when its day is not over, null when it is. The time of cut-over was reckoned when the session began; it
- * is reckoned anew when the time zone was changed, or when it lies too far ahead because the clock had been wrong.
+ * is computed again when the time zone was changed, or when it lies too far ahead because the clock had been wrong.
  */
 async function keepOrNull(deps: SessionDeps, session: Session): Promise<Session | null> {
   const { clock, now, store } = deps;

@@ -78,7 +78,7 @@ const MOST_NAMES = 40;
 /** Of the summary: what the names of files may take. */
 const NAMES_SHARE = 0.2;
 
-/** Files that jobs changed are named whatever the summary left out: the newest where not all fit. */
+/** Files that jobs changed are named even if the summary left them out: the newest where not all fit. */
 function withFileNames(text: string, { previous, turns, limitTokens }: SummariseInput): string {
   const before = /^Files changed: (.*)$/m.exec(previous)?.[1]?.split(", ") ?? [];
   const changed = turns

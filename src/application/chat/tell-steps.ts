@@ -23,7 +23,7 @@ export function tellSteps(emit: (event: ChatEvent) => void): (event: ChatEvent) 
     switch (event.type) {
       case "proposed": {
         const listed = readPlanSteps(event.plan);
-        // A plan that mends a part of the work is no list for all of it.
+        // A plan that corrects a part of the work does not list all of it.
         if (listed.length > 0) tell(listed);
         return;
       }

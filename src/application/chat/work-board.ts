@@ -1,6 +1,6 @@
 import type { ChatEvent } from "../ports/chat.ts";
 
-/** The messages that this process answers just now, for whoever asks about them meanwhile. */
+/** The messages that this process answers now, for questions about them meanwhile. */
 export interface WorkBoard {
   begin(chatKey: string, request: string): BegunWork;
   isBusy(chatKey: string): boolean;

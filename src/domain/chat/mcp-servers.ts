@@ -33,7 +33,7 @@ export type ResolvedMcpServer =
   | { readonly ok: true; readonly server: McpServerSettings }
   | { readonly ok: false; readonly server: string; readonly detail: string };
 
-/** `needed`: it refuses whoever has not logged in. `kept`: a login is there, and is renewed when it runs out. */
+/** `needed`: it refuses clients without a login. `kept`: a login is there, and is renewed when it runs out. */
 export type McpLoginState = "none" | "kept" | "needed" | "unreachable";
 
 export interface McpLoginRequest {

@@ -137,7 +137,7 @@ export function isGo(text: string): boolean {
   return /^(?:go|go ahead|実行(?:して)?|進めて|やって)[.!。！]?$/iu.test(text.trim().normalize("NFKC"));
 }
 
-/** Routes of coders that rules divide work among; `CODE` is whoever is the default. */
+/** Routes of coders that rules divide work among; `CODE` is the default coder. */
 export type CoderRoute = Extract<Route, "CODE" | "CODE1" | "CODE2">;
 
 /** Design and architecture: Aka's. */

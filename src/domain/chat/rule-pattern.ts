@@ -39,7 +39,7 @@ export type RuleProblem =
       readonly expected: boolean;
     };
 
-/** Full-width forms of what has a meaning in a pattern: whoever writes `できますか？` means the question mark. */
+/** Full-width forms of what has a meaning in a pattern: a user who writes `できますか？` means the question mark. */
 const WIDE_SYNTAX = /[（）［］｛｝．＊＋？＾＄｜＼／]/gu;
 
 /** A pattern in the form that messages are brought into. */

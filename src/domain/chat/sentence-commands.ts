@@ -27,7 +27,7 @@ const PULL_JA =
 
 /**
  * A message that plainly asks for one of PicoClaw's own commands in words, as that command; null for any other. The whole
- * message must be that request: whatever says more is routed like any other.
+ * message must be that request: a longer message is routed like any other.
  */
 export function readSentenceCommand(message: string): SlashCommand | null {
   if (message.length > LONGEST_SENTENCE || /^\s*[/／]/.test(message)) return null;

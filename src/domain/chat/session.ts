@@ -177,7 +177,7 @@ export interface UsageLine {
   readonly outputTokens: number;
   readonly cachedTokens: number;
   readonly costUsd: number;
-  /** Calls of models of which nobody said what they cost. */
+  /** Calls of models without a known price. */
   readonly unpriced: number;
 }
 

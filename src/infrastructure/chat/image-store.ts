@@ -18,7 +18,7 @@ const PIECE_BYTES = 96 * 1024;
 /**
  * Images and texts that came as files, as rows of the store, so that any machine of a fleet can answer their message.
  * Base64, as the wires send images. An image is there with its row, which is written after the last of its pieces: a
- * process that dies in between leaves pieces that nobody finds, and that go with the messages of their day.
+ * process that dies in between leaves pieces without an owner, which are removed with the messages of their day.
  */
 export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps): ImageStore {
   const inChat = (chatKey: string) => ({ workspace, chat_key: storable(chatKey) });

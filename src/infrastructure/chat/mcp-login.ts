@@ -62,7 +62,7 @@ export function openMcpLogins(home: string, now: () => number = Date.now): McpLo
       const kept = JSON.parse(readFileSync(fileOf(url), "utf8")) as KeptLogin;
       return kept.url === url ? kept : null;
     } catch {
-      // A file that is missing or broken is no login; the next one replaces it.
+      // A missing or broken file counts as no login; the next login replaces it.
       return null;
     }
   };
@@ -82,7 +82,7 @@ export function openMcpLogins(home: string, now: () => number = Date.now): McpLo
   };
 }
 
-/** The server refuses whoever has not logged in. The message is the remedy, in words of no language. */
+/** The server refuses clients without a login. The message is the remedy, in words of no language. */
 class McpLoginNeeded extends Error {
   constructor(readonly server: string) {
     super(`401: picoclaw mcp login ${server}`);
@@ -107,7 +107,7 @@ type ServerWithAddress = McpServerSettings & { readonly url: string };
 
 /**
  * `fetch` for one server, with the token of its login and a new one when that has run out. Several processes may share a login:
- * a refresh token is often good for one use only, so whoever renews holds a lock and the others read what it got.
+ * a refresh token is often good for one use only, so the renewing process holds a lock and the others read its result.
  */
 export function createAuthorisedFetch(
   server: ServerWithAddress,
@@ -448,7 +448,7 @@ function createLoginProvider(
       const own = oauth?.client_secret === undefined && client_secret !== undefined ? { client_secret } : {};
       draft = { ...draft, client: { ...open, ...own }, redirect };
     },
-    // A login always asks anew: whoever types it wants another account, or has lost the old one.
+    // A login always asks again: the user wants another account, or has lost the old one.
     tokens: () => undefined,
     saveTokens(tokens) {
       const client =

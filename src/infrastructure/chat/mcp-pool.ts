@@ -7,7 +7,7 @@ import type { McpTools } from "./mcp-tools.ts";
 export interface McpPool {
   /** The servers of this key, started when they are not up; coders that work side by side share them. */
   take(key: string, open: () => Promise<McpTools>): Promise<McpTools>;
-  /** Gives them back; they end when nobody takes them again in time. */
+  /** Gives them back; they end if they are not taken again in time. */
   release(key: string): Promise<void>;
   closeAll(): Promise<void>;
 }

@@ -441,7 +441,7 @@ function updateSession(db: Kysely<Database>, workspace: string, chatKey: string,
   return db.updateTable("sessions").where(({ and }) => and(row));
 }
 
-/** Closes the open session if it is `from`, or one that nobody can read; false when it is another. */
+/** Closes the open session if it is `from`, or one that cannot be read; false when it is another. */
 async function closeOpen(
   transaction: Transaction<Database>,
   workspace: string,
