@@ -21,6 +21,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   shell: async () => (await import("./shell-jobs.ts")).shellJobs(),
   sandbox: async () => (await import("./sandbox-cost.ts")).sandboxCost(),
   drafts: async () => (await import("./drafts.ts")).drafts(),
+  history: async () => (await import("./history.ts")).history(),
   verdict: async () => (await import("./verdict-price.ts")).verdictPrice(),
   many: async () => (await import("./many-at-once.ts")).manyAtOnce(),
   context: async () => (await import("./context.ts")).context(),
