@@ -234,7 +234,8 @@ async function playInRoom(
     const isSpent = !reply.ok && budgetUsd !== null && (costUsd ?? 0) >= budgetUsd;
     if (isSpent) return end({ ...used, failure: { code: "budget" } });
     // A server's limit, at the first request or in the middle of the work, says nothing of the contestant.
-    const last = calls.at(-1)?.failure ?? (used.tokens > 0 ? null : "unanswered");
+    const asked = calls.at(-1) ?? { failure: used.tokens > 0 ? null : "unanswered" };
+    const last = asked.failure;
     if (!reply.ok && last !== null && !OWN_FAILURES.has(last))
       return calls.some(({ failure }) => failure === null)
         ? end({ ...used, failure: { code: "cut-off", failure: last } })

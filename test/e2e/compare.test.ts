@@ -81,6 +81,15 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     const cheat = CHEAT.replaceAll("WORKSPACE", cli.workspace)
       .replaceAll("HOME_OF_PICOCLAW", cli.home)
       .replaceAll("PORT", String(listener.port));
+    // Of a local server that counts no tokens: it is sent back until it gives up.
+    const uncounted = answer("uncounted", "divide", "echo 'not JavaScript' >> math.js").replace(
+      /when: .*\n +/,
+      "",
+    );
+    writeFileSync(
+      join(cli.home, "uncounted.yaml"),
+      `answers:\n${uncounted.replace("{ input: 100, output: 10 }", "{ input: 0, output: 0 }")}`,
+    );
     for (const [name, shell] of Object.entries({ good, bad, cheat }))
       writeFileSync(join(cli.home, `${name}.yaml`), `answers:\n${answer(name, "divide", shell)}`);
     const broken = answer("broken", "divide", "echo 'not JavaScript' >> math.js").replace(
@@ -95,7 +104,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
       `  ${name}: { type: scripted, model: ${name}, script: ${name}.yaml, local: true }\n`;
     writeFileSync(
       join(cli.home, "config.yaml"),
-      `providers:\n${["good", "bad", "cheat", "limited"].map(provider).join("")}roles:\n  coder1: { provider: bad }\n  coder2: { provider: cheat }\n  coder3: { provider: good }\n`,
+      `providers:\n${["good", "bad", "cheat", "limited", "uncounted"].map(provider).join("")}roles:\n  coder1: { provider: bad }\n  coder2: { provider: cheat }\n  coder3: { provider: good }\n`,
     );
   });
   afterAll(() => {
@@ -139,6 +148,11 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     const ran = cli.run(["compare", "limited/limited"]);
     expect(ran.err).toMatch(/! limited\/limited: commit:\w+ not played: .*\(rate-limited\)/);
     expect([ran.code, ran.out.includes("The same command tries them again")]).toEqual([1, true]);
+  }, 280_000);
+
+  test("a contestant that gives up has lost the case, although no tokens were counted", () => {
+    const { out } = cli.run(["compare", "uncounted/uncounted", "--json"]);
+    expect(JSON.parse(out)).toMatchObject({ end: "finished", contestants: [{ plays: 1, solved: 0 }] });
   }, 280_000);
 
   test("a comparison that is killed goes on with what is missing, and leaves no room behind", async () => {
