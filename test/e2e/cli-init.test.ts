@@ -159,7 +159,7 @@ describe("init", () => {
       OLLAMA_HOST: "127.0.0.1:9",
     };
     const ran = await cli.runAsync(["init", "--yes"], env);
-    expect(ran.out).toContain("Questions are off: no local model, and the cloud answers only by your");
+    expect(ran.out).toContain("Questions are off: there is no local model, and a cloud model answers only if you allow it");
     expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).not.toMatch(/^ +(local_only|chat):/m);
     const at = openPty([PROGRAM, "init", "--force"], {
       cwd: cli.workspace,
@@ -171,7 +171,7 @@ describe("init", () => {
       await at.expect("Who writes code?");
       await at.expect("none): ");
       at.type("\r");
-      await at.expect("Questions are off: no local model");
+      await at.expect("Questions are off: there is no local model");
       expect(await at.exited).toBe(0);
     } finally {
       at.signal("SIGKILL");

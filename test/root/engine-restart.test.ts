@@ -29,7 +29,7 @@ describe.if(requirePart("dockerd") && process.getuid?.() === 0)("an engine that 
   afterAll(async () => {
     await engine?.sandbox.close();
     control("stop");
-    rmSync(folder, { recursive: true, force: true });
+    for (const one of [folder, engine?.home]) if (one) rmSync(one, { recursive: true, force: true });
   }, 300_000);
 
   test("a command under way is disconnected, calls fail by name, and afterwards all works again", async () => {
