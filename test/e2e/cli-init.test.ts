@@ -159,7 +159,9 @@ describe("init", () => {
       OLLAMA_HOST: "127.0.0.1:9",
     };
     const ran = await cli.runAsync(["init", "--yes"], env);
-    expect(ran.out).toContain("Questions are off: there is no local model, and a cloud model answers only if you allow it");
+    expect(ran.out).toContain(
+      "Questions are off: there is no local model, and a cloud model answers only if you allow it",
+    );
     expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).not.toMatch(/^ +(local_only|chat):/m);
     const at = openPty([PROGRAM, "init", "--force"], {
       cwd: cli.workspace,
