@@ -438,3 +438,12 @@ test.each([
     expect(configWarning({ code: "untrusted-keys", file: "picoclaw.yaml", keys }).length).toBeLessThan(400);
   },
 );
+
+test("a job that no model answered names who could not, once", () => {
+  for (const locale of ["en", "ja"] as const) {
+    const { whyDropped } = runningMessagesFor(locale);
+    expect(whyDropped("unanswered: Gin could not answer: no key")).toBe("Gin could not answer: no key");
+    expect(whyDropped("unusable: no patch")).toEndWith(": no patch");
+    expect(whyDropped("unanswered")).not.toBe("unanswered");
+  }
+});

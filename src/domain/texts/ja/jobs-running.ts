@@ -47,7 +47,9 @@ function wordSource(source: string): string {
 export function wordRollback(reason: string): string {
   const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
   const known = ROLLBACKS[reason] ?? ROLLBACKS[code];
-  return known === undefined ? reason : `${known}${detail === "" ? "" : `: ${detail}`}`;
+  if (known === undefined || detail === "") return known ?? reason;
+  // Its detail is the sentence of who could not answer, and why.
+  return code === "unanswered" ? detail : `${known}: ${detail}`;
 }
 
 export const runningTexts: typeof en.runningTexts = {
