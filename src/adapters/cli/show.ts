@@ -205,7 +205,8 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   );
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (report?.hasReportLook(program)) {
-    const label = `#${numberJobs(jobs).get(jobId)}`;
+    const number = numberJobs(jobs).get(jobId);
+    const label = number === undefined ? jobId : `#${number}`;
     await program.page(await describeAsCard(program, opened, job, { text, label, isWhole: diff !== null }));
   } else program.out(diff === null ? text : `${text}\n${diff}`);
   return EXIT.done;

@@ -159,9 +159,17 @@ function isChangedPath({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "missing" || reason === "exists";
 }
 
-/** The number of each job, as people name it: it names the same job for as long as that is known. */
+/**
+ * The number of each job, as people name it: it names the same job for as long as that is known. A job whose number was lost has
+ * that of its place, unless another job has it.
+ */
 export function numberJobs(jobs: readonly StoredJob[]): ReadonlyMap<string, number> {
-  return new Map(jobs.map(({ jobId, number }, at) => [jobId, number ?? at + 1]));
+  const kept = new Set(jobs.map(({ number }) => number));
+  return new Map(
+    jobs.flatMap(({ jobId, number }, at) =>
+      number === undefined && kept.has(at + 1) ? [] : [[jobId, number ?? at + 1]],
+    ),
+  );
 }
 
 /** `#12` or `12`: the twelfth job of a workspace, as people say it. */
@@ -233,14 +241,14 @@ export function numbersToUndo({ archive }: Pick<TakeBackDeps, "archive">, jobId:
   const number = numberJobs(jobs);
   const at = jobs.findIndex((job) => job.jobId === jobId);
   const paths = new Set(jobs[at]?.changes.map(({ path }) => path));
-  const numbers = [number.get(jobId) as number];
+  const numbers = [number.get(jobId)];
   for (const [later, { jobId: id, state, changes, reverses }] of jobs.entries()) {
     if (later <= at || state !== "committed" || reverses !== undefined) continue;
     if (!changes.some(({ path }) => paths.has(path))) continue;
     for (const { path } of changes) paths.add(path);
-    numbers.unshift(number.get(id) as number);
+    numbers.unshift(number.get(id));
   }
-  return at === -1 ? [] : numbers;
+  return numbers.every((one) => one !== undefined) ? numbers : [];
 }
 
 /** Names the later job that changed a path, when one did: that one must be taken back first. */

@@ -131,6 +131,8 @@ export function jobFolder(storage: string, id: string): JobFolder {
 export function createJobFolder(storage: string, id: string): JobFolder {
   const folder = jobFolder(storage, id);
   mkdirSync(join(storage, "jobs"), { recursive: true, mode: 0o700 });
+  // Jobs of a version that kept no order have the first numbers.
+  if (!existsSync(join(storage, "order"))) for (const one of idsByAge(storage)) noteOrder(storage, one);
   mkdirSync(folder.path, { mode: 0o700 });
   mkdirSync(join(folder.path, "slots"), { mode: 0o700 });
   noteOrder(storage, id);
@@ -166,6 +168,15 @@ export function listJobIds(storage: string): string[] {
       .filter((name) => name.startsWith("job_"))
       .sort(),
   );
+}
+
+/** An id begins with the second of its job. */
+function idsByAge(storage: string): string[] {
+  const ageOf = (id: string) => attemptOr(0, () => lstatSync(join(storage, "jobs", id)).birthtimeMs);
+  return listJobIds(storage)
+    .map((id) => ({ id, second: Number(id.split("_")[1]), at: ageOf(id) }))
+    .sort((x, y) => x.second - y.second || x.at - y.at)
+    .map(({ id }) => id);
 }
 
 export function opSlotPath({ path, slots }: JobFolder, n: number, side: "a" | "b"): string {

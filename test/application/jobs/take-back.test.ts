@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { numberJobs, resolveJobName } from "../../../src/application/jobs/undo-job.ts";
 import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
@@ -151,5 +152,19 @@ describe("a clock that is set back or forward between jobs", () => {
     const { storage, archive } = await bench.open();
     writeFileSync(join(storage, "order"), `${ids[2]}\n`);
     expect(archive.list().map(({ jobId }) => jobId)).toEqual(ids);
+    // No number names two jobs.
+    expect([...numberJobs(archive.list())]).toEqual([
+      [ids[1] as string, 2],
+      [ids[2] as string, 1],
+    ]);
+  });
+
+  test("jobs of a version that kept no order have the first numbers, and a new job the next", async () => {
+    const ids = [await job("1"), await job("2")];
+    const { storage, archive } = await bench.open();
+    rmSync(join(storage, "order"));
+    ids.push(await job("3"));
+    expect(archive.list().map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect(resolveJobName({ archive }, "3")).toBe(ids[2] as string);
   });
 });
