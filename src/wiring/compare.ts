@@ -192,6 +192,10 @@ async function openRoom(deps: RoomDeps, room: RoomFolder, more: Readonly<Record<
 }
 
 /** Failed requests that a contestant has to answer for: its model wrote too much, or nothing that can be read. */
+/** By the answer to a request of an agent. One that is too long is the agent's own. */
+const failureOf = (status: number) =>
+  status < 400 ? null : status === 400 || status === 413 ? "context-too-long" : String(status);
+
 const OWN_FAILURES: ReadonlySet<string> = new Set<ModelFailureCode>([
   "context-too-long",
   "cut-off",
@@ -219,7 +223,7 @@ async function playInRoom(
     emptied: deps.emptied,
     isOnce: true,
     onModelCall: (call) => void calls.push(call),
-    onContestAnswer: (status) => void calls.push({ failure: status < 400 ? null : String(status) }),
+    onContestAnswer: (status) => void calls.push({ failure: failureOf(status) }),
   });
   const unanswered = (words: string) =>
     end({ failure: { code: "unanswered", text: words.trim().split("\n").slice(0, 3).join(" ") } });

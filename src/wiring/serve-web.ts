@@ -103,7 +103,7 @@ export function createWebHost(deps: WebHostDeps): WebHost {
           usage: createUsageStore(db),
           ...(viewer.role !== "operator" && { chatKey: chatKeyOf(viewer.channel, viewer.userId) }),
           jobs,
-          journalOf: (jobId) => viewerJobs.journal(viewer, jobId),
+          journalOf: (jobId) => viewerJobs.knownJournal(viewer, jobId),
           dayOf: (at) => formatDayIn(timezone(), at),
           now: now(),
         },

@@ -158,6 +158,19 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect((await draft.rebase()).conflicts).toMatchObject([{ path: "lib/b.txt", ours: null }]);
     });
 
+    test("a file that a command overwrote and a formatter rewrote is merged with what others saved", async () => {
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\n7\n");
+      letFileClockGoOn(bench.path("m.txt"), bench.path("tick"));
+      const draft = await open();
+      await ran(draft, [shell("printf 'ONE\\n2\\n3\\n4\\n5\\n6\\n7\\n' > m.txt")]);
+      const bytes = Buffer.from("one\n2\n3\n4\n5\n6\n7\n");
+      const entry = { kind: "file", mode: 0o644, size: bytes.length } as const;
+      expect(await draft.takeIn([{ path: "m.txt", entry, bytes }], null)).toBeNull();
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\nseven\n");
+      expect(await draft.rebase()).toMatchObject({ conflicts: [], failed: [] });
+      expect(decode(draft.files.read("m.txt"))).toEndWith("\nseven\n");
+    });
+
     test("a conflict in one file keeps no other from being brought onto the workspace", async () => {
       const draft = await open();
       await ran(draft, [edit("update", "lib/b.txt", "mine\n"), shell("sed -i 's/^/+/' a.txt")]);

@@ -89,7 +89,10 @@ export class ConversationTurns {
 
   async send(text: string): Promise<void> {
     const { screen, texts, opened, chatId, host, route, cwd } = this.deps;
-    if (this.opensPicker(text) || this.#showsJob(text)) return;
+    if (this.opensPicker(text) || this.#showsJob(text)) {
+      this.sendNext();
+      return;
+    }
     // The verdict stays with its card: later messages are printed below both.
     screen.print(...screen.deck.settle(), messageBlock(text, screen.style));
     if (text.trim().startsWith("!")) {

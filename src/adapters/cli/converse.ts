@@ -109,7 +109,6 @@ class TerminalConversation {
       await opened.close();
     };
     const turns = new ConversationTurns({ ...folder, screen, texts, host, route, cwd: program.cwd });
-    this.#turns = turns;
     screen.commands = slashCommands(opened, readHistory(program));
     if (opened.config.terminal.keys === "vim") screen.composer.useVim();
     const chats = await opened.chats.list();
@@ -119,6 +118,8 @@ class TerminalConversation {
         ? texts.newChat(name)
         : texts.goesOn(name, here.messages, localTime(here.lastAt).slice(5, 16), here.lastText.slice(0, 40)),
     );
+    // A line that is entered before now waits behind those that were entered earlier.
+    this.#turns = turns;
     if (first !== null && first.trim() !== "") this.#submit(first);
     else screen.redraw();
     if (screen.view === null && !screen.ended) turns.sendNext();

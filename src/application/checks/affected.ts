@@ -300,12 +300,13 @@ async function compareWithOldCode(
   const failing = now.results.flatMap(failingTests);
   const whole = before.find(({ kind }) => kind === "test");
   const all = whole?.results?.listed === "all" ? whole.results : null;
+  const named = new Set([...(all?.tests.keys() ?? [])].map(bareTestName));
   // None of the tests that fail existed before, so neither the old code nor the old tests say anything of them.
   if (
     whole !== undefined &&
     all !== null &&
     failing.length > 0 &&
-    !failing.some((name) => all.tests.has(name))
+    !failing.some((name) => named.has(bareTestName(name)))
   ) {
     const ran = (name: string) => now.results.some(({ results }) => results?.tests.has(name));
     const tests = new Map([...all.tests].filter(([name]) => ran(name)));

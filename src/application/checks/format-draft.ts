@@ -66,7 +66,9 @@ export function createFormatter({ hasProgram = () => true, signal }: FormatDeps)
       ([path, bytes]) => bytes.length > 0 && !isSame(after.get(path), bytes),
     );
     if (different.length === 0) return [];
-    const removed = diff.flatMap(({ path, after: bytes }) => (bytes === null ? [path] : []));
+    const removed = diff.flatMap(({ path, before: bytes, after: rest }) =>
+      rest === null && bytes && isFormattable(path, bytes) ? [path] : [],
+    );
     const earlier = [...different.flatMap(([path]) => (before.has(path) ? [path] : [])), ...removed];
     const old = await run(draft, findFormatCalls(earlier, project), { attempt, asBefore: earlier });
     const isOfStyle = (path: string) => isSame(old.get(path), before.get(path));

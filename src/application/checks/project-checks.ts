@@ -60,6 +60,11 @@ function wordChecks(
   );
   return [
     wordWhatIsRed(facts),
+    ...(facts.formatted === undefined
+      ? []
+      : [
+          `The project's formatter (${facts.formatted.join(", ")}) rewrote files that you changed: quote their lines as they are now.`,
+        ]),
     ...wordTests("Passed before, and fail now or are gone", facts.worse),
     ...wordTests("New and failing", facts.newFailing),
     ...wordTests(

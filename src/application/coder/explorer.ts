@@ -152,10 +152,12 @@ export function searchProject(
 function selectsPaths(under: string): (path: string) => boolean {
   const plain = under.replace(/^\.?\/|\/$/g, "");
   if (plain === "" || plain === ".") return () => true;
-  const source = /[*?[]/.test(plain) ? globSource(plain.includes("/") ? plain : `**/${plain}`) : null;
-  if (source === null) return (path) => path === plain || path.startsWith(`${plain}/`);
+  const isBelow = (path: string) => path === plain || path.startsWith(`${plain}/`);
+  if (!/[*?[]/.test(plain)) return isBelow;
+  const source = globSource(plain.includes("/") ? plain : `**/${plain}`);
   const pattern = new RegExp(`^${source}(?:/|$)`, "su");
-  return (path) => pattern.test(path) || path === plain;
+  // A folder may be called `[id]`.
+  return (path) => pattern.test(path) || isBelow(path);
 }
 
 function matchesIn(

@@ -56,6 +56,8 @@ class OpenDraft implements Draft {
   /** Ends what runs when the draft ends. */
   readonly #end = new AbortController();
   readonly #asides = new Set<Promise<unknown>>();
+  /** The contents that commands left in files which a formatter then rewrote. */
+  readonly #asRun = new Map<string, Uint8Array | null | undefined>();
   /** Successful commands of earlier attempts, and all of the last one. */
   #earlier: readonly CommandResult[] = [];
   #last: { readonly commands: readonly PatchCommand[]; readonly results: readonly CommandResult[] } = {
@@ -173,6 +175,7 @@ class OpenDraft implements Draft {
       const carried = await job.carryOut(commands, { attempt, signal, head, ...pick(told) });
       const { results, ended } = await job.settle(carried);
       this.#last = { commands, results };
+      this.#forgetAsRun(results);
       if (once === true || head !== undefined) for (const result of results) this.#once.add(result);
       this.#ended.push(...ended);
       await this.#layers.rest();
@@ -203,6 +206,8 @@ class OpenDraft implements Draft {
         if (asleep !== null) return asleep;
         const refused = this.#isFirst ? await this.#commitFirst(job) : null;
         if (refused !== null) return { code: "failed", message: this.id };
+        for (const { path } of attempt === null ? edits : [])
+          if (!this.#asRun.has(path)) this.#asRun.set(path, transaction.current(path));
         try {
           takeInEdits(transaction.view, edits);
         } catch (error) {
@@ -298,6 +303,7 @@ class OpenDraft implements Draft {
           transaction: job.transaction,
           results: this.#counted().filter((result) => !this.#once.has(result)),
           bases: this.#bases,
+          asRun: new Map(this.#asRun),
           whoChanged: (path) => lastJobOf(this.#deps.archive, this.id, path),
           runAgain: async (commands) => {
             const asleep = await this.#layers.wake();
@@ -305,6 +311,7 @@ class OpenDraft implements Draft {
             const ran = await job.settle(await job.carryOut(commands, { signal: this.#request.signal }));
             this.#ended.push(...ran.ended);
             await this.#layers.rest();
+            this.#forgetAsRun(ran.results);
             return ran.results;
           },
         }),
@@ -475,6 +482,10 @@ class OpenDraft implements Draft {
     takeInEdits(transaction.view, taken.edits);
     transaction.takeChanges({ processRan: false });
     return null;
+  }
+
+  #forgetAsRun(results: readonly CommandResult[]): void {
+    for (const { path } of results.flatMap(({ changes }) => changes)) this.#asRun.delete(path);
   }
 
   #counted(): readonly CommandResult[] {

@@ -11,6 +11,8 @@ export interface RebaseDeps {
   readonly results: readonly CommandResult[];
   /** The base contents of edits, if they differ from the workspace when the edits ran; updated here. */
   readonly bases: Map<string, Uint8Array | null>;
+  /** The contents that commands left in files which a formatter then rewrote. */
+  readonly asRun: ReadonlyMap<string, Uint8Array | null | undefined>;
   /** The job that changed a path; null where none did. */
   readonly whoChanged: (path: string) => string | null;
   /** Runs commands in the draft; null where they cannot run. */
@@ -51,7 +53,13 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
     ({ command, changes }) => command.type !== "file_edit" && changes.some(({ path }) => again.has(path)),
   );
   const theirs = commands.flatMap(({ changes }) => changes.map(({ path }) => path));
-  const before = new Map([...again.keys()].map((path) => [path, deps.transaction.current(path)]));
+  const { asRun } = deps;
+  const before = new Map(
+    [...again.keys()].map((path) => [
+      path,
+      asRun.has(path) ? asRun.get(path) : deps.transaction.current(path),
+    ]),
+  );
   layers.forget(theirs.filter((path) => !edited.has(path)));
   const ran = await deps.runAgain(commands.map(({ command }) => command));
   const failed = ran === null ? commands : ran.filter(({ success }) => !success);

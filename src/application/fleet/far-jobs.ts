@@ -117,6 +117,8 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
       const given = await order(viewer, far, "show");
       return given.status === "answered" ? (given.answer?.journal ?? []) : far.events;
     },
+    knownJournal: async (viewer, jobId) =>
+      (await other(viewer, jobId))?.events ?? own.knownJournal(viewer, jobId),
     async output(jobId, viewer) {
       const here = own.has(jobId) ? await own.output(jobId) : "";
       if (here !== "") return here;

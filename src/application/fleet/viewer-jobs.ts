@@ -170,6 +170,8 @@ export interface ViewerJobs {
   /** Changes whenever the journal of the job does, or what it printed elsewhere. */
   version(jobId: string): Promise<string>;
   journal(viewer: Viewer, jobId: string): Promise<readonly JournalLine[]>;
+  /** The journal as far as it is known here: no other machine is asked for what was cut. */
+  knownJournal(viewer: Viewer, jobId: string): Promise<readonly JournalLine[]>;
   /** The output of a running job so far; of another machine's job, without a viewer, the end of it. */
   output(jobId: string, viewer?: Viewer): Promise<string>;
   /** Of all its files, or of one; each is read when it is asked for. Null: they lie on a machine that is away. */
@@ -272,6 +274,7 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
     },
     version: async (jobId) => String(workspace().archive.events(jobId).length),
     journal: async (_, jobId) => workspace().archive.events(jobId),
+    knownJournal: async (_, jobId) => workspace().archive.events(jobId),
     output: async (jobId) => tails.of(jobId),
     actions: (reply, labels) => presentActions(workspace().archive, reply, labels),
     async differences(viewer, jobId, path) {

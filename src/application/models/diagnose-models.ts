@@ -59,23 +59,25 @@ export async function diagnoseModels(
     return [first, price];
   });
   const checks = (await Promise.all(asked)).flat();
-  return adviseOnce(checks, keyless, config.roles.default_coder, doctor);
+  const coder = models.forRole(config.roles.default_coder);
+  const canTalk = !("code" in coder) && !coder.local;
+  return adviseOnce(checks, keyless, { role: config.roles.default_coder, canTalk }, doctor);
 }
 
-/** One way on instead of one for each role: any coder's key is enough, and its model may answer questions too. */
+/** One way on instead of one for each role: any coder's key is enough, and a cloud model of the default coder may answer questions too. */
 function adviseOnce(
   checks: readonly DoctorCheck[],
   keyless: ReadonlySet<ModelRole>,
-  coder: ModelRole,
+  coder: { readonly role: ModelRole; readonly canTalk: boolean },
   words: ReturnType<typeof modelMessagesFor>["doctor"],
 ): DoctorCheck[] {
   const isTalk = ({ name }: DoctorCheck) => name === "model:chat" || name === "model:worker";
   const hasCoder = CODERS.some((role) => !keyless.has(role));
   const isUnset = !hasCoder && !checks.some((check) => check.ok && isTalk(check));
-  const spare = new Set([...keyless].flatMap((role) => (role === coder ? [] : [`model:${role}`])));
+  const spare = new Set([...keyless].flatMap((role) => (role === coder.role ? [] : [`model:${role}`])));
   const advised = checks.map(({ remedy, ...check }): DoctorCheck => {
     if (remedy === undefined || isUnset || (hasCoder && spare.has(check.name))) return check;
-    return { ...check, remedy: hasCoder && isTalk(check) ? `${remedy}; ${words.cloudToo}` : remedy };
+    return { ...check, remedy: coder.canTalk && isTalk(check) ? `${remedy}; ${words.cloudToo}` : remedy };
   });
   const setUp = { name: "models", ok: false, optional: true, text: words.nothingSetUp, remedy: words.setUp };
   return isUnset ? [...advised, setUp] : advised;

@@ -69,7 +69,8 @@ function ownLines(lines: readonly string[], tests: ReadonlyMap<string, TestOutco
     const isShort = line.length <= LONGEST_LINE;
     const named = isShort ? findTest(line, byTitle, tests) : undefined;
     if (named !== undefined) open = named;
-    else if (isShort && /^=+ .+ =+$/.test(line)) open = null;
+    // The end of all accounts, or the account of a test whose name is not clear.
+    else if (isShort && /^(?:=+ .+ =+|_{3,} .+ _{3,})$/.test(line)) open = null;
     return { line, test: isShort ? open : null, isTitle: named !== undefined };
   });
 }

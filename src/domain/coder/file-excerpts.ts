@@ -438,10 +438,13 @@ function cutElement(path: string, text: string, limit: number): string {
  */
 function restOf(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
   const names = new Set<string>();
+  let above = "";
   let left = definitionsOf(lines, path).filter(({ line, name, indent }) => {
+    if (indent === 0) above = name;
+    const key = `${above} ${indent} ${name}`;
     // Overloads are one definition, and a name that is only imported is none.
-    const isMore = names.has(`${indent} ${name}`) || isAlias(lines[line - 1] ?? "");
-    names.add(`${indent} ${name}`);
+    const isMore = names.has(key) || isAlias(lines[line - 1] ?? "");
+    names.add(key);
     return !isMore && !ranges.some(({ from, to }) => line >= from && line <= to);
   });
   const all = left.length;

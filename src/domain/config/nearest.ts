@@ -1,7 +1,8 @@
 /** The candidate that a mistyped name most likely meant; undefined when none is near. */
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  // Two changes make almost any other word of a short one.
+  let bestDistance = (name.length < 5 ? 1 : Math.max(2, Math.floor(name.length / 3))) + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const distance = editDistance(name, candidate);

@@ -18,6 +18,7 @@ import type {
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { OpenInterruption, TransactionReason } from "../../domain/jobs/note.ts";
 import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
+import { succeeds } from "../../domain/platform/error-text.ts";
 import { nameLockHolder, withFolderLocks } from "../jobs/folder-lock.ts";
 import { createWorkspaceFiles } from "../jobs/folder-view.ts";
 import {
@@ -357,7 +358,9 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   function stage(jobId: string): void {
     const folder = jobFolder(storage.folder, jobId);
     sealed.delete(jobId);
-    if (existsSync(planFile(folder))) copyFileSync(planFile(folder), planCopyFile(folder));
+    const [plan, copy] = [planFile(folder), planCopyFile(folder)];
+    // Without room for it, the preview has one plan only.
+    if (existsSync(plan) && !succeeds(() => copyFileSync(plan, copy))) rmSync(copy, { force: true });
     setState(folder, "staged", { bytes: jobBytes(folder) });
     running.end(jobId);
   }

@@ -131,8 +131,6 @@ export function jobFolder(storage: string, id: string): JobFolder {
 export function createJobFolder(storage: string, id: string): JobFolder {
   const folder = jobFolder(storage, id);
   mkdirSync(join(storage, "jobs"), { recursive: true, mode: 0o700 });
-  // Jobs of a version that kept no order have the first numbers.
-  if (!existsSync(join(storage, "order"))) for (const one of idsByAge(storage)) noteOrder(storage, one);
   mkdirSync(folder.path, { mode: 0o700 });
   mkdirSync(join(folder.path, "slots"), { mode: 0o700 });
   noteOrder(storage, id);
@@ -145,7 +143,10 @@ export function createJobFolder(storage: string, id: string): JobFolder {
  */
 export function noteOrder(storage: string, id: string): void {
   try {
-    appendFileSync(join(storage, "order"), `${id}\n`, { mode: 0o600 });
+    const file = join(storage, "order");
+    // Jobs of a version that kept no order have the first numbers.
+    const earlier = existsSync(file) ? [] : idsByAge(storage).filter((one) => one !== id);
+    appendFileSync(file, [...earlier, id, ""].join("\n"), { mode: 0o600 });
   } catch {
     // A full disk: times tell the order of this job.
   }
@@ -157,8 +158,10 @@ export function readOrder(
 ): ReadonlyMap<string, { readonly begun: number; readonly moved: number }> {
   const order = new Map<string, { begun: number; moved: number }>();
   for (const [at, id] of (readText(join(storage, "order")) ?? "").split("\n").entries())
-    if (id.startsWith("-")) order.delete(id.slice(1));
-    else if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
+    if (id.startsWith("-")) {
+      // A job that began later has been named by its number: then the withdrawn one leaves a gap.
+      if ([...order.keys()].at(-1) === id.slice(1)) order.delete(id.slice(1));
+    } else if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
   return order;
 }
 
@@ -265,7 +268,12 @@ function printIdentity(identity: Identity | null): string {
 
 /** The roots of a plan, without a look at its paths. */
 function readPlanRoots(folder: JobFolder): readonly string[] | null {
-  for (const line of readLines(planFile(folder))) return readPlanHeader(line, planFile(folder)).roots;
+  for (const file of [planFile(folder), planCopyFile(folder)])
+    for (const line of readLines(file)) {
+      const header = ifSound(() => readPlanHeader(line, file));
+      if (header !== null) return header.roots;
+      break;
+    }
   return null;
 }
 

@@ -48,6 +48,7 @@ export async function createPages(
       latest: async () => "",
       version: async () => "",
       journal: async () => [],
+      knownJournal: async () => [],
       output: async () => "",
       actions: ({ actions }) => actions,
       differences: async () => [],

@@ -62,6 +62,7 @@ test("a search below a pattern of paths looks there, and says where there is not
   const project = memoryProject({
     "help.go": "func ShowVersion() {}\n",
     "cmd/run.go": "\tShowVersion()\n",
+    "app/[id]/page.ts": "ShowPage();\n",
     "godoc.txt": "func ShowVersion()\n",
     "testdata/godoc.txt": "func ShowVersion()\n",
   });
@@ -69,6 +70,7 @@ test("a search below a pattern of paths looks there, and says where there is not
   expect(search("*.go")).toContain('files="2"');
   expect(search("cmd/*.go")).toContain('files="1"');
   expect(search("c*")).toContain('files="1"');
+  expect(searchProject(project, { pattern: "ShowPage", under: "app/[id]" }, 1_000)).toContain('files="1"');
   expect(search("lib")).toBe("there is no file lib to search; path is a file, a folder or a pattern");
   // A listing of definitions comes after the code, and its twin is named only.
   expect(search("").split("\n").slice(1, -1)).toEqual([

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bun:test";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { numberJobs, resolveJobName } from "../../../src/application/jobs/undo-job.ts";
@@ -166,5 +166,28 @@ describe("a clock that is set back or forward between jobs", () => {
     ids.push(await job("3"));
     expect(archive.list().map(({ number }) => number)).toEqual([1, 2, 3]);
     expect(resolveJobName({ archive }, "3")).toBe(ids[2] as string);
+  });
+
+  test("an undo of such a job leaves all numbers as they are", async () => {
+    const ids = [await job("1"), await job("2")];
+    const { storage, archive } = await bench.open();
+    rmSync(join(storage, "order"));
+    await take("undo", "2");
+    expect([...numberJobs(archive.list())]).toEqual(ids.map((id, at) => [id, at + 1]));
+  });
+
+  test("a job that is withdrawn has no number, and leaves a gap where another began after it", async () => {
+    await job("1");
+    const { storage, archive } = await bench.open();
+    const numbers = () => archive.list().map(({ number }) => number);
+    const note = (line: string) => appendFileSync(join(storage, "order"), `${line}\n`);
+    note("job_9_trial000");
+    note("-job_9_trial000");
+    await job("2");
+    expect(numbers()).toEqual([1, 2]);
+    note("job_9_trial001");
+    await job("3");
+    note("-job_9_trial001");
+    expect(numbers()).toEqual([1, 2, 4]);
   });
 });

@@ -167,6 +167,23 @@ describe("the accounts of tests that cannot pass without the change either", () 
       "\n",
     );
 
+  test("end in pytest's output where the account of a test begins whose name is not clear", () => {
+    const pytest = [
+      "t.py::test_red FAILED [ 33%]",
+      "t.py::TestA::test_same FAILED [ 66%]",
+      "t.py::TestB::test_same PASSED [100%]",
+      "=================================== FAILURES ===================================",
+      "___________________________________ test_red ___________________________________",
+      "E   assert 1 == 2",
+      "_______________________________ TestX.test_same ________________________________",
+      "E   assert 3 == 4",
+      "==================== 2 failed, 1 passed in 0.10s ====================",
+    ];
+    const shown = fold(pytest, ["t.py::test_red"]);
+    expect(shown).toContain("E   assert 3 == 4");
+    expect(shown).not.toContain("E   assert 1 == 2");
+  });
+
   test("are folded in pytest's output, with their lines of the summary", () => {
     const pytest = [
       "tests/test_a.py::test_a FAILED [ 50%]",
