@@ -39,9 +39,11 @@ test.each([
 /** Models without a key, but for those of these roles, which cannot be reached. */
 function keylessBut(...roles: readonly string[]): Models {
   const failure = { code: "unreachable", message: "away\n→ start it", retryable: true };
-  const away = { model: "m", local: true, check: async () => ({ ok: false, failure }) };
+  const away = (local: boolean) => ({ model: "m", local, check: async () => ({ ok: false, failure }) });
   const keyless = { code: "no-key", message: "no key\n→ export KEY", retryable: false };
-  return { forRole: (role: string) => (roles.includes(role) ? away : keyless) } as unknown as Models;
+  return {
+    forRole: (role: string) => (roles.includes(role) ? away(!role.startsWith("coder")) : keyless),
+  } as unknown as Models;
 }
 
 const remediesOf = async (models: Models) =>
@@ -62,4 +64,11 @@ test("with a key for one coder, the others are no trouble, and its model is offe
     `model:worker: start it; ${more}`,
     "model:coder3: start it",
   ]);
+});
+
+test("a coder on this machine is not offered as a cloud model", async () => {
+  const remedies = await remediesOf({
+    forRole: () => keylessBut("chat").forRole("chat"),
+  } as unknown as Models);
+  expect(remedies).toContain("model:chat: start it");
 });
