@@ -205,7 +205,7 @@ async function playAll(
   const left = new Map<string, number>();
   for (const { found } of due) left.set(found.id, (left.get(found.id) ?? 0) + 1);
   const failures = new Map<string, number>();
-  let spent = played.reduce((sum, { usd }) => sum + (usd ?? 0), 0);
+  let spent = store.spentUsd(run);
   let running = 0;
   let [isOver, isMissing] = [false, false];
   const work = async (): Promise<void> => {
@@ -224,8 +224,8 @@ async function playAll(
         if (signal.aborted) return;
         spent += play.usd ?? 0;
         const name = contestant.name;
+        if (play.failure === null || (play.usd ?? 0) > 0) store.addPlay(run, play);
         if (play.failure === null) {
-          store.addPlay(run, play);
           failures.set(name, 0);
           onEvent({ type: "played", play, left: waiting.length + running, spentUsd: spent });
         } else {

@@ -114,7 +114,10 @@ export interface CompareStore {
   keepState(name: string, base: string | null, files: readonly TakenEdit[]): Promise<CaseState>;
   /** Appends to a comparison; what a crash cut short is left out when it is read. */
   addPlay(run: string, play: PlayRecord): void;
+  /** Those that were played to their end. */
   readPlays(run: string): readonly PlayRecord[];
+  /** The cost of all plays, also of those that were not played to their end. */
+  spentUsd(run: string): number;
   /** Those with plays, the one that was played last first. */
   listRuns(): readonly string[];
   /** Runs `use` while no other process plays the same comparison. */

@@ -14,6 +14,8 @@ export function createCompareStore(folder: string, root: string, git: AskGit): C
   const runFolder = (run: string) => join(folder, "runs", run);
   const playsFile = (run: string) => join(runFolder(run), "plays.ndjson");
   const make = (path: string) => mkdirSync(path, { recursive: true, mode: 0o700 });
+  const readAll = (run: string) =>
+    existsSync(playsFile(run)) ? readFileSync(playsFile(run), "utf8").split("\n").flatMap(readPlay) : [];
   return {
     readCases() {
       return attemptOr(NO_CASES, () => ({
@@ -36,10 +38,8 @@ export function createCompareStore(folder: string, root: string, git: AskGit): C
       // A line that a crash cut short ends here.
       appendFileSync(playsFile(run), `\n${JSON.stringify(play)}\n`, { mode: 0o600 });
     },
-    readPlays(run) {
-      if (!existsSync(playsFile(run))) return [];
-      return readFileSync(playsFile(run), "utf8").split("\n").flatMap(readPlay);
-    },
+    readPlays: (run) => readAll(run).filter(({ failure }) => failure === null),
+    spentUsd: (run) => readAll(run).reduce((sum, { usd }) => sum + (usd ?? 0), 0),
     listRuns() {
       const playedAt = (run: string) =>
         statSync(playsFile(run), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;

@@ -24,7 +24,8 @@ function createStore(plays: PlayRecord[] = []): CompareStore & { readonly plays:
     },
     keepState: async () => ({ repository: "", commit: "" }),
     addPlay: (_, play) => void plays.push(play),
-    readPlays: () => plays,
+    readPlays: () => plays.filter(({ failure }) => failure === null),
+    spentUsd: () => plays.reduce((sum, { usd }) => sum + (usd ?? 0), 0),
     listRuns: () => ["run"],
     async hold(_, use) {
       if (isHeld) return "busy";
@@ -57,7 +58,10 @@ const caseOf = (id: string, producer: string | null = null): FoundCase => ({
 });
 
 /** Plays cost as much as they say, and never reach a judge: they change nothing. */
-function setUp(usd: number | null, failure: (name: string) => string | null = () => null) {
+function setUp(
+  usd: number | null,
+  failure: (name: string) => string | { readonly code: "budget" } | null = () => null,
+) {
   const store = createStore();
   const cases = ["a", "b", "c", "d"].map((id) => caseOf(id, id === "a" ? "p/one" : null));
   store.keepCases({
@@ -82,7 +86,7 @@ function setUp(usd: number | null, failure: (name: string) => string | null = ()
           checked: false,
           requests: 1,
           tokens: 10,
-          usd: why === null ? usd : 0,
+          usd: typeof why === "string" ? 0 : usd,
           seconds: 1,
           failure: why,
           differences: [],
@@ -166,6 +170,15 @@ test("everyone plays each case as often as asked, except the cases that are its 
     [2, 2],
   ]);
   expect(rooms().open).toBe(0);
+});
+
+test("what a play cost that reached the budget counts when the same words continue", async () => {
+  const { store, run, budgets } = setUp(5, () => ({ code: "budget" }));
+  expect(endOf(await run({ budgetUsd: 5 }))).toBe("budget");
+  const played = budgets.length;
+  expect(endOf(await run({ budgetUsd: 5 }))).toBe("budget");
+  expect(budgets).toHaveLength(played);
+  expect(store.readPlays("run")).toEqual([]);
 });
 
 test("it stops at the budget, each play has its share of the rest, and the same words continue it", async () => {
