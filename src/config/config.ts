@@ -19,21 +19,18 @@ type DeepPartial<T> = T extends readonly unknown[]
     : T;
 
 /** The configuration holds references only; here they become values, at the moment of use. */
-export interface Secrets {
-  /** `env:NAME` → what the variable says, undefined when it is unset; any other text is itself. */
-  resolve(value: string | null | undefined): string | undefined;
-  /** Every secret that this process knows, for the masker. */
-  values(): string[];
-}
+export type Secrets = ReturnType<typeof createSecrets>;
 
-export function createSecrets(env: Env, config: Config): Secrets {
+export function createSecrets(env: Env, config: Config) {
   const read = (reference: string) => env[reference.slice("env:".length)] || undefined;
   return {
-    resolve: (value) => {
+    /** `env:NAME` → what the variable says, undefined when it is unset; any other text is itself. */
+    resolve: (value: string | null | undefined): string | undefined => {
       if (value === null || value === undefined) return undefined;
       return value.startsWith("env:") ? read(value) : value;
     },
-    values: () => {
+    /** Every secret that this process knows, for the masker. */
+    values: (): string[] => {
       const referred = referencesIn(config).map((reference) => read(reference) ?? "");
       return [...new Set([...referred, ...secretVariables(env)])].filter(isWorthMasking);
     },

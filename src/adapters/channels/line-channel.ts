@@ -175,19 +175,6 @@ const TOKEN_MS = 50_000;
 /** When a token is spent on an interim message, if nothing else came. */
 const INTERIM_MS = 40_000;
 
-interface ReplyTokens {
-  /**
-   * A token came with an event. `spare`: it belongs to no message. Of a chat's tokens only the newest is handed to `onAge`
-   * before it runs out: one interim message serves all that wait.
-   */
-  keep(chatId: string, token: string, event: { readonly at: number; readonly spare: boolean }): void;
-  /** It is used now, or was: it does not age any more. */
-  drop(chatId: string, token: string): void;
-  /** The newest good token, which is taken out: one that belongs to no message, or any. */
-  take(chatId: string, which: "spare" | "any"): string | null;
-  close(): void;
-}
-
 interface KeptToken {
   readonly at: number;
   readonly spare: boolean;
@@ -195,16 +182,25 @@ interface KeptToken {
 }
 
 /** In memory: a token that belongs to a message is also stored with its reply, a spare one is lost in a restart. */
-function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string) => void): ReplyTokens {
+function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string) => void) {
   const chats = new Map<string, Map<string, KeptToken>>();
-  const drop = (chatId: string, token: string) => {
+  /** It is used now, or was: it does not age any more. */
+  const drop = (chatId: string, token: string): void => {
     const tokens = chats.get(chatId);
     tokens?.get(token)?.cancel();
     tokens?.delete(token);
     if (tokens?.size === 0) chats.delete(chatId);
   };
   return {
-    keep(chatId, token, { at: told, spare }) {
+    /**
+     * A token came with an event. `spare`: it belongs to no message. Of a chat's tokens only the newest is handed to `onAge`
+     * before it runs out: one interim message serves all that wait.
+     */
+    keep(
+      chatId: string,
+      token: string,
+      { at: told, spare }: { readonly at: number; readonly spare: boolean },
+    ): void {
       drop(chatId, token);
       // A clock ahead of ours makes no token younger than new.
       const at = Math.min(told, timers.now().getTime());
@@ -219,14 +215,15 @@ function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string
       chats.set(chatId, tokens.set(token, { at, spare, cancel }));
     },
     drop,
-    take(chatId, which) {
+    /** The newest good token, which is taken out: one that belongs to no message, or any. */
+    take(chatId: string, which: "spare" | "any"): string | null {
       const found = [...(chats.get(chatId) ?? [])].findLast(([, { spare }]) => spare || which === "any");
       if (found === undefined) return null;
       const [token, { at }] = found;
       drop(chatId, token);
       return timers.now().getTime() - at < TOKEN_MS ? token : null;
     },
-    close() {
+    close(): void {
       for (const [chatId, tokens] of [...chats]) for (const token of [...tokens.keys()]) drop(chatId, token);
     },
   };

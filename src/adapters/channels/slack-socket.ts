@@ -11,14 +11,6 @@ export interface SlackSocketDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface SlackSocket {
-  /** Connects, and connects again until `stop`. Resolves when the first attempt succeeded or failed; never rejects. */
-  start(): Promise<void>;
-  /** Why no events arrive now; null while a connection is open. */
-  trouble(): SocketTrouble | null;
-  stop(): Promise<void>;
-}
-
 /** Why no events come in, and the variable to look at where Slack refuses the token. */
 export interface SocketTrouble {
   readonly detail: string;
@@ -55,7 +47,7 @@ interface ConnectionEnd {
  * alone. A connection that cannot be made, ends or falls silent is made again, after pauses that grow up to a minute
  * ([decision 011](../../../docs/decisions/011-wire-protocols-by-hand.md)).
  */
-export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
+export function createSlackSocket(deps: SlackSocketDeps) {
   const { timers, onTrouble } = deps;
   const closed = new AbortController();
   let trouble: SocketTrouble | null = { detail: "not connected yet" };
@@ -84,12 +76,14 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
   }
 
   return {
-    start: () =>
+    /** Connects, and connects again until `stop`. Resolves when the first attempt succeeded or failed; never rejects. */
+    start: (): Promise<void> =>
       new Promise((resolve) => {
         running = run(resolve);
       }),
-    trouble: () => trouble,
-    stop: () => {
+    /** Why no events arrive now; null while a connection is open. */
+    trouble: (): SocketTrouble | null => trouble,
+    stop: (): Promise<void> => {
       closed.abort();
       return running;
     },

@@ -208,11 +208,7 @@ export interface TelegramStatusDeps {
   readonly describe: (event: ChatEvent) => string | null;
 }
 
-export interface TelegramStatus {
-  show(message: StoredMessage, event: ChatEvent): void;
-  /** The answer was sent: the status is removed, and none follows. Never rejects. */
-  end(messageId: string): Promise<void>;
-}
+export type TelegramStatus = ReturnType<typeof createTelegramStatus>;
 
 const CALL_MS = 20_000;
 /** Telegram shows "typing" for five seconds. */
@@ -235,12 +231,7 @@ interface ShownStatus {
  * Shows the current work: "typing", and after a while a silent message. The reply is a separate message,
  * since Telegram does not notify users of edits.
  */
-export function createTelegramStatus({
-  client,
-  texts,
-  timers,
-  describe,
-}: TelegramStatusDeps): TelegramStatus {
+export function createTelegramStatus({ client, texts, timers, describe }: TelegramStatusDeps) {
   const shown = new Map<string, ShownStatus>();
   /** An event after the answer must not begin another status. */
   const answered = new Set<string>();
@@ -269,7 +260,7 @@ export function createTelegramStatus({
     );
 
   return {
-    show({ id, chatId }, event) {
+    show({ id, chatId }: StoredMessage, event: ChatEvent): void {
       if (answered.has(id)) return;
       const now = timers.now().getTime();
       const place = telegramPlaceIn(chatId);
@@ -286,7 +277,8 @@ export function createTelegramStatus({
       status.message ??= begin(place);
       status.message.show((progress) => addToProgress(progress, event, describe));
     },
-    async end(id) {
+    /** The answer was sent: the status is removed, and none follows. Never rejects. */
+    async end(id: string): Promise<void> {
       answered.add(id);
       if (answered.size > REMEMBERED) answered.delete(answered.values().next().value as string);
       const status = shown.get(id);

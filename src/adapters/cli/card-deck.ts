@@ -7,30 +7,6 @@ import type { Block } from "./live-screen.ts";
 import { cutToColumns, visibleWidth, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
-/** The last cards of a conversation: which one has the keys, and the verdict that is still alive. */
-interface CardDeck {
-  /** It is the last one now; the block is its title and difference. */
-  add(card: Card): Block;
-  /** A job of whichever channel, with the keys on it. */
-  show(job: StoredJob): Block;
-  focused(): Card | null;
-  /** False where there is none. */
-  focusLast(): boolean;
-  focusOn(card: Card): void;
-  /** To the card above or below. */
-  step(by: 1 | -1): void;
-  unfocus(): void;
-  /** The verdict of the last card or of the one with the keys, and the keys. */
-  rows(columns: number): string[];
-  /** Prints the current verdict of the last card to the scrollback, where it stays unchanged. */
-  settle(): readonly Block[];
-  /** Updates the card to the current state of its jobs. */
-  refresh(): void;
-  noteMove(facts: ActionFacts): void;
-  /** A line of its own, where the verdict of a moved job is history already or never was. */
-  moveLine(kind: "undo" | "redo" | "apply", facts: ActionFacts): readonly Block[];
-}
-
 interface DeckDeps {
   /** Null until the conversation is open. */
   readonly maker: () => CardMaker | null;
@@ -44,11 +20,13 @@ const VERDICT_ROWS = 3;
 const verdictRows = (line: string, columns: number) =>
   wrapColumns(line, columns - 2).map((row) => `  ${row}`);
 
-export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
+/** The last cards of a conversation: which one has the keys, and the verdict that is still alive. */
+export function createCardDeck({ maker, texts, style }: DeckDeps) {
   let cards: Card[] = [];
   let focus: number | null = null;
 
-  const add = (card: Card) => {
+  /** It is the last one now; the block is its title and difference. */
+  const add = (card: Card): Block => {
     cards = [...cards.filter(({ name }) => name !== card.name), card].slice(-CARDS_KEPT);
     return (maker() as CardMaker).block(card, style);
   };
@@ -56,6 +34,7 @@ export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
     const ids = new Set(facts.done.map(({ jobId }) => jobId));
     return cards.filter((card) => card.jobIds.some((id) => ids.has(id)));
   };
+  /** Prints the current verdict of the last card to the scrollback, where it stays unchanged. */
   function settle(): readonly Block[] {
     const card = cards.at(-1);
     const make = maker();
@@ -71,29 +50,33 @@ export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
 
   return {
     add,
-    show(job) {
+    /** A job of whichever channel, with the keys on it. */
+    show(job: StoredJob): Block {
       const before = settle();
       const block = add((maker() as CardMaker).fromJob(job));
       focus = cards.length - 1;
       return { render: (columns) => [...before, block].flatMap((one) => one.render(columns)) };
     },
-    focused: () => (focus === null ? null : (cards[focus] ?? null)),
-    focusLast() {
+    focused: (): Card | null => (focus === null ? null : (cards[focus] ?? null)),
+    /** False where there is none. */
+    focusLast(): boolean {
       if (cards.length === 0) return false;
       focus = cards.length - 1;
       return true;
     },
-    focusOn(card) {
+    focusOn(card: Card): void {
       const at = cards.indexOf(card);
       focus = at < 0 ? null : at;
     },
-    step(by) {
+    /** To the card above or below. */
+    step(by: 1 | -1): void {
       if (focus !== null) focus = Math.max(0, Math.min(cards.length - 1, focus + by));
     },
-    unfocus() {
+    unfocus(): void {
       focus = null;
     },
-    rows(columns) {
+    /** The verdict of the last card or of the one with the keys, and the keys. */
+    rows(columns: number): string[] {
       const make = maker();
       const card = cards[focus ?? cards.length - 1];
       if (make === null || card === undefined) return [];
@@ -112,11 +95,13 @@ export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
       return keys.length === 0 ? verdict : [...verdict, hint];
     },
     settle,
-    refresh() {
+    /** Updates the card to the current state of its jobs. */
+    refresh(): void {
       for (const card of cards) maker()?.refresh(card);
     },
     noteMove,
-    moveLine(kind, facts) {
+    /** A line of its own, where the verdict of a moved job is history already or never was. */
+    moveLine(kind: "undo" | "redo" | "apply", facts: ActionFacts): readonly Block[] {
       noteMove(facts);
       const [card] = holding(facts);
       if (card !== undefined && card.printed === null) return [];

@@ -15,13 +15,6 @@ import type * as Markdown from "./terminal-markdown.ts";
 
 const CLEAR = "\r\x1b[K";
 
-export interface ChatProgress {
-  /** True when the event was a part of the reply and is shown already. */
-  event(event: ChatEvent): boolean;
-  end(): void;
-  reply(reply: Reply, streamed: boolean): void;
-}
-
 interface ProgressStyle {
   readonly streams: boolean;
   /** Loaded where a person reads at a terminal. */
@@ -33,7 +26,7 @@ export function createChatProgress(
   program: CliProgram,
   chat: ChatMessages,
   { streams, markdown }: ProgressStyle,
-): ChatProgress {
+) {
   const watched = streams && program.errIsTerminal;
   const begun = performance.now();
   let doing = "";
@@ -46,7 +39,8 @@ export function createChatProgress(
   const printer = markdown?.createMarkdownPrinter(program.columns());
   const styled = (text: string) => markdown?.renderMarkdown(text, program.columns()) ?? text;
   return {
-    event(event) {
+    /** True when the event was a part of the reply and is shown already. */
+    event(event: ChatEvent): boolean {
       switch (event.type) {
         case "notice":
           if (streams) live.print(printable(event.text));
@@ -66,7 +60,7 @@ export function createChatProgress(
       }
     },
     end: live.end,
-    reply(reply, streamed) {
+    reply(reply: Reply, streamed: boolean): void {
       if (streamed && printer !== undefined) program.out(printer.end());
       const text = printable(reply.text);
       // The streamed text is already printed; the rest (a note, a budget's warning) follows.

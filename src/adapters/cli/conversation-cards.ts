@@ -36,26 +36,7 @@ export interface Card extends CardFacts {
   printed: JobStatus | null;
 }
 
-export interface CardMaker {
-  /** Null where a reply changed nothing. */
-  fromReply(reply: Reply, took: string): Card | null;
-  /** A command that the user ran: it has no plan, and its output is what matters. */
-  fromResult(result: JobResult, title: string, took: string): Card | string;
-  /** Any job of the workspace, including those of other programs. */
-  fromJob(job: StoredJob): Card;
-  /** Updates a card to the current state of its jobs. */
-  refresh(card: Card): void;
-  /** The whole difference. */
-  lines(card: Card): readonly DiffLine[];
-  /** Title and difference, for the scrollback. */
-  block(card: Card, style: () => Style): Block;
-  verdict(card: Card, style: Style): string;
-  /** The actions that are possible with it now. */
-  keys(card: Card): readonly ("undo" | "redo" | "diff" | "open" | "apply")[];
-  /** Names of the files that were moved. */
-  describeMove(card: Card, facts: ActionFacts): void;
-  label(jobId: string): string;
-}
+export type CardMaker = ReturnType<typeof createCardMaker>;
 
 interface CardDeps {
   readonly workspace: Workspace;
@@ -67,12 +48,12 @@ interface CardDeps {
 const SHOWN_OUTPUT = 12;
 const NAMED_FILES = 5;
 
-export function createCardMaker({ workspace, messages, texts }: CardDeps): CardMaker {
+export function createCardMaker({ workspace, messages, texts }: CardDeps) {
   const { archive } = workspace;
   const { locale } = messages;
 
   const jobsOf = (ids: readonly string[]) => ids.map((id) => archive.read(id)).filter((job) => job !== null);
-  const label = (jobId: string) => {
+  const label = (jobId: string): string => {
     const number = numberJobs(archive.list()).get(jobId);
     return number === undefined ? jobId : `#${number}`;
   };
@@ -103,6 +84,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
     return made;
   }
 
+  /** Updates a card to the current state of its jobs. */
   function refresh(made: Card): void {
     const jobs = jobsOf(made.jobIds);
     const last = jobs.at(-1);
@@ -136,7 +118,8 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
   }
 
   return {
-    fromReply(reply, took) {
+    /** Null where a reply changed nothing. */
+    fromReply(reply: Reply, took: string): Card | null {
       const said = reply.said ?? [];
       const job = pieceOf(said, "job");
       const coder = pieceOf(said, "coder")?.facts;
@@ -168,21 +151,26 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
       if (job !== undefined && made.status === "preview") made.status = job.facts.status;
       return made;
     },
-    fromResult(result, title, took) {
+    /** A command that the user ran: it has no plan, and its output is what matters. */
+    fromResult(result: JobResult, title: string, took: string): Card | string {
       if (result.about === "refusal") return wordPieces(locale, [{ kind: "refusal", facts: result }]);
       return card([result.jobId], { title, remarks: remarksOf(result, undefined, undefined), facts: [took] });
     },
-    fromJob: (job) => card([job.jobId], { title: job.title }),
+    /** Any job of the workspace, including those of other programs. */
+    fromJob: (job: StoredJob): Card => card([job.jobId], { title: job.title }),
     refresh,
-    lines: (made) => diffOf(made.jobIds),
-    block: (made, style) => cardBlock(made, texts, style),
-    verdict(made, style) {
+    /** The whole difference. */
+    lines: (made: Card): readonly DiffLine[] => diffOf(made.jobIds),
+    /** Title and difference, for the scrollback. */
+    block: (made: Card, style: () => Style): Block => cardBlock(made, texts, style),
+    verdict(made: Card, style: Style): string {
       const { status, failedCmds, facts, moved } = made;
       const words = wordStatus(messages, { status, failedCmds });
       const rest = status === "taken-back" || moved !== "" ? [moved].filter((one) => one !== "") : facts;
       return `${verdictSign(status, style)} ${style.bold(words)}${rest.map((fact) => ` · ${printable(fact)}`).join("")}`;
     },
-    keys(made) {
+    /** The actions that are possible with it now. */
+    keys(made: Card): readonly ("undo" | "redo" | "diff" | "open" | "apply")[] {
       const jobs = jobsOf(made.jobIds);
       const states = jobs.map(({ state }) => state);
       const has = jobs.some(({ changes }) => changes.length > 0);
@@ -193,7 +181,8 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
         ...(has ? (["diff", "open"] as const) : []),
       ];
     },
-    describeMove(made, { action, done }) {
+    /** Names of the files that were moved. */
+    describeMove(made: Card, { action, done }: ActionFacts): void {
       const paths = namedPaths(done.flatMap(({ changes }) => changes.map(({ path }) => path)));
       const more = paths.length - NAMED_FILES;
       const names = `${paths.slice(0, NAMED_FILES).join(", ")}${more > 0 ? ` +${more}` : ""}`;

@@ -6,11 +6,7 @@ import { cutToColumns, isKey, visibleWidth } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
 /** A list to choose from, with a search. */
-export interface Picker {
-  /** The message that was chosen; null: none; undefined: still choosing. */
-  key(bytes: string): string | null | undefined;
-  rows(columns: number, rows: number): LiveRows;
-}
+export type Picker = ReturnType<typeof createPicker>;
 
 type PickName = keyof TerminalMessages["picks"];
 
@@ -34,7 +30,7 @@ export function createPicker(
   choices: readonly ReplyChoice[],
   texts: TerminalMessages,
   style: () => Style,
-): Picker {
+) {
   let wanted = "";
   let selected = 0;
   const found = () => {
@@ -49,7 +45,8 @@ export function createPicker(
     selected = 0;
   };
   return {
-    key(bytes) {
+    /** The message that was chosen; null: none; undefined: still choosing. */
+    key(bytes: string): string | null | undefined {
       const items = found();
       const last = Math.max(0, items.length - 1);
       const go = (place: number) => {
@@ -68,7 +65,7 @@ export function createPicker(
       else if (/^[^\x00-\x1f\x7f]+$/.test(bytes)) search(wanted + bytes);
       return undefined;
     },
-    rows(columns, rows) {
+    rows(columns: number, rows: number): LiveRows {
       const look = style();
       const items = found();
       const head = `${look.cyan("›")} ${look.bold(title)}  ${wanted}`;

@@ -11,22 +11,7 @@ export interface LiveRows {
   readonly cursor: { readonly row: number; readonly column: number } | null;
 }
 
-export interface LiveScreen {
-  /** Prints final blocks to the scrollback; they are never changed again. */
-  print(...blocks: readonly Block[]): void;
-  /** The live rows are another. `soon`: within a frame; else at once, as for a key. */
-  redraw(soon?: boolean): void;
-  /** The window has another size: waits for the last of several changes, then redraws the visible part. */
-  resized(): void;
-  /** The terminal has shown the last frame. Only slow lines are asked. */
-  acknowledged(): void;
-  /** Nothing is drawn until `resume`: another screen or a shell has the terminal. */
-  pause(): void;
-  /** `below`: another program wrote to the terminal, so the live rows restart at the cursor. */
-  resume(how: { readonly below: boolean }): void;
-  /** Draws what is left and puts the cursor below it. */
-  leave(): void;
-}
+export type LiveScreen = ReturnType<typeof createLiveScreen>;
 
 interface ScreenDeps {
   readonly write: (text: string) => void;
@@ -56,7 +41,7 @@ const ASK = "\x1b[5n";
  * An inline screen: final blocks are printed once, live rows are at the bottom and only differences are drawn. It
  * never clears the scrollback, clears the whole screen only after a resize, and sends nothing while nothing changes.
  */
-export function createLiveScreen(deps: ScreenDeps): LiveScreen {
+export function createLiveScreen(deps: ScreenDeps) {
   const { write, after, now } = deps;
   let drawn: readonly string[] = [""];
   let cursorRow = 0;
@@ -203,31 +188,37 @@ export function createLiveScreen(deps: ScreenDeps): LiveScreen {
   }
 
   return {
-    print(...blocks) {
+    /** Prints final blocks to the scrollback; they are never changed again. */
+    print(...blocks: readonly Block[]): void {
       waiting.push(...blocks);
       soon();
     },
-    redraw(isSoon = false) {
+    /** The live rows are another. `soon`: within a frame; else at once, as for a key. */
+    redraw(isSoon: boolean = false): void {
       if (isSoon) soon();
       else frame();
     },
-    resized() {
+    /** The window has another size: waits for the last of several changes, then redraws the visible part. */
+    resized(): void {
       cancelResize?.();
       cancelResize = after(RESIZE_MS, resizedNow);
     },
-    acknowledged() {
+    /** The terminal has shown the last frame. Only slow lines are asked. */
+    acknowledged(): void {
       unanswered = null;
       if (cancelFrame === null) return;
       cancelFrame();
       cancelFrame = null;
       soon();
     },
-    pause() {
+    /** Nothing is drawn until `resume`: another screen or a shell has the terminal. */
+    pause(): void {
       paused = true;
       cancelFrame?.();
       cancelFrame = null;
     },
-    resume({ below }) {
+    /** `below`: another program wrote to the terminal, so the live rows restart at the cursor. */
+    resume({ below }: { readonly below: boolean }): void {
       paused = false;
       if (below) {
         drawn = [""];
@@ -237,7 +228,8 @@ export function createLiveScreen(deps: ScreenDeps): LiveScreen {
       if (deps.columns() === width) frame();
       else resizedNow();
     },
-    leave() {
+    /** Draws what is left and puts the cursor below it. */
+    leave(): void {
       unanswered = null;
       asks = false;
       frame();

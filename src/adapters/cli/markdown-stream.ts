@@ -2,19 +2,13 @@ import type { Block } from "./live-screen.ts";
 import { visibleWidth, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
-/** Markdown as a model writes it: whole blocks are given away, the open one can still change. */
-export interface MarkdownStream {
-  /** Blocks that are final by now. However the text is cut into pieces, the same blocks come out. */
-  add(text: string): readonly Block[];
-  /** The block that is open. */
-  live(columns: number): readonly string[];
-  end(): readonly Block[];
-}
-
 type StyleOf = () => Style;
 
-/** A line is a block when its end has come, a table when it has ended. */
-export function createMarkdownStream(style: StyleOf): MarkdownStream {
+/**
+ * Markdown as a model writes it: whole blocks are given away, the open one can still change. A line is a block when
+ * its end has come, a table when it has ended.
+ */
+export function createMarkdownStream(style: StyleOf) {
   let pending = "";
   let table: string[] = [];
   let fence: { readonly mark: string; readonly language: string } | null = null;
@@ -48,19 +42,21 @@ export function createMarkdownStream(style: StyleOf): MarkdownStream {
   }
 
   return {
-    add(text) {
+    /** Blocks that are final by now. However the text is cut into pieces, the same blocks come out. */
+    add(text: string): readonly Block[] {
       const lines = (pending + text).split("\n");
       pending = lines.pop() ?? "";
       return lines.flatMap(takeLine);
     },
-    live(columns) {
+    /** The block that is open. */
+    live(columns: number): readonly string[] {
       const open = pending.trimEnd();
       const rows = table.length > 0 ? tableBlock(table, style).render(columns) : [];
       if (open === "" || /^ {0,3}(?:`{1,}|~{3,})[^`]*$/.test(open)) return rows;
       const block = fence === null ? textBlock(open, style) : codeBlock(open, fence.language, style);
       return [...rows, ...block.render(columns)];
     },
-    end() {
+    end(): readonly Block[] {
       const last = pending === "" ? [] : takeLine(pending);
       pending = "";
       const all = [...last, ...endTable()];

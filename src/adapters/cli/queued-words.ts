@@ -7,29 +7,15 @@ export interface QueuedWords {
   mode: "joins" | "waits";
 }
 
-export interface WordQueue {
-  add(text: string, mode: QueuedWords["mode"]): void;
-  list(): readonly QueuedWords[];
-  /** Lays what joins on the desk of a coder that works; until the coder has it, it can be taken back. */
-  offer(chat: Pick<Conversation, "steer">, chatId: string): void;
-  /** The last of them, for the line. */
-  takeBack(): string | undefined;
-  /** The first of them, to be sent. */
-  next(): string | undefined;
-  /** The work has ended: what no round took is a message of its own. */
-  ended(): void;
-  /** Removes and returns all of them. */
-  clear(): readonly string[];
-}
-
-export function createWordQueue(taken: (text: string) => void): WordQueue {
+export function createWordQueue(taken: (text: string) => void) {
   let words: (QueuedWords & { offered: AbortController | null })[] = [];
   return {
-    add(text, mode) {
+    add(text: string, mode: QueuedWords["mode"]): void {
       words.push({ text, mode, offered: null });
     },
-    list: () => words,
-    offer({ steer }, chatId) {
+    list: (): readonly QueuedWords[] => words,
+    /** Lays what joins on the desk of a coder that works; until the coder has it, it can be taken back. */
+    offer({ steer }: Pick<Conversation, "steer">, chatId: string): void {
       for (const one of words) {
         if (one.mode !== "joins" || one.offered !== null) continue;
         const abort = new AbortController();
@@ -44,19 +30,23 @@ export function createWordQueue(taken: (text: string) => void): WordQueue {
         });
       }
     },
-    takeBack() {
+    /** The last of them, for the line. */
+    takeBack(): string | undefined {
       const one = words.pop();
       one?.offered?.abort();
       return one?.text;
     },
-    next: () => words.shift()?.text,
-    ended() {
+    /** The first of them, to be sent. */
+    next: (): string | undefined => words.shift()?.text,
+    /** The work has ended: what no round took is a message of its own. */
+    ended(): void {
       for (const one of words) {
         one.offered?.abort();
         one.mode = "waits";
       }
     },
-    clear() {
+    /** Removes and returns all of them. */
+    clear(): readonly string[] {
       const all = words.map(({ text }) => text);
       words = [];
       return all;

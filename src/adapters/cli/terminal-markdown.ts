@@ -1,20 +1,15 @@
 import { colourDiff, visibleWidth, wrapWords } from "./terminal-text.ts";
 
-/** Renders streamed Markdown for a terminal, line by line: headings, lists, emphasis, code, diffs. */
-export interface MarkdownPrinter {
-  /** The text that can be shown now; an incomplete line waits. */
-  add(text: string): string;
-  /** The remaining text. */
-  end(): string;
-}
-
 const BOLD = (text: string) => `\x1b[1m${text}\x1b[22m`;
 const ITALIC = (text: string) => `\x1b[3m${text}\x1b[23m`;
 const CODE = (text: string) => `\x1b[36m${text}\x1b[39m`;
 const DIM = (text: string) => `\x1b[2m${text}\x1b[22m`;
 
-/** Sentences break between words at so many columns; code and diffs stay as they are. */
-export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY): MarkdownPrinter {
+/**
+ * Renders streamed Markdown for a terminal, line by line: headings, lists, emphasis, code, diffs. Sentences break
+ * between words at so many columns; code and diffs stay as they are.
+ */
+export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY) {
   let pending = "";
   /** Of the line that is shown in part. */
   let column = 0;
@@ -57,7 +52,8 @@ export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY): Markd
   };
 
   return {
-    add(text) {
+    /** The text that can be shown now; an incomplete line waits. */
+    add(text: string): string {
       const lines = (pending + text).split("\n");
       pending = lines.pop() ?? "";
       const whole = lines.map((one) => `${rest(one)}\n`).join("");
@@ -66,7 +62,8 @@ export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY): Markd
       pending = pending.slice(ready);
       return whole + words;
     },
-    end() {
+    /** The remaining text. */
+    end(): string {
       const left = pending === "" ? "" : rest(pending);
       pending = "";
       fence = null;

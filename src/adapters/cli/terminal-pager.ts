@@ -1,9 +1,6 @@
 import { cutToColumns, isKey, type Keyboard } from "./terminal-pi.ts";
 
-export interface Pager {
-  key(bytes: string): void;
-  draw(): void;
-}
+export type Pager = ReturnType<typeof openPager>;
 
 interface PagerDeps {
   readonly keyboard: Pick<Keyboard, "write" | "columns" | "rows">;
@@ -16,12 +13,12 @@ interface PagerDeps {
 }
 
 /** A long text on the terminal's other screen: it leaves nothing behind. */
-export function openPager({ keyboard, title, keys, lines, isMark, closed }: PagerDeps): Pager {
+export function openPager({ keyboard, title, keys, lines, isMark, closed }: PagerDeps) {
   let top = 0;
   const height = () => Math.max(1, keyboard.rows() - 2);
   keyboard.write("\x1b[?1049h\x1b[?25l");
 
-  const draw = () => {
+  const draw = (): void => {
     const columns = keyboard.columns();
     const all = lines(columns);
     const most = Math.max(0, all.length - height());
@@ -47,7 +44,7 @@ export function openPager({ keyboard, title, keys, lines, isMark, closed }: Page
   draw();
   return {
     draw,
-    key(bytes) {
+    key(bytes: string): void {
       if (isKey(bytes, "q", "escape", "ctrl+c", "d")) {
         keyboard.write("\x1b[?1049l");
         closed();

@@ -67,23 +67,17 @@ export const RESTORE_TERMINAL =
 const EMPTY_PASTE = "\x1b[200~\x1b[201~";
 const CTRL_V = "\x16";
 
-export interface Keyboard {
-  write(text: string): void;
-  columns(): number;
-  rows(): number;
-  /** Raw mode, marked pastes, and the best protocol of keys that the terminal has. */
-  start(): void;
-  /** Everything as it was. */
-  stop(): void;
-}
+export type Keyboard = ReturnType<typeof openKeyboard>;
 
-export function openKeyboard(onKey: (bytes: string) => void, onResize: () => void): Keyboard {
+export function openKeyboard(onKey: (bytes: string) => void, onResize: () => void) {
   const terminal = new ProcessTerminal();
   return {
-    write: (text) => terminal.write(text),
+    write: (text: string) => terminal.write(text),
     columns: () => terminal.columns,
     rows: () => terminal.rows,
+    /** Raw mode, marked pastes, and the best protocol of keys that the terminal has. */
     start: () => terminal.start((bytes) => onKey(bytes === EMPTY_PASTE ? CTRL_V : bytes), onResize),
+    /** Everything as it was. */
     stop: () => terminal.stop(),
   };
 }
@@ -93,25 +87,7 @@ export interface EditedRows {
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
-export interface LineEditor {
-  key(bytes: string): void;
-  text(): string;
-  /** With pastes in place of their marks. */
-  whole(): string;
-  /** Up to the cursor, within its line. */
-  beforeCursor(): { readonly text: string; readonly line: number };
-  set(text: string): void;
-  insert(text: string): void;
-  /** Takes away so many characters before the cursor. */
-  erase(characters: number): void;
-  remember(text: string): void;
-  /** The lines with their paste marks, and the cursor. */
-  state(): EditedText;
-  /** Another text and cursor in their place; one undo brings the former text back. */
-  change(text: EditedText, isChanged: boolean): void;
-  undo(): void;
-  render(columns: number): EditedRows;
-}
+export type LineEditor = ReturnType<typeof createLineEditor>;
 
 const same = (text: string) => text;
 const PLAIN_LIST = {
@@ -126,7 +102,7 @@ const PLAIN_LIST = {
 export function createLineEditor(
   screen: { rows(): number; redraw(): void },
   events: { submit(text: string): void },
-): LineEditor {
+) {
   const host = {
     terminal: {
       get rows() {
@@ -146,34 +122,39 @@ export function createLineEditor(
   const held = { whole: "" };
   editor.onSubmit = () => events.submit(held.whole);
   return {
-    key(bytes) {
+    key(bytes: string): void {
       // Submitting empties the editor before it tells, marks of pastes included.
       held.whole = editor.getExpandedText();
       editor.handleInput(bytes);
     },
     text: () => editor.getText(),
+    /** With pastes in place of their marks. */
     whole: () => editor.getExpandedText(),
-    beforeCursor() {
+    /** Up to the cursor, within its line. */
+    beforeCursor(): { readonly text: string; readonly line: number } {
       const { line, col } = editor.getCursor();
       return { text: (editor.getLines()[line] ?? "").slice(0, col), line };
     },
-    set: (text) => editor.setText(text),
-    insert: (text) => editor.insertTextAtCursor(text),
-    erase(characters) {
+    set: (text: string) => editor.setText(text),
+    insert: (text: string) => editor.insertTextAtCursor(text),
+    /** Takes away so many characters before the cursor. */
+    erase(characters: number): void {
       for (let left = characters; left > 0; left--) editor.handleInput("\x7f");
     },
-    remember: (text) => editor.addToHistory(text),
-    state() {
+    remember: (text: string) => editor.addToHistory(text),
+    /** The lines with their paste marks, and the cursor. */
+    state(): EditedText {
       const { line, col } = editor.getCursor();
       return { lines: editor.getLines(), line, column: col };
     },
-    change({ lines, line, column }, isChanged) {
+    /** Another text and cursor in their place; one undo brings the former text back. */
+    change({ lines, line, column }: EditedText, isChanged: boolean): void {
       if (isChanged) inner.pushUndoSnapshot();
       inner.lastAction = null;
       inner.state = { lines: [...lines], cursorLine: line, cursorCol: column };
     },
     undo: () => editor.handleInput("\x1f"),
-    render(columns) {
+    render(columns: number): EditedRows {
       const drawn = editor.render(columns).slice(1);
       const end = drawn.findIndex((row) => /^─/.test(row));
       const rows = end < 0 ? drawn : drawn.slice(0, end);

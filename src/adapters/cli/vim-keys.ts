@@ -13,15 +13,7 @@ type VimStep =
   | { readonly kind: "send" }
   | { readonly kind: "waits" };
 
-export interface VimKeys {
-  isNormal(): boolean;
-  /** `2d`: what was typed of a command so far. */
-  pending(): string;
-  toNormal(text: EditedText): EditedText;
-  toInsert(): void;
-  /** A key of normal mode, as the letter that it types. */
-  press(key: string, text: EditedText): VimStep;
-}
+export type VimKeys = ReturnType<typeof createVimKeys>;
 
 type Place = Pick<EditedText, "line" | "column">;
 type Operator = "d" | "c" | "y";
@@ -42,7 +34,7 @@ const COMMAND = /^([1-9]\d*)?([dcy])?([1-9]\d*)?(.*)$/su;
  * A modest vi for the message line: modes, counts, h j k l w b e 0 ^ $ gg G f F t T, d c y with them and with iw, x X D C Y s S
  * p P r ~ J, i a I A o O, u. Macros, marks, registers and visual mode are the external editor's.
  */
-export function createVimKeys(): VimKeys {
+export function createVimKeys() {
   let normal = false;
   let typed = "";
   let register: Register = { text: "", isLines: false };
@@ -302,17 +294,19 @@ export function createVimKeys(): VimKeys {
 
   return {
     isNormal: () => normal,
+    /** `2d`: what was typed of a command so far. */
     pending: () => typed,
-    toNormal(text) {
+    toNormal(text: EditedText): EditedText {
       normal = true;
       typed = "";
       return { ...text, column: before(text.lines[text.line] ?? "", text.column) };
     },
-    toInsert() {
+    toInsert(): void {
       normal = false;
       typed = "";
     },
-    press(key, text) {
+    /** A key of normal mode, as the letter that it types. */
+    press(key: string, text: EditedText): VimStep {
       typed += key;
       const [, times = "", operator, more = "", keys = ""] = COMMAND.exec(typed) ?? [];
       const count = Math.min(9_999, Number(times || "1") * Number(more || "1"));

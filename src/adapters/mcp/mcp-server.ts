@@ -224,22 +224,16 @@ async function callTool(
 /** Asks the client for the URIs of its roots; null when it offers none. */
 type AskRoots = () => Promise<readonly string[]> | null;
 
-interface Roots {
-  /** A text when the workspace is not the client's to work on. */
-  check(ask: AskRoots): Promise<string | null>;
-  /** The client says that they changed. */
-  forget(): void;
-}
-
 /**
  * A client that offers roots lends us those folders and no other. An empty list draws no border: clients without an
  * open folder send it, the official inspector too. A workspace named by hand is the user's word.
  */
-function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath">): Roots {
+function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath">) {
   let known: Promise<readonly string[]> | null = null;
 
   return {
-    async check(ask) {
+    /** A text when the workspace is not the client's to work on. */
+    async check(ask: AskRoots): Promise<string | null> {
       if (host.workspaceIsGiven) return null;
       known ??= ask();
       if (known === null) return null;
@@ -254,7 +248,8 @@ function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath
       if (uris.length === 0 || uris.some((uri) => contains(folderOf(uri, host), host.root))) return null;
       return `the workspace ${host.root} lies in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
     },
-    forget() {
+    /** The client says that they changed. */
+    forget(): void {
       known = null;
     },
   };

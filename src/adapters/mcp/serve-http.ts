@@ -18,15 +18,9 @@ const RESUMABLE_SINCE = "2025-11-25";
 const RESUME_MS = 10_000;
 
 /** Whether the client of a session is still there, though its connections break and others take their place. */
-export interface Connections {
-  /** Aborted when the connection of this request broke and its client did not come back in time. */
-  goneAfter(request: Request): AbortSignal;
-  /** Its client came back with this request; calls whose connection broke go on. */
-  resumed(request: Request): void;
-  close(): void;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
-export function createConnections(resumeMs = RESUME_MS): Connections {
+export function createConnections(resumeMs = RESUME_MS) {
   /** Calls without a connection, each with how it follows another one. */
   const waiting = new Map<(next: AbortSignal) => void, ReturnType<typeof setTimeout>>();
   let latest: AbortSignal | null = null;
@@ -51,17 +45,19 @@ export function createConnections(resumeMs = RESUME_MS): Connections {
   }
 
   return {
-    goneAfter({ headers, signal }) {
+    /** Aborted when the connection of this request broke and its client did not come back in time. */
+    goneAfter({ headers, signal }: Request): AbortSignal {
       if ((headers.get("mcp-protocol-version") ?? "") < RESUMABLE_SINCE) return signal;
       const gone = new AbortController();
       follow(signal, gone);
       return gone.signal;
     },
-    resumed({ signal }) {
+    /** Its client came back with this request; calls whose connection broke go on. */
+    resumed({ signal }: Request): void {
       latest = signal;
       for (const resume of [...waiting.keys()]) resume(signal);
     },
-    close() {
+    close(): void {
       for (const timer of waiting.values()) clearTimeout(timer);
       waiting.clear();
     },
@@ -188,15 +184,8 @@ function ownerOf(request: Request): string {
     .digest("hex");
 }
 
-export interface McpEndpoint {
-  /** Access was decided before this call. Never rejects. */
-  handle(request: Request): Promise<Response>;
-  /** Ends the sessions; what was running is taken back before it resolves. */
-  close(): Promise<void>;
-}
-
 /** MCP over HTTP, by web standards: `picoclaw mcp --http` and `serve` put it on their servers. */
-export function createMcpEndpoint(host: McpHost): McpEndpoint {
+export function createMcpEndpoint(host: McpHost) {
   const calls = createRunningCalls();
   const sessions = createSessions(host, calls);
 
@@ -240,12 +229,14 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
   }
 
   return {
-    handle: (request) =>
+    /** Access was decided before this call. Never rejects. */
+    handle: (request: Request): Promise<Response> =>
       answer(request).catch((error: Error) => {
         host.log(`mcp: ${error.message}`);
         return refusalResponse(500, { code: ErrorCode.InternalError, message: "Internal error" });
       }),
-    async close() {
+    /** Ends the sessions; what was running is taken back before it resolves. */
+    async close(): Promise<void> {
       await sessions.close();
       await calls.settled();
     },

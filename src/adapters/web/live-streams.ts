@@ -210,12 +210,7 @@ interface StreamRequest {
   readonly t: ConsoleMessages;
 }
 
-export interface Streams {
-  /** Server-sent events of one page; null when its session has too many. */
-  open(request: StreamRequest): Response | null;
-  /** The user signed out: their pages receive nothing more. */
-  endSession(session: string): void;
-}
+export type Streams = ReturnType<typeof createStreams>;
 
 /** All streams of pages. Each ends with its browser, its session or the server. */
 export function createStreams(
@@ -224,11 +219,12 @@ export function createStreams(
     readonly viewerJobs: Pick<WebHost["viewerJobs"], "version" | "latest" | "output">;
   },
   every: Every,
-): Streams {
+) {
   const sessions = new Map<string, Set<Stream>>();
   const watch = createWatch(host.viewerJobs, every);
   let stopBeats = () => {};
 
+  /** The user signed out: their pages receive nothing more. */
   function endSession(session: string): void {
     for (const stream of [...(sessions.get(session) ?? [])]) stream.end();
   }
@@ -255,7 +251,8 @@ export function createStreams(
 
   return {
     endSession,
-    open({ session, interest, t }) {
+    /** Server-sent events of one page; null when its session has too many. */
+    open({ session, interest, t }: StreamRequest): Response | null {
       if ((sessions.get(session)?.size ?? 0) >= MOST_STREAMS) return null;
       const encoder = new TextEncoder();
       let end = () => {};

@@ -50,24 +50,21 @@ export interface Notice {
 }
 
 /** The outcome of a button, shown once on the page that follows it. */
-export interface Flashes {
-  /** A query that brings it back. */
-  keep(notice: Notice): string;
-  take(id: string | undefined): Notice | undefined;
-}
+export type Flashes = ReturnType<typeof createFlashes>;
 
 const MOST = 200;
 
-export function createFlashes(random: (bytes: number) => Uint8Array): Flashes {
+export function createFlashes(random: (bytes: number) => Uint8Array) {
   const notices = new Map<string, Notice>();
   return {
-    keep(notice) {
+    /** A query that brings it back. */
+    keep(notice: Notice): string {
       const id = Buffer.from(random(9)).toString("base64url");
       notices.set(id, notice);
       if (notices.size > MOST) notices.delete(notices.keys().next().value as string);
       return `flash=${id}`;
     },
-    take(id) {
+    take(id: string | undefined): Notice | undefined {
       const notice = id === undefined ? undefined : notices.get(id);
       if (id !== undefined) notices.delete(id);
       return notice;

@@ -227,17 +227,7 @@ function nextTurn(line: ChatLine, signal: AbortSignal, onQueued: QueueOptions["o
 }
 
 /** Messages that reach a coder while it works, within this process. */
-export interface Steering {
-  /** A coder begins to work in this chat. */
-  open(chatKey: string): SteeringDesk;
-  /** Whether a coder works in this chat. */
-  isOpen(chatKey: string): boolean;
-  /**
-   * Lays a message on the desk of the coder that works in this chat: true when the coder took it in, false when it ended
-   * before, or the signal took the message back. Null where none works.
-   */
-  offer(chatKey: string, text: string, signal: AbortSignal): Promise<boolean> | null;
-}
+export type Steering = ReturnType<typeof createSteering>;
 
 interface SteeringDesk {
   /** The texts added since the last call. */
@@ -250,10 +240,11 @@ interface WaitingMessage {
   readonly answer: (taken: boolean) => void;
 }
 
-export function createSteering(): Steering {
+export function createSteering() {
   const desks = new Map<string, WaitingMessage[]>();
   return {
-    open(chatKey) {
+    /** A coder begins to work in this chat. */
+    open(chatKey: string): SteeringDesk {
       const waiting: WaitingMessage[] = [];
       desks.set(chatKey, waiting);
       const clear = (taken: boolean) => {
@@ -269,8 +260,13 @@ export function createSteering(): Steering {
         },
       };
     },
-    isOpen: (chatKey) => desks.has(chatKey),
-    offer(chatKey, text, signal) {
+    /** Whether a coder works in this chat. */
+    isOpen: (chatKey: string) => desks.has(chatKey),
+    /**
+     * Lays a message on the desk of the coder that works in this chat: true when the coder took it in, false when it ended
+     * before, or the signal took the message back. Null where none works.
+     */
+    offer(chatKey: string, text: string, signal: AbortSignal): Promise<boolean> | null {
       const desk = desks.get(chatKey);
       if (desk === undefined || signal.aborted) return null;
       return new Promise<boolean>((answer) => {

@@ -175,15 +175,6 @@ export interface CoderQuestion {
   readonly seenRules: Set<string>;
 }
 
-export interface CoderTalk {
-  /** Asks with what was said after the request; whole answers only. */
-  ask(exchange: readonly ModelMessage[]): Promise<CoderAnswer>;
-  /** The model that answered last. */
-  model(): Model | undefined;
-  /** The budget for content shown to the model that answered last. */
-  budget(): ContextBudget;
-}
-
 const EARLIER_LIMIT = {
   cloud: { exchanges: 4, chars: 600, folded: 4_000, difference: 6_000 },
   local: { exchanges: 3, chars: 500, folded: 2_000, difference: 2_500 },
@@ -197,7 +188,7 @@ const HANDED_CHARS = 800;
 const MEMORY_CHARS = 6_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
-export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: CoderQuestion): CoderTalk {
+export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: CoderQuestion) {
   const { settings, clock } = deps;
   const { maxMinutes, budgetUsd } = settings.coder;
   const shown = new Set<string>();
@@ -253,9 +244,12 @@ export function createCoderTalk(deps: AgentDeps, turn: ChatTurn, question: Coder
   }
 
   return {
-    model: () => answeredBy,
-    budget: () => contextBudget(answeredBy ?? { local: true }, "full"),
-    async ask(exchange) {
+    /** The model that answered last. */
+    model: (): Model | undefined => answeredBy,
+    /** The budget for content shown to the model that answered last. */
+    budget: (): ContextBudget => contextBudget(answeredBy ?? { local: true }, "full"),
+    /** Asks with what was said after the request; whole answers only. */
+    async ask(exchange: readonly ModelMessage[]): Promise<CoderAnswer> {
       if (budgetUsd !== null && turn.models.used().costUsd >= budgetUsd)
         return {
           ok: false,

@@ -96,12 +96,7 @@ function readClassification(text: string): JsonReading<Classification> {
 }
 
 /** Mio decides who answers: explicit command, forced route, rules, classifier, then CHAT. */
-export interface Router {
-  /** Never rejects: what fails ends in CHAT. The decision is stored. */
-  decide(request: RouteRequest): Promise<RoutedMessage>;
-  /** Stores a decision that was made on the way: Shiro's re-route. Never rejects. */
-  record(request: RecordRequest, decision: Decision): Promise<void>;
-}
+export type Router = ReturnType<typeof createRouter>;
 
 export interface RouteRequest {
   readonly chatKey: string;
@@ -147,10 +142,11 @@ const LOGGED_CHARS = 100;
 const STORED_CHARS = 2000;
 
 /** Explicit command → forced route → rules → classifier → CHAT. */
-export function createRouter(deps: RouterDeps): Router {
+export function createRouter(deps: RouterDeps) {
   const count = { decided: 0 };
   return {
-    async decide(request) {
+    /** Never rejects: what fails ends in CHAT. The decision is stored. */
+    async decide(request: RouteRequest): Promise<RoutedMessage> {
       const explicit = readExplicitRoute(request.text);
       const decision = await decideRoute(deps, request, explicit?.route);
       count.decided += 1;
@@ -158,7 +154,8 @@ export function createRouter(deps: RouterDeps): Router {
       const named = explicit !== undefined && decision.source === "explicit";
       return { decision, text: named ? explicit.rest : request.text };
     },
-    async record(request, decision) {
+    /** Stores a decision that was made on the way: Shiro's re-route. Never rejects. */
+    async record(request: RecordRequest, decision: Decision): Promise<void> {
       count.decided += 1;
       await storeDecision(deps, request, decision, count.decided);
     },
@@ -295,17 +292,7 @@ async function storeDecision(
 }
 
 /** The user's questions about decisions, and corrections to them. */
-export interface RouteTeacher {
-  /** `/why`: the last decision of the chat. */
-  last(chatKey: string): Promise<StoredDecision | null>;
-  /** `/route X`: it should have been X. Offers a rule when one can be made that would decide so. */
-  correct(chatKey: string, route: Route): Promise<RouteCorrection | null>;
-  /** `/remember`: the offered rule holds from now on. Null when none was offered. */
-  remember(chatKey: string): Promise<LearnedRule | null>;
-  rules(chatKey: string): Promise<LearnedRule[]>;
-  /** By its place in `rules`, from 1. Null if there is no such rule. */
-  forget(chatKey: string, place: number): Promise<LearnedRule | null>;
-}
+export type RouteTeacher = ReturnType<typeof createRouteTeacher>;
 
 interface RouteCorrection {
   readonly decision: StoredDecision;
@@ -320,17 +307,20 @@ export interface RouteTeacherDeps {
   readonly now: () => Date;
 }
 
-export function createRouteTeacher({ store, configured, now }: RouteTeacherDeps): RouteTeacher {
+export function createRouteTeacher({ store, configured, now }: RouteTeacherDeps) {
   return {
-    last: (chatKey) => store.last(chatKey),
-    async correct(chatKey, route) {
+    /** `/why`: the last decision of the chat. */
+    last: (chatKey: string): Promise<StoredDecision | null> => store.last(chatKey),
+    /** `/route X`: it should have been X. Offers a rule when one can be made that would decide so. */
+    async correct(chatKey: string, route: Route): Promise<RouteCorrection | null> {
       const decision = await store.last(chatKey);
       if (decision === null) return null;
       const offered = offerRule(configured(), decision, route);
       await store.correct(chatKey, decision.id, { route, offered });
       return { decision, route, offered };
     },
-    async remember(chatKey) {
+    /** `/remember`: the offered rule holds from now on. Null when none was offered. */
+    async remember(chatKey: string): Promise<LearnedRule | null> {
       const decision = await store.last(chatKey);
       const correction = decision?.correction;
       if (decision === null || correction == null || correction.offered === null) return null;
@@ -346,8 +336,9 @@ export function createRouteTeacher({ store, configured, now }: RouteTeacherDeps)
       await store.correct(chatKey, decision.id, { route: correction.route, offered: null });
       return rule;
     },
-    rules: (chatKey) => store.rules(chatKey),
-    async forget(chatKey, place) {
+    rules: (chatKey: string): Promise<LearnedRule[]> => store.rules(chatKey),
+    /** By its place in `rules`, from 1. Null if there is no such rule. */
+    async forget(chatKey: string, place: number): Promise<LearnedRule | null> {
       const rule = (await store.rules(chatKey))[place - 1];
       if (rule === undefined) return null;
       return (await store.removeRule(chatKey, rule.pattern)) ? rule : null;

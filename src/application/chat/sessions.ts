@@ -39,15 +39,7 @@ export interface SessionDeps {
 }
 
 /** The turns that a session forgets for `/rewind`, and remembers again. */
-interface RewoundTurns {
-  /** Everything said in a session, in order. */
-  turns(session: Session): Promise<readonly Turn[]>;
-  /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` remembers them again. */
-  setAside(session: Session, after: number, jobs: Pick<Rewound, "jobIds" | "again">): Promise<void>;
-  /** The last turns that were set aside in this session; null when there are none. */
-  lastAside(session: Session): Promise<Rewound | null>;
-  putBack(session: Session, aside: Rewound): Promise<void>;
-}
+type RewoundTurns = ReturnType<typeof createRewoundTurns>;
 
 /** Turns that are summed up, forked or given to a model at once: more than any budget takes. */
 const MOST_TURNS = 400;
@@ -56,13 +48,19 @@ const MOST_REWOUND_TURNS = 10_000;
 /** Rewinds that can be brought back, one after the other. */
 const MOST_KEPT = 20;
 
-function createRewoundTurns(store: SessionStore): RewoundTurns {
+function createRewoundTurns(store: SessionStore) {
   const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
   return {
-    async turns({ chatKey, id }) {
+    /** Everything said in a session, in order. */
+    async turns({ chatKey, id }: Session): Promise<readonly Turn[]> {
       return (await store.turns(chatKey, id, { after: 0, limit: MOST_REWOUND_TURNS })).turns;
     },
-    async setAside({ chatKey, id: sessionId, turns }, after, jobs) {
+    /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` remembers them again. */
+    async setAside(
+      { chatKey, id: sessionId, turns }: Session,
+      after: number,
+      jobs: Pick<Rewound, "jobIds" | "again">,
+    ): Promise<void> {
       const before = await kept(chatKey);
       // No session is called so: its id never has this mark.
       const name = `${sessionId}~${after}-${turns}-${before.length}`;
@@ -70,10 +68,11 @@ function createRewoundTurns(store: SessionStore): RewoundTurns {
       const rewound = [...before.slice(1 - MOST_KEPT), { sessionId, name, ...jobs }];
       await store.saveSettings(chatKey, { rewound });
     },
-    async lastAside({ chatKey, id }) {
+    /** The last turns that were set aside in this session; null when there are none. */
+    async lastAside({ chatKey, id }: Session): Promise<Rewound | null> {
       return (await kept(chatKey)).findLast(({ sessionId }) => sessionId === id) ?? null;
     },
-    async putBack({ chatKey, id }, { name }) {
+    async putBack({ chatKey, id }: Session, { name }: Rewound): Promise<void> {
       await store.putBack(chatKey, id, name);
       await store.saveSettings(chatKey, {
         rewound: (await kept(chatKey)).filter((one) => one.name !== name),

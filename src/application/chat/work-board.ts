@@ -1,12 +1,7 @@
 import type { ChatEvent } from "../ports/chat.ts";
 
 /** The messages that this process answers now, for questions about them meanwhile. */
-export interface WorkBoard {
-  begin(chatKey: string, request: string): BegunWork;
-  isBusy(chatKey: string): boolean;
-  /** The work in a chat, for a model; empty where there is none. */
-  tell(chatKey: string): string;
-}
+export type WorkBoard = ReturnType<typeof createWorkBoard>;
 
 interface BegunWork extends Disposable {
   note(event: ChatEvent): void;
@@ -23,10 +18,10 @@ interface WorkNotes {
 const REQUEST_CHARS = 2000;
 const STEPS_KEPT = 20;
 
-export function createWorkBoard(): WorkBoard {
+export function createWorkBoard() {
   const works = new Map<string, WorkNotes>();
   return {
-    begin(chatKey, request) {
+    begin(chatKey: string, request: string): BegunWork {
       const notes: WorkNotes = { request, plan: "", files: [], doing: "", steps: [] };
       works.set(chatKey, notes);
       return {
@@ -36,8 +31,9 @@ export function createWorkBoard(): WorkBoard {
         },
       };
     },
-    isBusy: (chatKey) => works.has(chatKey),
-    tell(chatKey) {
+    isBusy: (chatKey: string) => works.has(chatKey),
+    /** The work in a chat, for a model; empty where there is none. */
+    tell(chatKey: string): string {
       const notes = works.get(chatKey);
       return notes === undefined ? "" : tellNotes(notes);
     },

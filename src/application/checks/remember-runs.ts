@@ -2,17 +2,6 @@ import { hangingFile, restOfLine, withoutFiles } from "../../domain/checks/narro
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
 
-/**
- * The runs of one job's checks, by what was run over which files. The same line over the same files is not run twice: the baseline,
- * comparisons, proofs and a second attempt with the same draft share their runs. A request with `again` is a repetition.
- */
-export interface RunMemory {
-  /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
-  over(draft: JudgedDraft): JudgedDraft;
-  /** Test files that do not end over the workspace as it is; no further run begins them. */
-  hung(): readonly string[];
-}
-
 interface RunMemoryDeps {
   readonly fingerprint: () => string;
   readonly now: () => number;
@@ -43,7 +32,11 @@ interface RememberedRun {
 const USUAL_TIMES = 4;
 const LEAST_SECONDS = 60;
 
-export function createRunMemory(deps: RunMemoryDeps): RunMemory {
+/**
+ * The runs of one job's checks, by what was run over which files. The same line over the same files is not run twice: the baseline,
+ * comparisons, proofs and a second attempt with the same draft share their runs. A request with `again` is a repetition.
+ */
+export function createRunMemory(deps: RunMemoryDeps) {
   const known: RunLayers[] = [];
   const hung = new Set(deps.hung);
   const remembering = new WeakSet<JudgedDraft>();
@@ -115,8 +108,10 @@ export function createRunMemory(deps: RunMemoryDeps): RunMemory {
     return { ok: true, runs };
   }
   return {
-    hung: () => [...hung],
-    over(draft) {
+    /** Test files that do not end over the workspace as it is; no further run begins them. */
+    hung: (): readonly string[] => [...hung],
+    /** The draft as checks see it, with every run remembered. Files of the workspace count as they are at the first run. */
+    over(draft: JudgedDraft): JudgedDraft {
       if (remembering.has(draft)) return draft;
       let workspace: string | null = null;
       const judged: JudgedDraft = {

@@ -6,21 +6,7 @@ import { diffText, isOwnJob, validatedJournal } from "../jobs/job-facts.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** The results of a chat's jobs in this workspace, read from their journals. */
-export interface JobHistory {
-  /** The outcome of a message's jobs, for a model; empty if it had none here. */
-  tell(groupId: string): string;
-  /**
-   * The changes of a message's jobs, as unified diffs; empty for undone changes and for files that they made.
-   */
-  difference(groupId: string): Promise<string>;
-  /** The files that a message's jobs changed, a line a job with its id and the places; nothing of their contents. */
-  changes(groupId: string): Promise<readonly string[]>;
-  /**
-   * Files of the conversation's jobs, the last message's first: those they changed, with the lines that they changed,
-   * and those that a failed edit was meant for.
-   */
-  recentFiles(): Promise<readonly RecentFile[]>;
-}
+export type JobHistory = ReturnType<typeof createJobHistory>;
 
 export interface RecentFile {
   readonly path: string;
@@ -47,7 +33,7 @@ export function createJobHistory(
   archive: Pick<JobArchive, "list" | "events" | "differences">,
   groupPrefix: string,
   since = "",
-): JobHistory {
+) {
   let groups: ReadonlyMap<string, readonly StoredJob[]> | null = null;
   const known = () => {
     groups ??= Map.groupBy(
@@ -66,12 +52,16 @@ export function createJobHistory(
             [before, after].every((bytes) => (bytes?.length ?? 0) <= MOST_COMPARED.bytes),
           );
   return {
-    tell: (groupId) =>
+    /** The outcome of a message's jobs, for a model; empty if it had none here. */
+    tell: (groupId: string) =>
       (known().get(groupId) ?? [])
         .map((job) => wordPastJob(job, eventsOf(job.jobId)))
         .filter((told) => told !== "")
         .join("\n"),
-    async difference(groupId) {
+    /**
+     * The changes of a message's jobs, as unified diffs; empty for undone changes and for files that they made.
+     */
+    async difference(groupId: string): Promise<string> {
       const jobs = known().get(groupId) ?? [];
       // A file that a job made is shown as a file, unless it was not committed.
       const told = jobs.flatMap((job) =>
@@ -79,7 +69,8 @@ export function createJobHistory(
       );
       return told.length === 0 ? "" : diffText(told);
     },
-    async changes(groupId) {
+    /** The files that a message's jobs changed, a line a job with its id and the places; nothing of their contents. */
+    async changes(groupId: string): Promise<readonly string[]> {
       const jobs = (known().get(groupId) ?? []).filter(
         ({ changes, state }) => changes.length > 0 && state !== "discarded",
       );
@@ -90,7 +81,11 @@ export function createJobHistory(
         }),
       );
     },
-    async recentFiles() {
+    /**
+     * Files of the conversation's jobs, the last message's first: those they changed, with the lines that they changed,
+     * and those that a failed edit was meant for.
+     */
+    async recentFiles(): Promise<readonly RecentFile[]> {
       const [last = [], ...before] = [...known().values()].reverse().slice(0, MOST_GROUPS);
       const jobs = [...last, ...before.flat().filter(({ createdAt }) => since !== "" && createdAt >= since)];
       const files = new Map<string, readonly number[]>();

@@ -5,11 +5,7 @@ import type { Prepare } from "./execution-environment-manager.ts";
 /** The actions of containers since this process began, by their metric names. */
 export type EnvironmentCounts = Readonly<Record<string, number>>;
 
-export interface EnvironmentObserver {
-  readonly counts: () => EnvironmentCounts;
-  sandboxes(sandboxes: SandboxManager): SandboxManager;
-  prepare(prepare: Prepare): Prepare;
-}
+export type EnvironmentObserver = ReturnType<typeof createEnvironmentObserver>;
 
 const NAMES = [
   "picoclaw_containers_started_total",
@@ -30,12 +26,12 @@ type Name = (typeof NAMES)[number];
 const CLONE = /^(?:clone-|repository-|ref-missing|not-a-repository|host-unreachable|credential-kept)/;
 
 /** Writes one line into the log for each container, clone and command, and counts them. Changes nothing. */
-export function createEnvironmentObserver(log: Logger): EnvironmentObserver {
+export function createEnvironmentObserver(log: Logger) {
   const counts = new Map<Name, number>(NAMES.map((name) => [name, 0]));
   const add = (name: Name, by = 1) => counts.set(name, (counts.get(name) ?? 0) + by);
   return {
-    counts: () => Object.fromEntries(counts),
-    sandboxes: (sandboxes) => ({
+    counts: (): EnvironmentCounts => Object.fromEntries(counts),
+    sandboxes: (sandboxes: SandboxManager): SandboxManager => ({
       ...sandboxes,
       async startContainer(spec, options) {
         const started = await sandboxes.startContainer(spec, options);
@@ -86,31 +82,33 @@ export function createEnvironmentObserver(log: Logger): EnvironmentObserver {
         return removal;
       },
     }),
-    prepare: (prepare) => async (request) => {
-      const since = performance.now();
-      const prepared = await prepare(request);
-      const fields = { task_id: request.taskUuid, duration_ms: Math.round(performance.now() - since) };
-      if (prepared.ok) {
-        add("picoclaw_environments_prepared_total");
-        const { image, installed } = prepared;
-        const failed = installed.filter(({ success }) => !success).map(({ command }) => command);
-        log.info("environments", "environments.prepared", "environments.prepared", {
+    prepare:
+      (prepare: Prepare): Prepare =>
+      async (request) => {
+        const since = performance.now();
+        const prepared = await prepare(request);
+        const fields = { task_id: request.taskUuid, duration_ms: Math.round(performance.now() - since) };
+        if (prepared.ok) {
+          add("picoclaw_environments_prepared_total");
+          const { image, installed } = prepared;
+          const failed = installed.filter(({ success }) => !success).map(({ command }) => command);
+          log.info("environments", "environments.prepared", "environments.prepared", {
+            ...fields,
+            image,
+            install_failed: failed,
+          });
+          return prepared;
+        }
+        const { code, subject, detail } = prepared;
+        add("picoclaw_environment_failures_total");
+        if (CLONE.test(code)) add("picoclaw_clone_failures_total");
+        log.error("environments", "environments.prepare_failed", "environments.prepare_failed", {
           ...fields,
-          image,
-          install_failed: failed,
+          code,
+          subject,
+          detail,
         });
         return prepared;
-      }
-      const { code, subject, detail } = prepared;
-      add("picoclaw_environment_failures_total");
-      if (CLONE.test(code)) add("picoclaw_clone_failures_total");
-      log.error("environments", "environments.prepare_failed", "environments.prepare_failed", {
-        ...fields,
-        code,
-        subject,
-        detail,
-      });
-      return prepared;
-    },
+      },
   };
 }

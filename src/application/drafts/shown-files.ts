@@ -9,32 +9,22 @@ import type { StoredJob } from "../ports/jobs.ts";
  * The files that one coder was shown, each with its bytes at that time. A coder that replaces, removes or
  * renames a file means the file as shown; if it has other bytes now, it contains another author's work.
  */
-export interface ShownFiles {
-  /** The same files; each that is read is remembered. `isOwn`: the coder's own change is in it. */
-  watch(files: ProjectFiles, isOwn?: (path: string) => boolean): ProjectFiles;
-  /** Its bytes when the work began, as far as they are known: those that were shown first. */
-  firstBytes(path: string): Uint8Array | null | undefined;
-  /** Bytes of a file that was never shown before others changed it. */
-  knowFirst(path: string, bytes: Uint8Array | null): void;
-  /** The bytes when it was last shown; null if it did not exist, undefined if it was never read. */
-  bytes(path: string): Uint8Array | null | undefined;
-  /** Files that a message really showed, whole or in part. */
-  sent(paths: Iterable<string>): void;
-  /** Those among them that have other bytes by now than were shown. Each is named once. */
-  takeChanged(now: CheckedFiles): string[];
-}
+export type ShownFiles = ReturnType<typeof createShownFiles>;
 
-export function createShownFiles(): ShownFiles {
+export function createShownFiles() {
   const shown = new Map<string, Uint8Array | null>();
   const first = new Map<string, Uint8Array | null>();
-  const knowFirst = (path: string, bytes: Uint8Array | null) => {
+  /** Bytes of a file that was never shown before others changed it. */
+  const knowFirst = (path: string, bytes: Uint8Array | null): void => {
     if (!first.has(path)) first.set(path, bytes);
   };
   const sent = new Set<string>();
   return {
-    firstBytes: (path) => first.get(path),
+    /** Its bytes when the work began, as far as they are known: those that were shown first. */
+    firstBytes: (path: string): Uint8Array | null | undefined => first.get(path),
     knowFirst,
-    watch: (files, isOwn = () => false) => ({
+    /** The same files; each that is read is remembered. `isOwn`: the coder's own change is in it. */
+    watch: (files: ProjectFiles, isOwn: (path: string) => boolean = () => false): ProjectFiles => ({
       ...files,
       read(path, limitChars) {
         const entry = lookOrNull(files.source, path);
@@ -46,11 +36,14 @@ export function createShownFiles(): ShownFiles {
         return read;
       },
     }),
-    bytes: (path) => shown.get(path),
-    sent(paths) {
+    /** The bytes when it was last shown; null if it did not exist, undefined if it was never read. */
+    bytes: (path: string): Uint8Array | null | undefined => shown.get(path),
+    /** Files that a message really showed, whole or in part. */
+    sent(paths: Iterable<string>): void {
       for (const path of paths) sent.add(path);
     },
-    takeChanged: (now) =>
+    /** Those among them that have other bytes by now than were shown. Each is named once. */
+    takeChanged: (now: CheckedFiles): string[] =>
       [...sent].filter((path) => {
         const before = shown.get(path);
         const entry = before === undefined ? null : lookOrNull(now, path);

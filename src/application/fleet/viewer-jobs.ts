@@ -95,16 +95,11 @@ function jobContainsWords(
   return words.every((word) => text.includes(word));
 }
 
-/** The output of running jobs so far, for observers who join late; forgotten when a job ends. */
-interface OutputTails {
-  of(jobId: string): string;
-  end(jobId: string): void;
-}
-
 const MOST_CHARACTERS = 64 * 1024;
 const MOST_JOBS = 100;
 
-function createOutputTails(bus: Bus): OutputTails {
+/** The output of running jobs so far, for observers who join late; forgotten when a job ends. */
+function createOutputTails(bus: Bus) {
   const tails = new Map<string, string>();
   const add = (jobId: string, output: string) => {
     const text = (tails.get(jobId) ?? "") + output;
@@ -118,8 +113,8 @@ function createOutputTails(bus: Bus): OutputTails {
     if (event.event.type === "job-finished") tails.delete(event.event.jobId);
   });
   return {
-    of: (jobId) => tails.get(jobId) ?? "",
-    end: (jobId) => void tails.delete(jobId),
+    of: (jobId: string) => tails.get(jobId) ?? "",
+    end: (jobId: string) => void tails.delete(jobId),
   };
 }
 

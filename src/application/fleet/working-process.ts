@@ -155,16 +155,8 @@ export interface WorkingProcessDeps {
 /** Together less than the thirty seconds in which a service manager expects us gone. */
 const [ANSWER_GRACE_MS, SEND_GRACE_MS] = [20_000, 5_000];
 
-export interface WorkingProcess {
-  start(): Promise<void>;
-  /** Its start failed. */
-  giveUp(): Promise<void>;
-  /** Takes nothing new, finishes what runs or hands it back; `close` before the last connections go. */
-  stop(close?: () => Promise<void>): Promise<void>;
-}
-
 /** A process that works in the fleet: a machine that is here, messages to answer, replies to send, tasks to carry out. */
-export function createWorkingProcess(deps: WorkingProcessDeps): WorkingProcess {
+export function createWorkingProcess(deps: WorkingProcessDeps) {
   const { inbox, tasks, queue, timers, onTrouble } = deps;
   const { keeper, answering, sending, control, channels } = inbox;
   const started: { machine?: Machine } = {};
@@ -188,7 +180,7 @@ export function createWorkingProcess(deps: WorkingProcessDeps): WorkingProcess {
   }
 
   return {
-    async start() {
+    async start(): Promise<void> {
       started.machine = await openMachine({
         ...deps.machine,
         busy: () => answering.running,
@@ -200,7 +192,8 @@ export function createWorkingProcess(deps: WorkingProcessDeps): WorkingProcess {
       await startInbox();
       await tasks?.start();
     },
-    async giveUp() {
+    /** Its start failed. */
+    async giveUp(): Promise<void> {
       keeper.stop();
       await tasks?.stop();
       await control?.stop();
@@ -208,7 +201,8 @@ export function createWorkingProcess(deps: WorkingProcessDeps): WorkingProcess {
       await queue.close().catch(onTrouble);
       await started.machine?.leave();
     },
-    async stop(close = async () => {}) {
+    /** Takes nothing new, finishes what runs or hands it back; `close` before the last connections go. */
+    async stop(close: () => Promise<void> = async () => {}): Promise<void> {
       started.machine?.drain();
       const tasksEnd = tasks?.stop();
       // A store that does not answer is not waited for longer than anything else.

@@ -19,15 +19,14 @@ import { HOME_DENIAL } from "./edit-policy.ts";
 
 type BeforeOrAfter = "before" | "after";
 
-interface GitDirectories {
-  /** Paths as in change sets; the workspace itself is empty. Whether git would take a folder for a git directory: it has a HEAD, and objects and refs of its own or elsewhere. */
-  is(folder: string, when: BeforeOrAfter): boolean;
-  /** The folders above a path that are git directories, before or after the job, or are named like one; outermost first. */
-  above(path: string): readonly string[];
-}
+type GitDirectories = ReturnType<typeof createGitDirectories>;
 
-function createGitDirectories(sides: BeforeAndAfter): GitDirectories {
+function createGitDirectories(sides: BeforeAndAfter) {
   const known = new Map<string, boolean>();
+  /**
+   * Whether git would take a folder for a git directory: it has a HEAD, and objects and refs of its own or elsewhere. Paths as
+   * in change sets; the workspace itself is empty.
+   */
   function is(folder: string, when: BeforeOrAfter): boolean {
     const key = `${when}:${folder}`;
     const seen = known.get(key);
@@ -39,7 +38,8 @@ function createGitDirectories(sides: BeforeAndAfter): GitDirectories {
   }
   return {
     is,
-    above(path) {
+    /** The folders above a path that are git directories, before or after the job, or are named like one; outermost first. */
+    above(path: string): readonly string[] {
       const parts = path.split("/");
       // The workspace itself may be made a git directory too.
       const folders = parts.map((_, i) => parts.slice(0, i).join("/"));
@@ -57,22 +57,17 @@ interface GitFinding {
   readonly without?: Uint8Array;
 }
 
-interface GitGuard {
-  forbids(change: Change): GitFinding | null;
-  /** Whether a path is in a folder that has the name of git's own. */
-  isInside(path: string): boolean;
-}
-
 /**
  * Finds changes to git directories that would let a job run programs later, when the user calls git outside
  * of any sandbox. A git directory is recognized by its content, not by its name. Deletions by the job are not
  * checked.
  */
-function createGitGuard(sides: BeforeAndAfter): GitGuard {
+function createGitGuard(sides: BeforeAndAfter) {
   const directories = createGitDirectories(sides);
   return {
-    isInside: (path) => holdsGitName(path.slice(0, Math.max(0, path.lastIndexOf("/")))),
-    forbids(change) {
+    /** Whether a path is in a folder that has the name of git's own. */
+    isInside: (path: string) => holdsGitName(path.slice(0, Math.max(0, path.lastIndexOf("/")))),
+    forbids(change: Change): GitFinding | null {
       const { path, kind } = change;
       if (kind === "deleted") return null;
       if (holdsGitName(baseName(path))) return entryFinding(sides, change);

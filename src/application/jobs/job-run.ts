@@ -44,15 +44,7 @@ import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import { wordNote } from "./word-notes.ts";
 
 /** The validations of one job beyond those of its commands; their findings are written to its journal. */
-export interface JobValidator {
-  /** When the processes of some commands are gone. */
-  settle(ran: readonly CommandResult[]): Promise<readonly CommandResult[]>;
-  /** Seals what the last judgement passes; the results with what it did not. */
-  seal(
-    results: readonly CommandResult[],
-    end: { readonly preview: boolean },
-  ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }>;
-}
+export type JobValidator = ReturnType<typeof createJobValidator>;
 
 /** No such path was reported; if there is one nevertheless, it does not land. */
 const dropGitPaths: ValidateDifference = ({ changes }) => ({
@@ -64,21 +56,26 @@ function createJobValidator(
   { policy, planOptions }: Pick<WorkspaceDeps, "policy" | "planOptions">,
   transaction: Transaction,
   emit: (event: JobEvent) => void,
-): JobValidator {
+) {
   const deps = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
   const tell = (before: readonly CommandResult[], after: readonly CommandResult[]) => {
     for (const [index, { success, error }] of after.entries())
       if (error !== before[index]?.error) emit({ type: "command_judged", index, success, error });
   };
   return {
-    async settle(ran) {
+    /** When the processes of some commands are gone. */
+    async settle(ran: readonly CommandResult[]): Promise<readonly CommandResult[]> {
       if (ran.every(({ command }) => command.type === "file_edit")) return ran;
       const { validateSettled } = await import("./final-validation.ts");
       const results = validateSettled(deps, ran);
       tell(ran, results);
       return results;
     },
-    async seal(results, end) {
+    /** Seals what the last judgement passes; the results with what it did not. */
+    async seal(
+      results: readonly CommandResult[],
+      end: { readonly preview: boolean },
+    ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }> {
       // Each path of an edit was checked when it was used; only together can they make a git directory.
       const isPlain = results.every(({ changes }) => !changes.some(({ path }) => mayMatterToGit(path)));
       if (transaction.kind === "direct" && isPlain)

@@ -100,10 +100,7 @@ export function withFallback(
  * Models whose use is written down and whose cost stays within the day's budget. The one place where either happens:
  * everything that answers a message takes its models from here.
  */
-export interface Meter {
-  /** `role`: the one that will be asked. Without it nothing is known of the local server's models until `models.look`. */
-  open(context: MeterContext, chosen?: ChosenModels, role?: ModelRole): Promise<MeteredModels>;
-}
+export type Meter = ReturnType<typeof createMeter>;
 
 interface MeterContext {
   readonly chatKey: string;
@@ -199,7 +196,7 @@ const LOOK_MS = 2_000;
 /** From which share of the budget on a reply warns. */
 const WARN_AT = 0.8;
 
-export function createMeter(given: MeterDeps): Meter {
+export function createMeter(given: MeterDeps) {
   const advise = createAdvise(given.log);
   const deps: MeterDeps = {
     ...given,
@@ -207,7 +204,8 @@ export function createMeter(given: MeterDeps): Meter {
   };
   const day = openDay();
   return {
-    async open(context, chosen = {}, asked) {
+    /** `role`: the one that will be asked. Without it nothing is known of the local server's models until `models.look`. */
+    async open(context: MeterContext, chosen: ChosenModels = {}, asked?: ModelRole): Promise<MeteredModels> {
       const account = openAccount(deps, context, day);
       const others = (role: ModelRole) =>
         role.startsWith("coder") ? (deps.fallback ?? []).filter((other) => other !== role) : [];
@@ -255,19 +253,9 @@ export function createMeter(given: MeterDeps): Meter {
 }
 
 /** The day's budget as all messages of this process see it. */
-interface BudgetDay {
-  /** The sum known to be spent since then: by this process, or by all, as the store last said. */
-  spentSince(start: Date, storedUsd: number): number;
-  add(start: Date, costUsd: number): void;
-  /** The expected cost of requests that have begun and not ended. */
-  underWayUsd(): number;
-  /** A request begins; the answer ends it, once. */
-  begin(expectedUsd: number): () => void;
-  /** Resolves when a request has ended; at once when none is under way. */
-  nextEnd(signal: AbortSignal): Promise<void>;
-}
+type BudgetDay = ReturnType<typeof openDay>;
 
-function openDay(): BudgetDay {
+function openDay() {
   let start = 0;
   let knownUsd = 0;
   const underWay = new Set<{ readonly usd: number }>();
@@ -278,17 +266,20 @@ function openDay(): BudgetDay {
     knownUsd = 0;
   };
   return {
-    spentSince(day, storedUsd) {
+    /** The sum known to be spent since then: by this process, or by all, as the store last said. */
+    spentSince(day: Date, storedUsd: number): number {
       turnTo(day);
       knownUsd = Math.max(knownUsd, storedUsd);
       return knownUsd;
     },
-    add(day, costUsd) {
+    add(day: Date, costUsd: number): void {
       turnTo(day);
       knownUsd += costUsd;
     },
+    /** The expected cost of requests that have begun and not ended. */
     underWayUsd: () => [...underWay].reduce((sum, { usd }) => sum + usd, 0),
-    begin(usd) {
+    /** A request begins; the answer ends it, once. */
+    begin(usd: number): () => void {
       const request = { usd };
       underWay.add(request);
       return () => {
@@ -296,7 +287,8 @@ function openDay(): BudgetDay {
         for (const wake of waiting) wake();
       };
     },
-    nextEnd(signal) {
+    /** Resolves when a request has ended; at once when none is under way. */
+    nextEnd(signal: AbortSignal): Promise<void> {
       if (underWay.size === 0 || signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const wake = () => {

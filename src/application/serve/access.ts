@@ -163,27 +163,6 @@ export interface AccessNow {
   readonly tokens: readonly ApiToken[];
 }
 
-/**
- * Access rights, as operators see and change them. Each change reports whether there was something to change.
- */
-export interface ManageAccess {
-  now(): Promise<AccessNow>;
-  letIn(code: string, role: Role, name: string): Promise<Person | null>;
-  changePerson(who: PersonName, change: Pick<Person, "role" | "name">): Promise<boolean>;
-  removePerson(who: PersonName): Promise<boolean>;
-  /** By the hash that `now` lists; the one it ended. */
-  endSession(hash: string): Promise<WebSession | null>;
-  endToken(id: string): Promise<ApiToken | null>;
-  /** The secret half of a link; null when there is no such name. */
-  makeLink(user: string, role: Role): Promise<string | null>;
-  makeToken(request: {
-    readonly name: string;
-    readonly user: string;
-    readonly role: Role;
-    readonly scopes: readonly string[];
-  }): Promise<string | "bad-user" | "incomplete">;
-}
-
 interface PersonName {
   readonly channel: string;
   readonly userId: string;
@@ -196,9 +175,12 @@ export function isUserName(user: string, role: Role): boolean {
   return USER.test(user) && user !== "schedule" && !(user === "operator" && role === "user");
 }
 
-export function createManageAccess({ access, signIn, confirm, now }: ManageAccessDeps): ManageAccess {
+/**
+ * Access rights, as operators see and change them. Each change reports whether there was something to change.
+ */
+export function createManageAccess({ access, signIn, confirm, now }: ManageAccessDeps) {
   return {
-    async now() {
+    async now(): Promise<AccessNow> {
       const at = now().toISOString();
       const [people, waiting, sessions, tokens] = await Promise.all([
         access.people(),
@@ -208,27 +190,43 @@ export function createManageAccess({ access, signIn, confirm, now }: ManageAcces
       ]);
       return { people, waiting, sessions, tokens };
     },
-    letIn: (code, role, name) => confirm(code, role, name === "" ? null : name),
-    async changePerson({ channel, userId }, { role, name }) {
+    letIn: (code: string, role: Role, name: string): Promise<Person | null> =>
+      confirm(code, role, name === "" ? null : name),
+    async changePerson(
+      { channel, userId }: PersonName,
+      { role, name }: Pick<Person, "role" | "name">,
+    ): Promise<boolean> {
       const person = await access.person(channel, userId);
       if (person === null) return false;
       await access.savePerson({ ...person, role, name });
       return true;
     },
-    removePerson: ({ channel, userId }) => access.removePerson(channel, userId),
-    async endSession(hash) {
+    removePerson: ({ channel, userId }: PersonName): Promise<boolean> => access.removePerson(channel, userId),
+    /** By the hash that `now` lists; the one it ended. */
+    async endSession(hash: string): Promise<WebSession | null> {
       const session = await access.session(hash, now().toISOString());
       if (session !== null) await access.removeSession(hash);
       return session;
     },
-    async endToken(id) {
+    async endToken(id: string): Promise<ApiToken | null> {
       const token = (await access.tokens()).find((one) => one.id === id) ?? null;
       return token !== null && (await access.removeToken(id)) ? token : null;
     },
-    async makeLink(user, role) {
+    /** The secret half of a link; null when there is no such name. */
+    async makeLink(user: string, role: Role): Promise<string | null> {
       return isUserName(user, role) ? signIn.createLink({ userId: user, role }) : null;
     },
-    async makeToken({ name, user, role, scopes }) {
+    async makeToken({
+      name,
+      user,
+      role,
+      scopes,
+    }: {
+      readonly name: string;
+      readonly user: string;
+      readonly role: Role;
+      readonly scopes: readonly string[];
+    }): Promise<string | "bad-user" | "incomplete"> {
       if (!isUserName(user, role)) return "bad-user";
       const known = scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope));
       if (name.trim() === "" || known.length === 0) return "incomplete";
@@ -249,17 +247,11 @@ const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const CODE_LETTERS = 8;
 const VALID_MS = 3_600_000;
 
-export interface PairingCodes {
-  /** The answer to a stranger: a code that an operator can confirm. */
-  greet(message: InboundMessage): Promise<string>;
-  /** Admits the stranger with this code; null when there is none, or it is too old. */
-  confirm(code: string, role: Role, name: string | null): Promise<Person | null>;
-}
-
 /** Strangers are let in by an operator who confirms the code that they were given. */
-export function createPairingCodes({ access, messages, random, now }: PairingDeps): PairingCodes {
+export function createPairingCodes({ access, messages, random, now }: PairingDeps) {
   return {
-    async greet({ channel, userId, chatId }) {
+    /** The answer to a stranger: a code that an operator can confirm. */
+    async greet({ channel, userId, chatId }: InboundMessage): Promise<string> {
       const at = now();
       const known = await access.pairingOf(channel, userId, at.toISOString());
       // The same code as long as it holds: asking again neither floods the list nor makes guessing easier.
@@ -276,7 +268,8 @@ export function createPairingCodes({ access, messages, random, now }: PairingDep
         });
       return messages().pairing(code);
     },
-    async confirm(code, role, name) {
+    /** Admits the stranger with this code; null when there is none, or it is too old. */
+    async confirm(code: string, role: Role, name: string | null): Promise<Person | null> {
       const at = now().toISOString();
       const found = await access.takePairing(code.trim().toUpperCase(), at);
       if (found === null) return null;

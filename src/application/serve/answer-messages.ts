@@ -48,15 +48,7 @@ export interface AnswerMessagesDeps {
   readonly onTrouble: (error: unknown, message: StoredMessage | null) => void;
 }
 
-export interface MessageAnswerer {
-  /** There may be messages to answer. */
-  look(): void;
-  /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
-  stop(graceMs: number): Promise<void>;
-  /** Ends the answering of one message; what it had begun is taken back. False when it is not being answered. */
-  cancel(messageId: string): boolean;
-  readonly running: number;
-}
+export type MessageAnswerer = ReturnType<typeof createMessageAnswerer>;
 
 /** After so many deaths over one message it is not tried again. */
 const MOST_ATTEMPTS = 3;
@@ -69,7 +61,7 @@ const LANES_TO_ONE_SHARED = 4;
  * Claims messages, one chat in order and many chats at once, has them answered, and stores answer and end in one
  * transaction. A message that was begun by a process that died is begun again only if it had changed nothing.
  */
-export function createMessageAnswerer(deps: AnswerMessagesDeps): MessageAnswerer {
+export function createMessageAnswerer(deps: AnswerMessagesDeps) {
   const { store, keeper, timers, limit } = deps;
   const stopping = new AbortController();
   const inHand = new Map<string, AbortController>();
@@ -228,15 +220,18 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps): MessageAnswerer
   });
 
   return {
+    /** There may be messages to answer. */
     look: taking.look,
-    async stop(graceMs) {
+    /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
+    async stop(graceMs: number): Promise<void> {
       taking.close();
       const late = timers.after(graceMs, () => stopping.abort());
       await taking.idle();
       late();
       stopping.abort();
     },
-    cancel(messageId) {
+    /** Ends the answering of one message; what it had begun is taken back. False when it is not being answered. */
+    cancel(messageId: string): boolean {
       inHand.get(messageId)?.abort();
       return inHand.has(messageId);
     },

@@ -12,29 +12,26 @@ export interface OwnChatsDeps {
 }
 
 /** The one-to-one chats of a person on every channel. A group belongs to no single person. */
-export interface OwnChats {
-  /** Newest first. */
-  list(viewer: Viewer, limit: number): Promise<readonly Chat[]>;
-  /** As whom the viewer speaks in a chat of theirs; null: it is not theirs. */
-  speaker(viewer: Viewer, chat: ChatKey): Promise<WhoSpeaks | null>;
-}
+export type OwnChats = ReturnType<typeof createOwnChats>;
 
 const MOST = 1_000;
 
-export function createOwnChats({ chats, isDirect }: OwnChatsDeps): OwnChats {
+export function createOwnChats({ chats, isDirect }: OwnChatsDeps) {
   const directOf = async (who: WhoSpeaks, limit: number) =>
     (await chats({ ...who, limit })).filter(({ channel, chatId }) =>
       isDirect({ channel, chatId, userId: who.userId }),
     );
   return {
-    async list(viewer, limit) {
+    /** Newest first. */
+    async list(viewer: Viewer, limit: number): Promise<readonly Chat[]> {
       const all = await Promise.all(viewerIdentities(viewer).map((who) => directOf(who, limit)));
       return all
         .flat()
         .sort((one, other) => other.lastAt.localeCompare(one.lastAt))
         .slice(0, limit);
     },
-    async speaker(viewer, { channel, chatId }) {
+    /** As whom the viewer speaks in a chat of theirs; null: it is not theirs. */
+    async speaker(viewer: Viewer, { channel, chatId }: ChatKey): Promise<WhoSpeaks | null> {
       for (const who of viewerIdentities(viewer).filter((one) => one.channel === channel))
         if ((await directOf(who, MOST)).some((chat) => chat.chatId === chatId)) return who;
       return null;

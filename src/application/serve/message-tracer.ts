@@ -88,14 +88,7 @@ function commandOf(lines: readonly JournalLine[], index: number, attempt: number
 const before = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
 const latest = (one: Date, other: Date): Date => (one > other ? one : other);
 
-export interface MessageTracer {
-  /** Follows the messages of a server. */
-  watch(bus: Bus, known: TracedSources): void;
-  /** A model was asked for the message or the task whose group it names. */
-  asked(call: ModelCall): void;
-  /** Model calls of a group that is not a message belong to this span, until a later call changes that. */
-  follow(groupId: string, span: Span | null): void;
-}
+export type MessageTracer = ReturnType<typeof createMessageTracer>;
 
 interface TracedSources {
   readonly archive: () => Pick<JobArchive, "read" | "events">;
@@ -111,7 +104,7 @@ interface OpenTrace {
 }
 
 /** Spans of what happens to a message after it was stored: it waits, is answered, and the reply is sent. */
-export function createMessageTracer(tracing: Tracing, now: () => Date): MessageTracer {
+export function createMessageTracer(tracing: Tracing, now: () => Date) {
   const inHand = new Map<string, OpenTrace>();
   const followed = new Map<string, Span>();
 
@@ -183,7 +176,8 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
   }
 
   return {
-    watch(bus, known) {
+    /** Follows the messages of a server. */
+    watch(bus: Bus, known: TracedSources): void {
       bus.subscribe((event) => {
         if (event.type === "begun") begin(event.message);
         else if (event.type === "chat") follow(event);
@@ -196,7 +190,8 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
           void traceSending(event, (id) => known.traceparentOf(id).catch(() => undefined));
       });
     },
-    asked(call) {
+    /** A model was asked for the message or the task whose group it names. */
+    asked(call: ModelCall): void {
       const messageId = call.groupId.slice(call.groupId.lastIndexOf("#") + 1);
       const parent = inHand.get(messageId)?.span ?? followed.get(call.groupId);
       if (parent === undefined) return;
@@ -218,7 +213,8 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
         })
         .end({ at: call.ended, error: call.failure ?? undefined });
     },
-    follow(groupId, span) {
+    /** Model calls of a group that is not a message belong to this span, until a later call changes that. */
+    follow(groupId: string, span: Span | null): void {
       if (span === null) followed.delete(groupId);
       else followed.set(groupId, span);
     },

@@ -31,13 +31,7 @@ export interface SendRepliesDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface ReplySender {
-  /** There may be replies to send. */
-  look(): void;
-  /** A reply that rests in this chat is tried now. */
-  sendWaiting(chat: ChatKey): void;
-  stop(graceMs: number): Promise<void>;
-}
+export type ReplySender = ReturnType<typeof createReplySender>;
 
 interface ReplyWork {
   readonly work: Work;
@@ -55,7 +49,7 @@ const SENDERS = 32;
  * Sends what the outbox holds, one chat in order. A reply is marked before it is sent and after; one that was marked
  * when its process died is sent again under the same key, unless the channel knows that it arrived.
  */
-export function createReplySender(deps: SendRepliesDeps): ReplySender {
+export function createReplySender(deps: SendRepliesDeps) {
   const { store, keeper, timers } = deps;
   const stopping = new AbortController();
   /** Ends the rest of the reply that this chat waits for. */
@@ -177,9 +171,11 @@ export function createReplySender(deps: SendRepliesDeps): ReplySender {
   }
 
   return {
+    /** There may be replies to send. */
     look: taking.look,
-    sendWaiting: (chat) => resting.get(chatKeyText(chat))?.abort(),
-    async stop(graceMs) {
+    /** A reply that rests in this chat is tried now. */
+    sendWaiting: (chat: ChatKey) => resting.get(chatKeyText(chat))?.abort(),
+    async stop(graceMs: number): Promise<void> {
       closed.now = true;
       taking.close();
       for (const woken of resting.values()) woken.abort();

@@ -23,16 +23,12 @@ export type ServeEvent =
     }
   | { readonly type: "job"; readonly jobId: string; readonly output?: string };
 
-export interface Bus {
-  publish(event: ServeEvent): void;
-  /** Returns how to stop listening. A listener that throws is dropped. */
-  subscribe(listener: (event: ServeEvent) => void): () => void;
-}
+export type Bus = ReturnType<typeof createBus>;
 
-export function createBus(): Bus {
+export function createBus() {
   const listeners = new Set<(event: ServeEvent) => void>();
   return {
-    publish(event) {
+    publish(event: ServeEvent): void {
       for (const listener of listeners)
         try {
           listener(event);
@@ -40,7 +36,8 @@ export function createBus(): Bus {
           listeners.delete(listener);
         }
     },
-    subscribe(listener) {
+    /** Returns how to stop listening. A listener that throws is dropped. */
+    subscribe(listener: (event: ServeEvent) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
@@ -63,11 +60,7 @@ export interface LiveWork {
 }
 
 /** Messages at work, so that a page that is opened later shows their progress. */
-export interface LiveWorks {
-  of(messageId: string): LiveWork;
-  /** All that is known of messages that other processes answer. */
-  tell(works: ReadonlyMap<string, LiveWork>): void;
-}
+export type LiveWorks = ReturnType<typeof createLiveWorks>;
 
 export const NOTHING_LIVE: LiveWork = {
   agent: null,
@@ -85,7 +78,7 @@ const MOST_MESSAGES = 200;
 const MOST_WORDS = 12_000;
 const MOST_STEPS = 200;
 
-export function createLiveWorks(bus: Bus, now: () => number): LiveWorks {
+export function createLiveWorks(bus: Bus, now: () => number) {
   const works = new Map<string, LiveWork>();
   bus.subscribe((event) => {
     if (event.type === "answered") works.delete(event.message.id);
@@ -96,8 +89,9 @@ export function createLiveWorks(bus: Bus, now: () => number): LiveWorks {
   });
   const state: { told: ReadonlyMap<string, LiveWork> } = { told: new Map() };
   return {
-    of: (messageId) => works.get(messageId) ?? state.told.get(messageId) ?? NOTHING_LIVE,
-    tell(told) {
+    of: (messageId: string): LiveWork => works.get(messageId) ?? state.told.get(messageId) ?? NOTHING_LIVE,
+    /** All that is known of messages that other processes answer. */
+    tell(told: ReadonlyMap<string, LiveWork>): void {
       state.told = told;
     },
   };

@@ -185,25 +185,12 @@ export interface KeepWorkDeps {
   readonly guard?: Pick<CommitGuard, "attach" | "heard" | "clock">;
 }
 
-export interface WorkKeeper {
-  /** Until `drop`; the signal ends when the work was lost to another process. */
-  hold(work: Work): AbortSignal;
-  drop(work: Work): void;
-  /**
-   * Ends work, again and again while the store fails: what was done for it must not be done twice. `unknown` only when
-   * this process stops before the store answers; the next one finds out.
-   */
-  end(act: () => Promise<"done" | "lost">): Promise<"done" | "lost" | "unknown">;
-  /** The work of dead processes is free when this resolves. */
-  start(): Promise<void>;
-  /** Ends are tried once more and not repeated. */
-  stop(): void;
-}
+export type WorkKeeper = ReturnType<typeof createWorkKeeper>;
 
 const AGAIN_MS = 1_000;
 
 /** Says that this process lives, tells who works on something that it was lost, and carries ends through an outage. */
-export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDeps): WorkKeeper {
+export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDeps) {
   const held = new Map<Work, AbortController>();
   const stopping = new AbortController();
   const next = { cancel: () => {} };
@@ -230,13 +217,18 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
   }
 
   return {
-    hold(work) {
+    /** Until `drop`; the signal ends when the work was lost to another process. */
+    hold(work: Work): AbortSignal {
       const controller = new AbortController();
       held.set(work, controller);
       return controller.signal;
     },
-    drop: (work) => void held.delete(work),
-    async end(act) {
+    drop: (work: Work) => void held.delete(work),
+    /**
+     * Ends work, again and again while the store fails: what was done for it must not be done twice. `unknown` only when
+     * this process stops before the store answers; the next one finds out.
+     */
+    async end(act: () => Promise<"done" | "lost">): Promise<"done" | "lost" | "unknown"> {
       for (let tries = 0; ; tries += 1) {
         const last = stopping.signal.aborted;
         try {
@@ -248,11 +240,13 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
         await pause(timers, AGAIN_MS, stopping.signal);
       }
     },
-    async start() {
+    /** The work of dead processes is free when this resolves. */
+    async start(): Promise<void> {
       await beat();
       again();
     },
-    stop() {
+    /** Ends are tried once more and not repeated. */
+    stop(): void {
       stopping.abort();
       next.cancel();
     },

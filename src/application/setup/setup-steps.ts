@@ -62,15 +62,9 @@ export type ChoiceTrial =
     };
 
 /** The first configuration, step by step, for a page. */
-export interface SetUpSteps {
-  found(): Promise<OpenedSetUp>;
-  lookAgain(): void;
-  trial(): ChoiceTrial;
-  /** Tries what was chosen, and writes it if all of it answers. False while another is being tried. */
-  begin(choice: ModelChoice): boolean;
-}
+export type SetUpSteps = ReturnType<typeof createSetUpSteps>;
 
-export function createSetUpSteps({ open, reload, onTrouble }: SetupStepsDeps): SetUpSteps {
+export function createSetUpSteps({ open, reload, onTrouble }: SetupStepsDeps) {
   const held: { found: Promise<OpenedSetUp> | null; trial: ChoiceTrial } = {
     found: null,
     trial: { kind: "none" },
@@ -102,11 +96,12 @@ export function createSetUpSteps({ open, reload, onTrouble }: SetupStepsDeps): S
 
   return {
     found,
-    lookAgain: () => {
+    lookAgain: (): void => {
       held.found = null;
     },
-    trial: () => held.trial,
-    begin(choice) {
+    trial: (): ChoiceTrial => held.trial,
+    /** Tries what was chosen, and writes it if all of it answers. False while another is being tried. */
+    begin(choice: ModelChoice): boolean {
       if (held.trial.kind === "trying") return false;
       held.trial = { kind: "trying", choice };
       tryOut(choice)

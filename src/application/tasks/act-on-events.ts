@@ -17,14 +17,6 @@ export interface EventActorDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface EventActor {
-  /** Stores an event before its delivery is acknowledged: the forge is asked afterwards, however long that takes. */
-  accept(event: IntakeEvent): Promise<IntakeOutcome>;
-  wake(): void;
-  /** Gives back the events that wait for their forge. */
-  stop(): Promise<void>;
-}
-
 const AT_ONCE = 4;
 const RETRY_MS = [5_000, 15_000, 60_000];
 const LONGEST_RETRY_MS = 300_000;
@@ -32,7 +24,7 @@ const LONGEST_RETRY_MS = 300_000;
 const GIVEN_UP_AFTER_MS = 24 * 3600 * 1000;
 
 /** Acts on accepted events, and retries a forge that does not answer. */
-export function createEventActor(deps: EventActorDeps): EventActor {
+export function createEventActor(deps: EventActorDeps) {
   const { events, forges, keeper, log, timers } = deps;
   const stopping = new AbortController();
   const kinds = [...forges.keys()];
@@ -91,13 +83,15 @@ export function createEventActor(deps: EventActorDeps): EventActor {
   });
 
   return {
-    async accept(event) {
+    /** Stores an event before its delivery is acknowledged: the forge is asked afterwards, however long that takes. */
+    async accept(event: IntakeEvent): Promise<IntakeOutcome> {
       if (!(await events.keep(event, timers.now()))) return { did: "nothing", why: "seen already" };
       taker.look();
       return { did: "kept" };
     },
     wake: taker.look,
-    async stop() {
+    /** Gives back the events that wait for their forge. */
+    async stop(): Promise<void> {
       taker.close();
       stopping.abort();
       await taker.idle();

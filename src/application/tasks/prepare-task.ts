@@ -21,22 +21,18 @@ interface ClonedBranch {
   readonly signal: AbortSignal;
 }
 
-interface BaseCheck {
-  /** Ends the task when the forge never named that commit as the branch's. */
-  verify(commit: string): Promise<void>;
-}
-
 /**
  * Compares the commit that a container reports as cloned with the forge's report of the branch, before the
  * clone and, if it moved meanwhile, after it: a forge serves commits of forks as well, and the project's own
  * code has run at that point.
  */
-async function expectBase(forge: Forge, cloned: ClonedBranch): Promise<BaseCheck> {
+async function expectBase(forge: Forge, cloned: ClonedBranch) {
   const { repository, branch, signal } = cloned;
   const tip = async () => (await orStop(forge.readBranch(repository, branch, signal)))?.commit ?? null;
   const before = await tip();
   return {
-    async verify(commit) {
+    /** Ends the task when the forge never named that commit as the branch's. */
+    async verify(commit: string): Promise<void> {
       if (commit !== before && commit !== (await tip()))
         throw new SolveStop("wrong-base", `${branch}: ${commit.slice(0, 40)}`);
     },

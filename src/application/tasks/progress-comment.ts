@@ -7,18 +7,14 @@ import type { SolveTask } from "../ports/tasks.ts";
 import { checkWords, inline, oneLine, quoteModelText } from "./publish-change.ts";
 import { orStop, type SolveDeps, type SolveWork } from "./solve-work.ts";
 
-export interface ProgressReport {
-  /** Brings the comment up to date; `soon` only as often as the configuration allows. Never fails the task. */
-  update(when: "now" | "soon"): Promise<void>;
-}
-
 /** One comment per task, edited in place. After a crash it is found again by its mark. */
-export function createProgressReport(deps: SolveDeps, work: SolveWork): ProgressReport {
+export function createProgressReport(deps: SolveDeps, work: SolveWork) {
   const { forge, config, clock, messages, mask, log } = deps;
   let last = Number.NEGATIVE_INFINITY;
   let shown = "";
   return {
-    async update(when) {
+    /** Brings the comment up to date; `soon` only as often as the configuration allows. Never fails the task. */
+    async update(when: "now" | "soon"): Promise<void> {
       if (when === "soon" && clock() - last < config.progressEveryMs) return;
       const { task } = work;
       const figures = figuresOf(await deps.store.steps(task.id));

@@ -20,15 +20,8 @@ export interface TaskRunnerDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface TaskRunner {
-  /** There may be work. */
-  wake(): void;
-  /** Ends what runs and waits for it; nothing begins afterwards. */
-  stop(): Promise<void>;
-}
-
 /** Works on tasks that wait, oldest first, a few at a time. */
-export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
+export function createTaskRunner(deps: TaskRunnerDeps) {
   const { store, limit, has, timers, onTrouble } = deps;
   const stopping = new AbortController();
   const taking = createWorkTaker<ClaimedTask>({
@@ -42,8 +35,10 @@ export function createTaskRunner(deps: TaskRunnerDeps): TaskRunner {
     onTrouble,
   });
   return {
+    /** There may be work. */
     wake: taking.look,
-    async stop() {
+    /** Ends what runs and waits for it; nothing begins afterwards. */
+    async stop(): Promise<void> {
       taking.close();
       stopping.abort();
       await taking.idle();
@@ -62,13 +57,6 @@ export interface TaskGateDeps {
   readonly clock: () => number;
 }
 
-export interface TaskGate {
-  /** Asked before each claim. */
-  mayTake(): Promise<boolean>;
-  /** Labels of this machine that do not hold now; the others read it with the next beat. */
-  lacking(): readonly string[];
-}
-
 /** So long what the engine said holds. */
 const GATE_HOLDS_MS = 3_000;
 const ENGINE = "docker";
@@ -77,7 +65,7 @@ const ENGINE = "docker";
  * A machine whose engine does not answer leaves tasks to one that meets their needs. If there is none it
  * takes them all the same, so that the asker is notified.
  */
-export function createTaskGate(deps: TaskGateDeps): TaskGate {
+export function createTaskGate(deps: TaskGateDeps) {
   const { fleet, machineId, clock } = deps;
   const needs = [ENGINE, ...deps.needs];
   const engine = { answers: true, askedAt: Number.NEGATIVE_INFINITY };
@@ -90,7 +78,8 @@ export function createTaskGate(deps: TaskGateDeps): TaskGate {
     return engine.answers;
   }
   return {
-    async mayTake() {
+    /** Asked before each claim. */
+    async mayTake(): Promise<boolean> {
       if (await ask()) return true;
       const machines = await fleet.machines();
       return !machines.some(
@@ -102,7 +91,8 @@ export function createTaskGate(deps: TaskGateDeps): TaskGate {
           ),
       );
     },
-    lacking() {
+    /** Labels of this machine that do not hold now; the others read it with the next beat. */
+    lacking(): readonly string[] {
       if (engine.answers) return [];
       // No other code asks while no task arrives.
       void ask().catch(() => {});

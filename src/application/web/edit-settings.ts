@@ -8,25 +8,6 @@ import type { SettingEdit, SettingsStore } from "../ports/web.ts";
 /** Null when it was done, else why not, for a person. */
 export type SettingRefusal = string | null;
 
-/** The changes that an operator makes in the console. Each is one change of the file, or none. */
-export interface ManageSettings {
-  setRole(
-    role: AgentRole,
-    to: { readonly provider: string; readonly model: string },
-  ): Promise<SettingRefusal>;
-  /** Whether questions stay on local models (`security.local_only`). */
-  setLocalOnly(localOnly: boolean): Promise<SettingRefusal>;
-  setDefaultCoder(role: CoderRole): Promise<SettingRefusal>;
-  /** `daily` as it was typed; empty: unlimited. */
-  setBudget(to: { readonly daily: string; readonly onExceed: string }): Promise<SettingRefusal>;
-  /** `<channel>:<chatId>`; empty: none. */
-  setNotified(chat: string): Promise<SettingRefusal>;
-  /** One of that name is replaced. */
-  saveSchedule(schedule: ScheduleDraft): Promise<SettingRefusal>;
-  enableSchedule(name: string, enabled: boolean): Promise<SettingRefusal>;
-  removeSchedule(name: string): Promise<SettingRefusal>;
-}
-
 interface ScheduleDraft extends Pick<Schedule, "name" | "cron" | "chat" | "message"> {
   /** Empty: the session's. */
   readonly timezone: string;
@@ -35,10 +16,11 @@ interface ScheduleDraft extends Pick<Schedule, "name" | "cron" | "chat" | "messa
 /** A rule that is due in every time zone there is. */
 const EVERY_DAY = "0 0 * * *";
 
+/** The changes that an operator makes in the console. Each is one change of the file, or none. */
 export function createManageSettings(
   store: Pick<SettingsStore, "read" | "change" | "nextTime">,
   words: ManageMessages,
-): ManageSettings {
+) {
   async function change(edits: readonly SettingEdit[]): Promise<SettingRefusal> {
     const { lockedBy } = await store.read();
     for (const { path } of edits) {
@@ -60,7 +42,10 @@ export function createManageSettings(
   }
 
   return {
-    async setRole(role, { provider, model }) {
+    async setRole(
+      role: AgentRole,
+      { provider, model }: { readonly provider: string; readonly model: string },
+    ): Promise<SettingRefusal> {
       const now = (await store.read()).config.roles[role];
       const chosen = model === "" ? null : model;
       return change([
@@ -71,15 +56,23 @@ export function createManageSettings(
           : [{ path: ["roles", role, "model"], value: chosen }]),
       ]);
     },
-    async setLocalOnly(localOnly) {
+    /** Whether questions stay on local models (`security.local_only`). */
+    async setLocalOnly(localOnly: boolean): Promise<SettingRefusal> {
       const now = (await store.read()).config.security.local_only;
       return change(localOnly === now ? [] : [{ path: ["security", "local_only"], value: localOnly }]);
     },
-    async setDefaultCoder(role) {
+    async setDefaultCoder(role: CoderRole): Promise<SettingRefusal> {
       const now = (await store.read()).config.roles.default_coder;
       return change(role === now ? [] : [{ path: ["roles", "default_coder"], value: role }]);
     },
-    async setBudget({ daily, onExceed }) {
+    /** `daily` as it was typed; empty: unlimited. */
+    async setBudget({
+      daily,
+      onExceed,
+    }: {
+      readonly daily: string;
+      readonly onExceed: string;
+    }): Promise<SettingRefusal> {
       const { budget } = (await store.read()).config;
       const dollars = daily === "" ? null : Number(daily);
       if (dollars !== null && !(Number.isFinite(dollars) && dollars >= 0)) return words.badBudget;
@@ -88,12 +81,14 @@ export function createManageSettings(
         ...(onExceed === budget.on_exceed ? [] : [{ path: ["budget", "on_exceed"], value: onExceed }]),
       ]);
     },
-    async setNotified(chat) {
+    /** `<channel>:<chatId>`; empty: none. */
+    async setNotified(chat: string): Promise<SettingRefusal> {
       const chosen = chat === "" ? null : chat;
       const now = (await store.read()).config.notify.chat;
       return change(chosen === now ? [] : [{ path: ["notify", "chat"], value: chosen }]);
     },
-    async saveSchedule({ name, cron, timezone, chat, message }) {
+    /** One of that name is replaced. */
+    async saveSchedule({ name, cron, timezone, chat, message }: ScheduleDraft): Promise<SettingRefusal> {
       const { config } = await store.read();
       if (timezone !== "" && (await store.nextTime(EVERY_DAY, timezone)) === null)
         return words.badTimezone(timezone);
@@ -103,9 +98,9 @@ export function createManageSettings(
       const value = { name, cron, ...(timezone !== "" && { timezone }), chat, message };
       return change([{ path: ["schedules", index === -1 ? config.schedules.length : index], value }]);
     },
-    enableSchedule: (name, enabled) =>
+    enableSchedule: (name: string, enabled: boolean): Promise<SettingRefusal> =>
       atSchedule(name, (index) => [{ path: ["schedules", index, "enabled"], value: enabled }]),
-    removeSchedule: (name) =>
+    removeSchedule: (name: string): Promise<SettingRefusal> =>
       atSchedule(name, (index, { schedules }) => [
         { path: schedules.length === 1 ? ["schedules"] : ["schedules", index], value: undefined },
       ]),

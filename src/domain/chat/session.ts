@@ -11,16 +11,7 @@ export function sessionIdOf(day: string, channel: string, chatId: string, ordina
 }
 
 /** Days as a session counts them: in one time zone, each beginning at the hour and minute of the cut-over. */
-export interface DayClock {
-  /** `Asia/Tokyo 00:00`: what it was made of. */
-  readonly name: string;
-  /** `YYYYMMDD`. */
-  dayOf(at: Date): string;
-  /** The first moment, to the minute, that belongs to a later day than `at` does. */
-  nextCut(at: Date): Date;
-  /** The first moment, to the minute, of the day that `at` belongs to. */
-  startOfDay(at: Date): Date;
-}
+export type DayClock = ReturnType<typeof createDayClock>;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60;
@@ -68,7 +59,7 @@ function clockIn(timeZone: string): (at: Date) => WallTime {
 }
 
 /** Reads the wall clock and never adds hours to it: a midnight that daylight saving skips or repeats needs no care. */
-export function createDayClock(zone: string | MachineZone, cutover: string): DayClock {
+export function createDayClock(zone: string | MachineZone, cutover: string) {
   const [hours = 0, minutes = 0] = cutover.split(":").map(Number);
   const offset = hours * 60 + minutes;
   const read = typeof zone === "string" ? clockIn(zone) : readMachineClock;
@@ -77,15 +68,20 @@ export function createDayClock(zone: string | MachineZone, cutover: string): Day
     return wall.minutes < offset ? wall.date - 1 : wall.date;
   };
   return {
+    /** `Asia/Tokyo 00:00`: what it was made of. */
     name: `${typeof zone === "string" ? zone : zone.name} ${cutover}`,
-    dayOf: (at) => new Date(number(at) * DAY_MS * MINUTE_MS).toISOString().slice(0, 10).replaceAll("-", ""),
-    nextCut(at) {
+    /** `YYYYMMDD`. */
+    dayOf: (at: Date) =>
+      new Date(number(at) * DAY_MS * MINUTE_MS).toISOString().slice(0, 10).replaceAll("-", ""),
+    /** The first moment, to the minute, that belongs to a later day than `at` does. */
+    nextCut(at: Date): Date {
       const today = number(at);
       let minute = Math.floor(at.getTime() / MINUTE_MS);
       while (number(new Date((minute + STRIDE_MS) * MINUTE_MS)) <= today) minute += STRIDE_MS;
       return new Date(firstMinute(minute, minute + STRIDE_MS, (one) => number(one) > today) * MINUTE_MS);
     },
-    startOfDay(at) {
+    /** The first moment, to the minute, of the day that `at` belongs to. */
+    startOfDay(at: Date): Date {
       const today = number(at);
       let minute = Math.floor(at.getTime() / MINUTE_MS);
       while (number(new Date((minute - STRIDE_MS) * MINUTE_MS)) >= today) minute -= STRIDE_MS;

@@ -52,11 +52,7 @@ export function createFrameReader(limitBytes: number): { push(chunk: Uint8Array)
  * Finds the `id` of a message that cannot be parsed (too long, not UTF-8), so that its sender learns which request
  * failed. Reads bytes in pieces and remembers only where in the JSON it is: the depth, inside a string or not.
  */
-export interface RequestIdScanner {
-  push(bytes: Uint8Array): void;
-  /** Null when there is none, or the text is not a JSON object so far. */
-  id(): string | number | null;
-}
+export type RequestIdScanner = ReturnType<typeof createRequestIdScanner>;
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const OPENING = new Set([0x7b, 0x5b]);
@@ -64,7 +60,7 @@ const CLOSING = new Set([0x7d, 0x5d]);
 /** No real id or key is longer. */
 const LONGEST = 256;
 
-export function createRequestIdScanner(): RequestIdScanner {
+export function createRequestIdScanner() {
   let depth = 0;
   let inString = false;
   let escaped = false;
@@ -102,7 +98,7 @@ export function createRequestIdScanner(): RequestIdScanner {
   }
 
   return {
-    push(bytes) {
+    push(bytes: Uint8Array): void {
       for (let at = 0; at < bytes.length; at += 1) {
         const byte = bytes[at] as number;
         if (!inString) {
@@ -118,7 +114,8 @@ export function createRequestIdScanner(): RequestIdScanner {
         else if (byte === QUOTE) inString = false;
       }
     },
-    id: () => found,
+    /** Null when there is none, or the text is not a JSON object so far. */
+    id: (): string | number | null => found,
   };
 }
 

@@ -317,20 +317,12 @@ async function probe(
 
 type Redirected = { readonly code: string } | { readonly error: string };
 
-interface RedirectListener {
-  readonly redirect: string;
-  answer(state: string): Promise<Redirected>;
-  /** Tells the browser that came back how the login ended, which is known only after the code was exchanged. */
-  tell(isDone: boolean): Promise<void>;
-  close(): void;
-}
-
 /** Listens on loopback for the browser that comes back; on the port of the last time where that is free. */
 async function listenForRedirect(
   { oauth }: McpServerSettings,
   last: string | undefined,
   page: McpLoginRequest["page"],
-): Promise<RedirectListener> {
+) {
   const waiting = Promise.withResolvers<Redirected>();
   let expected: string | null = null;
   let held: ServerResponse | null = null;
@@ -358,14 +350,15 @@ async function listenForRedirect(
   const port = await listenOn(http, wanted, oauth?.callback_port === undefined);
   return {
     redirect: `http://127.0.0.1:${port}/callback`,
-    answer(state) {
+    answer(state: string): Promise<Redirected> {
       expected = state;
       return waiting.promise;
     },
-    async tell(isDone) {
+    /** Tells the browser that came back how the login ended, which is known only after the code was exchanged. */
+    async tell(isDone: boolean): Promise<void> {
       if (held !== null && !held.headersSent) await show(held, 200, isDone);
     },
-    close() {
+    close(): void {
       http.close();
       // A browser that waits for an end that did not come is told so.
       const told = held === null || held.headersSent ? Promise.resolve() : show(held, 200, false);

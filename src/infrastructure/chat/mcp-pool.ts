@@ -4,13 +4,7 @@ import type { McpTools } from "./mcp-tools.ts";
  * MCP servers that stay up between the messages of a chat, so that a browser keeps its page and nobody waits for a
  * start twice. Each chat has its own: what one did there, another does not see. One that failed or ended is not kept.
  */
-export interface McpPool {
-  /** The servers of this key, started when they are not up; coders that work side by side share them. */
-  take(key: string, open: () => Promise<McpTools>): Promise<McpTools>;
-  /** Gives them back; they end if they are not taken again in time. */
-  release(key: string): Promise<void>;
-  closeAll(): Promise<void>;
-}
+export type McpPool = ReturnType<typeof createMcpPool>;
 
 export interface McpPoolDeps {
   readonly setTimer: (run: () => void, ms: number) => () => void;
@@ -25,7 +19,7 @@ interface PooledServers {
   cancel: () => void;
 }
 
-export function createMcpPool({ setTimer }: McpPoolDeps): McpPool {
+export function createMcpPool({ setTimer }: McpPoolDeps) {
   const held = new Map<string, PooledServers>();
 
   const end = async (key: string) => {
@@ -36,7 +30,8 @@ export function createMcpPool({ setTimer }: McpPoolDeps): McpPool {
   };
 
   return {
-    async take(key, open) {
+    /** The servers of this key, started when they are not up; coders that work side by side share them. */
+    async take(key: string, open: () => Promise<McpTools>): Promise<McpTools> {
       const known = held.get(key);
       if (known !== undefined) {
         known.cancel();
@@ -50,7 +45,8 @@ export function createMcpPool({ setTimer }: McpPoolDeps): McpPool {
       one.opening.catch(() => held.delete(key));
       return one.opening;
     },
-    async release(key) {
+    /** Gives them back; they end if they are not taken again in time. */
+    async release(key: string): Promise<void> {
       const one = held.get(key);
       if (one === undefined) return;
       one.users -= 1;
@@ -59,7 +55,7 @@ export function createMcpPool({ setTimer }: McpPoolDeps): McpPool {
       if (tools === null || !tools.alive() || tools.unavailable.length > 0) return end(key);
       one.cancel = setTimer(() => void end(key), IDLE_MS);
     },
-    async closeAll() {
+    async closeAll(): Promise<void> {
       await Promise.allSettled([...held.keys()].map(end));
     },
   };

@@ -42,30 +42,7 @@ export interface CloneView extends View, WorkspaceFiles {}
  * The files of a clone, by git: commands change files as edits do. Its files are read here, where they were brought at once; a
  * program inside answers no questions about them.
  */
-export interface CloneState {
-  /** Something was run there: what was seen may be old. */
-  touch(): void;
-  /** Writes pending files, then reads again what may have changed since. Rejects where git cannot tell. */
-  see(): Promise<void>;
-  /** Writes what is to be written. */
-  flush(): Promise<void>;
-  /** Everything that differs from the start, as it was seen. */
-  changes(): Change[];
-  /** The bytes that a path had at the start: null is none, undefined not known. */
-  original(path: string): Uint8Array | null | undefined;
-  /** The file that a path was at the start; null where there was none. */
-  fileAtStart(path: string): { readonly mode: number; readonly size: number } | null;
-  /** `onChange` gets each path before it changes. */
-  viewOf(onChange?: (path: string) => void): CloneView;
-  /** Makes the files others: those of the start, or of a tree that `hold` named. */
-  become(tree: "start" | string): Promise<void>;
-  /** The tree of the current files. */
-  hold(): Promise<string>;
-  /** Makes the files again what was seen last, and forgets what was to be written. */
-  restore(): Promise<void>;
-  /** Programs and settings beside its files; null where they are not known. */
-  programs(): ClonePrograms | null;
-}
+export type CloneState = ReturnType<typeof createCloneState>;
 
 interface Blob {
   readonly mode: string;
@@ -87,7 +64,7 @@ const PROGRAMS = "node_modules/.bin";
 /** A file that is to be written; null is to be removed. */
 type Pending = { readonly bytes: Uint8Array; readonly mode: number } | { readonly target: string } | null;
 
-export function createCloneState(point: ClonePoint): CloneState {
+export function createCloneState(point: ClonePoint) {
   const { base, start, index } = point;
   const contents = new Map<string, Uint8Array>();
   const pending = new Map<string, Pending>();
@@ -142,6 +119,7 @@ export function createCloneState(point: ClonePoint): CloneState {
     }
   }
 
+  /** Writes pending files, then reads again what may have changed since. Rejects where git cannot tell. */
   async function see(): Promise<void> {
     await flush();
     if (!isOld) return;
@@ -180,6 +158,7 @@ export function createCloneState(point: ClonePoint): CloneState {
     isOld = false;
   }
 
+  /** Writes what is to be written. */
   async function flush(): Promise<void> {
     const writes = [...pending];
     pending.clear();
@@ -205,21 +184,26 @@ export function createCloneState(point: ClonePoint): CloneState {
   };
 
   return {
-    touch() {
+    /** Something was run there: what was seen may be old. */
+    touch(): void {
       isOld = true;
     },
     see,
     flush,
-    changes: () => [...changed].map(([path, kind]) => ({ path, kind })),
-    original(path) {
+    /** Everything that differs from the start, as it was seen. */
+    changes: (): Change[] => [...changed].map(([path, kind]) => ({ path, kind })),
+    /** The bytes that a path had at the start: null is none, undefined not known. */
+    original(path: string): Uint8Array | null | undefined {
       const blob = atStart?.get(path);
       return blob === undefined ? null : contents.get(blob.id);
     },
-    fileAtStart(path) {
+    /** The file that a path was at the start; null where there was none. */
+    fileAtStart(path: string): { readonly mode: number; readonly size: number } | null {
       const blob = atStart?.get(path);
       return blob === undefined ? null : { mode: modeOf(blob.mode), size: blob.size };
     },
-    viewOf: (onChange) =>
+    /** `onChange` gets each path before it changes. */
+    viewOf: (onChange?: (path: string) => void): CloneView =>
       createCloneView({
         pending,
         onChange: onChange ?? (() => {}),
@@ -227,17 +211,21 @@ export function createCloneState(point: ClonePoint): CloneState {
         namesIn: (path) => folders.get(path),
         contentOf: (id) => contents.get(id),
       }),
-    become: (to) => become(to === "start" ? start : to),
-    async hold() {
+    /** Makes the files others: those of the start, or of a tree that `hold` named. */
+    become: (to: "start" | string): Promise<void> => become(to === "start" ? start : to),
+    /** The tree of the current files. */
+    async hold(): Promise<string> {
       const printed = await print(standingScript(index, { base, start }), LISTING_BYTES);
       return readStanding(printed.toString("utf8")).tree;
     },
-    async restore() {
+    /** Makes the files again what was seen last, and forgets what was to be written. */
+    async restore(): Promise<void> {
       pending.clear();
       await become(tree, empty);
       isOld = false;
     },
-    programs: () => programs ?? null,
+    /** Programs and settings beside its files; null where they are not known. */
+    programs: (): ClonePrograms | null => programs ?? null,
   };
 }
 

@@ -29,11 +29,7 @@ const SLOWEST_BYTES = 512;
 const ROOM_BYTES = 1024 ** 2;
 
 /** The files of an engine's containers, for callers that cannot wait by a promise. */
-export interface ContainerFileThread {
-  open(container: string, root: string): Promise<FileChannel | SandboxFailure>;
-  /** Hangs up on every container. */
-  close(): void;
-}
+export type ContainerFileThread = ReturnType<typeof createFileThread>;
 
 interface RunningThread {
   readonly worker: Worker;
@@ -47,7 +43,7 @@ interface RunningThread {
  * A thread owns the connections and runs our file server in each container; the caller waits for a word in shared memory.
  * An answer takes about as long as the engine needs to pass two small messages on. The thread is there while a channel is.
  */
-export function createFileThread(engine: EngineDeps): ContainerFileThread {
+export function createFileThread(engine: EngineDeps) {
   const { address, host, timeoutMs } = engine;
   let running: RunningThread | null = null;
   let next = 1;
@@ -85,7 +81,7 @@ export function createFileThread(engine: EngineDeps): ContainerFileThread {
   }
 
   return {
-    async open(container, root) {
+    async open(container: string, root: string): Promise<FileChannel | SandboxFailure> {
       running ??= start();
       const thread = running;
       const channel = next++;
@@ -108,7 +104,8 @@ export function createFileThread(engine: EngineDeps): ContainerFileThread {
       drop(thread, channel);
       return failure;
     },
-    close() {
+    /** Hangs up on every container. */
+    close(): void {
       if (running !== null) stop(running, "closed");
     },
   };

@@ -35,18 +35,13 @@ export interface Lease {
   readonly reason?: string;
 }
 
-export interface Leases {
-  readonly write: (lease: Lease) => void;
-  readonly read: (container: string) => (Lease & { readonly usedAtMs: number }) | undefined;
-  readonly touch: (container: string, nowMs: number) => void;
-  readonly remove: (container: string) => void;
-}
+export type Leases = ReturnType<typeof createLeases>;
 
 /** Keyed by the engine's own id. A lease that cannot be kept or read does not count: labels decide then. */
-export function createLeases(folder: string): Leases {
+export function createLeases(folder: string) {
   const fileOf = (container: string) => join(folder, `${container}.json`);
   return {
-    write(lease) {
+    write(lease: Lease): void {
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         const fresh = `${fileOf(lease.container)}.new`;
@@ -56,7 +51,7 @@ export function createLeases(folder: string): Leases {
         // Labels decide.
       }
     },
-    read(container) {
+    read(container: string): (Lease & { readonly usedAtMs: number }) | undefined {
       try {
         const lease = JSON.parse(readFileSync(fileOf(container), "utf8")) as Lease;
         return { ...lease, usedAtMs: statSync(fileOf(container)).mtimeMs };
@@ -64,14 +59,14 @@ export function createLeases(folder: string): Leases {
         return undefined;
       }
     },
-    touch(container, nowMs) {
+    touch(container: string, nowMs: number): void {
       try {
         utimesSync(fileOf(container), nowMs / 1000, nowMs / 1000);
       } catch {
         // Made by an older process, or its lease is gone.
       }
     },
-    remove(container) {
+    remove(container: string): void {
       rmSync(fileOf(container), { force: true });
     },
   };
@@ -102,27 +97,12 @@ export function isOfSuccessor(made: ContainerClaim | null, asked: ContainerClaim
  * The maker of a container is alive as long as it holds the lock on its file: the kernel releases the lock
  * when the process ends, for any reason. No clocks, no late heartbeats.
  */
-export interface Owners {
-  /** This process. Its lock is taken at the first call. */
-  readonly own: () => string;
-  readonly isAlive: (owner: string) => boolean;
-  /** Whether another process of this installation is there. */
-  readonly hasOthers: () => boolean;
-  /** Forgets the files of those who are gone. */
-  readonly sweep: () => void;
-  readonly close: () => void;
-}
+export type Owners = ReturnType<typeof createOwners>;
 
-export function createOwners({
-  folder,
-  newId,
-}: {
-  readonly folder: string;
-  readonly newId: () => string;
-}): Owners {
+export function createOwners({ folder, newId }: { readonly folder: string; readonly newId: () => string }) {
   const state: { held?: { readonly id: string; readonly fd: number } } = {};
   const fileOf = (id: string) => join(folder, `${id}.lock`);
-  const isAlive = (id: string) => {
+  const isAlive = (id: string): boolean => {
     if (state.held?.id === id) return true;
     if (!/^[\w-]+$/.test(id)) return false;
     try {
@@ -139,7 +119,8 @@ export function createOwners({
       .filter((name) => name.endsWith(".lock"))
       .map((name) => name.slice(0, -".lock".length));
   return {
-    own() {
+    /** This process. Its lock is taken at the first call. */
+    own(): string {
       if (state.held) return state.held.id;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const id = newId();
@@ -153,8 +134,10 @@ export function createOwners({
       return id;
     },
     isAlive,
+    /** Whether another process of this installation is there. */
     hasOthers: () => known().some((id) => id !== state.held?.id && isAlive(id)),
-    sweep() {
+    /** Forgets the files of those who are gone. */
+    sweep(): void {
       for (const id of known()) {
         if (isAlive(id)) continue;
         try {
@@ -164,7 +147,7 @@ export function createOwners({
         }
       }
     },
-    close() {
+    close(): void {
       if (!state.held) return;
       try {
         unlinkSync(fileOf(state.held.id));

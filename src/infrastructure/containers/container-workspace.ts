@@ -117,52 +117,45 @@ type LoggedEntry =
  * The edits of one job in a container, so that a single edit can be taken back although the task as a whole is
  * undone by git: the bytes before and after, kept on this machine. Only changes made through the view are seen.
  */
-interface EditLog {
-  /** Before a path changes. */
-  note(path: string): void;
-  /** Paths that differ from what they were. */
-  changes(): Change[];
-  /** The first entry at a path; null when there was none or it is not known. */
-  look(path: string): FirstStanding | null;
-  /** The bytes a path had at first; null when it was not a file or is not known. */
-  original(path: string): Uint8Array | null;
-  /** Puts every path back that this job changed, or those given. */
-  putBack(paths?: readonly string[]): void;
-  /** Keeps both sides of what changed. */
-  keep(): readonly Change[];
-}
+type EditLog = ReturnType<typeof createEditLog>;
 
 function createEditLog(
   view: Pick<View, "look" | "read" | "write" | "remove" | "makeSymlink">,
   folder: JobFolder,
-): EditLog {
+) {
   const first = new Map<string, { readonly standing: LoggedEntry; readonly bytes: Uint8Array | null }>();
   const stands = (path: string) => loggedEntryAt(view, path);
-  const changes = () =>
+  /** Paths that differ from what they were. */
+  const changes = (): Change[] =>
     [...first].flatMap(([path, { standing }]): Change[] => {
       const kind = changeKind(standing, stands(path).standing);
       return kind === null ? [] : [{ path, kind }];
     });
   return {
-    note(path) {
+    /** Before a path changes. */
+    note(path: string): void {
       if (!first.has(path)) first.set(path, stands(path));
     },
     changes,
-    look(path) {
+    /** The first entry at a path; null when there was none or it is not known. */
+    look(path: string): FirstStanding | null {
       const standing = first.get(path)?.standing;
       if (standing === undefined || standing.kind === "missing") return null;
       const kind = standing.kind === "large" ? "file" : standing.kind;
       const size = standing.kind === "large" ? standing.size : (first.get(path)?.bytes?.length ?? 0);
       return { kind, mode: "mode" in standing ? standing.mode : 0o777, size };
     },
-    original: (path) => first.get(path)?.bytes ?? null,
-    putBack(paths = [...first.keys()].reverse()) {
+    /** The bytes a path had at first; null when it was not a file or is not known. */
+    original: (path: string): Uint8Array | null => first.get(path)?.bytes ?? null,
+    /** Puts every path back that this job changed, or those given. */
+    putBack(paths: readonly string[] = [...first.keys()].reverse()): void {
       for (const path of paths) {
         const known = first.get(path);
         if (known !== undefined) restoreLoggedEntry(view, path, known.standing, known.bytes);
       }
     },
-    keep() {
+    /** Keeps both sides of what changed. */
+    keep(): readonly Change[] {
       const changed = changes();
       const edits = changed.map(({ path }, n): LoggedEdit => {
         const before = first.get(path) as { standing: LoggedEntry; bytes: Uint8Array | null };

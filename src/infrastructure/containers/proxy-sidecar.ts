@@ -258,17 +258,13 @@ async function untilReady(
 }
 
 /** Many starts at once make one proxy. An abort of the one that makes it does not fail the others. */
-interface SharedProxies {
-  readonly proxyFor: (
-    spec: ContainerSpec,
-    signal: AbortSignal | undefined,
-  ) => Promise<ProxySidecar | SandboxFailure>;
-}
-
-export function createSharedProxies(deps: ProxySidecarDeps): SharedProxies {
+export function createSharedProxies(deps: ProxySidecarDeps) {
   const making = new Map<string, ReturnType<typeof ensureProxy>>();
   return {
-    async proxyFor({ network, image }, signal) {
+    async proxyFor(
+      { network, image }: ContainerSpec,
+      signal: AbortSignal | undefined,
+    ): Promise<ProxySidecar | SandboxFailure> {
       if (network.mode === "none") return sandboxFailure("bad-spec", "no proxy without a network");
       const key = JSON.stringify(network);
       const under = making.get(key) ?? ensureProxy(deps, network, image, undefined);

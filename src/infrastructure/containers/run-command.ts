@@ -15,13 +15,7 @@ import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } f
  * Where the engine has no quota: while commands or what they left behind run, what the container's user can fill is
  * measured from time to time, and all that runs is ended once it is too much. A single file is held by RLIMIT_FSIZE besides.
  */
-interface DiskWatch {
-  run(
-    request: SupervisedRequest,
-    start: (request: SupervisedRequest) => Promise<ExecResult>,
-  ): Promise<ExecResult>;
-  close(): void;
-}
+type DiskWatch = ReturnType<typeof createDiskWatch>;
 
 interface DiskWatchDeps {
   readonly supervisor: Pick<Supervisor, "run" | "list" | "end">;
@@ -43,7 +37,7 @@ function readDisk(output: string): number {
   return Number(/^(\d+)\s+total$/m.exec(output)?.[1] ?? 0) * 1024;
 }
 
-function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchDeps): DiskWatch {
+function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchDeps) {
   const running = new Set<() => void>();
   const state: { timer?: ReturnType<typeof setTimeout>; closed: boolean } = { closed: false };
   const plan = (ms: number) => {
@@ -65,7 +59,10 @@ function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchDeps): DiskWa
       plan(Math.max(SHORTEST_PAUSE_MS, (now() - started) / WATCH_TIME_SHARE));
   };
   return {
-    async run(request, start) {
+    async run(
+      request: SupervisedRequest,
+      start: (request: SupervisedRequest) => Promise<ExecResult>,
+    ): Promise<ExecResult> {
       const stop = new AbortController();
       const over = { full: false };
       const end = () => {
@@ -86,7 +83,7 @@ function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchDeps): DiskWa
         limit: { kind: "disk", limitBytes },
       };
     },
-    close() {
+    close(): void {
       state.closed = true;
       clearTimeout(state.timer);
     },
@@ -140,17 +137,7 @@ function isCrowded({ outcome, failure }: ExecResult): boolean {
 }
 
 /** The open ways into containers, one for each. */
-export interface CommandChannels {
-  run(container: string, request: ExecRequest): Promise<ExecResult>;
-  list(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
-  end(container: string, pid: number): Promise<boolean | SandboxFailure>;
-  /** So that the first command need not wait. */
-  open(container: string, signal: AbortSignal | undefined): Promise<SandboxFailure | undefined>;
-  /** A program of ours, outside all roots and sessions. */
-  runOwn(container: string, argv: readonly [string, ...string[]], signal?: AbortSignal): Promise<ExecResult>;
-  close(container: string): void;
-  closeAll(): void;
-}
+export type CommandChannels = ReturnType<typeof createCommandChannels>;
 
 export interface CommandChannelDeps {
   readonly engine: Engine;
@@ -184,7 +171,7 @@ function createCounts() {
   };
 }
 
-export function createCommandChannels({ engine, now, restart, onUse }: CommandChannelDeps): CommandChannels {
+export function createCommandChannels({ engine, now, restart, onUse }: CommandChannelDeps) {
   const channels = new Map<string, Promise<CommandChannel | SandboxFailure>>();
   const closing = new AbortController();
 
@@ -214,7 +201,7 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
       restart(container, why).finally(() => restarting.delete(container)),
     );
   };
-  const close = (container: string) => {
+  const close = (container: string): void => {
     const channel = channels.get(container);
     channels.delete(container);
     void channel?.then((each) => {
@@ -261,7 +248,7 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
   };
 
   const counts = createCounts();
-  const run = (container: string, request: ExecRequest) =>
+  const run = (container: string, request: ExecRequest): Promise<ExecResult> =>
     counts.during(container, () =>
       startDespiteLeftovers({
         start: () => runOnce(container, request, false),
@@ -277,27 +264,33 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
 
   return {
     run,
-    runOwn: (container, argv, signal) =>
+    /** A program of ours, outside all roots and sessions. */
+    runOwn: (
+      container: string,
+      argv: readonly [string, ...string[]],
+      signal?: AbortSignal,
+    ): Promise<ExecResult> =>
       runOnce(
         container,
         { command: argv, timeoutMs: 60_000, outputLimitBytes: 64 * 1024, ...(signal && { signal }) },
         true,
       ),
-    async list(container) {
+    async list(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure> {
       const channel = await channelOf(container);
       return "ok" in channel ? channel : channel.supervisor.list();
     },
-    async end(container, pid) {
+    async end(container: string, pid: number): Promise<boolean | SandboxFailure> {
       const channel = await channelOf(container);
       return "ok" in channel ? channel : channel.supervisor.end(pid);
     },
-    async open(container, signal) {
+    /** So that the first command need not wait. */
+    async open(container: string, signal: AbortSignal | undefined): Promise<SandboxFailure | undefined> {
       if (signal?.aborted) return sandboxFailure("aborted", "aborted");
       const channel = await channelOf(container);
       return "ok" in channel ? channel : undefined;
     },
     close,
-    closeAll() {
+    closeAll(): void {
       closing.abort();
       for (const container of [...channels.keys()]) close(container);
     },

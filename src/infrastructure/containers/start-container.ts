@@ -162,17 +162,6 @@ async function prepareFolders(
   return put.ok ? undefined : put;
 }
 
-/**
- * Started containers that no task has used, ready to be claimed once. The key is everything that cannot change later:
- * image, limits, user, network, environment, labels. A used one is never returned.
- */
-export interface WarmPool {
-  /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */
-  claim(spec: ContainerSpec, imageId: string): StartedContainer | undefined;
-  /** All that is left, no longer the pool's. */
-  drain(): Promise<readonly StartedContainer[]>;
-}
-
 export interface WarmPoolDeps {
   readonly size: number;
   /** Before it fills up: a process that ends at once need not have begun. */
@@ -187,7 +176,11 @@ function canBeWarm(spec: ContainerSpec): boolean {
   return (spec.mounts ?? []).length === 0 && !spec.mountDockerSocket;
 }
 
-export function createWarmPool({ size, delayMs, newName, make, onFailure }: WarmPoolDeps): WarmPool {
+/**
+ * Started containers that no task has used, ready to be claimed once. The key is everything that cannot change later:
+ * image, limits, user, network, environment, labels. A used one is never returned.
+ */
+export function createWarmPool({ size, delayMs, newName, make, onFailure }: WarmPoolDeps) {
   const shelves = new Map<string, StartedContainer[]>();
   const making = new Map<string, Promise<void>>();
   const waiting = new Map<string, ReturnType<typeof setTimeout>>();
@@ -215,14 +208,16 @@ export function createWarmPool({ size, delayMs, newName, make, onFailure }: Warm
     waiting.set(key, timer);
   };
   return {
-    claim(spec, imageId) {
+    /** One that fits, no longer the pool's; or none. Either way the pool fills up again in the background. */
+    claim(spec: ContainerSpec, imageId: string): StartedContainer | undefined {
       if (size === 0 || !canBeWarm(spec)) return undefined;
       const key = warmPoolKey(spec, imageId);
       const claimed = shelves.get(key)?.shift();
       refill(key, spec, imageId);
       return claimed;
     },
-    async drain() {
+    /** All that is left, no longer the pool's. */
+    async drain(): Promise<readonly StartedContainer[]> {
       state.closed = true;
       for (const timer of waiting.values()) clearTimeout(timer);
       await Promise.all(making.values());

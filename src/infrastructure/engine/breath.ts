@@ -1,17 +1,12 @@
 /** Longer work of one job leaves the process to others after so long: a server answers everybody from one thread. */
 const LONGEST_MS = 20;
 
-interface Breath {
-  readonly isDue: () => boolean;
-  readonly take: () => Promise<void>;
-}
-
 /** Work that is over sooner takes none. */
-export function createBreath(): Breath {
+export function createBreath() {
   let last = performance.now();
   return {
     isDue: () => performance.now() - last > LONGEST_MS,
-    async take() {
+    async take(): Promise<void> {
       await new Promise((resolve) => setImmediate(resolve));
       last = performance.now();
     },

@@ -39,17 +39,6 @@ import { allowedSockets, findSurroundings, type SurroundingsDeps } from "../sand
 import type { Sandbox } from "./folder-workspace.ts";
 import { beginOverlayTransaction } from "./overlay-transaction.ts";
 
-/**
- * Files of another owner or group than the user's own cannot be copied into an overlay that an ordinary user mounts
- * (EOVERFLOW): only the own ids exist in there. Whether there are any is asked once and remembered.
- */
-export interface ForeignFiles {
-  /** One that the user may change, and an overlay could not; null where there is none. */
-  find(): string | null;
-  /** An overlay met one: any that exists now, remembered for the next job; null where there is none. */
-  met(): string | null;
-}
-
 interface ForeignFilesMemory {
   /** The caller and its question. */
   readonly asked: string;
@@ -57,10 +46,11 @@ interface ForeignFilesMemory {
   readonly found: string | null;
 }
 
-function createForeignFiles(deps: {
-  readonly roots: readonly string[];
-  readonly memory: string;
-}): ForeignFiles {
+/**
+ * Files of another owner or group than the user's own cannot be copied into an overlay that an ordinary user mounts
+ * (EOVERFLOW): only the own ids exist in there. Whether there are any is asked once and remembered.
+ */
+function createForeignFiles(deps: { readonly roots: readonly string[]; readonly memory: string }) {
   const { roots } = deps;
   const file = join(deps.memory, "foreign-files.json");
   const uid = process.getuid?.() ?? 0;
@@ -107,11 +97,13 @@ function createForeignFiles(deps: {
   }
 
   return {
-    find() {
+    /** One that the user may change, and an overlay could not; null where there is none. */
+    find(): string | null {
       const known = recall();
       return remember(known === null ? search([...isForeign, ...mayChange]) : known.found);
     },
-    met() {
+    /** An overlay met one: any that exists now, remembered for the next job; null where there is none. */
+    met(): string | null {
       const found = search(isForeign);
       return found === null ? null : remember(found);
     },

@@ -16,10 +16,7 @@ import { tryFlock } from "../platform/libc.ts";
  * The order of commits in a workspace, among all processes: drafts are committed one at a time, in the order
  * in which they asked. A turn delays only other drafts; the lock of the workspace keeps two writers apart.
  */
-export interface LandingTurns {
-  /** Waits for its turn; the answer gives it back, once. Gives up, with the same answer, when the signal ends. */
-  take(signal: AbortSignal): Promise<() => void>;
-}
+export type LandingTurns = ReturnType<typeof createLandingTurns>;
 
 const POLL_MS = 30;
 const BEAT_MS = 3000;
@@ -29,7 +26,7 @@ const BEAT_MS = 3000;
  * process, so a ticket that can be locked belongs to a dead process and is removed. The ticket of a stopped process makes no
  * progress and is skipped.
  */
-export function createLandingTurns(storage: string): LandingTurns {
+export function createLandingTurns(storage: string) {
   const folder = join(storage, "landing");
   let count = 0;
 
@@ -75,7 +72,8 @@ export function createLandingTurns(storage: string): LandingTurns {
   }
 
   return {
-    async take(signal) {
+    /** Waits for its turn; the answer gives it back, once. Gives up, with the same answer, when the signal ends. */
+    async take(signal: AbortSignal): Promise<() => void> {
       const ticket = enter();
       while (!signal.aborted) {
         const ahead = readdirSync(folder).filter((name) => !name.startsWith(".") && name < ticket.name);

@@ -21,29 +21,7 @@ import { type FolderBase, NO_FOLDER } from "./swap.ts";
  * Remembers, for each path that a job changes, the entry in the workspace when the change was first seen. An overlay alone
  * cannot distinguish "the job created it" from "the user deleted it below since".
  */
-export interface FirstSight {
-  /** `look` returns the current entry, where the caller needs the answer as well. */
-  note(absolute: string, look?: () => EntryStats | undefined): void;
-  /** Undefined when the path was never noted. */
-  existed(absolute: string): boolean | undefined;
-  /** A file that had not been touched since the view was opened. */
-  file(absolute: string): SeenFile | undefined;
-  /** The folder that the view has at a path, as far as it is known; null if there was none. */
-  folder(absolute: string): FolderBase | null;
-  /** A view was opened again at this stamp: it shows the workspace at that point. */
-  reopened(stamp: bigint): void;
-  /** The stamp of the view in which the path was first noted; undefined for the first view. */
-  since(absolute: string): bigint | undefined;
-  /** Whether the entry differs from the recorded one. Never true for a folder. */
-  hasMoved(absolute: string): boolean;
-  /** The earlier bytes: null if there was no file, undefined if they are unknown or not kept. */
-  bytes(absolute: string): Uint8Array | null | undefined;
-  /** Replaces the recorded entry. */
-  renew(absolute: string, identity: Identity, bytes: Uint8Array): void;
-  forget(absolute: string): void;
-  /** The job is sealed, and nothing of it will be asked for. */
-  forgetAll(): void;
-}
+export type FirstSight = ReturnType<typeof createFirstSight>;
 
 export interface SeenFile {
   readonly identity: Identity;
@@ -69,7 +47,7 @@ const KEPT_BYTES = 1024 * 1024;
 const KEPT_BYTES_OF_JOB = 16 * KEPT_BYTES;
 
 /** `keepsBytes`: a job that may have to be merged with what others do meanwhile. */
-export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): FirstSight {
+export function createFirstSight(begin: bigint, { keepsBytes = false } = {}) {
   let keptBytes = 0;
   const seen = new Map<string, SeenEntry>();
   let current: bigint | undefined;
@@ -79,7 +57,7 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
     keptBytes += file.bytes?.length ?? 0;
     return file;
   };
-  const forget = (absolute: string) => {
+  const forget = (absolute: string): void => {
     keptBytes -= seen.get(absolute)?.file?.bytes?.length ?? 0;
     seen.delete(absolute);
   };
@@ -96,22 +74,29 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
     };
   };
   return {
-    note(absolute, look = () => statEntryAt(absolute)) {
+    /** `look` returns the current entry, where the caller needs the answer as well. */
+    note(absolute: string, look: () => EntryStats | undefined = () => statEntryAt(absolute)): void {
       if (!seen.has(absolute)) seen.set(absolute, see(absolute, look()));
     },
-    existed: (absolute) => seen.get(absolute)?.existed,
-    file: (absolute) => seen.get(absolute)?.file,
-    folder(absolute) {
+    /** Undefined when the path was never noted. */
+    existed: (absolute: string): boolean | undefined => seen.get(absolute)?.existed,
+    /** A file that had not been touched since the view was opened. */
+    file: (absolute: string): SeenFile | undefined => seen.get(absolute)?.file,
+    /** The folder that the view has at a path, as far as it is known; null if there was none. */
+    folder(absolute: string): FolderBase | null {
       const known = seen.get(absolute);
       if (known !== undefined) return known.folder ?? null;
       const stats = statEntryAt(absolute);
       return stats?.isDirectory() ? folderSince(absolute, stats, current ?? begin) : null;
     },
-    reopened(stamp) {
+    /** A view was opened again at this stamp: it shows the workspace at that point. */
+    reopened(stamp: bigint): void {
       current = stamp;
     },
-    since: (absolute) => seen.get(absolute)?.since,
-    hasMoved(absolute) {
+    /** The stamp of the view in which the path was first noted; undefined for the first view. */
+    since: (absolute: string): bigint | undefined => seen.get(absolute)?.since,
+    /** Whether the entry differs from the recorded one. Never true for a folder. */
+    hasMoved(absolute: string): boolean {
       const known = seen.get(absolute);
       if (known === undefined) return false;
       const { existed, folder, file } = known;
@@ -127,17 +112,20 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
         hashAt(absolute, now, false) !== file.hash
       );
     },
-    bytes(absolute) {
+    /** The earlier bytes: null if there was no file, undefined if they are unknown or not kept. */
+    bytes(absolute: string): Uint8Array | null | undefined {
       const known = seen.get(absolute);
       return known?.existed === false ? null : known?.file?.bytes;
     },
-    renew(absolute, identity, bytes) {
+    /** Replaces the recorded entry. */
+    renew(absolute: string, identity: Identity, bytes: Uint8Array): void {
       forget(absolute);
       keptBytes += bytes.length;
       const file = { identity, hash: hashAt(absolute, identity, false), bytes };
       seen.set(absolute, { existed: true, folder: undefined, file, since: undefined });
     },
     forget,
+    /** The job is sealed, and nothing of it will be asked for. */
     forgetAll: () => seen.clear(),
   };
 }
@@ -189,21 +177,17 @@ const PAUSE_SHARE = 20;
  * program is idle then. A path that the command leaves unchanged is forgotten at its end, so that the result is the same as
  * if every path had been read afterwards.
  */
-export interface EarlySight {
-  /** Begins; returns how to stop. */
-  readonly watch: () => () => void;
-  /** Whether the workspace had an untouched file there when the command had changed it. */
-  readonly sawFile: (absolute: string) => boolean;
-  /** The command is over: only paths that are still changed stay noted. */
-  readonly settle: (isChanged: (absolute: string) => boolean) => void;
-}
+export type EarlySight = ReturnType<typeof createEarlySight>;
 
-export function createEarlySight(roots: readonly LaidRoot[], sight: FirstSight): EarlySight {
+export function createEarlySight(roots: readonly LaidRoot[], sight: FirstSight) {
   const noted = new Set<string>();
   return {
-    watch: () => watchUppers(roots, sight, noted),
-    sawFile: (absolute) => noted.has(absolute) && sight.file(absolute) !== undefined,
-    settle(isChanged) {
+    /** Begins; returns how to stop. */
+    watch: (): (() => void) => watchUppers(roots, sight, noted),
+    /** Whether the workspace had an untouched file there when the command had changed it. */
+    sawFile: (absolute: string) => noted.has(absolute) && sight.file(absolute) !== undefined,
+    /** The command is over: only paths that are still changed stay noted. */
+    settle(isChanged: (absolute: string) => boolean): void {
       for (const absolute of noted) if (!isChanged(absolute)) sight.forget(absolute);
       noted.clear();
     },

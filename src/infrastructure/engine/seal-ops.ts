@@ -386,28 +386,24 @@ const FILES_ONE_BY_ONE = 64;
 const FILES_AT_ONCE = 4;
 
 /** Lets the disk begin while a seal still moves files, once it is known that all of them will be flushed together. */
-export interface FlushAhead {
-  readonly onSlot: () => void;
-  /** A file that the job left without a slot. */
-  readonly onPassed: () => void;
-  /** Resolves when it is over. Whether it worked tells only `makeDurable`. */
-  readonly done: () => Promise<unknown>;
-}
+export type FlushAhead = ReturnType<typeof createFlushAhead>;
 
-export function createFlushAhead(folder: JobFolder): FlushAhead {
+export function createFlushAhead(folder: JobFolder) {
   let begun: Promise<unknown> | null = null;
   let slots = 0;
   let passed = 0;
   return {
-    onSlot() {
+    onSlot(): void {
       slots += 1;
       if (slots === FILES_ONE_BY_ONE + 1) begun = Promise.all([begun, flushFileSystem(folder.path)]);
     },
-    onPassed() {
+    /** A file that the job left without a slot. */
+    onPassed(): void {
       passed += 1;
       if (passed === FILES_ONE_BY_ONE + 1) begun = Promise.all([begun, commitJournal(folder)]);
     },
-    done: async () => begun,
+    /** Resolves when it is over. Whether it worked tells only `makeDurable`. */
+    done: async (): Promise<unknown> => begun,
   };
 }
 

@@ -27,21 +27,15 @@ import {
 import { adoptOwner, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 
-interface StagedPermissions {
-  /** A job cannot do more than the user: overwriting needs a writable file, the rest a writable folder. */
-  refuseShut(path: string, overwrites: boolean): void;
-  /** A folder that changes its parent is written to. */
-  refuseShutFolder(from: string, to: string): void;
-}
-
 /** Asks the workspace whether what is staged could be done there; what the job itself staged may be changed again. */
 function createStagedPermissions(
   root: string,
   stagedAs: (path: string) => string | undefined,
   look: (path: string) => Entry,
-): StagedPermissions {
+) {
   return {
-    refuseShut(path, overwrites) {
+    /** A job cannot do more than the user: overwriting needs a writable file, the rest a writable folder. */
+    refuseShut(path: string, overwrites: boolean): void {
       if (stagedAs(path) !== undefined) return;
       if (overwrites) {
         inParent(root, path, (folder, name) => accessSync(`${folder}/${name}`, constants.W_OK));
@@ -55,7 +49,8 @@ function createStagedPermissions(
         return;
       }
     },
-    refuseShutFolder(from, to) {
+    /** A folder that changes its parent is written to. */
+    refuseShutFolder(from: string, to: string): void {
       if (stagedAs(from) !== undefined || look(from).kind !== "directory" || parentOf(from) === parentOf(to))
         return;
       inFolder(root, from, (folder) => accessSync(folder, constants.W_OK));

@@ -14,21 +14,17 @@ export interface KeyLimits {
 }
 
 /** The remaining limits, over all runs of a task. */
-export interface KeyQuota {
-  readonly limits: KeyLimits;
-  /** Which limit was reached first; null while something is left. */
-  usedUp(): keyof KeyLimits | null;
-  /** False when nothing is left; nothing is to be passed on then. */
-  take(what: keyof KeyLimits, amount: number): boolean;
-}
+export type KeyQuota = ReturnType<typeof createKeyQuota>;
 
-export function createKeyQuota(limits: KeyLimits): KeyQuota {
+export function createKeyQuota(limits: KeyLimits) {
   const left = { ...limits };
   let reached: keyof KeyLimits | null = null;
   return {
     limits,
-    usedUp: () => reached,
-    take(what, amount) {
+    /** Which limit was reached first; null while something is left. */
+    usedUp: (): keyof KeyLimits | null => reached,
+    /** False when nothing is left; nothing is to be passed on then. */
+    take(what: keyof KeyLimits, amount: number): boolean {
       left[what] -= amount;
       if (left[what] < 0) reached ??= what;
       return reached === null;
@@ -82,11 +78,7 @@ export interface KeyProxyDeps {
   readonly onAnswer?: ((status: number) => void) | undefined;
 }
 
-export interface KeyProxy {
-  /** A Unix socket that only this user may use. */
-  readonly socket: string;
-  close(): Promise<void>;
-}
+export type KeyProxy = Awaited<ReturnType<typeof startKeyProxy>>;
 
 const FOLDER = "picoclaw-keys-";
 
@@ -119,9 +111,10 @@ export async function startKeyProxy({
   quota,
   onUsedUp,
   onAnswer = () => {},
-}: KeyProxyDeps): Promise<KeyProxy> {
+}: KeyProxyDeps) {
   await sweepKeys(tmpdir(), FOLDER);
   const folder = mkdtempSync(join(tmpdir(), FOLDER));
+  /** A Unix socket that only this user may use. */
   const socket = join(folder, "s");
   const target = new URL(onThisMachine(upstream));
   const base = target.pathname.replace(/\/$/, "");
@@ -191,7 +184,7 @@ export async function startKeyProxy({
   });
   return {
     socket,
-    async close() {
+    async close(): Promise<void> {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
       removeTree(folder);

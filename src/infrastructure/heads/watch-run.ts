@@ -4,15 +4,7 @@ import { readTrouble, type StreamReader } from "./kinds/worker-kind.ts";
 /** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
 const TROUBLES_BORNE = { unauthorized: 2, unreachable: 3 } as const;
 
-export interface RunWatch {
-  /** Reads what the CLI prints. */
-  onOutput(stream: "stdout" | "stderr", text: string): void;
-  /** Aborts when it is to be ended before its time. */
-  readonly signal: AbortSignal;
-  giveUp(): void;
-  /** The failure of its model that it reported; `detail` is masked. */
-  trouble(): { readonly code: "unauthorized" | "unreachable"; readonly detail: string } | null;
-}
+export type RunWatch = ReturnType<typeof watchRun>;
 
 /** One run of an agent's CLI, wherever it runs: its events as they come, and its end where its model does not answer. */
 export function watchRun({
@@ -23,7 +15,7 @@ export function watchRun({
   readonly reader: Pick<StreamReader, "feed">;
   readonly mask: (text: string) => string;
   readonly onProgress: (progress: WorkerProgress) => void;
-}): RunWatch {
+}) {
   const end = new AbortController();
   const seen = { unauthorized: 0, unreachable: 0, last: "" };
   function tell(progress: WorkerProgress): void {
@@ -34,9 +26,11 @@ export function watchRun({
     if (seen[progress.code] >= TROUBLES_BORNE[progress.code]) end.abort();
   }
   return {
+    /** Aborts when it is to be ended before its time. */
     signal: end.signal,
     giveUp: () => end.abort(),
-    onOutput(stream, text) {
+    /** Reads what the CLI prints. */
+    onOutput(stream: "stdout" | "stderr", text: string): void {
       if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
       else
         for (const line of text.split("\n")) {
@@ -44,7 +38,8 @@ export function watchRun({
           if (trouble.code === "unreachable") tell(trouble);
         }
     },
-    trouble() {
+    /** The failure of its model that it reported; `detail` is masked. */
+    trouble(): { readonly code: "unauthorized" | "unreachable"; readonly detail: string } | null {
       const code = seen.unauthorized > 0 ? "unauthorized" : seen.unreachable > 0 ? "unreachable" : null;
       return code === null ? null : { code, detail: mask(seen.last) };
     },

@@ -15,13 +15,7 @@ const DEPENDENCIES: ReadonlySet<string> = new Set([
 ]);
 const DEEPEST = 3;
 
-export interface RoomFolder {
-  /** The project as it was. */
-  readonly project: string;
-  /** A new home of PicoClaw for each caller. */
-  newHome(): string;
-  remove(): void;
-}
+export type RoomFolder = Awaited<ReturnType<typeof makeRoomFolder>>;
 
 /** Dependency folders of a workspace, relative to it. */
 export function findDependencies(root: string, below = "", depth = 0): string[] {
@@ -57,9 +51,10 @@ export async function makeRoomFolder(
   git: AskGit,
   state: CaseState,
   deps: { readonly folder: string; readonly root: string; readonly dependencies: readonly string[] },
-): Promise<RoomFolder> {
+) {
   sweepRooms(deps.folder);
   const folder = join(deps.folder, `${process.pid}-${crypto.randomUUID()}`);
+  /** The project as it was. */
   const project = join(folder, "project");
   try {
     await checkOutState(git, state, project);
@@ -76,7 +71,8 @@ export async function makeRoomFolder(
   let homes = 0;
   return {
     project,
-    newHome() {
+    /** A new home of PicoClaw for each caller. */
+    newHome(): string {
       homes += 1;
       const home = join(folder, `home-${homes}`);
       mkdirSync(home, { mode: 0o700 });

@@ -567,17 +567,10 @@ export function withPath(path: string, act: () => void): void {
 /** Pieces of a long file that are written and read at once. */
 const PIECE_BYTES = 256 * 1024;
 
-interface LineWriter {
-  /** A value as JSON. */
-  add(line: string): void;
-  /** Synced and renamed into its place, as `writeDurably`. */
-  finish(): void;
-  /** In place of `finish`. */
-  drop(): void;
-}
+type LineWriter = ReturnType<typeof openLines>;
 
 /** One line of JSON a value, written as they come: all lines of a large job would take a hundred megabytes. */
-function openLines(path: string): LineWriter {
+function openLines(path: string) {
   const temporary = `${path}.tmp`;
   const fd = openSync(temporary, "w", 0o600);
   let piece = "";
@@ -594,11 +587,13 @@ function openLines(path: string): LineWriter {
     piece = "";
   };
   return {
-    add(line) {
+    /** A value as JSON. */
+    add(line: string): void {
       piece += `${addSum(line)}\n`;
       if (piece.length > PIECE_BYTES) attempt(write);
     },
-    finish() {
+    /** Synced and renamed into its place, as `writeDurably`. */
+    finish(): void {
       attempt(() => {
         write();
         fsyncSync(fd);
@@ -606,7 +601,8 @@ function openLines(path: string): LineWriter {
       closeSync(fd);
       renameSync(temporary, path);
     },
-    drop() {
+    /** In place of `finish`. */
+    drop(): void {
       closeSync(fd);
       rmSync(temporary, { force: true });
     },

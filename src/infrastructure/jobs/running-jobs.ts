@@ -22,31 +22,25 @@ import { isAlive, processBirth, processLife } from "../platform/process-table.ts
  * Which jobs are being worked on, as files in `running/` that their processes hold locked. The lock ends with the
  * process, in any container, so a file that can be locked belongs to a job whose process died.
  */
-export interface RunningJobs {
-  start(jobId: string): void;
-  end(jobId: string): void;
-  /** The jobs whose processes died. */
-  sweep(): string[];
-}
-
-export function createRunningJobs(storage: string): RunningJobs {
+export function createRunningJobs(storage: string) {
   const folder = join(storage, "running");
   const held = new Map<string, number>();
   return {
-    start(jobId) {
+    start(jobId: string): void {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const descriptor = openSync(join(folder, `.${jobId}`), "w", 0o600);
       held.set(jobId, descriptor);
       tryFlock(descriptor, "exclusive");
       renameSync(join(folder, `.${jobId}`), join(folder, jobId));
     },
-    end(jobId) {
+    end(jobId: string): void {
       const descriptor = held.get(jobId);
       if (descriptor !== undefined) closeSync(descriptor);
       held.delete(jobId);
       rmSync(join(folder, jobId), { force: true });
     },
-    sweep: () => names(folder).filter((jobId) => !held.has(jobId) && isDead(join(folder, jobId))),
+    /** The jobs whose processes died. */
+    sweep: (): string[] => names(folder).filter((jobId) => !held.has(jobId) && isDead(join(folder, jobId))),
   };
 }
 

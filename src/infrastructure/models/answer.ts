@@ -78,23 +78,17 @@ function createTrace() {
   };
 }
 
+const THINK_OPENINGS = ["<think>", "<thinking>"];
+
 /**
  * Local models write their thoughts into the text, between `<think>` and `</think>`, at its start. Here they are separated
  * while they stream; a tag may be split over pieces. Only a tag that opens the answer counts, so that an answer
  * about such tags stays whole.
  */
-export interface ThinkSplitter {
-  take(piece: string): void;
-  /** The answer is over: what was held back is given. */
-  end(): void;
-}
-
-const THINK_OPENINGS = ["<think>", "<thinking>"];
-
 export function createThinkSplitter(give: {
   readonly text: (text: string) => void;
   readonly reasoning: (text: string) => void;
-}): ThinkSplitter {
+}) {
   let state: "start" | "inside" | "after" | "text" = "start";
   let closing = "";
   let held = "";
@@ -133,14 +127,15 @@ export function createThinkSplitter(give: {
   };
 
   return {
-    take: (piece) => {
+    take: (piece: string): void => {
       if (state === "text") return void text(piece);
       held += piece;
       if (state === "start") atStart();
       else if (state === "inside") inside();
       else after();
     },
-    end: () => {
+    /** The answer is over: what was held back is given. */
+    end: (): void => {
       if (held === "") return;
       if (state === "inside") give.reasoning(held);
       else text(held);
@@ -156,17 +151,6 @@ function partialTagLength(text: string, tag: string): number {
   return 0;
 }
 
-/**
- * Small local models often write a tool call into their text: as one JSON document, or between `<tool_call>` and
- * `</tool_call>`. Shown to a user it is noise, and the tool never runs. Here such text is held back, and becomes a call
- * when it names a tool that was offered; what turns out to be no call is given as the text that it is.
- */
-export interface TextCalls {
-  take(piece: string): void;
-  /** The answer is over: what was held back is decided. */
-  end(): void;
-}
-
 export interface TextCallsDeps {
   readonly offered: ReadonlySet<string>;
   readonly text: (text: string) => void;
@@ -177,7 +161,12 @@ const TAG = "<tool_call>";
 /** How an answer begins that may be nothing but a call. */
 const CALL_OPENINGS = [TAG, "{", "[{", "```json"];
 
-export function createTextCalls({ offered, text, call }: TextCallsDeps): TextCalls {
+/**
+ * Small local models often write a tool call into their text: as one JSON document, or between `<tool_call>` and
+ * `</tool_call>`. Shown to a user it is noise, and the tool never runs. Here such text is held back, and becomes a call
+ * when it names a tool that was offered; what turns out to be no call is given as the text that it is.
+ */
+export function createTextCalls({ offered, text, call }: TextCallsDeps) {
   let state: "start" | "text" | "held" = offered.size === 0 ? "text" : "start";
   let held = "";
   const give = (piece: string) => {
@@ -200,12 +189,13 @@ export function createTextCalls({ offered, text, call }: TextCallsDeps): TextCal
     if (tag !== -1) state = "held";
   };
   return {
-    take: (piece) => {
+    take: (piece: string): void => {
       held += piece;
       if (state === "start") atStart();
       else if (state === "text") inText();
     },
-    end: () => {
+    /** The answer is over: what was held back is decided. */
+    end: (): void => {
       const read = state === "held" ? readCalls(held, offered) : undefined;
       give(read === undefined ? held : read.rest);
       for (const one of read?.calls ?? []) call(one);

@@ -97,25 +97,14 @@ type ExpiredTimer = "connectTimeout" | "firstTokenTimeout" | "idleTimeout" | "ov
 /** How long to wait for a server to close a stream that has said all: its connection can then be used again. */
 const LINGER_MS = 200;
 
-interface StreamWatch {
-  /** The server answered at all. */
-  connected(): void;
-  /** The first part of the answer came. */
-  begun(): void;
-  /** Something came. */
-  heard(): void;
-  over(): void;
-  /** No caller is waiting for the server while this is true. */
-  away(isAway: boolean): void;
-  stop(): void;
-}
+type StreamWatch = ReturnType<typeof startStreamWatch>;
 
 /** Watches one try: calls `expire` once, with the limit that was passed. */
 function startStreamWatch(deps: {
   readonly limits: ModelLimits;
   readonly connects: (signal: AbortSignal) => Promise<boolean>;
   readonly expire: (which: ExpiredTimer) => void;
-}): StreamWatch {
+}) {
   const { limits, expire } = deps;
   const probing = new AbortController();
   let phase: "waiting" | "answering" | "over" = "waiting";
@@ -148,32 +137,36 @@ function startStreamWatch(deps: {
     if (!connected) expire("connectTimeout");
   }, limits.connectMs);
 
-  const endProbe = () => {
+  /** The server answered at all. */
+  const endProbe = (): void => {
     clearTimeout(late);
     clearTimeout(connecting);
     probing.abort();
   };
   return {
     connected: endProbe,
-    begun: () => {
+    /** The first part of the answer came. */
+    begun: (): void => {
       if (phase !== "waiting") return;
       phase = "answering";
       since = performance.now();
     },
-    heard: () => {
+    /** Something came. */
+    heard: (): void => {
       if (phase === "answering") since = performance.now();
     },
-    over: () => {
+    over: (): void => {
       phase = "over";
       since = performance.now();
       clearTimeout(timer);
       arm(LINGER_MS);
     },
-    away: (isAway) => {
+    /** No caller is waiting for the server while this is true. */
+    away: (isAway: boolean): void => {
       away = isAway;
       if (!isAway && phase === "answering") since = performance.now();
     },
-    stop: () => {
+    stop: (): void => {
       clearTimeout(timer);
       endProbe();
     },

@@ -3,12 +3,6 @@ import type { Timers } from "../../application/ports/platform.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { modelMessagesFor } from "../../domain/texts/models.ts";
 
-export interface HealthWatch {
-  /** Undefined before the first look. */
-  latest(): ModelCheck | undefined;
-  stop(): void;
-}
-
 export interface HealthWatchDeps {
   readonly model: Pick<Model, "check">;
   readonly intervalMs: number;
@@ -21,7 +15,7 @@ export interface HealthWatchDeps {
 }
 
 /** Looks after a model as long as a process lives: at once, then at intervals, never two looks at a time. */
-export function watchHealth(deps: HealthWatchDeps): HealthWatch {
+export function watchHealth(deps: HealthWatchDeps) {
   const { model, intervalMs, timeoutMs, onChange, after } = deps;
   const ending = new AbortController();
   let latest: ModelCheck | undefined;
@@ -37,8 +31,9 @@ export function watchHealth(deps: HealthWatchDeps): HealthWatch {
   };
   void look();
   return {
-    latest: () => latest,
-    stop: () => {
+    /** Undefined before the first look. */
+    latest: (): ModelCheck | undefined => latest,
+    stop: (): void => {
       ending.abort();
       cancel();
     },

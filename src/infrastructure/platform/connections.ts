@@ -39,12 +39,7 @@ function urlOf(address: EngineAddress): string {
   return `${address.tls ? "https" : "http"}://${address.host}:${address.port}`;
 }
 
-export interface RawConnection {
-  /** Queued when the other side is slow. */
-  write(bytes: Uint8Array): void;
-  /** Both directions, at once. */
-  close(): void;
-}
+export type RawConnection = Awaited<ReturnType<typeof openRaw>>;
 
 export interface RawHandlers {
   readonly onBytes: (bytes: Uint8Array) => void;
@@ -53,10 +48,7 @@ export interface RawHandlers {
 }
 
 /** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made; one to an engine with a wrong certificate is closed at once. */
-export async function openRaw(
-  address: EngineAddress,
-  { onBytes, onClose }: RawHandlers,
-): Promise<RawConnection> {
+export async function openRaw(address: EngineAddress, { onBytes, onClose }: RawHandlers) {
   const queue: Uint8Array[] = [];
   const state = { closed: false };
   const closed = (error?: Error) => {
@@ -91,12 +83,14 @@ export async function openRaw(
           ...(address.tls && { tls: address.tls }),
         });
   return {
-    write(bytes) {
+    /** Queued when the other side is slow. */
+    write(bytes: Uint8Array): void {
       if (state.closed) return;
       queue.push(bytes);
       if (queue.length === 1) flush(socket);
     },
-    close() {
+    /** Both directions, at once. */
+    close(): void {
       state.closed = true;
       socket.terminate();
     },

@@ -1,9 +1,3 @@
-export interface HttpServer {
-  readonly port: number;
-  /** Takes no new connections, lets what is being answered finish for a moment, and ends every connection. */
-  close(): Promise<void>;
-}
-
 export interface HttpOptions {
   readonly host: string;
   readonly port: number;
@@ -18,7 +12,7 @@ const LAST_ANSWERS_MS = 1_000;
 const LOOK_MS = 10;
 
 /** Throws with a `code` when the address cannot be had. */
-export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): HttpServer {
+export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions) {
   const server = Bun.serve({
     hostname: host,
     port,
@@ -36,7 +30,8 @@ export function listenHttp({ host, port, limitBytes, fetch }: HttpOptions): Http
   });
   return {
     port: server.port ?? port,
-    async close() {
+    /** Takes no new connections, lets what is being answered finish for a moment, and ends every connection. */
+    async close(): Promise<void> {
       void server.stop(false);
       for (let waited = 0; waited < LAST_ANSWERS_MS && server.pendingRequests > 0; waited += LOOK_MS)
         await Bun.sleep(LOOK_MS);

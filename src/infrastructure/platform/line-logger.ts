@@ -3,12 +3,6 @@ import { dirname, join } from "node:path";
 import type { LogFields, Logger, LogLevel } from "../../application/ports/platform.ts";
 import { isSecretField } from "../../domain/platform/secret-name.ts";
 
-export interface RotatingFile {
-  /** Appends one line, at once. Never throws: a line that cannot be written is lost. */
-  write(line: string): void;
-  close(): void;
-}
-
 const CHECK_EVERY = 64;
 
 /**
@@ -19,7 +13,7 @@ export function createRotatingFile(options: {
   readonly file: string;
   readonly limitBytes: number;
   readonly files: number;
-}): RotatingFile {
+}) {
   const { file, limitBytes, files } = options;
   let fd: number | undefined;
   let size = 0;
@@ -53,7 +47,8 @@ export function createRotatingFile(options: {
   }
 
   return {
-    write(line) {
+    /** Appends one line, at once. Never throws: a line that cannot be written is lost. */
+    write(line: string): void {
       try {
         lines += 1;
         if (fd !== undefined && lines % CHECK_EVERY === 0 && movedAway(fd)) close();
@@ -69,7 +64,7 @@ export function createRotatingFile(options: {
         // The job matters more than its log.
       }
     },
-    close() {
+    close(): void {
       try {
         close();
       } catch {

@@ -14,10 +14,7 @@ export interface SpawnedChild {
 }
 
 /** The input of a child. Nothing throws once the child has ended. */
-interface ChildInput {
-  write(text: string): void;
-  end(): void;
-}
+type ChildInput = ReturnType<typeof toChildInput>;
 
 interface ChildExit {
   readonly exitCode: number | null;
@@ -57,7 +54,7 @@ export function spawnChild({ argv, cwd, env, stdio, detached }: SpawnRequest): S
   };
 }
 
-function toChildInput(sink: Bun.FileSink): ChildInput {
+function toChildInput(sink: Bun.FileSink) {
   const quietly = (use: () => unknown) => {
     try {
       // A child that has ended reads no more, and that is its own affair.
@@ -67,7 +64,7 @@ function toChildInput(sink: Bun.FileSink): ChildInput {
     }
   };
   return {
-    write(text) {
+    write(text: string): void {
       quietly(() => sink.write(text));
       quietly(() => sink.flush());
     },

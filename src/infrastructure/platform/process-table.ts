@@ -199,26 +199,22 @@ function processNamespace(): string {
 }
 
 /** Names that tell, from any process of the same machine, whether the one that made them still runs. */
-export interface OwnerNames {
-  /** Where process numbers mean the same: one boot and one pid namespace. */
-  readonly place: string;
-  next(): string;
-  /** True only if it is certain; never for a process of another machine or container. */
-  isGone(owner: string): boolean;
-}
+export type OwnerNames = ReturnType<typeof createOwnerNames>;
 
 /** `PLACE PID STARTED RUN.COUNT`; earlier versions left out when the process was started. */
-export function createOwnerNames(pid: number): OwnerNames {
+export function createOwnerNames(pid: number) {
   const [place = "", started] = processBirth(pid).split(" ");
   const count = { made: 0 };
   const run = Math.random().toString(36).slice(2, 8);
   return {
+    /** Where process numbers mean the same: one boot and one pid namespace. */
     place,
-    next() {
+    next(): string {
       count.made += 1;
       return `${place} ${pid} ${started} ${run}.${count.made}`;
     },
-    isGone(owner) {
+    /** True only if it is certain; never for a process of another machine or container. */
+    isGone(owner: string): boolean {
       const [ownerPlace, ownerPid, ...rest] = owner.split(" ");
       const birth = `${ownerPlace} ${rest.length > 1 ? rest[0] : "?"}`;
       return processLife(Number(ownerPid), birth) === "gone";

@@ -59,16 +59,10 @@ export function waitForCallers(socketPath: string): void {
 }
 
 /** Ports of a network of its own that are opened outside. */
-export interface OpenedPorts {
-  /** The socket to which the inside connects; it exists until `close`. */
-  readonly socket: string;
-  /** Opens these ports of the inside and closes all others. The numbers outside: the same ones where they are free. */
-  follow(inside: readonly number[]): Promise<readonly number[]>;
-  close(): void;
-}
+export type OpenedPorts = Awaited<ReturnType<typeof openInsidePorts>>;
 
 /** The outside of `waitForCallers`. */
-export async function openInsidePorts(socket: string): Promise<OpenedPorts> {
+export async function openInsidePorts(socket: string) {
   const waiting: Socket[] = [];
   const clients: { readonly port: number; readonly client: Socket }[] = [];
   const serve = () => {
@@ -111,8 +105,10 @@ export async function openInsidePorts(socket: string): Promise<OpenedPorts> {
     return { server: other, outside: await listenAt(other, 0) };
   };
   return {
+    /** The socket to which the inside connects; it exists until `close`. */
     socket,
-    async follow(inside) {
+    /** Opens these ports of the inside and closes all others. The numbers outside: the same ones where they are free. */
+    async follow(inside: readonly number[]): Promise<readonly number[]> {
       for (const [port, { server }] of opened)
         if (!inside.includes(port)) {
           server.close();
@@ -121,7 +117,7 @@ export async function openInsidePorts(socket: string): Promise<OpenedPorts> {
       for (const port of inside) if (!opened.has(port)) opened.set(port, await open(port));
       return [...opened.values()].map(({ outside }) => outside).sort((a, b) => a - b);
     },
-    close() {
+    close(): void {
       for (const { server } of opened.values()) server.close();
       for (const one of [...waiting, ...clients.map(({ client }) => client)]) one.destroy();
       calls.close();

@@ -121,17 +121,13 @@ const EARLIER_LOG = "log.1";
 /** A process that prints more in a second waits for the next one. */
 const MOST_BYTES_A_SECOND = 4 * 1024 ** 2;
 
-export interface ProcessLogFile {
-  add(text: string): void;
-  /** The process is about to end: the remaining output is written without throttling. */
-  hurry(): void;
-}
+export type ProcessLogFile = ReturnType<typeof openProcessLog>;
 
 /**
  * The output of a process in two files of half the limit each: when one is full it becomes the earlier one. Excessive
  * output is throttled: the process waits until its output is read.
  */
-export function openProcessLog(folder: string, limitBytes: number): ProcessLogFile {
+export function openProcessLog(folder: string, limitBytes: number) {
   const file = join(folder, LOG);
   const half = Math.max(4096, Math.floor(limitBytes / 2));
   const size = { bytes: statSync(file, { throwIfNoEntry: false })?.size ?? 0 };
@@ -144,7 +140,7 @@ export function openProcessLog(folder: string, limitBytes: number): ProcessLogFi
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.max(1, 1000 - passed));
   };
   return {
-    add(text) {
+    add(text: string): void {
       const bytes = Buffer.from(text);
       try {
         for (let at = 0; at < bytes.length; ) {
@@ -162,7 +158,8 @@ export function openProcessLog(folder: string, limitBytes: number): ProcessLogFi
       }
       slowDown(bytes.length);
     },
-    hurry() {
+    /** The process is about to end: the remaining output is written without throttling. */
+    hurry(): void {
       second.isHurried = true;
     },
   };

@@ -195,22 +195,14 @@ function printable(host: string): string {
   return plain.length > MOST_CHARACTERS ? `${plain.slice(0, MOST_CHARACTERS)}…` : plain;
 }
 
-/** Connections by how long nothing has gone through them. */
-interface SilentFirst {
-  add(client: Socket): void;
-  remove(client: Socket): void;
-  /** Ends the one that has been silent longest. */
-  endSilent(): void;
-  close(): void;
-}
-
 const LOOK_MS = 2000;
 
 /**
- * Many clients share one proxy, and one that opens connections without using them must not block the others: the connection
- * that has been silent longest is closed for the next one. The sockets count their bytes themselves, so no listener is needed.
+ * Connections by how long nothing has gone through them. * Many clients share one proxy, and one that opens
+ * connections without using them must not block the others: the connection that has been silent longest is closed for
+ * the next one. The sockets count their bytes themselves, so no listener is needed.
  */
-function createSilentFirst(): SilentFirst {
+function createSilentFirst() {
   const seen = new Map<Socket, { bytes: number; at: number }>();
   const look = () => {
     const now = performance.now();
@@ -222,9 +214,10 @@ function createSilentFirst(): SilentFirst {
   const timer = setInterval(look, LOOK_MS);
   timer.unref();
   return {
-    add: (client) => void seen.set(client, { bytes: 0, at: performance.now() }),
-    remove: (client) => void seen.delete(client),
-    endSilent() {
+    add: (client: Socket) => void seen.set(client, { bytes: 0, at: performance.now() }),
+    remove: (client: Socket) => void seen.delete(client),
+    /** Ends the one that has been silent longest. */
+    endSilent(): void {
       look();
       let longest: { readonly client: Socket; readonly at: number } | null = null;
       for (const [client, { at }] of seen) if (longest === null || at < longest.at) longest = { client, at };
@@ -448,17 +441,10 @@ export type ListenAt =
   /** Port 0 is any free one. */
   | { readonly host: string; readonly port: number };
 
-export interface Proxy {
-  /** Where it listens; 0 for a socket with a path. */
-  readonly port: number;
-  /** For how long it has been unused, in milliseconds; 0 while it is in use. */
-  readonly idleMs: () => number;
-  /** Ends it and every connection through it. Idempotent. */
-  readonly stop: () => Promise<void>;
-}
+export type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
 /** Rejects with the system's error when it cannot listen there. */
-export async function startProxy(deps: ProxyDeps, at: ListenAt): Promise<Proxy> {
+export async function startProxy(deps: ProxyDeps, at: ListenAt) {
   const limits = { ...LIMITS, ...deps.limits };
   const { resolve, connect, ownAddresses } = deps;
   const dialling: DialDeps = {
@@ -490,9 +476,12 @@ export async function startProxy(deps: ProxyDeps, at: ListenAt): Promise<Proxy> 
   const address = server.address();
   let stopped: Promise<void> | null = null;
   return {
+    /** Where it listens; 0 for a socket with a path. */
     port: typeof address === "object" && address !== null ? address.port : 0,
+    /** For how long it has been unused, in milliseconds; 0 while it is in use. */
     idleMs: () => (clients.size > 0 ? 0 : performance.now() - used.at),
-    stop() {
+    /** Ends it and every connection through it. Idempotent. */
+    stop(): Promise<void> {
       stopped ??= new Promise<void>((resolve) => {
         silent.close();
         server.close(() => resolve());

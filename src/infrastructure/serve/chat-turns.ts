@@ -13,18 +13,10 @@ export async function endOwnWork(db: Kysely<Database>, process: string): Promise
   await db.deleteFrom("work_claims").where("owner", "=", process).where("ref", "=", OWN_WORK).execute();
 }
 
-/** The beat of a process that has no queue, while it has a turn or waits for one. */
-interface TurnBeat {
-  begin(id: string): void;
-  /** Writes at most every `BEAT_MS`; a claim is young enough by itself before. */
-  beat(): Promise<void>;
-  /** The row is deleted with the last of them. */
-  end(id: string): Promise<void>;
-}
-
 /** Of processes that were killed; servers forget them sooner. */
 const FORGOTTEN_AFTER_MS = 24 * 3600 * 1000;
 
+/** The beat of a process that has no queue, while it has a turn or waits for one. */
 function createTurnBeat({
   db,
   process,
@@ -33,21 +25,23 @@ function createTurnBeat({
   readonly db: Kysely<Database>;
   readonly process: string;
   readonly clock: () => RawBuilder<number>;
-}): TurnBeat {
+}) {
   const inHand = new Set<string>();
   const state = { at: 0, written: false };
   return {
-    begin(id) {
+    begin(id: string): void {
       if (inHand.size === 0) state.at = performance.now();
       inHand.add(id);
     },
-    async beat() {
+    /** Writes at most every `BEAT_MS`; a claim is young enough by itself before. */
+    async beat(): Promise<void> {
       if (performance.now() - state.at < BEAT_MS) return;
       state.at = performance.now();
       state.written = true;
       await writeBeat(db, process, clock);
     },
-    async end(id) {
+    /** The row is deleted with the last of them. */
+    async end(id: string): Promise<void> {
       inHand.delete(id);
       if (inHand.size > 0 || !state.written) return;
       state.written = false;

@@ -459,10 +459,7 @@ export interface OpenQueueDeps extends Pick<WorkQueueDeps, "db" | "owner" | "isG
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface OpenedQueue {
-  readonly queue: WorkQueue<StoreTransaction>;
-  readonly newWorkId: () => string;
-}
+export type OpenedQueue = Awaited<ReturnType<typeof openWorkQueue>>;
 
 /** Creates the queue's own schema in Postgres, for an account that may; a server then needs no right to create it. */
 export async function installQueue(databaseUrl: string): Promise<void> {
@@ -475,7 +472,7 @@ export async function installQueue(databaseUrl: string): Promise<void> {
  * The queue of this installation, over its opened and migrated store. The code for Postgres is loaded only
  * there.
  */
-export async function openWorkQueue(deps: OpenQueueDeps): Promise<OpenedQueue> {
+export async function openWorkQueue(deps: OpenQueueDeps) {
   const { databaseUrl, timers, onTrouble } = deps;
   const engine =
     databaseUrl === undefined

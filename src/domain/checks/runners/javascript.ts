@@ -8,20 +8,17 @@ import {
 import { numberBefore } from "./pytest.ts";
 
 /** The headings above a line, by their indentation: how mocha and jest print their suites. */
-interface Outline {
-  heading(indent: number, title: string): void;
-  /** The name of the entry at this indentation, with the headings above it. */
-  nameOf(indent: number, title: string): string;
-}
+type Outline = ReturnType<typeof createOutline>;
 
-function createOutline(): Outline {
+function createOutline() {
   let headings: { readonly indent: number; readonly title: string }[] = [];
   const above = (indent: number) => headings.filter((one) => one.indent < indent);
   return {
-    heading(indent, title) {
+    heading(indent: number, title: string): void {
       headings = [...above(indent), { indent, title }];
     },
-    nameOf: (indent, title) => [...above(indent).map((one) => one.title), title].join(" › "),
+    /** The name of the entry at this indentation, with the headings above it. */
+    nameOf: (indent: number, title: string) => [...above(indent).map((one) => one.title), title].join(" › "),
   };
 }
 

@@ -3,29 +3,17 @@ import { jsonMeaning, scanJson, skipJsonSpace } from "../json.ts";
 import { embeddedFormat, markAt } from "../registry.ts";
 import { columnsOf, createMeasure, dedent, openFence } from "./piece-extent.ts";
 
+const DEEPEST = 32;
+
 /**
  * The list items that are open at a line of prose, as far as fences need them: a fence may be indented by the
  * content column of its list item plus three. Feed it every line outside of blocks, in order.
  */
-interface ListContext {
-  /** Content column of the innermost item that a line with this indent belongs to; 0 outside of lists. */
-  container(indent: number): number;
-  /** Takes one line in. Returns where its own content starts, past any list markers. */
-  line(
-    text: string,
-    at: number,
-    lineEnd: number,
-    indent: number,
-  ): { readonly at: number; readonly indent: number };
-  blank(): void;
-}
-
-const DEEPEST = 32;
-
-function createListContext(): ListContext {
+function createListContext() {
   const columns: number[] = [];
   let afterBlank = false;
 
+  /** Content column of the innermost item that a line with this indent belongs to; 0 outside of lists. */
   const container = (indent: number): number => {
     for (let i = columns.length - 1; i >= 0; i--) if (columns[i]! <= indent) return columns[i]!;
     return 0;
@@ -33,10 +21,16 @@ function createListContext(): ListContext {
 
   return {
     container,
-    blank() {
+    blank(): void {
       afterBlank = true;
     },
-    line(text, at, lineEnd, indent) {
+    /** Takes one line in. Returns where its own content starts, past any list markers. */
+    line(
+      text: string,
+      at: number,
+      lineEnd: number,
+      indent: number,
+    ): { readonly at: number; readonly indent: number } {
       let here = { at, indent };
       let marker = listMarker(text, at, lineEnd);
       const outdents = (column: number): boolean => column > here.indent;
