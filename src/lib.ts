@@ -100,7 +100,7 @@ export interface ExecuteOptions extends WorkspaceOptions {
   readonly onEvent?: (event: JobEvent) => void;
 }
 
-/** Nothing ran: the text is no patch, the configuration is not valid, or the workspace cannot be worked on. */
+/** Nothing ran: the text is not a patch, the configuration is not valid, or the workspace cannot be used. */
 export class WorkerError extends Error {
   constructor(
     readonly code: string,

@@ -215,7 +215,7 @@ export function solveSettings({ tasks, checks, coder, roles, command_executor: e
     patienceMs: tasks.patience * 1000,
     label: tasks.label,
     testCommand: checks.command,
-    // Nobody waits for a task: all of its checks run, however long they take.
+    // No user waits for a task at a prompt: all of its checks run, however long they take.
     checks: { ...checks, enabled: checks.enabled === "never" ? ("never" as const) : ("always" as const) },
     attempts: coder.attempts,
     head: roles.coder.head,

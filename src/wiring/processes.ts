@@ -97,6 +97,6 @@ export async function keepProcessOf(env: Environment, folder: string): Promise<n
     environment: (view) => jobEnvironment({ host: env, pass, view }),
     now: () => new Date(),
   });
-  // Whatever is still open belongs to a process that has ended.
+  // Handles that are still open belong to a process that has ended.
   process.exit(0);
 }

@@ -160,7 +160,7 @@ export class ConversationTurns {
     this.deps.screen.view?.stop();
   }
 
-  /** The program ends: whatever runs is stopped without a word. */
+  /** Called when the program ends: stops the running turns without a message. */
   close(): void {
     if (this.#spinner !== null) clearInterval(this.#spinner);
     if (this.deps.screen.view !== null) this.#abort.abort();

@@ -6,7 +6,7 @@ import { notOpened, openOptions, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
-/** `stats`: what the last days cost and what came of it, as the console's page of usage shows it. */
+/** `stats`: the cost and the results of the last days, as on the console's usage page. */
 export const command: Subcommand = {
   name: "stats",
   usage: "stats",

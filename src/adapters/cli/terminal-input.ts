@@ -267,7 +267,7 @@ export function createComposer(deps: ComposerDeps): Composer {
 const NOTHING_SELECTED = -1;
 
 /**
- * What Enter takes without an arrow key: a file, the command that was typed, or the only one whose name begins so. Another
+ * The item that Enter takes without an arrow key: a file, the typed command, or the only one whose name begins so. Another
  * command is never sent in place of what was typed.
  */
 function preselect(items: readonly MenuItem[], prefix: string): number {

@@ -2,7 +2,7 @@ import { ErrorCode, type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcont
 import { createRequestIdScanner } from "../../domain/platform/json-lines.ts";
 import { hasMoreMembers } from "../../domain/platform/json-members.ts";
 
-/** A patch is one text; an object of a million keys would hold up everybody else while it is read. */
+/** A patch is one text. Reading an object of a million keys would block all other clients. */
 const MOST_MEMBERS = 100_000;
 /** Above what tools take, as JSON may write it: escapes and multi-byte characters included. */
 export const MESSAGE_BYTES = 64 * 1024 ** 2;

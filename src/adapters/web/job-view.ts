@@ -45,7 +45,7 @@ export function statusMark({ words }: PageContext, viewed: ViewedJob): Markup {
   return html`<span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span>`;
 }
 
-/** Where a job was carried out, and whether anybody answers there. */
+/** The machine that carried out a job, marked if it does not answer. */
 export function machineName(t: PageContext["t"], { name, here }: NonNullable<ViewedJob["machine"]>): string {
   return here ? visible(name) : t.machineAway(visible(name));
 }

@@ -44,7 +44,7 @@ ${items(sections.filter(({ first }) => first !== true))}
   });
 }
 
-/** A page of its own: signing in, trouble before anybody is known. */
+/** A page without the console's frame: the sign-in page, and errors before a user is authenticated. */
 export function barePage(
   t: ConsoleMessages,
   theme: Theme,

@@ -130,7 +130,7 @@ export function markdown(source: string): Markup {
 const RENDERED = new Map<string, Markup>();
 const MOST_RENDERED = 200;
 
-/** As much of a text is shown at once; more costs a page, and everybody who waits for it, seconds. */
+/** The longest text that is shown at once. Rendering more takes seconds and blocks other requests. */
 export const WINDOW_CHARACTERS = 20_000;
 
 /** Where the window that begins here ends: at the end of a paragraph or line, where one is in its second half. */

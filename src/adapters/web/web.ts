@@ -21,7 +21,7 @@ export interface Asset {
   readonly body: string;
 }
 
-/** Both files under names that change with their content, so that a browser may keep them for ever. */
+/** Both files under names that change with their content, so that a browser may cache them without a limit. */
 export function createAssets(sha256: (text: string) => string): {
   readonly style: Asset;
   readonly script: Asset;
@@ -163,8 +163,8 @@ export async function readJsonBody(
   try {
     const text = await request.text();
     const isLong = text.length > MOST_TEXT_CHARACTERS;
-    // A body of ten megabytes takes a moment to be read and one to be parsed; others go on between them. Short ones would
-    // only come in one by one, and the first of a burst be answered before anybody sees that it is one.
+    // Reading and parsing a body of ten megabytes each take a moment; other requests are served in between. Short bodies
+    // do not give way: they would arrive one by one, and the first of a burst would be answered before the burst shows.
     if (isLong) await giveWay();
     if (isLong && (image === null || !text.includes(`"${image}"`)))
       return apiFailure(413, "too-large", `the body is text of more than ${MOST_TEXT_CHARACTERS} characters`);

@@ -18,8 +18,7 @@ export interface AsideQuestion {
 const DUTY = `You answer a short side question while other work continues in this conversation. ${FROM_FILES} Promise nothing about that work: you know only what is shown below.`;
 
 /**
- * A question beside the work of its chat: it takes no turn, joins no round and is not remembered, so that whatever runs
- * goes on as if it had not been asked.
+ * A side question: it takes no turn, joins no round and is not remembered, so the chat's running work is not affected.
  */
 export async function answerAside(
   deps: AgentDeps & StateDeps,

@@ -143,7 +143,7 @@ export async function openBench(
   };
 }
 
-/** The results of the found checks over the workspace as it stands, where they are remembered. */
+/** The remembered results of the found checks over the unchanged workspace, if there are any. */
 function recallAsItStands(memory: CheckMemory, found: FoundChecks): CheckRecord | null {
   const record = found.ok ? recallChecks(memory, found.checks) : null;
   return record?.results != null && record.fingerprint === memory.fingerprint() ? record : null;
@@ -346,7 +346,7 @@ export async function runCoder(
     limit: LOOK_CHARS,
     mask: workspace.mask,
     ...(tryOut !== undefined && { run: tryOut }),
-    // Candidates work alone: each of them with sub-agents would be more than anybody follows.
+    // Candidates get no sub-agents: the reports of several times several agents could not be followed.
     ...(beside === undefined &&
       settings.coder.subAgents > 0 &&
       mayDelegate(text, bench.files().list(FEW_FILES + 1).length) && {

@@ -48,7 +48,7 @@ import {
   wordPieces,
 } from "./reply-words.ts";
 
-/** A tool call that a model made, and what came of it. */
+/** A tool call of a model with its outcome. */
 export interface MadeCall extends ToolOutcome {
   readonly name: string;
 }

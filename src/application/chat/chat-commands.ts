@@ -71,8 +71,8 @@ export function isReplaced(deps: ChatCommands, name: string): boolean {
 }
 
 /**
- * A message that names a command of one's own, as the request it stands for. `text` is the message itself where it names
- * none: PicoClaw's own commands and routes go first.
+ * Replaces a message that names a user-defined command by the command's text. Other messages stay as they are; PicoClaw's
+ * own commands and routes take precedence.
  */
 export function readOwnRequest(
   deps: ChatCommands,
@@ -202,8 +202,8 @@ function mayUseJob(turn: LookRequest, job: StoredJob): boolean {
 }
 
 /**
- * At a terminal, in an editor, and to the operator at the console, every job belongs; to anybody else at the console those of all
- * their chats, which are called as they are or `<person>.<something>`. Elsewhere a chat has only its own.
+ * A terminal, an editor and the console's operator own every job. Other people at the console own the jobs of all their
+ * chats, named after them or `<person>.<something>`. In any other channel a chat owns only its own jobs.
  */
 function ownsJob({ message: { channel, userId } }: LookRequest, { groupId }: StoredJob): boolean {
   if (isOwnersChannel(channel)) return true;

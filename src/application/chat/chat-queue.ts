@@ -156,7 +156,7 @@ export interface ChatQueue {
 
 interface QueueOptions {
   readonly signal: AbortSignal;
-  /** How many messages stand before this one; told when it has to wait, and when that changes. */
+  /** Called with the number of messages ahead when this one has to wait, and when the number changes. */
   readonly onQueued?: ((ahead: number) => void) | undefined;
   /** Under which a server answers the message. */
   readonly claim?: MessageClaim | undefined;

@@ -86,7 +86,7 @@ export interface ChatTurn {
   /** On the monotonic clock: when the models' time is over. */
   readonly deadline: number;
   readonly emit: (event: ChatEvent) => void;
-  /** Whether a coder's answer is told as it is written. */
+  /** Whether a coder's answer is reported while it is being written. */
   readonly tellsDrafts: boolean;
   readonly dryRun: boolean;
   readonly preview: boolean;
@@ -138,7 +138,7 @@ export interface ChatBase {
   readonly messages: Messages;
   readonly chat: ChatMessages;
   readonly now: () => Date;
-  /** The user's day, `2026-03-01`, in the time zone of their sessions: what models are told. */
+  /** The date that models are given: `2026-03-01`, in the time zone of the user's sessions. */
   readonly today: () => string;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
@@ -157,7 +157,7 @@ export interface JobDeps extends ChatBase {
   readonly isCommit: (name: string) => Promise<boolean | null>;
 }
 
-/** What a chat remembers, and the message that it answers now. */
+/** The state of a chat: its sessions, its routing, its queue of messages and its usage. */
 export interface StateDeps extends JobDeps {
   readonly sessions: Sessions;
   readonly router: Router;
@@ -168,7 +168,7 @@ export interface StateDeps extends JobDeps {
   readonly afterReply: (work: () => Promise<void>) => void;
 }
 
-/** What agents answer with. */
+/** The parts that every agent needs for an answer. */
 export interface AgentDeps extends JobDeps {
   readonly settings: ConversationSettings;
   /** Whether a coder can be asked at all: it is configured, and its key is there. */
@@ -183,7 +183,7 @@ export interface AgentDeps extends JobDeps {
   readonly advise: Advise;
 }
 
-/** What coders work with. */
+/** The parts that only coders need: checks, drafts and background processes. */
 export interface CoderDeps extends AgentDeps, Pick<ChatCommands, "ownCommands">, Pick<StateDeps, "steering"> {
   /** The files of a draft, as `project` shows those of the workspace. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
@@ -339,7 +339,7 @@ export function answerInEveryLanguage(
   return createAnswer(deps, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
 }
 
-/** Which model stood in for a shipped default that is not installed; said once in a chat's session. */
+/** Names the model that replaces a shipped default which is not installed; said once in a chat's session. */
 export function standInNote(
   { insteadOf: wanted, model }: Pick<Model, "insteadOf" | "model">,
   { history }: Pick<ChatTurn, "history">,

@@ -220,7 +220,7 @@ async function workOn(
           held = [...waiting];
           if (!turn.signal.aborted) returned = await lent.giveBack(0, contested);
         },
-        // A writer's draft stands over the workspace: only saves there are others' for it, and the coder's draft merges the rest.
+        // A writer's draft is based on the workspace, so only saves there are foreign to it; the coder's draft merges the rest.
         beside: { openDraft: lent.openDraft, ...(!asked.writes && { files: lent.files }) },
         time: { leftMs: coder.maxMinutes * 60_000 * TIME_SHARE },
       },

@@ -36,7 +36,7 @@ export function createSkills(own: OwnCommands): Skills {
       const lines = own
         .list()
         .filter(({ kind, description }) => kind === "skill" && description !== "")
-        // One that was called by its name stands in the request.
+        // A skill that was called by its name is already in the request.
         .filter(({ name }) => !request.includes(`# Skill: ${name}\n`))
         .slice(0, MOST_OFFERED)
         .map(({ name, description }) => `${PREFIX}${name}: ${oneLine(description)}`);
@@ -184,7 +184,7 @@ const EARLIER_LIMIT = {
 const MOST_COMPARED = 3;
 /** Characters about the changes of other routes. */
 const HANDED_CHARS = 800;
-/** Characters of the memory that a coder is told. */
+/** Characters of the memory that a coder's request contains. */
 const MEMORY_CHARS = 6_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */

@@ -91,7 +91,7 @@ export function addToSteps(steps: readonly WorkStep[], event: ChatEvent, at: num
   }
 }
 
-/** What runs has ended, but for sub-agents. */
+/** Ends every running line except those of sub-agents. */
 export function settleSteps(
   steps: readonly WorkStep[],
   state: "done" | "failed",

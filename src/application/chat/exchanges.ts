@@ -11,7 +11,7 @@ export type RecalledImages = ReadonlyMap<string, readonly ModelImage[]>;
 
 export const NOTHING_RECALLED: RecalledImages = new Map();
 
-/** One message of a chat and what came of it, as later messages remember it. */
+/** One message of a chat and its outcome, as later messages remember it. */
 export interface Exchange {
   readonly user: string;
   /** An agent's own text: its answer, or the plan of its work. */
@@ -46,7 +46,7 @@ export function isCoderAgent(agent: string): boolean {
   return CODER_AGENTS.has(agent);
 }
 
-/** A model that is told of earlier exchanges. */
+/** A model whose request contains earlier exchanges. */
 export interface HistoryReader {
   readonly local: boolean;
   /** Agents that are themselves in the cloud: a cloud model may read their exchanges. */
@@ -143,11 +143,11 @@ export function earlierExchangesFor(
   ].join("\n");
 }
 
-/** Messages whose changes are told when their words are not. */
+/** Messages whose changes are passed on although their text is not. */
 const MOST_HANDED = 3;
 
 /**
- * The changes that other routes have just made, for a coder that is not told what was said there: files and places by job, newest last.
+ * The changes that other routes have just made, for a coder whose request lacks their conversation: files and places by job, newest last.
  * `changes` are the lines of each message's jobs; `groupId` is the message itself, part of which another may have answered.
  */
 export function handedOverFor(
@@ -254,7 +254,7 @@ function cutDifference(text: string, limit: number): string {
 
 /** For a list of exchanges. */
 const NO_OUTCOME = "(nothing came of it)";
-/** As the model's own message: a small model repeats what it is told that it said, so a person must be able to read it. */
+/** Given as the model's own message. A small model repeats such messages, so the sentence must be fit for a person. */
 const UNANSWERED = "I could not answer that message.";
 
 /** The outcome of a message: the agent's text, and the journals' facts. PicoClaw's own wording is neither. */

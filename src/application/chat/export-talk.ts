@@ -76,7 +76,7 @@ function toTalkJob(
   }
 }
 
-/** What was said is quoted, so that no word of it passes for a heading or another speaker. */
+/** Quotes a message, so that no line of it passes for a heading or another speaker. */
 export async function writeMarkdown({ title, turns }: TalkDocument): Promise<string> {
   const parts = [`# ${oneLine(title)}`];
   for (const { who, at, text, jobs } of turns) {

@@ -12,7 +12,7 @@ export function createLineOutput(pass: (text: string) => void): HeldOutput {
   return holdOutput(pass, (pending) => pending.lastIndexOf("\n") + 1);
 }
 
-/** Every word of a line is masked with what stands before it on the line: so much of it at most, as long as that changes nothing. */
+/** A word is masked together with the text before it on its line, at most this much, as long as the result stays the same. */
 const MASKED_AGAIN = 400;
 const KEPT_BEFORE = 200;
 /** Text that cannot be let go is masked again after it has grown by so much. */
@@ -51,7 +51,7 @@ export function createWordOutput(mask: (text: string) => string, pass: (text: st
   const letGo = () => {
     const cut = endOfWords(line, line.length - KEPT_BEFORE);
     const rest = line.slice(cut);
-    // The first word of the rest has ended, too: it may be the secret whose name stands before.
+    // The first word of the rest has ended, too: it may be the secret that the text before it names.
     if (cut === 0 || !/[^!-~]/.test(rest.trimStart())) return;
     const head = mask(line.slice(0, cut));
     if (!passed.startsWith(head) || head + mask(rest) !== mask(line)) return;

@@ -141,8 +141,8 @@ function undoTogether({ messages }: ChatBase, numbers: readonly number[]) {
 }
 
 /**
- * Whether the message that was being answered when this one was sent left nothing: whoever sent it meant that one, and not
- * what stood before.
+ * Whether the message that was being answered when this one was sent left no job. This message is about that one, not
+ * about an older change.
  */
 async function nothingWaits(deps: StateDeps, turn: ChatTurn): Promise<boolean> {
   const { sentAt } = turn.message;
@@ -157,7 +157,7 @@ async function nothingWaits(deps: StateDeps, turn: ChatTurn): Promise<boolean> {
   );
 }
 
-/** The group of the newest change that stands, or of the one taken back last. */
+/** The group of the newest change in effect (for undo), or of the change undone last (for redo). */
 function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): string | undefined {
   const state = direction === "undo" ? "committed" : "undone";
   const ready = jobs.filter(

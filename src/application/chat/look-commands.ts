@@ -142,7 +142,7 @@ function shownDiff(deps: JobDeps, text: string): Answer {
 
 /** `/why FILE:LINE`, or a removed text: the job that wrote it, with the words of jobs that this chat may see. */
 export const whyLine: LookCommand<JobDeps> = async (deps, turn, rest) => {
-  // What an editor has not saved follows below.
+  // Unsaved text of an editor follows below.
   const [asked = ""] = rest.trim().split("\n");
   const history = await deps.openHistory?.();
   const named = readFileLine(asked);
@@ -190,7 +190,7 @@ export const help: LookCommand<ChatBase & ChatCommands> = async (deps, _, rest) 
   });
 };
 
-/** What other programs call commands that have another name here. */
+/** Names that other programs use for these commands. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   push: "pr",
   revert: "undo",

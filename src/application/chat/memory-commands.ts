@@ -105,7 +105,7 @@ interface UsageDeps {
   readonly clock: DayClock;
 }
 
-/** Whose usage is reported: everybody's, one chat's, or all chats that a person has at the console. */
+/** Whose usage is reported: all usage, that of one chat, or that of all chats of one person at the console. */
 type UsageScope =
   | { readonly of: "all" }
   | { readonly of: "chat"; readonly chatKey: string }
@@ -114,7 +114,7 @@ type UsageScope =
 
 const DAYS = 7;
 
-/** `/usage`: today by model, the last days, and the budget. Anybody but the owner sees their own share only. */
+/** `/usage`: today by model, the last days, and the budget. Only the owner sees more than their own share. */
 async function usageText(
   { usage, daily, clock }: UsageDeps,
   now: Date,

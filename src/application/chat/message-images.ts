@@ -41,8 +41,8 @@ export async function keepImages(
 const MOST_RECALLED = 4;
 
 /**
- * The last images of the conversation, for a model that is known to see: one of which nobody knows would refuse
- * every message after the first image.
+ * The last images of the conversation, for a model that is known to accept images: any other might refuse every message
+ * after the first image.
  */
 export async function recallImages(
   { images }: Pick<ChatDeps, "images">,

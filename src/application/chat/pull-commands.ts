@@ -290,7 +290,7 @@ function cannotAsk(
 const OWN_BRANCHES = "picoclaw/";
 const SHARED_NAMES: ReadonlySet<string> = new Set(["main", "master", "trunk", "develop"]);
 
-/** Whether a branch is everybody's, or may be: work goes to it through a pull request alone. */
+/** Whether a branch is shared, or may be: it only takes work through a pull request. */
 function isShared(branch: string, defaultBranch: string | null): boolean {
   if (branch === defaultBranch || SHARED_NAMES.has(branch.toLowerCase())) return true;
   return defaultBranch === null && !branch.startsWith(OWN_BRANCHES);

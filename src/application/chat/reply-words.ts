@@ -107,14 +107,14 @@ function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReaso
 }
 
 /**
- * One piece of a reply: plain JSON, kept with the reply and worded for whoever reads it. `text` is what stays as it
- * is: a model's words.
+ * One piece of a reply: plain JSON, kept with the reply and worded in the reader's language. `text` is a model's own
+ * words and is never reworded.
  */
 export type ReplyPiece =
   | { readonly kind: "text"; readonly text: string }
   /** A text that is neither facts nor a model's words: worded in every language when it was sent. */
   | { readonly kind: "worded"; readonly texts: Worded }
-  /** Stands above the next piece, on a line of its own. */
+  /** A line of its own above the next piece. */
   | { readonly kind: "heading"; readonly text: string }
   | NamedText
   | {

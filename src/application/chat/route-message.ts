@@ -26,7 +26,7 @@ const ANSWER_TOKENS = 300;
 
 /** Characters of the message before it. */
 const EARLIER_CHARS = 200;
-/** No category stands in the form: models that are in doubt give back the one that they were shown. */
+/** The form names no category: a model in doubt would repeat the one that it was shown. */
 const FORM = `{
   "route": "<CHAT | CODE | ANALYZE | OPS | RESEARCH>",
   "confidence": <0.0-1.0>,
@@ -252,7 +252,7 @@ async function classifyMessage(deps: RouterDeps, request: RouteRequest): Promise
   };
 }
 
-/** The message before it in the same conversation; a model in the cloud is told only of those that went to a coder. */
+/** The message before it in the same conversation; a cloud model gets it only if it went to a coder. */
 async function findEarlier(
   { store }: RouterDeps,
   { chatKey, sessionId }: RouteRequest,

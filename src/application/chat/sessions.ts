@@ -81,7 +81,7 @@ function createRewoundTurns(store: SessionStore) {
   };
 }
 
-/** More sessions of one chat in one day than anybody begins. */
+/** Above the number of sessions that one chat begins in one day. */
 const MOST_PER_DAY = 1000;
 
 /** Opens a session in the place of `from`. When another process was quicker, its session is the answer. */
@@ -299,7 +299,7 @@ async function cutOver(
 export interface Sessions extends RewoundTurns {
   /** The session a message belongs to. A session whose day is over is cut first. */
   open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
-  /** The open session of a chat, as it stands: nothing is cut or opened. Null where there is none. */
+  /** The open session of a chat, without cutting or opening one. Null if there is none. */
   current(chat: Chat): Promise<Session | null>;
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
   /** The context of a session just opened for a model, within the budget of tokens. Asks no model. */

@@ -6,7 +6,7 @@ import type { Turn } from "../ports/chat.ts";
 import type { ModelRequest, Models } from "../ports/models.ts";
 import type { Logger } from "../ports/platform.ts";
 
-/** Folds turns into what was known before. Never rejects: without a model, what was said is shortened as it stands. */
+/** Folds turns into what was known before. Never rejects: without a model, the text itself is shortened. */
 export type Summarise = (
   input: SummariseInput,
 ) => Promise<{ readonly text: string; readonly by: "model" | "cut" }>;

@@ -118,7 +118,7 @@ export async function findCases(
 
 const testsKey = (one: Pick<HistoryCase, "files">) => [...hiddenTests(one)].flat().sort().join("\0");
 
-/** What a person or the names of the files say already. */
+/** Reasons that are known without reading the change: a person dropped it, or its file names rule it out. */
 function findEarlyReason(memory: CaseMemory, { id, paths }: FoundChange): NotACase | null {
   if (memory.dropped.includes(id)) return { code: "dropped" };
   const obstacle = findPathObstacle(paths);

@@ -19,7 +19,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Journals that are read before others get a turn. */
 const JOURNALS_AT_ONCE = 20;
 
-/** What the last days used and what came of it, by day and model: the usage from the store, the jobs from their journals. */
+/** Usage and results of the last days, by day and model: the usage from the store, the jobs from their journals. */
 export async function readFigures(sources: FigureSources, dayCount: number): Promise<WorkFigures> {
   const { usage, chatKey, jobs, journalOf, dayOf, now } = sources;
   const days = [

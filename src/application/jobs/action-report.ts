@@ -354,7 +354,7 @@ function nothing(messages: Messages, action: ActionFacts["action"]): string {
   return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
 }
 
-/** Why nothing came of it, without its status and without what would help a person. */
+/** The reason of a failure, without its status and without advice. */
 export function wordReason(messages: Messages, facts: ActionFacts, at: Surface): string {
   const { code, action, name, conflicts, workspace } = facts;
   const words = reportMessages(messages.locale);

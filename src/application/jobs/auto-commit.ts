@@ -6,7 +6,7 @@ import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts
 /** Runs git with these arguments in the view. */
 export type RunGit = (...args: string[]) => Promise<ProcessResult>;
 
-/** The notes about a commit that was made otherwise than git was set up to. */
+/** Notes about a commit that deviates from git's settings. */
 type CommitNote = "identity-fallback" | "signing-skipped";
 
 export interface CommitAnyway {

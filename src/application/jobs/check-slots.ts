@@ -13,7 +13,7 @@ export interface CheckSlotsDeps {
   readonly watchLoad: (onLook: (busyCores: number) => void) => () => void;
 }
 
-/** A further check is let in only where this much of the checks' cores is idle. */
+/** Another check starts only while this much of the checks' cores is idle. */
 const SPARE_CORES = 0.5;
 
 /**

@@ -164,8 +164,8 @@ const SHOWN: DiffLimits = { fileBytes: 2 * 1024 ** 2, fileLines: 40_000, textByt
 export const WHOLE_DIFF: DiffLimits = { fileBytes: Infinity, fileLines: Infinity, textBytes: Infinity };
 
 /**
- * Unified diffs of text files; others are named with their size. It grows with what is compared, and between files everybody else is
- * served.
+ * Unified diffs of text files; others are named with their size. The work grows with the compared text; other requests are
+ * served between files.
  */
 export async function diffText(
   differences: Iterable<FileDifference>,

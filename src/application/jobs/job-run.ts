@@ -370,7 +370,7 @@ export class JobRun {
     const { transaction } = this;
     if (options.again !== true) this.#request.onStart?.(this.jobId);
     this.#notes.push(...kindNotes(this.#deps, transaction));
-    // A job of edits alone is over before anybody could ask for it.
+    // A job of edits alone ends before a list of running jobs could show it.
     if (transaction.kind !== "direct") this.saveRunning();
     this.emit({
       type: "job_started",

@@ -8,7 +8,7 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import { agentId, isFinished, isOwnJob, type ListedJob, toJobJson, toListedJob } from "./job-facts.ts";
 
 /**
- * One line of the list of what runs now, wherever it is shown. A further kind is one more member of the union, one case
+ * One line of the list of running work on every surface. A further kind is one more member of the union, one case
  * in `wordRunningThing` and `toRunningJson`, and one more source for `inRunningOrder`.
  */
 export type RunningThing = RunningJob | RunningAgent | RunningProcess;

@@ -198,7 +198,7 @@ export function withEveryResult(messages: readonly ModelMessage[]): readonly Mod
   );
 }
 
-/** Ends a model's habit of making the same failing call for ever: refused first, with the reason, then it is stuck. */
+/** Stops a model that repeats a failing call: the call is refused with the reason, then the loop ends as stuck. */
 function createRepeatGuard(most: number) {
   const refused = `refused: this exact call failed ${most} times and was not run again. Try something else.`;
   /** Since something succeeded, so that calls that take turns in failing are known, too. */
@@ -222,7 +222,7 @@ export interface ShortenLimits {
   readonly newest: number;
   readonly newChars: number;
   readonly oldChars: number;
-  /** Whose messages are cut. Default: everybody's. */
+  /** Whose messages are cut. Default: all. */
   readonly role?: ModelMessage["role"];
 }
 

@@ -556,9 +556,9 @@ export interface OwnCommand {
 }
 
 /**
- * Commands of one's own, in `.picoclaw` of the workspace and in PicoClaw's home. They are read when they are asked for;
- * a file that cannot be read, is too large or lies behind a symbolic link is not there. The workspace's go before
- * those of the home, unless the folder is not trusted: then they are only named.
+ * User-defined commands, in `.picoclaw` of the workspace and in PicoClaw's home. They are read on request; a file that
+ * cannot be read, is too large or lies behind a symbolic link is ignored. The workspace's commands take precedence over
+ * those of the home. In an untrusted folder they are only named.
  */
 export interface OwnCommands {
   /** By name. */

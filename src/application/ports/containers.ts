@@ -71,7 +71,7 @@ export interface ContainerSpec {
   readonly workingDirectory?: string;
   /** Commands may not start outside these folders. Default `/workspace`. */
   readonly roots?: readonly string[];
-  /** Visible to everybody who may inspect the container: never a secret. Those go into `ExecRequest.env`. */
+  /** Visible to every user who may inspect the container: never a secret. Secrets belong in `ExecRequest.env`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly limits: ContainerLimits;
   readonly network: ContainerNetwork;

@@ -78,7 +78,7 @@ export interface Timers {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** The largest body that a server takes in, of a webhook or of anybody else. */
+/** The largest request body that a server accepts, from webhooks and from all other clients. */
 export const LARGEST_BODY_BYTES = 10 * 1024 ** 2;
 
 /**

@@ -92,7 +92,7 @@ export type ReceiveResult =
   | {
       readonly status: "refused";
       readonly reason: "stranger" | "too-many" | "too-long";
-      /** For a person, in their language: how to be let in, or when to try again. Empty: nothing is to be said. */
+      /** For a person, in their language: how to get access, or when to try again. Empty: no answer is sent. */
       readonly text: string;
     };
 

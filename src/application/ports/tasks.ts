@@ -275,7 +275,7 @@ export interface TaskEnvironment {
    * again and no setting that the project's code could write is trusted.
    */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
-  /** The project there. A draft of it is the clone itself, with everything that anybody changed since the installation. */
+  /** The project there. A draft of it is the clone itself, with every change since the installation. */
   readonly workspace: Pick<Workspace, "root" | "openDraft" | "files" | "archive">;
   /** Its files as a coder is shown them. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;

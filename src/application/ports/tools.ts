@@ -1,4 +1,4 @@
-/** The agent's tools, as those call them who only show what came of it. */
+/** The agent's tools, for callers that only show the outcome. */
 export interface Toolkit {
   /** Never rejects. After an abort it returns when nothing of the call runs any more. */
   invoke(

@@ -92,7 +92,7 @@ export interface TrustState {
   readonly text: string | null;
   /** Its commands and skills. */
   readonly commands: readonly { readonly path: string; readonly text: string }[];
-  /** Stands for all of that as it was shown. */
+  /** A digest of all of that as it was shown. */
   readonly seen: string;
   readonly folders: readonly { readonly workspace: string; readonly at: string }[];
 }

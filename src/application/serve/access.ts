@@ -28,7 +28,7 @@ export interface WhoSpeaks {
   readonly userId: string;
 }
 
-/** Everybody the viewer is. */
+/** All identities of the viewer. */
 export function viewerIdentities({ channel, userId, also = [] }: Viewer): readonly WhoSpeaks[] {
   return [{ channel, userId }, ...also];
 }
@@ -247,7 +247,7 @@ const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const CODE_LETTERS = 8;
 const VALID_MS = 3_600_000;
 
-/** Strangers are let in by an operator who confirms the code that they were given. */
+/** A stranger gets a code and gets access when an operator confirms it. */
 export function createPairingCodes({ access, messages, random, now }: PairingDeps) {
   return {
     /** The answer to a stranger: a code that an operator can confirm. */

@@ -197,7 +197,7 @@ export interface AdmissionDeps {
   /** Messages of one user in a minute; 0 is any number. */
   readonly perMinute: () => number;
   readonly now: () => Date;
-  /** The answer to a stranger; it may name a way to be let in. */
+  /** The answer to a stranger; it may say how to get access. */
   readonly onStranger?: (message: InboundMessage) => Promise<string>;
 }
 

@@ -159,7 +159,7 @@ const [BATCH, PAUSE_MS] = [200, 100];
 export interface PruneRoundsDeps {
   readonly store: RetentionStore;
   readonly access: Pick<AccessStore, "prune">;
-  /** Days that a kind is kept; 0 is for ever. */
+  /** Days that a kind is kept; 0: without a limit. */
   readonly days: (kind: KeptKind) => number;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;

@@ -7,7 +7,7 @@ import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from 
 export interface HeardComments {
   /** Of those who may ask, oldest first. */
   readonly heard: readonly (ForgeComment | ForgeReviewComment)[];
-  /** Of everybody but the bot: what has been dealt with, one way or the other. */
+  /** Comments of other authors than the bot that are dealt with, whether answered or declined. */
   readonly ids: readonly string[];
 }
 

@@ -213,7 +213,7 @@ const OWN_BRANCH = /^picoclaw\/(\d+)(?:-|$)/;
 
 /**
  * After a follow-up, PicoClaw's own pull request says what holds now: how the checks ended, whether it closes its issue, and
- * whether it is a draft. A person's pull request is theirs to word.
+ * whether it is a draft. The words of a person's pull request are left alone.
  */
 async function retellPull(deps: SolveDeps, work: SolveWork): Promise<void> {
   const { forge, messages, mask, store } = deps;

@@ -106,7 +106,7 @@ function firstLine(block: string): string {
   return line.slice(0, DESCRIPTION_CHARACTERS);
 }
 
-/** `$ARGUMENTS` is all that was typed, `$1` to `$9` its words; where the text has no place for it, it stands at the end. */
+/** `$ARGUMENTS` is all that was typed, `$1` to `$9` its words; a text without either gets the arguments at its end. */
 export function fillOwnCommand(body: string, rest: string): string {
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const hasPlace = /\$(?:ARGUMENTS\b|[1-9])/.test(body);

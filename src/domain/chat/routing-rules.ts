@@ -100,7 +100,7 @@ export interface RuleMatch {
   readonly words: string;
 }
 
-/** Compiles rules; one that is no pattern, could take for ever, or fails its own examples is left out and named. */
+/** Compiles rules; one that is not a pattern, could take exponential time, or fails its own examples is left out and named. */
 export function compileRules(
   rules: readonly Rule[],
   origin: RuleOrigin,

@@ -30,7 +30,7 @@ export interface CompiledRule {
 /** Why a rule is not used. */
 export type RuleProblem =
   | { readonly kind: "not-a-pattern"; readonly pattern: string; readonly detail: string }
-  /** It could take for ever on some message. */
+  /** It could take exponential time on some message. */
   | { readonly kind: "catastrophic"; readonly pattern: string; readonly detail: string }
   | {
       readonly kind: "example";
@@ -179,9 +179,9 @@ const MOST_STEPS = 30_000_000;
 const MANY_REPEATS = 20;
 
 /**
- * Whether a pattern can take for ever on some clause. Repetitions within repetitions, and what can be repeated in two
+ * Finds out whether a pattern can take exponential time on some clause. Repetitions within repetitions, and what can be repeated in two
  * ways, are refused (the cost doubles with every character); repetitions side by side are multiplied. It refuses some
- * harmless patterns, and says what to change. With a clock, a trial on hostile texts stands behind it.
+ * harmless patterns, and says what to change. With a clock, a trial on hostile texts follows.
  */
 export function findCatastrophe(pattern: string, clockMs?: () => number): PatternTrouble | null {
   if (pattern.length > LONGEST_PATTERN)

@@ -17,7 +17,7 @@ const TIME_EN = String.raw`(?:noon|midday|midnight|\d{1,2}(?:[:.]\d{2})?(?: ?[ap
 const WHICH_EN = `day|morning|evening|night|afternoon|weekdays?|work(?:ing)? ?days?|business days?|weekends?|week on ${DAYS_EN}|${DAYS_EN}`;
 const NTH_EN = String.raw`\d{1,2}(?:st|nd|rd|th)?|first|last day`;
 
-/** The words for the times; what is to be done stands before or behind them. */
+/** The words for the times; the task is before or after them. */
 const TIMES_EN: readonly RegExp[] = [
   new RegExp(`^(?:every|each) (?<which>${WHICH_EN})(?:,? at| @) ?(?<time>${TIME_EN})`, "i"),
   new RegExp(

@@ -158,7 +158,7 @@ export function wordMemory(memory: Readonly<Record<string, string>>): string {
   return lines.length === 0 ? "" : `Kept in mind for the user:\n${lines.join("\n")}`;
 }
 
-/** `name = value`, `name: value` or `name value`; the value is null where only a name stands. */
+/** `name = value`, `name: value` or `name value`; the value is null if there is only a name. */
 export function readMemoryLine(text: string): { readonly name: string; readonly value: string | null } {
   const found = /^([^\s=:：＝]+)(?:\s*[=:：＝]\s*|\s+)([\s\S]+)$/u.exec(text.trim());
   if (found === null) return { name: text.trim(), value: null };

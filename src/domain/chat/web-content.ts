@@ -42,12 +42,12 @@ type HtmlToken =
   | { readonly kind: "open"; readonly name: string; readonly attributes: string }
   | { readonly kind: "close"; readonly name: string };
 
-/** Elements whose inside is no markup, or nothing to read. */
+/** Elements whose content is not markup, or not for readers. */
 const RAW_ELEMENTS = /^(?:script|style|noscript|template|svg|iframe|textarea|title)$/;
 /** A longer tag is not treated as a tag. */
 const LONGEST_TAG = 8_000;
 
-/** The tags and texts of a page, one after the other, in one pass; what is no tag is text. */
+/** The tags and texts of a page, one after the other, in one pass; everything but tags is text. */
 function* htmlTokens(html: string): Generator<HtmlToken> {
   let at = 0;
   while (at < html.length) {
@@ -75,7 +75,7 @@ function* htmlTokens(html: string): Generator<HtmlToken> {
   }
 }
 
-/** Where a tag's `>` stands, outside of quotes; -1 where it is no tag. */
+/** The index of a tag's `>` outside of quotes; -1 if this is not a tag. */
 function tagEnd(html: string, start: number): number {
   let quote = "";
   for (let at = start + 1; at < Math.min(html.length, start + LONGEST_TAG); at++) {

@@ -64,7 +64,7 @@ const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX
 const TOOL_FOLDER_NAMES = CLEAR_TOOL_FOLDERS.join(" ");
 const TOOL_FOLDER_PATTERN = CLEAR_TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
 
-/** What git says of a repository in the project that has no commit: there is nothing that could be committed for it. */
+/** Git's message about a nested repository without a commit: there is nothing that could be committed for it. */
 const UNBORN = "does not have a commit checked out";
 
 /** The folders that are no part of a change for that reason, from what a script printed as errors. */

@@ -65,7 +65,7 @@ export function readWantedAction(
       return isSameLogin(event.label, label) ? { do: "stop" } : nothing("another label");
     case "closed":
       return { do: "stop" };
-    // An order is one wherever it is written; the words of a review of the bot's own pull are for the bot without its name.
+    // An order counts in any comment; a review of the bot's own pull request addresses the bot without naming it.
     case "reviewed":
     case "commented": {
       const text = event.text ?? "";
@@ -105,7 +105,7 @@ export function mentions(text: string, bot: string): boolean {
   return new RegExp(`(?<![\\w@/.-])@${escapePattern(bot)}(?![\\w-])`, "i").test(prose);
 }
 
-/** Line by line: anybody may write a comment, and a pattern over all of it could be made to search for minutes. */
+/** Line by line: a comment may come from an attacker, and a pattern over all of it could be made to search for minutes. */
 function withoutFences(text: string): string {
   const kept: string[] = [];
   const held: string[] = [];

@@ -7,7 +7,7 @@ const BY_NAME: readonly (readonly [RegExp, Family])[] = [
   [/gpt|codex|(^|\/)o[1-9](\b|-)/i, "openai"],
 ];
 
-/** By the model's name, wherever it is served. */
+/** By the model's name, regardless of its provider. */
 export function familyOf(model: string): Family {
   return BY_NAME.find(([pattern]) => pattern.test(model))?.[1] ?? "other";
 }

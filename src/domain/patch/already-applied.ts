@@ -60,7 +60,7 @@ export function findOwnResult(
   const all = linesAfter(hunk.lines);
   const evident = adds || isEnclosed(hunk.lines) || strategy === "drift";
   if (!evident || !isTelling(all)) return -1;
-  // A hunk that fits only when it is read otherwise than written: its result as written is the better match.
+  // This hunk fits only after its lines were reinterpreted: its result as written is the better match.
   const rung = lines === hunk.lines || strategy === "drift" ? STRONGER[strategy] : strategy;
   const better = rung === null ? [] : findLines(target, all, rung);
   if (better.length > 0) return better[0]!;

@@ -542,8 +542,8 @@ export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[
       offset += own.length;
       line++;
     }
-    // Without context around it a hunk is sought; without context after it, it belongs at the end. Where its result
-    // stands as well, the search decides.
+    // Without context around it a hunk is sought; without context after it, it belongs at the end. If its result
+    // is there as well, the search decides.
     if (!hasContext || made >= 0 || (tag !== SPACE && offset !== text.length)) return null;
     reports.push({ path, hunk: reports.length + 1, status: "applied", strategy: "exact", line: claimed + 1 });
   }
@@ -582,7 +582,7 @@ export function editFile(
   return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
 }
 
-/** A UTF-16 file with a byte order mark, as UTF-8 bytes text to be edited, and the way back. */
+/** A UTF-16 file with a byte order mark: its text as UTF-8 bytes for editing, and the conversion back. */
 interface WideText {
   readonly text: string;
   encode(text: string): Uint8Array;

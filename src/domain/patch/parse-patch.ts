@@ -22,7 +22,7 @@ export function parseAfterJson(tried: JsonTry): ParseResult {
 const MOST_SERVED = 50_000;
 const [NEWLINE, OPEN_LIST, OPEN_OBJECT] = [0x0a, 0x5b, 0x7b];
 
-/** For a server, which everybody waits for while it parses: why the patch is not parsed there; null when it may be. */
+/** For a server, whose other clients wait while it parses: why the patch is not parsed there; null if it may be. */
 export function refuseLongPatch(text: string): ParseFailure | null {
   let lines = 0;
   let brackets = 0;

@@ -51,7 +51,7 @@ function diffContent(
     return refuse(`${path}: cannot apply a binary patch without full index line`);
   if (file.oldPath !== null && !isBlob(old, file.oldBlob, options))
     return refuse(`${path}: the binary patch is made for other content`);
-  // The way back is not gone here, but where it is cut off the patch as a whole did not arrive.
+  // The reverse part is not applied, but a truncated one shows that the patch did not arrive complete.
   if (file.reverse !== undefined && inflated(file.reverse, options) === null)
     return refuse(
       `${path}: the reverse part of the binary patch is corrupt; the patch may have been cut off`,

@@ -1,7 +1,7 @@
 import type { HunkLine } from "./patch-command.ts";
 import { isAscii, readableText, trimBlank, trimEndBlank } from "./patch-text.ts";
 
-/** What the matching of one patch may still cost. A step is about one line compared or some hundred characters scanned. */
+/** The steps left for matching one patch. A step is about one line compared or some hundred characters scanned. */
 export interface WorkBudget {
   left: number;
 }

@@ -23,7 +23,7 @@ export function toFaultText(error: unknown): string {
   return line.length > LONGEST_FAULT ? `${line.slice(0, LONGEST_FAULT)}…` : line;
 }
 
-/** What `act` returns; `fallback` if it throws. For questions to which every failure is the same answer. */
+/** Calls `act`; returns `fallback` if it throws. For questions to which every failure is the same answer. */
 export function attemptOr<T, F>(fallback: F, act: () => T): T | F {
   try {
     return act();
@@ -40,7 +40,7 @@ export function succeeds(act: () => unknown): boolean {
   });
 }
 
-/** What `act` returns; `fallback` where the system refuses it. Any other error is a bug, and is thrown on. */
+/** Calls `act`; returns `fallback` if the system refuses it. Any other error is a bug and is rethrown. */
 export function attemptSystem<T, F>(fallback: F, act: () => T): T | F {
   try {
     return act();

@@ -161,7 +161,7 @@ function isPlainAlias(value: string): boolean {
   );
 }
 
-/** Whether a job may set this: an allow-list, since git has more ways to run a program than anybody can list. */
+/** Whether a job may set this: an allow-list, since git's ways to run a program cannot be enumerated. */
 export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   if (HARMLESS.some((known) => known.test(name))) return true;
   if (name === "core.fsmonitor") return value === "false" || value === "";

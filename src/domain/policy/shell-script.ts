@@ -104,7 +104,7 @@ export function programName(word: string): string {
   return word.replace(/\/{2,}/g, "/").replace(PROGRAM_FOLDERS, "");
 }
 
-/** The last component, for what is forbidden wherever it lies. */
+/** The last component, for programs and files that are forbidden in every folder. */
 export function baseName(word: string): string {
   return word.slice(word.lastIndexOf("/") + 1);
 }

@@ -1,6 +1,6 @@
 /**
- * Folders that tools fill, by what they hold. Every part of the program that treats such a folder otherwise than the project's own
- * asks here.
+ * Folders that tools fill, by what they hold. Every part of the program that treats such a folder differently from the project's
+ * own uses this list.
  */
 
 /** Folders that package managers fill: others' code, which the project needs. */

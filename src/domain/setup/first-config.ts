@@ -112,7 +112,7 @@ export function recommendedChoice(found: SetupFindings): ModelChoice {
   return { ...usualChoice(found), chat, cloudMayTalk: chat?.local === false };
 }
 
-/** Without a word of anybody: talk stays here. */
+/** The choice without an answer from the user: questions stay on this machine. */
 export function usualChoice(found: SetupFindings): ModelChoice {
   return {
     chat: offeredFor(found, "talk").find(({ local }) => local) ?? null,

@@ -24,7 +24,7 @@ export function snakeCased(value: unknown): unknown {
 
 const SHOWN_OUTPUT = 8000;
 
-/** The note `.picoclaw/task-<id>.md`: what was asked, what was decided and done, and what came of it. */
+/** The note `.picoclaw/task-<id>.md`: the request, the decisions and steps, and the outcome. */
 export function renderNote(record: TaskRecord, messages: TaskMessages): string {
   const { facts, usage } = record;
   const { note: words } = messages;

@@ -275,7 +275,7 @@ function saidStep(text: string, { inputTokens, outputTokens, costUsd }: TaskUsag
   return { kind: "said", text: cutMiddle(text, OUTPUT_CHARS), inputTokens, outputTokens, costUsd };
 }
 
-/** One decision of the planner, and what came of it. */
+/** One decision of the planner with its outcome. */
 export interface TaskLoop {
   readonly loop: number;
   readonly at: string;

@@ -252,7 +252,7 @@ function untilAborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-/** The answer that a person carried over by hand; where nobody does, it never comes. */
+/** The redirect that a person pastes by hand; stays pending if no person does. */
 async function pastedRedirect(
   pasting: Promise<string | null>,
   state: string,
@@ -360,7 +360,7 @@ async function listenForRedirect(
     },
     close(): void {
       http.close();
-      // A browser that waits for an end that did not come is told so.
+      // A browser that still waits for the login's end gets a page that says it failed.
       const told = held === null || held.headersSent ? Promise.resolve() : show(held, 200, false);
       void told.then(() => http.closeAllConnections());
     },

@@ -1,8 +1,8 @@
 import type { McpTools } from "./mcp-tools.ts";
 
 /**
- * MCP servers that stay up between the messages of a chat, so that a browser keeps its page and nobody waits for a
- * start twice. Each chat has its own: what one did there, another does not see. One that failed or ended is not kept.
+ * MCP servers that stay up between the messages of a chat, so that a browser keeps its page and a start is waited for
+ * once. Each chat has its own servers and does not see those of others. A server that failed or ended is not kept.
  */
 export type McpPool = ReturnType<typeof createMcpPool>;
 

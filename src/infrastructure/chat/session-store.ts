@@ -88,7 +88,7 @@ function readNote(row: NoteRow): DailyNote | null {
   };
 }
 
-/** Settings that were saved but cannot be read hold nothing back by mistake: the chat is dry until told otherwise. */
+/** If saved settings cannot be read, the chat falls back to dry runs: a lost `/dry` must not let a job change files. */
 function readSettings(text: unknown): ChatSettings {
   if (text === undefined) return { dry: false, memory: {}, rewound: [], models: {} };
   const settings = isText(text) ? parseJson(text) : undefined;

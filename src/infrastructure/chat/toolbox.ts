@@ -186,7 +186,7 @@ async function openWebTools(
     import("../../domain/policy/network.ts"),
     import("../../application/chat/web-tools.ts"),
   ]);
-  // A search of one's own is often on one's own machine.
+  // A user's own search engine often runs on the user's machine.
   const own = searchUrl === null ? [] : addressEndpoint(searchUrl);
   const web = createWeb({
     policy: createNetworkPolicy({ allowed: [...allowed, ...own], denied }),

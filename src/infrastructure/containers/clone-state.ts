@@ -76,7 +76,7 @@ export function createCloneState(point: ClonePoint) {
   /** Folders without a file, each with a NUL byte. */
   let empty: Uint8Array = new Uint8Array();
   let isOld = true;
-  /** Undefined until the files are seen for the first time, which is before anybody works there. */
+  /** Undefined until the files are read for the first time, which happens before any work in the clone. */
   let programs: ClonePrograms | null | undefined;
 
   async function print(script: string, limitBytes: number, stdin?: string | Uint8Array): Promise<Buffer> {

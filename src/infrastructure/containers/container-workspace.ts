@@ -368,7 +368,7 @@ function createContainerTransactions(deps: ContainerTransactionDeps): Transactio
   /**
    * A draft is the task's clone itself. A check runs over its files, which are made those of the start for a baseline, and are put
    * back afterwards by git, regardless of what the check wrote. Folders that git ignores stay as checks leave them; programs and settings
-   * there, and in the home, are those of the start wherever a check is to judge.
+   * there, and in the home, are those of the start for every check that judges.
    */
   function cloneLayers(state: CloneState): Layers {
     return {
@@ -502,7 +502,7 @@ export interface CloneWorkspace extends Workspace {
   touch(): void;
 }
 
-/** The clone of a task, wherever it lies: a draft of it is the clone itself, and its checks leave no trace there. */
+/** The clone of a task, on this machine or in a container: a draft of it is the clone itself, and its checks leave no trace there. */
 export function createCloneWorkspace(
   given: PlacedWorkspaceDeps,
   point: ClonePoint,

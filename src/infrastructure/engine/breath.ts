@@ -1,4 +1,4 @@
-/** Longer work of one job leaves the process to others after so long: a server answers everybody from one thread. */
+/** Longer work of one job yields after this time: a server answers all requests from one thread. */
 const LONGEST_MS = 20;
 
 /** Work that is over sooner takes none. */

@@ -46,9 +46,9 @@ import { jobBytes } from "./job-quota.ts";
 import { type Direction, inSlot, isSameEntry, outSlot, recordedStep, rootOf, staysInPlace } from "./swap.ts";
 
 /**
- * The swap that a damaged intent was about, as the slots tell it: the job of which an entry is on its way. It is to be taken
- * back, because what the check found, and which paths were left out on purpose, is known no more, while the way back follows
- * from what lies in the slots alone. Null where every job is at rest. Called under the lock.
+ * The swap of a damaged intent, derived from the slots: the job with an entry that is half moved. It has to be reverted:
+ * the check's findings and the paths left out on purpose are lost, but the slots alone suffice to revert. Null if no job
+ * has such an entry. Called under the lock.
  */
 export function intentFromSlots(storage: string, workspace: string): Intent | null {
   for (const id of listJobIds(storage).reverse()) {

@@ -99,7 +99,7 @@ export function removeKeptAside(storage: string, jobId: string): KeptAsideFolder
   return kept;
 }
 
-/** Told, and no failure: the user decides how long these stay. */
+/** Reported, but not as a failure: the user decides how long these files stay. */
 export function diagnoseAside({
   messages,
   workspace,

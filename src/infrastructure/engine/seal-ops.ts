@@ -382,7 +382,7 @@ export function lostOwners(ops: readonly Op[]): SealNote[] {
 
 /** Beyond this many files one flush of the whole file system is cheaper than one each. */
 const FILES_ONE_BY_ONE = 64;
-/** The disk answers for so many before anybody else would have to wait. */
+/** The disk serves this many files at once without delaying other requests. */
 const FILES_AT_ONCE = 4;
 
 /** Lets the disk begin while a seal still moves files, once it is known that all of them will be flushed together. */

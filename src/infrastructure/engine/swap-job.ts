@@ -391,8 +391,8 @@ async function rollBackSwap(
 const TAKE_BACK_ATTEMPTS = 3;
 
 /**
- * Puts back what a swap has moved, wherever the user has moved it since, and clears its intent. What cannot be put back is
- * kept aside.
+ * Puts back every entry that a swap has moved, even if the user has moved it since, and clears the intent. An entry that
+ * cannot be put back is kept aside.
  */
 async function takeBackSwap(
   deps: SwapDeps,

@@ -53,10 +53,10 @@ export interface FoundPlace {
   readonly path: string;
 }
 
-/** The folders that a swap has had open, to find them again wherever they went. */
+/** The folders that a swap has had open, to find them again after a move. */
 export interface FolderHandles {
   readonly keep: (descriptor: number) => void;
-  /** A descriptor of one's own. */
+  /** A descriptor that the caller closes. */
   readonly open: (ino: string) => number | null;
   readonly close: () => void;
 }

@@ -420,7 +420,7 @@ function unlockSwapStep(swap: Swap, { op, goes, comes }: SwapStep): void {
 }
 
 /**
- * Folders that were made writable are unwritable again, wherever they are now, and folders that stay get
+ * Makes folders unwritable again that the swap had made writable, even if they were moved, and gives folders that stay
  * their new mode and owner.
  */
 function restoreModes(swap: Swap): void {

@@ -24,7 +24,7 @@ export interface ControlOrdersDeps {
 
 /** A character is at most four bytes of UTF-8: a piece is at most 64 KiB. */
 const PIECE_CHARACTERS = 16_000;
-/** Longer than anybody waits for an answer. */
+/** Longer than any caller waits for an answer. */
 const KEEP_MS = 120_000;
 
 /** Orders as rows, and as work in a queue of their own for each workspace. */

@@ -187,7 +187,7 @@ export interface LabelEvent {
   readonly label: { readonly name: string } | null;
 }
 
-/** The newest of the label's events and of GitLab's own notes "assigned to @somebody". */
+/** The newest of the label's events and of GitLab's own notes "assigned to @name". */
 export function newestRequest(
   labels: readonly LabelEvent[],
   notes: readonly Note[],

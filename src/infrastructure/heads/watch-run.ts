@@ -1,12 +1,12 @@
 import type { WorkerProgress } from "../../application/ports/heads.ts";
 import { readTrouble, type StreamReader } from "./kinds/worker-kind.ts";
 
-/** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
+/** How often a CLI may report that its model does not answer before it is ended: some would retry without end. */
 const TROUBLES_BORNE = { unauthorized: 2, unreachable: 3 } as const;
 
 export type RunWatch = ReturnType<typeof watchRun>;
 
-/** One run of an agent's CLI, wherever it runs: its events as they come, and its end where its model does not answer. */
+/** One run of an agent's CLI, on this machine or in a container: reads its events, and ends it if its model does not answer. */
 export function watchRun({
   reader,
   mask,

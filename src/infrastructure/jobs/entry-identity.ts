@@ -62,7 +62,7 @@ export interface Anchors {
 export interface AnchorOptions {
   /** Called for a folder that is no longer at its path when it is closed: code that moves entries must know. */
   readonly whenMoved?: (folder: string) => void;
-  /** Opens a folder otherwise than by its path alone. The root is opened like every other folder then. */
+  /** Replaces the opening of folders by path. The root is opened by it as well. */
   readonly open?: (root: string, folder: string) => number;
   /** Takes over the descriptor of a folder that is left. Default: it is closed. */
   readonly leave?: (descriptor: number) => void;
@@ -357,12 +357,12 @@ export function identifyAt(absolute: string): Identity | null {
   return stats === undefined ? null : Identity.of(stats);
 }
 
-/** Undefined also where a file stands in the place of a parent. */
+/** Undefined also if a parent is a file. */
 export function statEntryAt(absolute: string): EntryStats | undefined {
   return ifThere(undefined, () => lstatEntry(absolute));
 }
 
-/** What `look` returns; `fallback` where there is no such entry, or no such folder on the way to it. */
+/** Calls `look`; returns `fallback` if it throws because the entry or a folder of its path does not exist. */
 export function ifThere<T, F>(fallback: F, look: () => T): T | F {
   try {
     return look();

@@ -322,7 +322,7 @@ function isHeader(value: Readonly<Record<string, unknown>>): boolean {
   return !Array.isArray(value) && typeof value.stamp === "string";
 }
 
-/** What is left of a damaged plan, or of its copy. */
+/** Reads the intact lines of a damaged plan or of its copy. */
 export function salvagePlan(path: string) {
   const { header, lines, isSure } = salvageLines(path);
   const ops = lines.flatMap((line) => ifSound(() => readOp(line, path)) ?? []);

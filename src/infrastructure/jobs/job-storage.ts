@@ -99,7 +99,7 @@ function ownerOf(path: string): number | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.uid;
 }
 
-/** Which folder a workspace is, wherever it has been moved on its file system. */
+/** Identifies a workspace's folder, also after a move on its file system. */
 interface KnownFolder {
   readonly path: string;
   readonly dev: string;

@@ -66,7 +66,7 @@ function names(folder: string): string[] {
   );
 }
 
-/** Whether the process of a job is still at work on it, wherever that is. */
+/** Whether the process of a job still works on it, in this container or another. */
 function isHeld(storage: string, jobId: string): boolean {
   const path = join(storage, "running", jobId);
   return existsSync(path) && !isDead(path);
@@ -115,7 +115,7 @@ const CHECK_CORES = Math.max(1, Math.floor(availableParallelism() / 2));
 /** The machine is shared by everything that this process checks, in whichever workspace: half of it is for checks. */
 const CHECK_SLOTS = createCheckSlots({ cores: CHECK_CORES, most: 4 * CHECK_CORES, watchLoad });
 
-/** The dependencies of jobs on this process, wherever they happen. */
+/** The dependencies of jobs on this process. */
 export function jobsOfThisProcess(): Pick<
   WorkspaceDeps,
   "planOptions" | "pid" | "birth" | "now" | "clock" | "random" | "checkSlots"

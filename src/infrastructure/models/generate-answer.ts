@@ -480,7 +480,7 @@ const FIRST_WAIT_MS = 500;
 /** A cloud that is asked too often or by too many takes longer to recover than one that stumbled. */
 const FIRST_WAIT_OF_CROWD_MS = 2000;
 const LONGEST_OWN_WAIT_MS = 30_000;
-/** A server of one's own does not get better by waiting. */
+/** Waiting does not help with the user's own server. */
 const MOST_AT_HOME = 3;
 /** The user is waiting to learn that it is not there. */
 const FIRST_WAIT_AT_HOME_MS = 100;
@@ -526,7 +526,7 @@ function firstWait({ code, status }: ModelFailure, local: boolean): number {
   return code === "rate-limited" || status === 503 || status === 529 ? FIRST_WAIT_OF_CROWD_MS : FIRST_WAIT_MS;
 }
 
-/** A server of one's own that refuses the connection is being started again where it has answered before, else not there at all. */
+/** If the user's own server refuses the connection, it is restarting if it has answered before, and else not running. */
 function mostAtHome({ cause }: ModelFailure, answered: boolean): number {
   const isRefused = cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
   if (!isRefused) return MOST_AT_HOME;

@@ -52,7 +52,7 @@ const OWN_ADDRESS: Readonly<Partial<Record<ProviderSettings["type"], string>>> =
 /** A server that does not answer within this time is not waited for. */
 const LOOK_MS = 1_000;
 
-/** Whose words may reach a cloud; everybody else's stay here. */
+/** The roles whose messages may reach a cloud; those of all others stay on this machine. */
 const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]);
 
 /** The models of the configuration, each made when it is first asked for. */

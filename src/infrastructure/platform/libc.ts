@@ -132,7 +132,7 @@ export type TryLockResult = LibcResult | { readonly ok: false; readonly reason: 
 export type LockResult = LibcResult | { readonly ok: false; readonly reason: "timed-out" | "aborted" };
 
 export interface LockWait {
-  /** Default: wait for ever. 0 tries once. */
+  /** Default: wait without a limit. 0 tries once. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }

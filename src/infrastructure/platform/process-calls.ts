@@ -184,7 +184,7 @@ export function withInheritedTag<T>(tag: bigint, start: () => T): T {
   }
 }
 
-/** Undefined when the machine's hard limit leaves no room; else the way back. */
+/** Returns a function that restores the old limit; undefined if the machine's hard limit leaves no room. */
 function setSoftLimit(
   lib: NonNullable<ReturnType<typeof linuxLibc>>,
   soft: bigint,

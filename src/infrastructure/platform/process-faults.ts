@@ -4,7 +4,7 @@ import { writeAll } from "./standard-streams.ts";
 const EVENTS = ["uncaughtException", "unhandledRejection"] as const;
 
 /**
- * Receives the errors that no caller caught, wherever this process or thread threw them: a promise, a timer, an event. The
+ * Receives the errors that no caller caught in this process or thread: from a promise, a timer or an event. The
  * newest handler receives them all, and the runtime prints none of them. The result returns them to the handler before.
  */
 export function takeFaults(handle: (error: unknown) => void): () => void {

@@ -224,7 +224,7 @@ export function createOwnerNames(pid: number) {
 
 /**
  * Ends sandboxes of a job that were left behind. bubblewrap that is killed in the instant between its fork and its
- * first word leaves a child that waits for it for ever; that child still carries bubblewrap's command line, which names
+ * first message leaves a child that waits for it without end; that child still carries bubblewrap's command line, which names
  * the job's folder.
  */
 export function killStrays(...jobs: string[]): void {

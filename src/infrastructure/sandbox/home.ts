@@ -351,7 +351,7 @@ function makeFolders(upper: string, path: string): void {
     });
 }
 
-/** Writes files into a home by their relative paths, replacing whatever is there. */
+/** Writes files into a home by their relative paths, replacing existing entries. */
 export function placeHomeFiles(home: PrivateHome, files: ReadonlyMap<string, string>): void {
   for (const [path, text] of files) {
     const layer = home.layers.findLast((one) => isInside(one.path, join(home.path, path)));

@@ -74,7 +74,7 @@ const LEAST_ROOM = 12;
 const LOOK_MS = 250;
 /** A fork bomb starts some ten thousand processes in a second. */
 const CLOSE_LOOK_MS = 20;
-/** Part of a limit at which it counts as reached: the last few are refused before anybody looks. */
+/** The share of a limit that counts as reached: between two looks, the last few processes may already be refused. */
 export const NEARLY = 0.95;
 
 /** Bounds of this program that are in use. */

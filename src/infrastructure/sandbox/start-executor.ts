@@ -341,7 +341,7 @@ function sendFrame(descriptor: number, head: Readonly<Record<string, unknown>>):
   try {
     writeFrame(descriptor, encodeFrame(head));
   } catch {
-    // The executor is gone; the end of the replies says so to everybody who waits for one.
+    // The executor has ended; the end of its replies informs every caller that waits for one.
   }
 }
 

@@ -49,7 +49,7 @@ function isSocket(path: string): boolean {
   return attemptOr(false, () => lstatSync(path).isSocket());
 }
 
-/** Where a package manager of everybody lives among the homes. */
+/** A package manager for all users that is installed among the homes. */
 const SHARED_TOOLS = "/home/linuxbrew/.linuxbrew";
 
 /**
@@ -219,7 +219,7 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
 
 /**
  * A home in the workspace cannot be given in private. Commands see of its own names what they see of any other home, and its
- * documents; secrets that are known by name are hidden wherever they lie.
+ * documents; secrets that are known by name are hidden in every folder.
  */
 function hideInHomes(
   { env, storage, homeAllow, homeWrites }: SurroundingsDeps,

@@ -20,7 +20,7 @@ export interface ConfiguredProvider {
 
 type Providers = Readonly<Record<string, ConfiguredProvider | undefined>>;
 
-/** Everybody beside Ollama whom the environment names, asked at once for the models that they offer. */
+/** Every provider except Ollama that the environment names, asked in parallel for its models. */
 async function findSources(env: Env, providers: Providers, signal: AbortSignal): Promise<ModelSource[]> {
   const asked = [
     anthropic(env, providers),

@@ -10,8 +10,8 @@ import { createSqliteDialect, type Patience } from "./sqlite.ts";
 
 /**
  * The embedded store answers without ever leaving the event loop's current turn, so chats that only talk to it could
- * keep everybody else (a webhook that is to be acknowledged) waiting for as long as they have work. With this plugin a
- * query that ends a long turn lets the loop look at what has come in.
+ * keep other requests (a webhook that has to be acknowledged) waiting as long as they have work. With this plugin a
+ * query that ends a long turn lets the event loop handle what has arrived.
  */
 function createGiveWay(
   turnMs: number,

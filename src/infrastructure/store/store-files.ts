@@ -23,7 +23,7 @@ function identifyFile({ dev, ino }: Stats): string {
   return `${dev}:${ino}`;
 }
 
-/** What the shared index of SQLite's log says, see "WAL-mode File Format" of its documentation. */
+/** The fields of the shared index of SQLite's log; see "WAL-mode File Format" in its documentation. */
 interface LogState {
   readonly pageBytes: number;
   /** Frames of the log that count, and how many of them the file has already. */

@@ -199,7 +199,7 @@ export interface ChatView extends Omit<ReplyView, "request" | "wholeAt"> {
   readonly action?: string;
 }
 
-/** Replies may be long: everybody else is let in after each, as are those who only ask whether the server lives. */
+/** Replies may be long: other requests, health checks among them, are served after each. */
 async function renderExchanges(context: PageContext, view: ChatView): Promise<readonly Markup[]> {
   const rendered: Markup[] = [];
   for (const exchange of view.exchanges) {
@@ -258,8 +258,8 @@ const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.cei
 const PRESSED = "button-";
 
 /**
- * A button was pressed: what came of it, without words put into anybody's mouth. Where the job's card is on the page, the
- * card tells it and has the next button; the answer is folded to a line.
+ * The result of a pressed button, without a message in the user's name. If the job's card is on the page, the card shows
+ * the result and the next button, and the answer is folded to one line.
  */
 function pressedView(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
   const { locale } = context.t;
@@ -476,7 +476,7 @@ async function receiveChatForm(
   return new Response(null, { status: 303, headers: { location: chatAddress(place) } });
 }
 
-/** Whether a chat, and what was said in it, is theirs to look at. */
+/** Whether the viewer may read a chat and its messages. */
 async function mayRead(
   { ownChats }: Pick<Web["host"], "ownChats">,
   viewer: Viewer,

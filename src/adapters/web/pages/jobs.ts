@@ -125,7 +125,7 @@ function moreFiles(t: PageContext["t"], { job, changeCount }: ViewedJob, shown: 
     : html`<p class="note">${t.moreFiles(left)}. ${t.diffNotes["too-large"]}</p>`;
 }
 
-/** Where it was asked for: a chat of one's own, or what was said elsewhere. */
+/** Where the job was requested: a link to the viewer's own chat, or to the session of another chat. */
 function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
   if (chat === "") return null;
   const at = chat.indexOf(":");

@@ -123,7 +123,7 @@ function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
     const atomic = form.get("atomic") === "1";
     const verb = form.get("do");
     const parsed = parseServed(sent);
-    // A page of megabytes would hold up everybody else as well; a part of it would not be what was typed.
+    // Rendering megabytes would block other requests too, and a part would not be the typed text.
     const patch = !parsed.ok && parsed.failure.code === "too-large" ? "" : sent;
     if (verb !== "preview" && verb !== "apply")
       return respond(await playgroundPage(page, { patch, parsed, atomic }));

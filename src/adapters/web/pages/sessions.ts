@@ -96,7 +96,7 @@ function sessionRoutes(app: WebApp, { host }: Web): void {
   });
 }
 
-/** Whether a chat is theirs to look at. */
+/** Whether the viewer may see a chat. */
 export async function maySee(
   { ownChats }: Pick<Web["host"], "ownChats">,
   viewer: PageContext["viewer"],

@@ -128,7 +128,7 @@ function modesIn(mode: string): string[] {
   return mode.split(",");
 }
 
-/** Written by anybody: an octal whose last digit has 2, or `w` for others or all. */
+/** Writable by all users: an octal mode whose last digit has 2, or `w` for others or all. */
 function opensToAll(mode: string): boolean {
   if (/^[0-7]+$/.test(mode)) return (Number.parseInt(mode.at(-1) ?? "0", 8) & 2) !== 0;
   return /^[ugoa]*[oa][ugoa]*(?:[-+=][rwxXst]*)*[+=][rxXst]*w/.test(mode);

@@ -579,7 +579,7 @@ export interface WhyFacts {
   readonly measured: MeasuredCoder | null;
 }
 
-/** What a comparison on the user's own cases says about the coder that is asked first. */
+/** The result of a comparison on the user's own cases for the coder that is asked first. */
 export interface MeasuredCoder {
   readonly agent: string;
   readonly solved: number;

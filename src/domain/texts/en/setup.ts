@@ -88,7 +88,7 @@ export const setupTexts = {
   recommended: "recommended",
   recommendedCloud: "recommended: no local model found",
   localLater: "a local model only: questions stay off until there is one",
-  /** Said wherever a cloud is among those offered for questions. */
+  /** Shown whenever a cloud model is offered for questions. */
   cloudMeans:
     "A cloud model receives your questions and everything that is read to answer them, and costs money. A local model keeps them on this machine. Either way, code goes to the coder you choose next.",
   inTheCloud: "cloud",
