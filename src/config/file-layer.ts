@@ -34,10 +34,10 @@ export async function readFileLayer(text: string, file: string, root: SchemaNode
     position: (key) => positions.get(key) ?? { file },
     variable: () => undefined,
   });
-  const told = new Set(leaked.map(({ path }) => path.join(".")));
+  const leakedKeys = new Set(leaked.map(({ path }) => path.join(".")));
   const others = checked.ok
     ? []
-    : checked.problems.filter((problem) => !("key" in problem && told.has(problem.key)));
+    : checked.problems.filter((problem) => !("key" in problem && leakedKeys.has(problem.key)));
   const problems = [...literal, ...others];
   return problems.length > 0 ? { ok: false, problems } : { ok: true, tree, positions };
 }

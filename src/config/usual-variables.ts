@@ -71,9 +71,9 @@ export function isOwnVariable(source: KeySource | undefined): boolean {
 /** Where an Ollama may answer: as Ollama's own variable says, else as configured and as it is by default. Null: no configuration holds. */
 export function ollamaPlaces(loaded: LoadedConfig | null, env: Env): readonly [string, ...string[]] {
   const isSet = isOwnVariable(loaded?.sources["ollama.base_url"]);
-  const told = isSet ? null : ollamaAddress(env.OLLAMA_HOST);
+  const address = isSet ? null : ollamaAddress(env.OLLAMA_HOST);
   const { ollama } = loaded?.config ?? DEFAULTS;
-  return told === null ? [ollama.base_url, DEFAULTS.ollama.base_url] : [told];
+  return address === null ? [ollama.base_url, DEFAULTS.ollama.base_url] : [address];
 }
 
 function usualSettings(env: Env): UsualSetting[] {
@@ -82,16 +82,16 @@ function usualSettings(env: Env): UsualSetting[] {
   );
 }
 
-function ollama({ OLLAMA_HOST: told }: Env): UsualSetting | null {
-  if (!told) return null;
-  const address = ollamaAddress(told);
+function ollama({ OLLAMA_HOST: given }: Env): UsualSetting | null {
+  if (!given) return null;
+  const address = ollamaAddress(given);
   const keys = address === null ? null : { "ollama.base_url": address };
   return { variable: "OLLAMA_HOST", keys, yieldsTo: ["ollama.base_url"] };
 }
 
-function anthropic({ ANTHROPIC_BASE_URL: told }: Env): UsualSetting | null {
-  if (!told) return null;
-  const keys = isPlainAddress(told) ? { "providers.claude.base_url": told } : null;
+function anthropic({ ANTHROPIC_BASE_URL: given }: Env): UsualSetting | null {
+  if (!given) return null;
+  const keys = isPlainAddress(given) ? { "providers.claude.base_url": given } : null;
   return {
     variable: "ANTHROPIC_BASE_URL",
     keys,
@@ -100,15 +100,15 @@ function anthropic({ ANTHROPIC_BASE_URL: told }: Env): UsualSetting | null {
 }
 
 /** Whether that server is local is not concluded from its address: only a file may say so. */
-function openai({ OPENAI_BASE_URL: told, OPENAI_API_KEY: key }: Env): UsualSetting | null {
-  if (!told) return null;
-  const own = { "providers.openai.base_url": told };
+function openai({ OPENAI_BASE_URL: given, OPENAI_API_KEY: key }: Env): UsualSetting | null {
+  if (!given) return null;
+  const own = { "providers.openai.base_url": given };
   const other = {
     ...own,
     "providers.openai.type": "openai-compatible",
     ...(key ? {} : { "providers.openai.api_key": null }),
   };
-  const keys = isPlainAddress(told) ? (isOpenAi(told) ? own : other) : null;
+  const keys = isPlainAddress(given) ? (isOpenAi(given) ? own : other) : null;
   return {
     variable: "OPENAI_BASE_URL",
     keys,

@@ -3,7 +3,7 @@ import { type ExecutorSettings, serveView } from "../infrastructure/sandbox/exec
 
 /** Started inside a view by the sandbox. */
 endPartOnFault("executor");
-const told = JSON.parse(process.argv[2] ?? "") as ExecutorSettings;
+const settings = JSON.parse(process.argv[2] ?? "") as ExecutorSettings;
 const setUpBy = process.argv[3];
-process.env.PATH = told.path;
-void serveView(told, setUpBy === undefined ? null : Number(setUpBy));
+process.env.PATH = settings.path;
+void serveView(settings, setUpBy === undefined ? null : Number(setUpBy));

@@ -75,7 +75,7 @@ export function createWebHost(deps: WebHostDeps): WebHost {
     live,
     watchChat: createChatWatch({
       standing: store.standing,
-      told: async (ids) => (await control?.toldWorks(ids)) ?? new Map(),
+      remote: async (ids) => (await control?.reportedWorks(ids)) ?? new Map(),
       live,
       bus,
       timers,
@@ -184,7 +184,7 @@ function settingsOf(deps: WebHostDeps): Pick<WebHost, "configuration" | "setting
     secrets,
     now: timers.now,
   };
-  const open = async () => (await import("./set-up.ts")).openSetUp(env, { ...options, anew: false });
+  const open = async () => (await import("./set-up.ts")).openSetUp(env, { ...options, startOver: false });
   return {
     configuration: () => configurationLines(settingsDeps),
     settings: createSettings(settingsDeps),

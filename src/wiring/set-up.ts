@@ -17,12 +17,12 @@ import type { Environment } from "./services.ts";
 /** `anew`: ignores the current file, including its mistakes. */
 export async function openSetUp(
   env: Environment,
-  options: OpenOptions & { readonly anew: boolean },
+  options: OpenOptions & { readonly startOver: boolean },
 ): Promise<OpenedSetUp> {
-  const { configFile, anew, ...place } = options;
+  const { configFile, startOver, ...place } = options;
   const file = configFile === undefined ? homeConfigFile(resolveHome(env)) : resolve(options.cwd, configFile);
   const before = await loadConfig({ env, ...place });
-  if (!before.ok && !anew) return { ok: false, locale: resolveLocale({ env }), problems: before.errors };
+  if (!before.ok && !startOver) return { ok: false, locale: resolveLocale({ env }), problems: before.errors };
   const config = before.ok ? before.config : DEFAULTS;
   const engine = openEngine(config.command_executor.docker, env);
   const surveyed = await surveyMachine({

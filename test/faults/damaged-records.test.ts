@@ -139,8 +139,8 @@ for (const how of Object.keys(DAMAGE))
     const jobId = await bench.apply(changeAll);
     remember(jobId);
     for (const name of ["job.json", "state.json"]) damage(fileOf(jobId, name), how);
-    expect<unknown>(await bench.transactions.mendRecords?.()).toEqual(
-      ["job.json", "state.json"].map((name) => ({ jobId, file: fileOf(jobId, name), mended: true })),
+    expect<unknown>(await bench.transactions.repairRecords?.()).toEqual(
+      ["job.json", "state.json"].map((name) => ({ jobId, file: fileOf(jobId, name), repaired: true })),
     );
     expect(archive().read(jobId)).toMatchObject({ jobId, state: "committed", success: true });
     expect(archive().read(jobId)?.damaged).toBeUndefined();
@@ -175,8 +175,8 @@ test("a record without a plan and without its swap is not written anew, and what
   remember(jobId);
   for (const name of ["plan.ndjson", "stands.1.ndjson"]) damage(fileOf(jobId, name), "filled with zeros");
   damage(fileOf(jobId, "state.json"), "cut in half");
-  expect<unknown>(await bench.transactions.mendRecords?.()).toEqual([
-    { jobId, file: fileOf(jobId, "state.json"), mended: false },
+  expect<unknown>(await bench.transactions.repairRecords?.()).toEqual([
+    { jobId, file: fileOf(jobId, "state.json"), repaired: false },
   ]);
   await bench.transactions.discard(jobId);
   await bench.transactions.enforceQuota({ quotaBytes: 0, journalDays: 1 }, "job_0_none");

@@ -63,12 +63,12 @@ function start(env: Record<string, string>) {
   const at = { cwd: join(folder, "ws") };
   return {
     file: join(folder, "home/config.yaml"),
-    async open(more: { configFile?: string; anew?: boolean } = {}) {
-      const opened = await openSetUp(here, { ...at, anew: false, ...more });
+    async open(more: { configFile?: string; startOver?: boolean } = {}) {
+      const opened = await openSetUp(here, { ...at, startOver: false, ...more });
       if (!opened.ok) throw new Error(JSON.stringify(opened.problems));
       return opened;
     },
-    opening: () => openSetUp(here, { ...at, anew: false }),
+    opening: () => openSetUp(here, { ...at, startOver: false }),
     config: async () => {
       const loaded = await loadConfig({ env: here, ...at });
       if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
@@ -123,8 +123,11 @@ describe("set-up", () => {
     mkdirSync(join(folder, "home"));
     const at = start({ OLLAMA_HOST: address });
     writeFileSync(at.file, `ollama: { base_url: "${nobody}" }\n`);
-    for (const anew of [false, true])
-      expect((await at.open({ anew })).found.ollama).toMatchObject({ baseUrl: address, reachable: true });
+    for (const startOver of [false, true])
+      expect((await at.open({ startOver })).found.ollama).toMatchObject({
+        baseUrl: address,
+        reachable: true,
+      });
     const own = start({ OLLAMA_HOST: nobody, PICOCLAW_OLLAMA_BASE_URL: address });
     expect((await own.open()).found.ollama).toMatchObject({ baseUrl: address, reachable: true });
   });
@@ -174,7 +177,7 @@ describe("set-up", () => {
       at.file,
       `providers: { llamacpp: { type: openai-compatible, base_url: "${address}", model: m, local: true } }\n`,
     );
-    const { found } = await at.open({ anew: true });
+    const { found } = await at.open({ startOver: true });
     const words = setupMessagesFor("en");
     expect(describeFound(found, words).filter((line) => line.includes("llamacpp"))).toEqual([
       `· llamacpp: ${address} needs a key. If models answer there: export OPENAI_BASE_URL=${address} OPENAI_API_KEY=…, then picoclaw init`,
@@ -204,7 +207,7 @@ describe("set-up", () => {
     mkdirSync(join(folder, "home"));
     const at = start({ DEEPSEEK_API_KEY: "sk-AAAABBBBCCCCDDDD" });
     writeFileSync(at.file, `providers: { deepseek: { base_url: "${address}/v1" } }\n`);
-    const opened = await at.open({ anew: true });
+    const opened = await at.open({ startOver: true });
     const coder = { provider: "deepseek", model: "served-1", local: false };
     expect(opened.found.sources).toMatchObject([
       { address: `${address}/v1`, models: ["served-1", "embed-1"] },
@@ -240,7 +243,7 @@ describe("set-up", () => {
     expect(statSync(join(folder, "elsewhere.yaml"), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test("a configuration with a mistake is told; written anew it does not count", async () => {
+  test("a configuration with a mistake is told; written startOver it does not count", async () => {
     const at = start({});
     mkdirSync(join(folder, "home"));
     writeFileSync(at.file, "wrker: 1\n");
@@ -248,7 +251,7 @@ describe("set-up", () => {
       ok: false,
       problems: [{ code: "unknown-key", key: "wrker" }],
     });
-    expect(await at.open({ anew: true })).toMatchObject({ ok: true });
+    expect(await at.open({ startOver: true })).toMatchObject({ ok: true });
   });
 
   test("--config names the file to write", async () => {

@@ -236,10 +236,10 @@ function shownText(bytes: Uint8Array | null | undefined): string | null | undefi
 function tellReply(
   { workspace }: Pick<EditorFolder, "workspace">,
   reply: Reply,
-  told: EditorUpdates,
+  updates: EditorUpdates,
   send: (update: SessionUpdate) => void,
 ): void {
-  const open = new Set(told.jobs);
+  const open = new Set(updates.jobs);
   for (const job of reply.jobs) {
     open.delete(job.job_id);
     const call = {
@@ -252,14 +252,14 @@ function tellReply(
       rawOutput: { job_id: job.job_id, status: job.status, summary: job.summary, undo: job.undo },
     } as const;
     send({
-      sessionUpdate: told.jobs.has(job.job_id) ? "tool_call_update" : "tool_call",
+      sessionUpdate: updates.jobs.has(job.job_id) ? "tool_call_update" : "tool_call",
       ...call,
       locations: [...call.locations],
     });
   }
   for (const toolCallId of open)
     send({ sessionUpdate: "tool_call_update", toolCallId, status: reply.ok ? "completed" : "failed" });
-  const said = told.said().trim();
+  const said = updates.said().trim();
   const rest = said !== "" && reply.text.startsWith(said) ? reply.text.slice(said.length) : reply.text;
   const text = `${said !== "" && rest === reply.text ? "\n\n" : ""}${rest}${wordActions(reply)}`;
   if (text !== "") send({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
@@ -444,7 +444,7 @@ export function createAcpSessions(host: AcpHost) {
         if (!kept.ok) throw RequestError.invalidParams({}, folder.chat.imageTrouble(kept.trouble));
         const stop = new AbortController();
         stops.add(stop);
-        const told = createEditorUpdates(send, folder.workspace.root);
+        const updates = createEditorUpdates(send, folder.workspace.root);
         const title = titleOf(text);
         if (title !== "" && !titled.has(id)) {
           titled.add(id);
@@ -459,12 +459,12 @@ export function createAcpSessions(host: AcpHost) {
             images: kept.images,
             editorServers,
           },
-          { signal: AbortSignal.any([stop.signal, signal]), onEvent: told.event },
+          { signal: AbortSignal.any([stop.signal, signal]), onEvent: updates.event },
         );
         running.add(handled);
         try {
           const reply = await handled;
-          tellReply(folder, reply, told, send);
+          tellReply(folder, reply, updates, send);
           tellUsage(folder, reply, spent, send);
           return stop.signal.aborted || signal.aborted ? "cancelled" : "end_turn";
         } finally {

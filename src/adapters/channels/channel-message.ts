@@ -24,7 +24,7 @@ export function mapMarkdown(text: string, { prose, span, block }: MarkdownMappin
   const lines = text.split("\n");
   const closings = findClosings(lines);
   const pieces: string[] = [];
-  let [told, at] = [0, 0];
+  let [done, at] = [0, 0];
   for (let n = 0; n < lines.length; n += 1) {
     const start = at;
     at += (lines[n] as string).length + 1;
@@ -33,12 +33,12 @@ export function mapMarkdown(text: string, { prose, span, block }: MarkdownMappin
     const inside = lines.slice(n + 1, closing).join("\n");
     const end = at + inside.length + (closing > n + 1 ? 1 : 0);
     const mark = CLOSING.exec(lines[closing] as string)?.[0] ?? "";
-    pieces.push(words(text.slice(told, start)), block(inside));
-    told = end + mark.length;
+    pieces.push(words(text.slice(done, start)), block(inside));
+    done = end + mark.length;
     at = end + (lines[closing] as string).length + 1;
     n = closing;
   }
-  return [...pieces, words(text.slice(told))].join("");
+  return [...pieces, words(text.slice(done))].join("");
 }
 
 const FENCE = /^(?:`{3,}|~{3,})/;

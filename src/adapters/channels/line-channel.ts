@@ -199,11 +199,11 @@ function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string
     keep(
       chatId: string,
       token: string,
-      { at: told, spare }: { readonly at: number; readonly spare: boolean },
+      { at: sentAt, spare }: { readonly at: number; readonly spare: boolean },
     ): void {
       drop(chatId, token);
       // A clock ahead of ours makes no token younger than new.
-      const at = Math.min(told, timers.now().getTime());
+      const at = Math.min(sentAt, timers.now().getTime());
       const left = at + INTERIM_MS - timers.now().getTime();
       if (left <= 0) return;
       const cancel = timers.after(left, () => {

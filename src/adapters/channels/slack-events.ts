@@ -232,7 +232,7 @@ async function takeSlackEvent(
   if (kind === "command") return refusal === null ? texts().accepted : refusal || undefined;
   if (refusal === null || refusal === "") return undefined;
   const { channel, thread } = said.replyTo;
-  const told =
+  const sending =
     kind === "direct"
       ? client.chat.postMessage({ channel, text: refusal })
       : client.chat.postEphemeral({
@@ -241,7 +241,7 @@ async function takeSlackEvent(
           text: refusal,
           ...(thread !== undefined && { thread_ts: thread }),
         });
-  await told.catch(() => {});
+  await sending.catch(() => {});
   return undefined;
 }
 
@@ -282,15 +282,15 @@ async function overHttp(
   const body = await request.text();
   if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
   // The library looks for what is too old only; what is dated ahead could be sent again until then.
-  const told = Number(request.headers.get("x-slack-request-timestamp") ?? Number.NaN);
-  if (!(told * 1000 < Date.now() + MOST_AHEAD_MS)) return new Response(null, { status: 401 });
+  const seconds = Number(request.headers.get("x-slack-request-timestamp") ?? Number.NaN);
+  if (!(seconds * 1000 < Date.now() + MOST_AHEAD_MS)) return new Response(null, { status: 401 });
   try {
     verifySlackRequest({
       signingSecret,
       body,
       headers: {
         "x-slack-signature": request.headers.get("x-slack-signature") ?? "",
-        "x-slack-request-timestamp": told,
+        "x-slack-request-timestamp": seconds,
       },
     });
   } catch {

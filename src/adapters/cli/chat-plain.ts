@@ -90,7 +90,7 @@ export async function conversePlainly(
     }
     running.abort = new AbortController();
     let streamed = "";
-    let told = "";
+    let shownLast = "";
     const ticked = new Set<string>();
     const onEvent = (event: ChatEvent) => {
       if (event.type === "text") {
@@ -111,8 +111,8 @@ export async function conversePlainly(
         return;
       }
       const doing = event.type === "job-output" ? "" : describeEvent(event, chat);
-      if (doing === "" || doing === told) return;
-      told = doing;
+      if (doing === "" || doing === shownLast) return;
+      shownLast = doing;
       say(`- ${doing}`);
     };
     const reply = await conversation.handle(

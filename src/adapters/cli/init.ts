@@ -93,7 +93,7 @@ interface ModelQuestion {
   /** Said of the first. */
   readonly mark: string;
   /** A last number that means "none". */
-  readonly nobody?: string;
+  readonly noneLabel?: string;
   /** A sentence below the list. */
   readonly consequence?: string;
 }
@@ -108,7 +108,7 @@ function talkerQuestion(found: SetupFindings, words: SetupMessages): ModelQuesti
     shown,
     offered,
     mark: hasLocal ? words.recommended : words.recommendedCloud,
-    ...(!hasLocal && { nobody: words.localLater }),
+    ...(!hasLocal && { noneLabel: words.localLater }),
     ...(offered.some(({ local }) => !local) && { consequence: words.cloudMeans }),
   };
 }
@@ -122,7 +122,7 @@ function coderQuestion(found: SetupFindings, words: SetupMessages): ModelQuestio
 async function pick(
   terminal: InitTerminal,
   words: SetupMessages,
-  { title, shown, offered, mark, nobody, consequence }: ModelQuestion,
+  { title, shown, offered, mark, noneLabel, consequence }: ModelQuestion,
 ): Promise<ChosenModel | null | "left"> {
   const [best] = shown;
   if (best === undefined) return null;
@@ -131,7 +131,7 @@ async function pick(
     const notes = [...(local ? [] : [words.inTheCloud]), ...(at === 0 ? [mark] : [])];
     return `  ${number(at)}  ${words.modelWith(`${provider}/${model}`, notes)}`;
   });
-  const none = nobody === undefined ? [] : [`  ${number(shown.length)}  ${nobody}`];
+  const none = noneLabel === undefined ? [] : [`  ${number(shown.length)}  ${noneLabel}`];
   const more = offered.length > shown.length ? [`      ${words.more(offered.length - shown.length)}`] : [];
   const below = consequence === undefined ? [] : [consequence];
   terminal.out(`\n${[title, ...lines, ...none, ...more, ...below].join("\n")}\n`);
@@ -140,7 +140,7 @@ async function pick(
     if (answer === undefined) return "left";
     if (answer === "") return best;
     if (/^(-|none|なし)$/i.test(answer)) return null;
-    if (nobody !== undefined && answer === String(shown.length + 1)) return null;
+    if (noneLabel !== undefined && answer === String(shown.length + 1)) return null;
     const chosen = /^\d+$/.test(answer)
       ? shown[Number(answer) - 1]
       : offered.find(({ provider, model }) => [model, `${provider}/${model}`].includes(answer));
@@ -169,7 +169,7 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
   const json = values.json === true;
   const wish = {
     cwd: program.cwd,
-    anew: values.force === true,
+    startOver: values.force === true,
     ...(typeof values.workspace === "string" && { workspace: values.workspace }),
     ...(typeof values.config === "string" && { configFile: values.config }),
   };

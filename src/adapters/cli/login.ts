@@ -92,7 +92,7 @@ async function keepTestedKey(
   const env = { ...program.env, [KEYS[provider]]: key };
   const opened = await program
     .elsewhere({ env, cwd: program.cwd })
-    .openSetUp({ cwd: program.cwd, anew: true });
+    .openSetUp({ cwd: program.cwd, startOver: true });
   const source = opened.ok ? opened.found.sources.find((one) => one.provider === provider) : undefined;
   if (source === undefined || source.trouble !== null) {
     const why = source?.trouble == null ? "" : describeListTrouble(source, source.trouble, words);

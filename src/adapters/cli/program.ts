@@ -90,7 +90,7 @@ export interface CliProgram {
   /** Tasks from GitHub and GitLab. */
   readonly openSolve: (options: OpenOptions) => Promise<OpenedSolve>;
   /** The first configuration file, and what this machine has. */
-  readonly openSetUp: (options: OpenOptions & { readonly anew: boolean }) => Promise<OpenedSetUp>;
+  readonly openSetUp: (options: OpenOptions & { readonly startOver: boolean }) => Promise<OpenedSetUp>;
   /** Why Mio, Shiro and the default coder cannot answer as configured. No server is contacted. */
   readonly modelTroubles: (options: OpenOptions) => Promise<readonly ModelRoleTrouble[]>;
   /** One line from the terminal, shown while it is typed unless it is hidden; null when there are no more. */

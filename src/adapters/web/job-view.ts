@@ -139,12 +139,12 @@ export function timeline(context: PageContext, journal: readonly JournalLine[]):
   for (const { event } of lines)
     if (event.type === "command_started") commands.begun.set(commandKey(event), event.command);
     else if (event.type === "command_finished") commands.ended.add(commandKey(event));
-  const told = new Set<JobEvent>();
+  const grouped = new Set<JobEvent>();
   let attempt = 0;
   const view = ({ at, event }: JournalLine, n: number, all: readonly JournalLine[]) => {
-    const entry = told.has(event)
+    const entry = grouped.has(event)
       ? null
-      : (foldedChecks(context, all, n, told) ?? toTimelineEntry(context, event, commands));
+      : (foldedChecks(context, all, n, grouped) ?? toTimelineEntry(context, event, commands));
     // Where a coder tried more than once, each try has a head.
     const next = "attempt" in event && (event.attempt ?? 0) > attempt ? (event.attempt as number) : 0;
     attempt = next || attempt;
@@ -172,12 +172,12 @@ interface TimelineEntry {
 
 type CheckFinished = Extract<JobEvent, { type: "check_finished" }>;
 
-/** Checks that follow each other: those of the change itself are shown, the runs around them are folded below. */
+/** Checks that follow each other: those of the change itself are shown, the runs around them are grouped below. */
 function foldedChecks(
   { t }: PageContext,
   lines: readonly JournalLine[],
   from: number,
-  told: Set<JobEvent>,
+  grouped: Set<JobEvent>,
 ): TimelineEntry | null {
   const run: CheckFinished[] = [];
   for (let at = from; at < lines.length; at += 1) {
@@ -186,7 +186,7 @@ function foldedChecks(
     else if (event !== undefined && !SILENT.has(event.type)) break;
   }
   if (lines[from]?.event.type !== "check_finished") return null;
-  for (const event of run) told.add(event);
+  for (const event of run) grouped.add(event);
   const ofChange = run.filter(({ over, altered }) => over === "draft" && altered !== true);
   // A run of some tests alone repeats or proves what the whole command said.
   const whole = ofChange.filter(({ command }) => nameCheck(command) === command);

@@ -92,7 +92,7 @@ export async function readAttachments(files: readonly File[]): Promise<ReadAttac
     await giveWay();
     const name = attachmentName(file.name);
     const mediaType = file.type.slice(0, LONGEST_TYPE) || "application/octet-stream";
-    const told = { name, mediaType, sizeBytes: file.size };
+    const described = { name, mediaType, sizeBytes: file.size };
     const bytes = new Uint8Array(await file.arrayBuffer());
     const image = readImage(name, bytes);
     const isMeant = /^image\/(?!svg)/.test(file.type) || image.ok || image.trouble.kind === "too-large";
@@ -100,7 +100,7 @@ export async function readAttachments(files: readonly File[]): Promise<ReadAttac
     const text = image.ok || textBytes + file.size > MOST_TEXT_BYTES ? null : decodeAttachment(bytes);
     if (text !== null) textBytes += file.size;
     attachments.push({
-      ...told,
+      ...described,
       ...(image.ok && { mediaType: image.mediaType, bytes }),
       ...(text !== null && { text }),
     });
@@ -223,8 +223,8 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
 
   return async (request, source, limitBytes, use) => {
     if (request.body === null) return use(request);
-    const told = Number(request.headers.get("content-length") ?? 0);
-    if (!(told <= limitBytes)) return refuseBody(413);
+    const announced = Number(request.headers.get("content-length") ?? 0);
+    if (!(announced <= limitBytes)) return refuseBody(413);
     if (!open.take(source, 1)) return refuseBody(503);
     let taken = 0;
     const take = (length: number) => {
@@ -236,7 +236,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
     try {
       let body: ReadBody;
       try {
-        body = take(told) ? await read(request.body, limitBytes, take) : "busy";
+        body = take(announced) ? await read(request.body, limitBytes, take) : "busy";
       } finally {
         open.give(source, 1);
       }

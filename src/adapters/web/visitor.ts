@@ -78,8 +78,8 @@ export function localeOf(request: Request, fallback: Locale): Locale {
 
 /** The reader's time zone as sent by the browser; else the given one. */
 export function zoneOf(request: Request, fallback: string): string {
-  const told = cookiesOf(request).get("picoclaw_zone") ?? "";
-  return isTimeZone(told) ? told : fallback;
+  const zone = cookiesOf(request).get("picoclaw_zone") ?? "";
+  return isTimeZone(zone) ? zone : fallback;
 }
 
 export function themeOf(request: Request): Theme {

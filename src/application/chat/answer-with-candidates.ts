@@ -222,8 +222,8 @@ async function wordCandidates(
   const chosen = taken === null ? undefined : facts.get(taken);
   if (winner === undefined || chosen === undefined) {
     const ended = [...ends.values()];
-    const told = turn.signal.aborted ? ended.slice(0, 1) : ended;
-    const answers = await Promise.all(told.map((one) => answerForCoder(deps, turn, one)));
+    const shown = turn.signal.aborted ? ended.slice(0, 1) : ended;
+    const answers = await Promise.all(shown.map((one) => answerForCoder(deps, turn, one)));
     return mergeAnswers(deps, [], answers, () => []);
   }
   const others = [...ends].flatMap(([role, ended]) =>

@@ -85,13 +85,13 @@ export async function openBench(
 ): Promise<OpenedBench> {
   const { workspace, project, projectOf } = deps;
   const { groupId, sessionKey, signal, preview } = turn;
-  const told = watchCommands(deps, turn);
+  const watch = watchCommands(deps, turn);
   const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}` };
   if (turn.dryRun || workspace.staging.kind === "none") {
     const bench = createPlainBench({
       files: project,
       execute: ({ proposal: { patch, plan }, parsed }) =>
-        workspace.execute({ ...about, ...told, patch, parsed, plan, dryRun: turn.dryRun, preview, signal }),
+        workspace.execute({ ...about, ...watch, patch, parsed, plan, dryRun: turn.dryRun, preview, signal }),
     });
     return { bench, checks: [], state: null, checked: () => null };
   }
@@ -113,7 +113,7 @@ export async function openBench(
           now,
           advise: deps.advise,
           signal,
-          onOutput: told.onOutput,
+          onOutput: watch.onOutput,
           onProgress: (progress) => reportCheckProgress(deps, turn, progress),
           ...(beside?.measure !== undefined && { measure: beside.measure }),
         })
@@ -127,12 +127,12 @@ export async function openBench(
     },
     shown,
     since: now(),
-    request: { ...about, onStart: told.onStart, signal, network: !preview && beside === undefined },
+    request: { ...about, onStart: watch.onStart, signal, network: !preview && beside === undefined },
     filesOf: projectOf,
     checks: judge,
     reachesOutward: deps.reachesOutward,
-    onOutput: told.onOutput,
-    onEvent: told.onEvent,
+    onOutput: watch.onOutput,
+    onEvent: watch.onEvent,
   });
   await bench.begin({ always: atOnce });
   return {
@@ -206,8 +206,8 @@ export function reportWork(
   { end, checked }: EndedCoder,
 ): JobReport {
   const way = end.kind === "worked" ? toCoderFacts(workspace.mask, turn, end, checked) : null;
-  const told: ReplyPiece[] = way === null ? [] : [{ kind: "coder", facts: way }];
-  if (end.result === null) return { said: told, ok: false, actions: [] };
+  const pieces: ReplyPiece[] = way === null ? [] : [{ kind: "coder", facts: way }];
+  if (end.result === null) return { said: pieces, ok: false, actions: [] };
   const facts = end.result;
   if (facts.about === "refusal") return { said: [{ kind: "refusal", facts }], ok: false, actions: [] };
   const plan = end.kind === "worked" ? workspace.mask(wholePlan(end)) : "";
@@ -222,7 +222,7 @@ export function reportWork(
         ...(isHigh && { risk: "high" }),
         ...(way?.checks !== undefined && { checks: way.checks }),
       },
-      ...told,
+      ...pieces,
     ],
     ok: job.success && way?.red === undefined,
     job: toResultJson(messages, job),
@@ -233,8 +233,8 @@ export function reportWork(
 /** Each attempt changes the draft of the one before it: its plan comes after that one's. */
 function wholePlan({ proposal, story }: Extract<CoderEnd, { kind: "worked" }>): string {
   const plans = [...story.tried, proposal.plan].map((plan) => plan.trim());
-  const told = plans.filter((plan, at) => plan !== "" && plans.indexOf(plan) === at);
-  return told.map((plan, at) => (at === 0 ? plan : `→ ${plan.replace(/^[-*] /, "")}`)).join("\n");
+  const distinct = plans.filter((plan, at) => plan !== "" && plans.indexOf(plan) === at);
+  return distinct.map((plan, at) => (at === 0 ? plan : `→ ${plan.replace(/^[-*] /, "")}`)).join("\n");
 }
 
 function toCoderFacts(
@@ -359,18 +359,18 @@ export async function runCoder(
     rounds: explore,
     tell(calls) {
       // Sub-agents tell of themselves.
-      const told = calls.filter(({ name }) => name !== DELEGATE_TOOL);
-      for (const [how, same] of Map.groupBy(told, ({ name }) => LOOKS[name] ?? "call"))
+      const reported = calls.filter(({ name }) => name !== DELEGATE_TOOL);
+      for (const [how, same] of Map.groupBy(reported, ({ name }) => LOOKS[name] ?? "call"))
         reportCoderEvent(deps, turn, { type: "asks", how, wanted: same.map(wordCall) }, checks);
     },
   });
-  const told = state === null ? "" : wordStateForCoder(state);
+  const knownChecks = state === null ? "" : wordStateForCoder(state);
   const asked = {
     role,
     request: text,
     planOnly,
     isSubAgent,
-    checks: told,
+    checks: knownChecks,
     looks,
     skills,
     shownFiles,
@@ -446,7 +446,7 @@ function nameAsked({ models }: ChatTurn, role: CoderRole): string {
 function toDoingEvent(
   { models }: ChatTurn,
   { attempt, doing }: Extract<CoderEvent, { type: "doing" }>,
-  { nameCoder, checks }: Pick<ToldCoder, "nameCoder" | "checks">,
+  { nameCoder, checks }: Pick<CoderReport, "nameCoder" | "checks">,
 ): JobEvent {
   const detail = doing === "asking" ? nameCoder() : doing === "checking" ? checks.join(", ") : "";
   const { inputTokens, outputTokens, costUsd } = models.used();
@@ -575,15 +575,15 @@ function wordKnownState(locale: Locale, state: ChecksState | null): string {
 export function tellCoderEvents(
   deps: AgentDeps,
   turn: ChatTurn,
-  told: ToldCoder,
+  report: CoderReport,
 ): (event: CoderEvent) => void {
   return (event) => {
-    if (event.type === "doing") told.bench.journal?.(toDoingEvent(turn, event, told));
-    reportCoderEvent(deps, turn, event, told.checks, told.state);
+    if (event.type === "doing") report.bench.journal?.(toDoingEvent(turn, event, report));
+    reportCoderEvent(deps, turn, event, report.checks, report.state);
   };
 }
 
-interface ToldCoder {
+interface CoderReport {
   readonly bench: Pick<Bench, "journal">;
   readonly checks: readonly string[];
   readonly state?: ChecksState | null;

@@ -278,8 +278,8 @@ const MOST_LOOKED = 3;
 async function lastChanges({ history, jobs, groupId }: ChatTurn): Promise<readonly string[]> {
   const own = await jobs.changes(groupId);
   for (const { groupId: group } of history.slice(-MOST_LOOKED).reverse()) {
-    const told = group === null ? [] : await jobs.changes(group);
-    if (told.length > 0) return [...told, ...own];
+    const changed = group === null ? [] : await jobs.changes(group);
+    if (changed.length > 0) return [...changed, ...own];
   }
   return own;
 }

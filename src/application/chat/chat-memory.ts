@@ -80,7 +80,7 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
     historyTokens,
     summaryTokens: config.session.summary_tokens,
   });
-  const told = {
+  const common = {
     teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
     usage,
     daily: config.budget.daily,
@@ -98,7 +98,7 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
     defaultCoder: roles.default_coder,
     effortOf: (role, provider) => roles[role].effort ?? providers[provider]?.effort ?? null,
   };
-  const state = { ...told, models: modelDeps, historyTokens };
+  const state = { ...common, models: modelDeps, historyTokens };
   // Loaded on the first use.
   const loadState = () => import("./state-commands.ts");
   const status: LookCommand = async (chat, look) => (await loadState()).tellStatus(state, chat, look);
@@ -115,8 +115,8 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
       mask,
       now,
     }),
-    commands: { ...memoryCommands(told), ...modelCommands(modelDeps), status, context },
-    looks: { ...memoryLooks(told), status },
+    commands: { ...memoryCommands(common), ...modelCommands(modelDeps), status, context },
+    looks: { ...memoryLooks(common), status },
     keepTime: () =>
       cutSessionsOnTime({
         sessions,

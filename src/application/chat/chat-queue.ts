@@ -80,12 +80,12 @@ async function waitForTurn(
 ): Promise<boolean> {
   const { turns } = deps;
   if (await turns.begin(claim)) return true;
-  let told = 0;
+  let reported = 0;
   while (!signal.aborted) {
     const { taken, ahead } = await turns.take(claim);
     if (taken) return true;
-    if (ahead !== told) onQueued?.(ahead);
-    told = ahead;
+    if (ahead !== reported) onQueued?.(ahead);
+    reported = ahead;
     await turns.beat();
     await waitMs(deps, signal);
   }

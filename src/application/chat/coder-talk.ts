@@ -138,7 +138,7 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): Co
       if (left >= 0) tell(toolCalls);
       const results = left < 0 ? toolCalls.map(() => ({ text: NO_ROUND })) : await look(toolCalls);
       const count = left === 1 ? "1 round of calls is left" : `${Math.max(0, left)} rounds of calls are left`;
-      const told = results.map((result, at): ModelMessage => {
+      const answers = results.map((result, at): ModelMessage => {
         const { id: callId, name } = toolCalls[at] as ToolCall;
         const isLast = at === results.length - 1 && left >= 0 && left <= FEW_ROUNDS;
         return { role: "tool", callId, name, text: isLast ? `${result.text}\n(${count})` : result.text };
@@ -149,7 +149,7 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): Co
         toolCalls,
         ...(thoughts !== undefined && { thoughts }),
       };
-      looks.push({ after: exchange.length, messages: [said, ...told] });
+      looks.push({ after: exchange.length, messages: [said, ...answers] });
       return true;
     },
   };

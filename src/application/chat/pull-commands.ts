@@ -236,10 +236,10 @@ async function planPull(deps: ServiceDeps, turn: ChatTurn, wantedBase: string | 
     forge === null ? null : await orPullStop(ref, forge.readRepository(ref.repository, turn.signal));
   if (repository?.archived === true) return stopWith({ why: "archived", repository: ref.repository });
   // Without a token the remote itself says which branch is its default: what is known here may be missing or outdated.
-  const told = forge === null ? await readRemoteHeads(turn, found) : null;
-  if (told?.status === "failed" && wantedBase !== null) return stopWith(cannotAsk(found, told, wantedBase));
-  const heads = told?.status === "read" ? told.branches : null;
-  const defaultBranch = repository?.defaultBranch ?? (told?.status === "read" ? told.defaultBranch : null);
+  const asked = forge === null ? await readRemoteHeads(turn, found) : null;
+  if (asked?.status === "failed" && wantedBase !== null) return stopWith(cannotAsk(found, asked, wantedBase));
+  const heads = asked?.status === "read" ? asked.branches : null;
+  const defaultBranch = repository?.defaultBranch ?? (asked?.status === "read" ? asked.defaultBranch : null);
   const likely = [defaultBranch, state.remote.defaultBranch, "main", "master"].filter(
     (name) => name !== null,
   );

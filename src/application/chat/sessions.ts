@@ -381,7 +381,7 @@ export function createSessions(deps: SessionDeps): Sessions {
       if (session === null)
         return { session: await openNewSession(deps, chat, null, ""), cutOver: null, damaged };
       const kept = await keepOrNull(deps, session);
-      if (kept !== null) return { session: kept, cutOver: await withoutTold(store, kept), damaged };
+      if (kept !== null) return { session: kept, cutOver: await findUnreportedCutOver(store, kept), damaged };
       const done = await cutOver(deps, session, { carry: true, signal });
       return { session: done.session, cutOver: done.cut ? done : null, damaged };
     },
@@ -467,7 +467,7 @@ const MOST_SESSIONS = 8;
 const MOST_NOTES = 30;
 
 /** The first message after a cut-over says that it happened. */
-async function withoutTold(store: SessionStore, session: Session): Promise<CutOverResult | null> {
+async function findUnreportedCutOver(store: SessionStore, session: Session): Promise<CutOverResult | null> {
   if (session.turns > 0 || session.carried === "") return null;
   const [, previous] = await store.list(session.chatKey, 2);
   return { session, previousId: previous?.id ?? "", cut: true, note: session.carried };

@@ -371,8 +371,8 @@ export class ExecutionEnvironmentManager {
       ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
       ...(options.session !== undefined && { session: options.session }),
     });
-    const told = executionResult(result, timeoutSeconds);
-    return withRefusals(command, told, config.reachable, this.#deps.addressesOf);
+    const executed = executionResult(result, timeoutSeconds);
+    return withRefusals(command, executed, config.reachable, this.#deps.addressesOf);
   }
 
   /**

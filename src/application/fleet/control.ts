@@ -24,7 +24,7 @@ export interface Control {
   /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Promise<Reply["actions"]>;
   /** The visible state of messages that other processes answer. */
-  toldWorks(messageIds: readonly string[]): Promise<ReadonlyMap<string, LiveWork>>;
+  reportedWorks(messageIds: readonly string[]): Promise<ReadonlyMap<string, LiveWork>>;
   readonly awayReplies: () => readonly AwayReplies[];
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -79,7 +79,7 @@ export function createControl(deps: ControlDeps): Control {
       const isOurs = jobsOfReply(reply).every(own.has);
       return isOurs ? own.actions(reply, labels) : presentReportedJobs(jobs, reply, labels);
     },
-    toldWorks: (messageIds) => reportedWorks(jobs, messageIds),
+    reportedWorks: (messageIds) => reportedWorks(jobs, messageIds),
     awayReplies: away.list,
     viewerJobs,
     farJobs: createChatFarJobs({ own, all: viewerJobs }),

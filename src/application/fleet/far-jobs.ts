@@ -122,11 +122,11 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
     async output(jobId, viewer) {
       const here = own.has(jobId) ? await own.output(jobId) : "";
       if (here !== "") return here;
-      const told = await jobs.read(jobId);
-      if (told === null || !told.alive) return "";
-      if (viewer === undefined || own.has(jobId) || told.tail.length < CUT_CHARACTERS) return told.tail;
-      const given = await order(viewer, told, "output");
-      return given.status === "answered" ? given.answer : told.tail;
+      const known = await jobs.read(jobId);
+      if (known === null || !known.alive) return "";
+      if (viewer === undefined || own.has(jobId) || known.tail.length < CUT_CHARACTERS) return known.tail;
+      const given = await order(viewer, known, "output");
+      return given.status === "answered" ? given.answer : known.tail;
     },
     actions: own.actions,
     async differences(viewer, jobId, path) {
@@ -234,17 +234,17 @@ export async function presentReportedJobs(
   reply: Pick<Reply, "actions" | "jobs">,
   labels: JobActionLabels,
 ): Promise<Reply["actions"]> {
-  const told = (await Promise.all(jobsOfReply(reply).map((id) => jobs.read(id)))).filter(
+  const known = (await Promise.all(jobsOfReply(reply).map((id) => jobs.read(id)))).filter(
     (one) => one !== null,
   );
   const names = reply.actions.map(({ message }) => jobNamedInButton(message) ?? "");
-  const workspace = told[0]?.workspace;
+  const workspace = known[0]?.workspace;
   const groups = names.filter((name) => name !== "" && !isJobId(name));
   const grouped =
     workspace === undefined
       ? []
       : (await Promise.all(groups.map((name) => jobs.ofGroup(name, workspace)))).flat();
-  const found = new Map([...told, ...grouped].map(({ job }) => [job.jobId, job]));
+  const found = new Map([...known, ...grouped].map(({ job }) => [job.jobId, job]));
   const archive = { read: (id: string) => found.get(id) ?? null, list: () => [...found.values()] };
   return presentActions(archive, reply, labels);
 }

@@ -55,7 +55,7 @@ function keepMachine(deps: KeepMachineDeps): {
 } {
   const { fleet, load, timers, onReplaced, onTrouble } = deps;
   const state = { stopped: false, cancel: () => {}, last: Promise.resolve() };
-  const told = new Set<string>();
+  const named = new Set<string>();
 
   async function beat(): Promise<void> {
     if ((await fleet.beat(load())) === "replaced" && !state.stopped) {
@@ -67,9 +67,9 @@ function keepMachine(deps: KeepMachineDeps): {
   }
   async function lookAtSchema(): Promise<void> {
     const { added, breaking } = await deps.newerSchema();
-    const fresh = [...added, ...breaking].filter((name) => !told.has(name));
+    const fresh = [...added, ...breaking].filter((name) => !named.has(name));
     if (fresh.length === 0 || state.stopped) return;
-    for (const name of fresh) told.add(name);
+    for (const name of fresh) named.add(name);
     deps.onNewerSchema({ added, breaking });
   }
   /** One beat after the other: the row that leaving writes is the last one. */
@@ -124,7 +124,10 @@ export function createFleetControl({
 }
 
 export interface NotifyWaitingDeps {
-  readonly fleet: Pick<FleetStore, "waitingForAway" | "noteTold" | "toldOfUs" | "forgetTold">;
+  readonly fleet: Pick<
+    FleetStore,
+    "waitingForAway" | "noteAwayNotice" | "listAwayNotices" | "forgetAwayNotices"
+  >;
   readonly store: Pick<MessageStore, "post">;
   /** Whether this process can speak on a channel. */
   readonly reaches: (channel: string) => boolean;
@@ -165,16 +168,16 @@ export function createWaitingNotifier(deps: NotifyWaitingDeps): {
     for (const chat of waiting)
       if (deps.reaches(chat.channel))
         await store.post(notice(chat, messages().machineAway(chat.machineName)), (within) =>
-          fleet.noteTold(chat, within),
+          fleet.noteAwayNotice(chat, within),
         );
   }
 
   return {
     tellAway,
     async tellBack() {
-      for (const chat of await fleet.toldOfUs())
+      for (const chat of await fleet.listAwayNotices())
         await store.post(notice(chat, messages().machineBack(chat.machineName)), (within) =>
-          fleet.forgetTold(chat, within),
+          fleet.forgetAwayNotices(chat, within),
         );
     },
     start: () => repeat(tellAway, WAITING_LOOK_MS, deps),

@@ -39,7 +39,7 @@ export function createJobReporter(deps: ReportJobsDeps): {
   const { jobs, timers } = deps;
   const dirty = new Set<string>();
   /** The last report of each job. */
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   const state = { stopped: false, armed: false, cancelLook: () => {}, unsubscribe: () => {}, prunedAt: 0 };
   let flushing: Promise<void> = Promise.resolve();
 
@@ -49,7 +49,7 @@ export function createJobReporter(deps: ReportJobsDeps): {
     if (job === null) return;
     const events = archive.events(jobId);
     await jobs.write(await toJobSummary(deps, job, events));
-    told.set(jobId, jobChangeMark(deps, job));
+    reported.set(jobId, jobChangeMark(deps, job));
   }
 
   /** One after the other. A report that the store refuses is repeated later. */
@@ -86,11 +86,11 @@ export function createJobReporter(deps: ReportJobsDeps): {
 
   async function look(): Promise<void> {
     const now = deps.workspace().archive.list();
-    for (const job of now) if (told.get(job.jobId) !== jobChangeMark(deps, job)) tell(job.jobId);
+    for (const job of now) if (reported.get(job.jobId) !== jobChangeMark(deps, job)) tell(job.jobId);
     const there = new Set(now.map(({ jobId }) => jobId));
-    const gone = [...told.keys()].filter((jobId) => !there.has(jobId));
+    const gone = [...reported.keys()].filter((jobId) => !there.has(jobId));
     if (gone.length > 0) await jobs.forget(gone);
-    for (const jobId of gone) told.delete(jobId);
+    for (const jobId of gone) reported.delete(jobId);
     const at = timers.now().getTime();
     if (at - state.prunedAt < PRUNE_MS || deps.keepDays() === 0) return;
     state.prunedAt = at;
@@ -104,11 +104,11 @@ export function createJobReporter(deps: ReportJobsDeps): {
 
   return {
     async start() {
-      const known = await jobs.told();
+      const known = await jobs.reported();
       // The first look finds later changes to these jobs, or that they no longer exist.
-      for (const [jobId, stateAt] of known) told.set(jobId, stateAt);
+      for (const [jobId, stateAt] of known) reported.set(jobId, stateAt);
       for (const job of deps.workspace().archive.list())
-        if (known.get(job.jobId) === job.stateAt) told.set(job.jobId, jobChangeMark(deps, job));
+        if (known.get(job.jobId) === job.stateAt) reported.set(job.jobId, jobChangeMark(deps, job));
       state.unsubscribe = deps.bus.subscribe((event) => jobsIn(event).forEach(tell));
       await look();
       again();
@@ -156,10 +156,10 @@ async function toJobSummary(
   const alive = isAlive(workspace(), job);
   // Another process of this workspace reports its own output.
   const tail = alive && job.pid !== pid ? null : alive ? workspace().mask(await output(job.jobId)) : "";
-  const told = shortenJobRecord(job);
+  const shortened = shortenJobRecord(job);
   return {
-    job: told,
-    ...(told.changes.length < job.changes.length && { changeCount: countFiles(job.changes) }),
+    job: shortened,
+    ...(shortened.changes.length < job.changes.length && { changeCount: countFiles(job.changes) }),
     alive,
     events: lastJournalLines(events),
     ...(tail !== null && { tail: textEnd(tail, TAIL_BYTES) }),

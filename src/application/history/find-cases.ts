@@ -281,11 +281,11 @@ function findJobChanges(deps: CaseDeps): FoundChange[] {
     const record = archive.read(stack.jobs[places[0] ?? 0]?.jobId ?? "");
     if (record !== null) groups.push({ places, record });
   }
-  const told = { ...deps, conversations: readConversations(groups) };
+  const sources = { ...deps, conversations: readConversations(groups) };
   const own = groups
     .filter(({ record }) => (record.request ?? "") !== "")
-    .map((group) => toJobChange(told, [group], { id: `job:${group.record.jobId}`, asked: group.record }));
-  return [...own, ...findUnsolved(told, groups), ...findCorrected(told, groups)];
+    .map((group) => toJobChange(sources, [group], { id: `job:${group.record.jobId}`, asked: group.record }));
+  return [...own, ...findUnsolved(sources, groups), ...findCorrected(sources, groups)];
 }
 
 const pathsOf = ({ stack }: CaseDeps, { places }: Group) =>

@@ -21,30 +21,30 @@ export function wordWhy(texts: HistoryMessages, path: string, why: Why): string 
     }
   }
   const { line, text, origin, renamedFrom } = why;
-  const told = [`${path}:${line}: ${text.trim()}`, ""];
+  const out = [`${path}:${line}: ${text.trim()}`, ""];
   switch (origin.kind) {
     case "job": {
       const { job, replaced } = origin;
-      told.push(texts.writtenBy(job.jobId, localTime(job.at)), ...wordReason(texts, job));
-      told.push(...(replaced.length === 0 ? [texts.replacedNothing] : [texts.replaced, ...indent(replaced)]));
+      out.push(texts.writtenBy(job.jobId, localTime(job.at)), ...wordReason(texts, job));
+      out.push(...(replaced.length === 0 ? [texts.replacedNothing] : [texts.replaced, ...indent(replaced)]));
       break;
     }
     case "by-hand":
-      told.push(texts.byHand(origin.after, origin.before));
+      out.push(texts.byHand(origin.after, origin.before));
       break;
     case "gone":
-      told.push(texts.gone(origin.jobId));
+      out.push(texts.gone(origin.jobId));
       break;
     case "commit": {
       const { commit, author, at, subject } = origin.commit;
-      told.push(texts.commit(commit.slice(0, 12), author, localTime(at), subject));
+      out.push(texts.commit(commit.slice(0, 12), author, localTime(at), subject));
       break;
     }
     case "older":
-      told.push(texts.older);
+      out.push(texts.older);
   }
-  if (renamedFrom.length > 0) told.push(texts.renamedFrom(renamedFrom));
-  return told.join("\n");
+  if (renamedFrom.length > 0) out.push(texts.renamedFrom(renamedFrom));
+  return out.join("\n");
 }
 
 /** Removed lines in words, newest first. */

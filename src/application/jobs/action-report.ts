@@ -311,7 +311,7 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
   const changes = changeLines(messages, seenFrom(action, done));
   if (changes !== "") lines.push(changes);
   for (const { jobId, left, mergedBy, checked, rebuilt } of done) {
-    if (rebuilt !== undefined) lines.push(messages.recordMended(jobId, rebuilt));
+    if (rebuilt !== undefined) lines.push(messages.recordRepaired(jobId, rebuilt));
     if (mergedBy !== undefined)
       lines.push(
         action === "redo" ? messages.redoneByMerge(jobId, mergedBy) : messages.undoneByMerge(jobId, mergedBy),
@@ -334,18 +334,18 @@ const INVERSE = { added: "deleted", deleted: "added", modified: "modified" } as 
 function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Change[] {
   const seen = new Map<
     string,
-    { readonly change: Change; readonly stood: boolean; readonly stands: boolean }
+    { readonly change: Change; readonly existedBefore: boolean; readonly existsNow: boolean }
   >();
   for (const one of done.flatMap(({ changes }) => changes)) {
     const kind = action === "undo" ? INVERSE[one.kind] : one.kind;
-    const { stood = kind !== "added" } = seen.get(one.path) ?? {};
-    seen.set(one.path, { change: one, stood, stands: kind !== "deleted" });
+    const { existedBefore = kind !== "added" } = seen.get(one.path) ?? {};
+    seen.set(one.path, { change: one, existedBefore, existsNow: kind !== "deleted" });
   }
   return [...seen.values()]
-    .filter(({ stood, stands }) => stood || stands)
-    .map(({ change, stood, stands }) => ({
+    .filter(({ existedBefore, existsNow }) => existedBefore || existsNow)
+    .map(({ change, existedBefore, existsNow }) => ({
       ...change,
-      kind: stood && stands ? "modified" : stands ? "added" : "deleted",
+      kind: existedBefore && existsNow ? "modified" : existsNow ? "added" : "deleted",
     }));
 }
 

@@ -28,14 +28,14 @@ export async function commitAnyway(
 ): Promise<CommitAnyway> {
   const result = await git(...settings, ...commit);
   if (result.outcome !== "exited" || result.exitCode !== 128) return { result, notes: [] };
-  const nobody = !(await knowsIdentity(git));
+  const unnamed = !(await knowsIdentity(git));
   const signs = (await git("config", "--get", "--type=bool", "commit.gpgsign")).stdout.trim() === "true";
   const unsigned = settings.includes("commit.gpgsign=false");
-  if (!nobody && (!signs || unsigned)) return { result, notes: [] };
-  const again = await git(...settings, ...(nobody ? IDENTITY : []), ...(signs ? UNSIGNED : []), ...commit);
-  if (again.exitCode !== 0) return { result: nobody ? again : result, notes: [] };
+  if (!unnamed && (!signs || unsigned)) return { result, notes: [] };
+  const again = await git(...settings, ...(unnamed ? IDENTITY : []), ...(signs ? UNSIGNED : []), ...commit);
+  if (again.exitCode !== 0) return { result: unnamed ? again : result, notes: [] };
   const notes: CommitNote[] = [];
-  if (nobody) notes.push("identity-fallback");
+  if (unnamed) notes.push("identity-fallback");
   if (signs && !unsigned) notes.push("signing-skipped");
   return { result: again, notes };
 }

@@ -69,12 +69,12 @@ export async function diagnoseJobs(
       ok: interrupted.outcome !== "stuck",
       text: wordRepair(messages, interrupted),
     });
-  for (const { jobId, file, mended, lost } of await workspace.mendRecords())
+  for (const { jobId, file, repaired, lost } of await workspace.repairRecords())
     checks.push({
       name: "repair",
-      ok: mended,
+      ok: repaired,
       text: [
-        mended ? messages.recordMended(jobId, file) : messages.recordLost(jobId, file),
+        repaired ? messages.recordRepaired(jobId, file) : messages.recordLost(jobId, file),
         ...(lost === undefined ? [] : [messages.undoRebuilt(lost)]),
       ].join("\n"),
     });

@@ -190,8 +190,8 @@ function blamed(
 ): readonly CommandResult[] {
   const runner = results.findLastIndex((one) => !isEdit(one));
   const last = runner === -1 ? results.length - 1 : runner;
-  const told = results[last];
-  if (told === undefined || found.length === 0) return results;
+  const failed = results[last];
+  if (failed === undefined || found.length === 0) return results;
   const skipped = found.filter(({ rule }) => rule === "protected" && protection.action === "skip");
   const failing = found
     .filter((one) => !skipped.includes(one))

@@ -212,9 +212,9 @@ function isBornBad(sides: BeforeAndAfter, directories: GitDirectories, directory
   if (sides.look(at("hooks"), "before") !== null) return true;
   return ["config", "config.worktree"].some((name) => {
     const path = at(name);
-    const stands = sides.look(path, "before");
-    if (stands === null) return false;
-    const settings = stands.size > LARGEST_JUDGED ? null : sides.original(path);
+    const current = sides.look(path, "before");
+    if (current === null) return false;
+    const settings = current.size > LARGEST_JUDGED ? null : sides.original(path);
     return settings === null || revertSettings("", latin1Text(settings)) !== null;
   });
 }

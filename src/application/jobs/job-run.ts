@@ -419,9 +419,9 @@ export class JobRun {
         mask: this.#deps.mask,
         clock: this.#deps.clock,
         emit: (event) => {
-          const told = attempt === undefined ? event : { ...event, attempt };
-          this.emit(told);
-          run.onEvent?.(told);
+          const attempted = attempt === undefined ? event : { ...event, attempt };
+          this.emit(attempted);
+          run.onEvent?.(attempted);
           if (event.type === "command_finished")
             logCommand(this.#deps, this.jobId, event, commands[event.index] as PatchCommand);
         },
@@ -648,8 +648,8 @@ export class JobRun {
   private async conclude(outcome: JobOutcome, end: JobEnd, isRed = false): Promise<RanJob> {
     await this.#runHooks(outcome, isRed, end);
     const { results, sealed, gitCommit } = end;
-    const told = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
-    const record = isRed ? { ...told, success: false } : told;
+    const recorded = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
+    const record = isRed ? { ...recorded, success: false } : recorded;
     const { warnings, notes } = this.#story;
     return concludeJob(this.#deps, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
   }

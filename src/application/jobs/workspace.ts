@@ -81,7 +81,7 @@ export function createWorkspace({
       return failed;
     },
     repair: () => transactions.repair(),
-    mendRecords: async () => (await transactions.mendRecords?.()) ?? [],
+    repairRecords: async () => (await transactions.repairRecords?.()) ?? [],
     findDamagedUndo: async (options) => (await transactions.findDamagedUndo?.(options)) ?? [],
     findInterruption: async () => (await transactions.findInterruption?.()) ?? null,
     closeDeadJobs,

@@ -34,11 +34,11 @@ export interface FleetStore {
    * Notes, within the transaction that posts the notice, that a chat is notified; false when another process
    * did so.
    */
-  noteTold(chat: WaitingChat, within: unknown): Promise<boolean>;
+  noteAwayNotice(chat: WaitingChat, within: unknown): Promise<boolean>;
   /** Chats that were notified that they wait for this process's workspace. */
-  toldOfUs(): Promise<readonly WaitingChat[]>;
+  listAwayNotices(): Promise<readonly WaitingChat[]>;
   /** Removes the note, within the transaction that posts the good news; false if it was already removed. */
-  forgetTold(chat: WaitingChat, within: unknown): Promise<boolean>;
+  forgetAwayNotices(chat: WaitingChat, within: unknown): Promise<boolean>;
 }
 
 type EnterResult =
@@ -159,7 +159,7 @@ export interface FleetJobs {
   /** Of this process's workspace. */
   write(summary: JobSummary): Promise<void>;
   /** When the state of each job of this workspace changed, as last reported. */
-  told(): Promise<ReadonlyMap<string, string>>;
+  reported(): Promise<ReadonlyMap<string, string>>;
   forget(jobIds: readonly string[]): Promise<void>;
   /** Forgets jobs of machines that were not heard of for so long. */
   prune(keepMs: number): Promise<void>;

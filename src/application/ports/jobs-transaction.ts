@@ -267,7 +267,7 @@ export interface Transactions {
    */
   repair(): Promise<RepairedJob | null>;
   /** Rewrites unreadable records of jobs from the remaining files. Absent where there is nothing to rebuild them from. */
-  mendRecords?(): Promise<readonly MendedRecord[]>;
+  repairRecords?(): Promise<readonly RepairedRecord[]>;
   /** See `Workspace.findDamagedUndo`. */
   findDamagedUndo?(options: DamageSearch): Promise<readonly DamagedUndo[]>;
   /** See `Workspace.findInterruption`. */
@@ -658,10 +658,10 @@ export interface UntouchedPath {
 }
 
 /** A job with a record that could not be read. */
-export interface MendedRecord {
+export interface RepairedRecord {
   readonly jobId: string;
   readonly file: string;
-  readonly mended: boolean;
+  readonly repaired: boolean;
   /** Of undo data that was rebuilt: the paths that are lost to undo and redo. */
   readonly lost?: readonly string[];
 }

@@ -14,8 +14,8 @@ import type {
   BeginResult,
   DamagedUndo,
   DamageSearch,
-  MendedRecord,
   RepairedJob,
+  RepairedRecord,
   Staging,
   WorkspaceFiles,
 } from "./jobs-transaction.ts";
@@ -83,7 +83,7 @@ export interface Workspace {
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
   repair(): Promise<RepairedJob | null>;
   /** Rewrites records of jobs that cannot be read. */
-  mendRecords(): Promise<readonly MendedRecord[]>;
+  repairRecords(): Promise<readonly RepairedRecord[]>;
   /** The jobs whose undo data is damaged, and what could be rebuilt; nothing is changed. */
   findDamagedUndo(options: DamageSearch): Promise<readonly DamagedUndo[]>;
   /** The swap that was cut off and waits for a repair; null if there is none, or another process is repairing it. Nothing is changed. */

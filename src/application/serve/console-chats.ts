@@ -43,7 +43,7 @@ export interface WatchChatsDeps {
   /** One question for all chats. */
   readonly standing: (chats: readonly ChatKey[]) => Promise<readonly StandingMessage[]>;
   /** The reports of other processes on these messages, as far as jobs run for them; one query for all. */
-  readonly told: (messageIds: readonly string[]) => Promise<ReadonlyMap<string, LiveWork>>;
+  readonly remote: (messageIds: readonly string[]) => Promise<ReadonlyMap<string, LiveWork>>;
   readonly live: Pick<LiveWorks, "tell">;
   readonly bus: Bus;
   readonly timers: Timers;
@@ -76,7 +76,7 @@ const MOST_KNOWN = 1_000;
 export function createChatWatch(deps: WatchChatsDeps): WatchChat {
   const watched = new Map<string, WatchedChat>();
   const begunHere = new Set<string>();
-  const toldLast = new Map<string, string>();
+  const lastSent = new Map<string, string>();
   const state = { looking: false };
   deps.bus.subscribe(({ type, ...event }) => {
     if (type !== "begun" || !("message" in event)) return;
@@ -95,15 +95,15 @@ export function createChatWatch(deps: WatchChatsDeps): WatchChat {
       if (before !== null && hasChanged(before, stand)) for (const { changed } of one.listeners) changed();
     }
     const working = others.filter((message) => message.state === "working");
-    const told = working.length === 0 ? new Map() : await deps.told(working.map(({ id }) => id));
-    deps.live.tell(told);
+    const remote = working.length === 0 ? new Map() : await deps.remote(working.map(({ id }) => id));
+    deps.live.tell(remote);
     for (const message of working) {
-      const text = JSON.stringify(told.get(message.id) ?? null);
-      if (text === (toldLast.get(message.id) ?? "null")) continue;
-      toldLast.set(message.id, text);
+      const text = JSON.stringify(remote.get(message.id) ?? null);
+      if (text === (lastSent.get(message.id) ?? "null")) continue;
+      lastSent.set(message.id, text);
       for (const { worked } of watched.get(watchedChatName(message))?.listeners ?? []) worked(message.id);
     }
-    for (const id of toldLast.keys()) if (!told.has(id)) toldLast.delete(id);
+    for (const id of lastSent.keys()) if (!remote.has(id)) lastSent.delete(id);
   }
 
   /** Before the page asks for the chat's current state. */
@@ -122,7 +122,7 @@ export function createChatWatch(deps: WatchChatsDeps): WatchChat {
     if (watched.size > 0) await round().catch(() => {});
     if (watched.size === 0) {
       state.looking = false;
-      toldLast.clear();
+      lastSent.clear();
       return;
     }
     deps.timers.after(WATCH_LOOK_MS, () => void look());

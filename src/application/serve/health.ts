@@ -280,13 +280,13 @@ export function createTroubleReporter(
   tell: (line: string) => void,
   now: () => Date,
 ): (place: string, text: string, name?: string) => void {
-  const toldAt = new Map<string, number>();
+  const reportedAt = new Map<string, number>();
   return (place, text, name = `${place}: ${text.split("\n")[0]}`) => {
     const at = now().getTime();
-    if (at - (toldAt.get(name) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
-    toldAt.delete(name);
-    toldAt.set(name, at);
-    if (toldAt.size > MOST_KEPT) toldAt.delete(toldAt.keys().next().value as string);
+    if (at - (reportedAt.get(name) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
+    reportedAt.delete(name);
+    reportedAt.set(name, at);
+    if (reportedAt.size > MOST_KEPT) reportedAt.delete(reportedAt.keys().next().value as string);
     tell(`${place}: ${text}`);
   };
 }

@@ -87,12 +87,12 @@ export function createLiveWorks(bus: Bus, now: () => number) {
     works.set(id, applyEventToWork(works.get(id) ?? NOTHING_LIVE, event.event, now()));
     if (works.size > MOST_MESSAGES) works.delete(works.keys().next().value as string);
   });
-  const state: { told: ReadonlyMap<string, LiveWork> } = { told: new Map() };
+  const state: { remote: ReadonlyMap<string, LiveWork> } = { remote: new Map() };
   return {
-    of: (messageId: string): LiveWork => works.get(messageId) ?? state.told.get(messageId) ?? NOTHING_LIVE,
+    of: (messageId: string): LiveWork => works.get(messageId) ?? state.remote.get(messageId) ?? NOTHING_LIVE,
     /** All that is known of messages that other processes answer. */
-    tell(told: ReadonlyMap<string, LiveWork>): void {
-      state.told = told;
+    tell(remote: ReadonlyMap<string, LiveWork>): void {
+      state.remote = remote;
     },
   };
 }

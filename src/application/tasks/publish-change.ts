@@ -81,8 +81,8 @@ function closesOf(task: SolveTask): number | null {
 
 /** How each check ended; of a red one what was red before, and what it printed. */
 export function checkWords({ checks, judged }: SolveTask, messages: SolveMessages): string[] {
-  const told = judged == null ? [] : judgementWords(judged, messages);
-  if (checks.length === 0) return told.length > 0 ? told : [messages.noChecks];
+  const judgement = judged == null ? [] : judgementWords(judged, messages);
+  if (checks.length === 0) return judgement.length > 0 ? judgement : [messages.noChecks];
   const each = checks.flatMap((check) => {
     const { command, exitCode, durationMs, counts, since, asCloned = [], output = "" } = check;
     const isRed = isRedCheck(check);
@@ -101,7 +101,7 @@ export function checkWords({ checks, judged }: SolveTask, messages: SolveMessage
     const shown = output.trim() === "" ? [] : [fenced(cutMiddle(output, OUTPUT_CHARS), "text")];
     return [[`- ${line}`, ...before].join(" "), ...shown];
   });
-  return [...each, ...told];
+  return [...each, ...judgement];
 }
 
 /** The remarks of the judgement beyond each check, in the words of every reply. */

@@ -60,7 +60,7 @@ export async function openTaskAccount(
     return model;
   }
   const { workers } = metered;
-  let told = 0;
+  let reportedUsd = 0;
   return {
     model,
     workers: {
@@ -68,13 +68,13 @@ export async function openTaskAccount(
       async count(kind, used) {
         await workers.count(kind, used);
         // A run tells its own cost.
-        told += used.costUsd;
+        reportedUsd += used.costUsd;
       },
     },
     costOf() {
       const { costUsd } = metered.used();
-      const since = costUsd - told;
-      told = costUsd;
+      const since = costUsd - reportedUsd;
+      reportedUsd = costUsd;
       return since;
     },
     close,

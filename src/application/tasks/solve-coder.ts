@@ -249,8 +249,8 @@ function toCheckFact(
   const absent = result.state === "cannot-run";
   if (kind === "lint" && absent) return null;
   const exitCode = run.exitCode ?? -1;
-  const isTold = facts !== null && (exitCode !== 0 || (facts.verdict === "worse" && kind === "test"));
-  const onlyWith = isTold ? (facts.onlyWith ?? []) : [];
+  const isJudged = facts !== null && (exitCode !== 0 || (facts.verdict === "worse" && kind === "test"));
+  const onlyWith = isJudged ? (facts.onlyWith ?? []) : [];
   return {
     kind,
     command,
@@ -259,7 +259,7 @@ function toCheckFact(
     durationMs: run.durationMs,
     output: mask(failingOutput(run.whole, OUTPUT_CHARS).trim()),
     counts: result.results?.counts ?? null,
-    ...(isTold && { since: { verdict: facts.verdict, worse: [...facts.worse, ...facts.newFailing] } }),
+    ...(isJudged && { since: { verdict: facts.verdict, worse: [...facts.worse, ...facts.newFailing] } }),
     ...(onlyWith.length > 0 && { asCloned: onlyWith }),
   };
 }

@@ -6,8 +6,8 @@ export type WireType = (typeof WIRE_TYPES)[number];
  * `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. Null for what cannot be
  * asked over HTTP, and for one with a name or a password in it.
  */
-export function ollamaAddress(told: string | undefined): string | null {
-  const text = told?.trim() ?? "";
+export function ollamaAddress(given: string | undefined): string | null {
+  const text = given?.trim() ?? "";
   if (text === "") return null;
   try {
     const isBare = !text.includes("://");

@@ -72,7 +72,7 @@ export function findObstacle({ request, files }: Pick<HistoryCase, "request" | "
   const obstacle = findPathObstacle(files.map(({ path }) => path));
   if (obstacle !== null) return obstacle;
   if (countWords(request) < FEWEST_WORDS) return { code: "no-request" };
-  const names = findUntoldNames({ request, files });
+  const names = findUnrequestedNames({ request, files });
   return names.length > 0 ? { code: "unknown-names", names } : null;
 }
 
@@ -100,7 +100,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
  * Names and messages that the change's tests need, that the change brings, and that the request does not tell: no one could
  * guess them. A name that the files of the change had before is known.
  */
-export function findUntoldNames({ request, files }: Pick<HistoryCase, "request" | "files">): string[] {
+export function findUnrequestedNames({ request, files }: Pick<HistoryCase, "request" | "files">): string[] {
   const [needed, brought] = [true, false].map((wantsTests) =>
     files
       .filter((file) => isTestPath(file.path) === wantsTests && !isDocumentation(file.path))
@@ -109,7 +109,7 @@ export function findUntoldNames({ request, files }: Pick<HistoryCase, "request" 
   ) as [string, string];
   const asked = new Set(request.match(NAME) ?? []);
   const names = new Set(withoutComments(needed).match(NAME) ?? []);
-  const untold = new Set(
+  const unrequested = new Set(
     (withoutComments(brought).match(NAME) ?? []).filter(
       (name) => names.has(name) && !asked.has(name) && !KEYWORDS.has(name),
     ),
@@ -120,12 +120,12 @@ export function findUntoldNames({ request, files }: Pick<HistoryCase, "request" 
       .filter((text) => /\S\s+\S/.test(text) && brought.includes(text) && !request.includes(text)),
   );
   for (const { before } of files) {
-    if (before === null || untold.size + messages.size === 0) continue;
-    for (const name of before.match(NAME) ?? []) untold.delete(name);
+    if (before === null || unrequested.size + messages.size === 0) continue;
+    for (const name of before.match(NAME) ?? []) unrequested.delete(name);
     for (const text of messages) if (before.includes(text)) messages.delete(text);
   }
-  for (const text of messages) for (const name of text.match(NAME) ?? []) untold.delete(name);
-  return [...untold, ...[...messages].map((text) => `"${text}"`)];
+  for (const text of messages) for (const name of text.match(NAME) ?? []) unrequested.delete(name);
+  return [...unrequested, ...[...messages].map((text) => `"${text}"`)];
 }
 
 function addedLines({ before, after }: CaseFile): string {

@@ -42,9 +42,9 @@ function distance({ billions }: InstalledModel, purpose: Purpose): number {
 }
 
 /** `8.0B` and `137M` as servers tell it, else the `8b` of a name. */
-export function billionsOf(told: string, name: string): number | null {
+export function billionsOf(size: string, name: string): number | null {
   const found =
-    /^([\d.]+)\s*([BM])/i.exec(told) ?? /(?:^|[^a-z0-9.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])/i.exec(name);
+    /^([\d.]+)\s*([BM])/i.exec(size) ?? /(?:^|[^a-z0-9.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])/i.exec(name);
   if (found === null) return null;
   const value = Number(found[1]);
   return /m/i.test(found[2] ?? "") ? value / 1000 : value;

@@ -219,12 +219,12 @@ function withoutSettings(
   bad: readonly PlacedSetting[],
   lost: (name: string) => readonly PlacedSetting[],
 ): string {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   let out = "";
   let at = 0;
   for (const { name, start, end } of bad) {
-    const back = told.has(name) ? [] : lost(name);
-    told.add(name);
+    const back = seen.has(name) ? [] : lost(name);
+    seen.add(name);
     const key = name.slice(name.lastIndexOf(".") + 1);
     const lines = back.map(({ value }) => `${key} = ${quoteGitValue(value)}`);
     const lineStart = text.lastIndexOf("\n", start - 1) + 1;

@@ -77,12 +77,12 @@ function criteriaText(record: TaskRecord): string {
 function historyText(record: TaskRecord): string {
   if (record.loops.length === 0) return "## So far\nNothing has been done yet.";
   const whole = record.loops.length - 2;
-  const told = record.loops.map((one, index) =>
+  const lines = record.loops.map((one, index) =>
     loopText(one, { whole: index >= whole, isHere: index >= record.loopsElsewhere }),
   );
   const test = lastTest(record);
   const state = test ? `\nThe last test ${test.exitCode === 0 ? "succeeded" : "failed"}.` : "";
-  return `## So far\n${told.join("\n")}${state}`;
+  return `## So far\n${lines.join("\n")}${state}`;
 }
 
 function loopText(

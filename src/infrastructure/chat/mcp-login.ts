@@ -361,8 +361,8 @@ async function listenForRedirect(
     close(): void {
       http.close();
       // A browser that still waits for the login's end gets a page that says it failed.
-      const told = held === null || held.headersSent ? Promise.resolve() : show(held, 200, false);
-      void told.then(() => http.closeAllConnections());
+      const answered = held === null || held.headersSent ? Promise.resolve() : show(held, 200, false);
+      void answered.then(() => http.closeAllConnections());
     },
   };
 }

@@ -134,11 +134,11 @@ export function createCloneState(point: ClonePoint) {
       ]),
       LISTING_BYTES,
     );
-    const [told = "", emptyFolders = "", listed = "", digest = ""] = printed
+    const [stateText = "", emptyFolders = "", listed = "", digest = ""] = printed
       .toString("utf8")
       .split(NEXT_PART);
     await programs?.see(digest);
-    const { tree: now, raw } = readStanding(told);
+    const { tree: now, raw } = readStanding(stateText);
     const files = new Map(atStart);
     const kinds = new Map<string, Change["kind"]>();
     for (const { path, status } of raw) {

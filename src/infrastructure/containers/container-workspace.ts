@@ -124,17 +124,17 @@ function createEditLog(
   folder: JobFolder,
 ) {
   const first = new Map<string, { readonly standing: LoggedEntry; readonly bytes: Uint8Array | null }>();
-  const stands = (path: string) => loggedEntryAt(view, path);
+  const entryNow = (path: string) => loggedEntryAt(view, path);
   /** Paths that differ from what they were. */
   const changes = (): Change[] =>
     [...first].flatMap(([path, { standing }]): Change[] => {
-      const kind = changeKind(standing, stands(path).standing);
+      const kind = changeKind(standing, entryNow(path).standing);
       return kind === null ? [] : [{ path, kind }];
     });
   return {
     /** Before a path changes. */
     note(path: string): void {
-      if (!first.has(path)) first.set(path, stands(path));
+      if (!first.has(path)) first.set(path, entryNow(path));
     },
     changes,
     /** The first entry at a path; null when there was none or it is not known. */
@@ -159,7 +159,7 @@ function createEditLog(
       const changed = changes();
       const edits = changed.map(({ path }, n): LoggedEdit => {
         const before = first.get(path) as { standing: LoggedEntry; bytes: Uint8Array | null };
-        const after = stands(path);
+        const after = entryNow(path);
         if (before.bytes !== null) writeFileSync(opSlotPath(folder, n, "a"), before.bytes);
         if (after.bytes !== null) writeFileSync(opSlotPath(folder, n, "b"), after.bytes);
         return { path, before: before.standing, after: after.standing };

@@ -40,7 +40,7 @@ interface CheckRequest {
   readonly workspace: string;
   readonly direction: Direction;
   /** The result of the last swap; null before the first. */
-  readonly stands: SwapRecord | null;
+  readonly lastSwap: SwapRecord | null;
   readonly own: OwnTouches;
 }
 
@@ -57,7 +57,7 @@ interface SwapCheck {
 
 /** Looks at every path of a plan before anything is moved. */
 export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
-  const { folder, plan, workspace, direction, stands } = request;
+  const { folder, plan, workspace, direction, lastSwap } = request;
   const shown = (op: Op) => shownPath(plan, op, workspace);
   const conflicts: Conflict[] = [];
   const steps: SwapStep[] = [];
@@ -68,7 +68,7 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
   const breath = createBreath();
   const parents = createKnownParents();
   // Once a job is in effect, only what it put there tells whether the user has gone on from it.
-  const exchanged = stands === null ? exchangedFolders(plan, workspace) : null;
+  const exchanged = lastSwap === null ? exchangedFolders(plan, workspace) : null;
   conflicts.push(...(exchanged?.conflicts ?? []));
   const sweep = createSweep();
   for (const op of plan.ops) {
@@ -79,31 +79,31 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
       parents.forget();
       await breath.take();
     }
-    const recorded = recordedAtRest(folder, rootOf(plan, op), op, direction, stands);
+    const recorded = recordedAtRest(folder, rootOf(plan, op), op, direction, lastSwap);
     const seen = lookAtOp(request, recorded, anchors, parents);
     // An entry that is as recorded is kept once: a job may have a hundred thousand.
-    const turn = {
+    const step = {
       op,
       goes: sameUntouched(seen.current, recorded.goes) ? recorded.goes : seen.current,
       comes: comesFor(folder, recorded, direction),
     };
-    if (stands === null && hasLostSide(turn)) {
+    if (lastSwap === null && hasLostSide(step)) {
       conflicts.push({ path: shown(op), reason: "changed" });
       continue;
     }
-    if (turn.comes === null && recorded.comes !== null && op.area !== "object") {
+    if (step.comes === null && recorded.comes !== null && op.area !== "object") {
       gone.push(shown(op));
       continue;
     }
-    if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) {
+    if (!isOutOfReach(seen.reason) && !hasWork(step, folder, direction)) {
       if (seen.current === null && recorded.goes !== null && op.area === "file") absent.push(recorded);
       continue;
     }
-    if (seen.reason === null) steps.push(turn);
-    else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
+    if (seen.reason === null) steps.push(step);
+    else if (op.area === "git" && lastSwap !== null) left.push({ path: shown(op), reason: "moved-on" });
     else if (op.area !== "object") {
       conflicts.push({ path: shown(op), reason: seen.reason });
-      if (canBeForced(turn, seen.reason)) steps.push(turn);
+      if (canBeForced(step, seen.reason)) steps.push(step);
     }
   }
   anchors.close();
@@ -141,7 +141,7 @@ function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Di
   if (staysInPlace(op)) return true;
   const incoming = direction === "forward" ? op.b : op.a;
   if (incoming !== null && comes !== null) return true;
-  if (incoming !== null) return goes !== null && stoodOverNothing(op, folder, direction);
+  if (incoming !== null) return goes !== null && wasForcedOverDeleted(op, folder, direction);
   if (op.area === "object" && direction === "back") return false;
   return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
 }
@@ -150,7 +150,7 @@ function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Di
  * Whether the last swap was forced over a file that the user had deleted: then no slot holds a side, and
  * the path becomes absent again. A path that was left alone keeps its slot, and git objects stay.
  */
-function stoodOverNothing(op: Op, folder: JobFolder, direction: Direction): boolean {
+function wasForcedOverDeleted(op: Op, folder: JobFolder, direction: Direction): boolean {
   return (
     op.area === "file" &&
     op.a !== null &&
@@ -197,7 +197,7 @@ function differenceReason(
   current: Identity | null,
   expected: Identity | null,
 ): Conflict["reason"] | null {
-  const { plan, direction, own, stands } = request;
+  const { plan, direction, own, lastSwap } = request;
   const root = rootOf(plan, op);
   if (current === null || expected === null) {
     if (current === expected) return null;
@@ -207,7 +207,7 @@ function differenceReason(
     return folderReason(request, op, current, expected);
   if (sameUntouched(current, expected)) return null;
   // Changing the mode in place would also change a hard link that was created since.
-  if (op.inPlace === true && stands === null && hasOtherNames(root, op.path)) return "changed";
+  if (op.inPlace === true && lastSwap === null && hasOtherNames(root, op.path)) return "changed";
   if (sameBody(current, expected) && own.isOurs(current, 0n)) return null;
   if (current.kind !== expected.kind || op.area === "object") return "changed";
   const hash = direction === "forward" ? op.aHash : op.bHash;
@@ -224,7 +224,7 @@ function hasOtherNames(root: string, path: string): boolean {
 
 /** A folder that is removed with its contents must be unused; from a folder that the job created, only the job's entries leave. */
 function folderReason(
-  { plan, stands, own }: CheckRequest,
+  { plan, lastSwap, own }: CheckRequest,
   op: Op,
   current: Identity,
   expected: Identity,
@@ -232,7 +232,7 @@ function folderReason(
   // A folder that the job made gives back what the job put in, and a mode that another gave it is not the job's.
   if (keepsFolder(op) || op.a === null) return current.mode === expected.mode ? null : "changed";
   const root = rootOf(plan, op);
-  const since = BigInt(stands?.stamp ?? plan.stamp);
+  const since = BigInt(lastSwap?.stamp ?? plan.stamp);
   const isOurs = (entry: Touched) => own.isOurs(entry, since);
   const isNoisy = BigInt(current.ctime) >= since;
   if (isNoisy && !(isOurs(current) && current.ino === expected.ino && current.mode === expected.mode))

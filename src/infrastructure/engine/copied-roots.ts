@@ -210,12 +210,12 @@ function dropNewcomers({ original, copy }: CopiedRoot, { entries, top }: Manifes
  * none is followed, since this runs outside of their sandbox.
  */
 export function restoreEntry({ original, copy }: CopiedRoot, path: string, from: string): void {
-  const stands = identifyAt(from) !== null;
-  if (stands) makeParents(copy, path, (parent) => lstatSync(join(original, parent)).mode & 0o7777);
+  const exists = identifyAt(from) !== null;
+  if (exists) makeParents(copy, path, (parent) => lstatSync(join(original, parent)).mode & 0o7777);
   else if (lstatInside(copy, path) === null) return;
   inParent(copy, path, (folder, name) => {
     removeTree(`${folder}/${name}`);
-    if (!stands) return;
+    if (!exists) return;
     copyEntry(from, `${folder}/${name}`);
   });
 }

@@ -60,11 +60,11 @@ function createForeignFiles(deps: { readonly roots: readonly string[]; readonly 
 
   /** A new user, other groups or another folder in the place of a root: what was found says nothing any more. */
   function asked(): string {
-    const stands = roots.map((root) => {
+    const identities = roots.map((root) => {
       const { dev, ino, uid, gid } = lstatSync(root);
       return [root, dev, ino, uid, gid].join(":");
     });
-    return [uid, gid, process.getgroups?.().sort().join(","), ...stands].join(" ");
+    return [uid, gid, process.getgroups?.().sort().join(","), ...identities].join(" ");
   }
 
   function recall(): ForeignFilesMemory | null {

@@ -5,7 +5,7 @@ import type {
   DamagedUndo,
   DamageSearch,
   JobState,
-  MendedRecord,
+  RepairedRecord,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
@@ -83,10 +83,10 @@ const NEXT: Readonly<Partial<Record<JobState, Intent["direction"]>>> = {
 /** The ops that a swap had begun: what went out, and what came in. */
 function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): Intent["found"] {
   const direction: Direction = state === "committed" ? "back" : "forward";
-  const stands = readSwapRecord(folder, turn);
-  if (turn > 0 && stands === null) return [];
+  const record = readSwapRecord(folder, turn);
+  if (turn > 0 && record === null) return [];
   const reached = plan.ops.flatMap((op): Intent["found"] => {
-    const recorded = recordedStep(op, direction, stands);
+    const recorded = recordedStep(op, direction, record);
     const here = identifyIn(rootOf(plan, op), op.path);
     if (staysInPlace(op)) {
       const isDone =
@@ -131,23 +131,23 @@ function identifyIn(root: string, path: string) {
  * Rebuilds unreadable job records: plan and swap record from each other, the state from the recorded swaps, the story from
  * the journal and the plan. The damaged file is kept next to the new one. Called under the lock, when no swap is running.
  */
-export function mendRecords(storage: string, workspace: string): MendedRecord[] {
-  const mended: MendedRecord[] = [];
+export function repairRecords(storage: string, workspace: string): RepairedRecord[] {
+  const repaired: RepairedRecord[] = [];
   for (const jobId of listJobIds(storage)) {
     const folder = jobFolder(storage, jobId);
     const file = findDamagedFile(folder, true);
     const lost = file === null ? null : rebuildPlan(folder, workspace);
-    if (file !== null && lost !== null) mended.push({ jobId, file, mended: true, lost });
+    if (file !== null && lost !== null) repaired.push({ jobId, file, repaired: true, lost });
     for (let tries = 0; tries < 2; tries++) {
       const { damaged } = readJob(folder);
       if (damaged === null) break;
-      const isMended =
+      const isRepaired =
         damaged === stateFile(folder) ? mendState(folder, workspace) : mendStory(folder, workspace);
-      mended.push({ jobId, file: damaged, mended: isMended });
-      if (!isMended) break;
+      repaired.push({ jobId, file: damaged, repaired: isRepaired });
+      if (!isRepaired) break;
     }
   }
-  return mended;
+  return repaired;
 }
 
 /**
@@ -337,7 +337,7 @@ function proveEntry(
 function mendState(folder: JobFolder, workspace: string): boolean {
   const own = ifSound(() => readOwnPlan(folder, workspace));
   if (own?.status === "none" && !existsSync(planFile(folder))) {
-    writeAnew(stateFile(folder), () =>
+    rewriteFile(stateFile(folder), () =>
       writeState(folder, { state: "evicted", at: new Date(bornAt(folder)).toISOString(), turn: 0 }),
     );
     return true;
@@ -353,7 +353,7 @@ function mendState(folder: JobFolder, workspace: string): boolean {
   };
   // A swap in progress is left to a process that can read its intent.
   if (reachedOps(folder, own.plan, found).length > 0) return false;
-  writeAnew(stateFile(folder), () => writeState(folder, { ...found, bytes: jobBytes(folder) }));
+  rewriteFile(stateFile(folder), () => writeState(folder, { ...found, bytes: jobBytes(folder) }));
   return true;
 }
 
@@ -387,13 +387,14 @@ export function findDamagedUndo(
 /** Null also where neither is there: the job changed nothing, or its undo data was evicted. */
 function findDamagedFile(folder: JobFolder, whole: boolean): string | null {
   const { state, turn } = readSoundState(folder) ?? lastSwap(folder);
-  const [plan, stands] = [planFile(folder), swapRecordPath(folder, turn)];
+  const [plan, recordPath] = [planFile(folder), swapRecordPath(folder, turn)];
   if (NEXT[state] === undefined || !hasRecords(folder, turn)) return null;
   const readPlanned = () => (whole ? readPlan(folder)?.ops.length : readLastNumber(plan));
-  const readRecorded = () => (whole ? readSwapRecord(folder, turn)?.entries.size : readLastNumber(stands));
+  const readRecorded = () =>
+    whole ? readSwapRecord(folder, turn)?.entries.size : readLastNumber(recordPath);
   const planned = ifSound(readPlanned) ?? null;
   if (planned === null) return plan;
-  return turn === 0 || ifSound(readRecorded) === planned ? null : stands;
+  return turn === 0 || ifSound(readRecorded) === planned ? null : recordPath;
 }
 
 /** Longer than any line with one path. */
@@ -425,7 +426,7 @@ function readLastNumber(file: string): number | null {
 }
 
 /** The damaged file is kept beside. */
-function writeAnew(file: string, write: () => void): void {
+function rewriteFile(file: string, write: () => void): void {
   copyFileSync(file, `${file}.damaged`);
   write();
 }
@@ -450,6 +451,6 @@ function mendStory(folder: JobFolder, workspace: string): boolean {
     success: true,
     changes: own?.status === "own" ? toChanges(own.plan.ops, own.plan.roots, workspace) : [],
   };
-  writeAnew(path, () => writeDurably(path, JSON.stringify(record)));
+  rewriteFile(path, () => writeDurably(path, JSON.stringify(record)));
   return true;
 }

@@ -10,8 +10,8 @@ import type {
   BeginRequest,
   BeginResult,
   JobState,
-  MendedRecord,
   RepairedJob,
+  RepairedRecord,
   SwapOutcome,
   Transactions,
 } from "../../application/ports/jobs-transaction.ts";
@@ -336,12 +336,12 @@ export function createTransactions(deps: TransactionDeps): Transactions {
   }
 
   /** While an intent is left that a repair could not settle, it is unknown which slots are complete. */
-  async function mendDamaged(): Promise<readonly MendedRecord[]> {
-    const { mendRecords } = await import("./damaged-records.ts");
-    const mended = await locked(undefined, () =>
-      readIntent(storage.folder) === null ? mendRecords(storage.folder, workspace) : [],
+  async function repairDamaged(): Promise<readonly RepairedRecord[]> {
+    const { repairRecords } = await import("./damaged-records.ts");
+    const repaired = await locked(undefined, () =>
+      readIntent(storage.folder) === null ? repairRecords(storage.folder, workspace) : [],
     );
-    return mended === "busy" ? [] : mended;
+    return repaired === "busy" ? [] : repaired;
   }
 
   async function findInterruption(): Promise<OpenInterruption | null> {
@@ -439,7 +439,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       sweepTrash(storage.folder, jobId);
     },
     repair,
-    mendRecords: mendDamaged,
+    repairRecords: repairDamaged,
     findInterruption,
     findDamagedUndo: async (options) =>
       (await import("./damaged-records.ts")).findDamagedUndo(storage.folder, workspace, options),

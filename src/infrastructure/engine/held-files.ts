@@ -45,12 +45,12 @@ interface WatchedFile {
   /** Where it lies now. */
   readonly at: string;
   /** The path that reports use for it. */
-  readonly told: string;
+  readonly reportAs: string;
 }
 
 interface WatchedFolder {
   readonly at: string;
-  readonly told: string;
+  readonly reportAs: string;
   /** Device and inode of each file below, with its path there; asked for only when a process in another world has files open. */
   readonly below: () => ReadonlyMap<string, string>;
 }
@@ -80,7 +80,7 @@ function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
       const stats = writableFile(link);
       if (stats === null) continue;
       const key = fileKey(stats);
-      let path = files.get(key)?.told;
+      let path = files.get(key)?.reportAs;
       if (path === undefined && folders.length > 0) {
         isAbroad ??= namespaceOf(pid) !== ours;
         path = isAbroad ? belowByInode(folders, key) : belowByPath(folders, link);
@@ -88,7 +88,7 @@ function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
       if (path !== undefined) found.push({ path, process: `${commandName(pid)} (pid ${pid})` });
     }
     for (const mapped of sharedMappings(pid)) {
-      let path = files.get(mapped.key)?.told;
+      let path = files.get(mapped.key)?.reportAs;
       if (path === undefined && folders.length > 0) {
         isAbroad ??= namespaceOf(pid) !== ours;
         path = isAbroad ? belowByInode(folders, mapped.key) : belowPath(folders, mapped.path);
@@ -153,13 +153,13 @@ function belowByPath(folders: readonly WatchedFolder[], link: string): string | 
 
 function belowPath(folders: readonly WatchedFolder[], target: string): string | undefined {
   const folder = folders.find(({ at }) => target.startsWith(`${at}/`));
-  return folder === undefined ? undefined : folder.told + target.slice(folder.at.length);
+  return folder === undefined ? undefined : folder.reportAs + target.slice(folder.at.length);
 }
 
 function belowByInode(folders: readonly WatchedFolder[], key: string): string | undefined {
-  for (const { told, below } of folders) {
+  for (const { reportAs, below } of folders) {
     const path = below().get(key);
-    if (path !== undefined) return `${told}/${path}`;
+    if (path !== undefined) return `${reportAs}/${path}`;
   }
   return undefined;
 }
@@ -193,12 +193,12 @@ export function findHeldFiles(plan: Plan, workspace: string, steps: readonly Swa
   const devices = devicesOf(plan);
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
-  for (const turn of steps) {
-    const { op, goes } = turn;
-    const at = absolute(turn);
+  for (const step of steps) {
+    const { op, goes } = step;
+    const at = absolute(step);
     if (goes?.kind === "file" && !staysInPlace(op))
-      files.set(fileKey({ dev: devices(op.root), ino: goes.ino }), { at, told: at });
-    else if (removesWholeFolder(turn)) folders.push(watchFolder(at, at));
+      files.set(fileKey({ dev: devices(op.root), ino: goes.ino }), { at, reportAs: at });
+    else if (removesWholeFolder(step)) folders.push(watchFolder(at, at));
     if (op.area === "git" && !planned.has(`${at}.lock`) && pathExists(`${at}.lock`))
       held.push({ path: shownPath(plan, op, workspace), reason: "open", by: "git" });
   }
@@ -233,16 +233,16 @@ export function lateWriters(
   const devices = devicesOf(plan);
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
-  for (const turn of steps) {
-    const { op, goes } = turn;
+  for (const step of steps) {
+    const { op, goes } = step;
     const out = kept.get(op.n) ?? null;
     if (out === null || staysInPlace(op)) continue;
     const path = join(rootOf(plan, op), op.path);
     const slot = outSlot(folder, op, direction);
     if (goes?.kind === "file") {
       if (!isSameEntry(out, goes)) late.push({ path: relative(workspace, path), reason: "changed" });
-      else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), { at: slot, told: path });
-    } else if (removesWholeFolder(turn)) {
+      else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), { at: slot, reportAs: path });
+    } else if (removesWholeFolder(step)) {
       if (whoTouchedSince(slot, since, isOurs) === "somebody")
         late.push({ path: relative(workspace, path), reason: "changed" });
       // By its true path: that is what descriptors of other processes show.
@@ -269,7 +269,7 @@ interface KeptEntries {
 
 /** The entries in the slots that a swap fills; most jobs of many files fill none. */
 export function readKeptEntries({ folder, plan, direction, steps }: Swap): KeptEntries {
-  const unfilled = new Set(steps.filter((turn) => fillsNothing(turn, direction)).map(({ op }) => op.n));
+  const unfilled = new Set(steps.filter((step) => fillsNothing(step, direction)).map(({ op }) => op.n));
   const entries = new Map<number, Identity>();
   let bytes: number | null = 0;
   for (const op of plan.ops) {
@@ -308,11 +308,11 @@ export function whoTouchedSince(
   return who;
 }
 
-function watchFolder(at: string, told: string): WatchedFolder {
+function watchFolder(at: string, reportAs: string): WatchedFolder {
   let known: Map<string, string> | undefined;
   return {
     at,
-    told,
+    reportAs,
     below() {
       known ??= new Map(
         [...walkFolder(at, { noText: true })].map(({ path, stats }) => [fileKey(stats), path]),

@@ -355,7 +355,7 @@ function* walkDifferences(
   if (own?.status !== "own" || record === null) return;
   const { plan } = own;
   const { state } = record;
-  const stands = ifSound(() => readSwapRecord(folder, record.turn));
+  const lastSwap = ifSound(() => readSwapRecord(folder, record.turn));
   const inEffect = state === "committed";
   const fromLaterJob = createLaterJobs(archived, jobId);
   const shown = (op: Op) => shownBelow(archived.workspace, plan.roots[op.root] as string, op.path);
@@ -373,7 +373,7 @@ function* walkDifferences(
     const path = join(plan.roots[op.root] as string, op.path);
     if (op.a?.kind === "directory") {
       const now = inEffect ? null : identifyAt(path);
-      const known = stands?.entries.get(op.n)?.standing;
+      const known = lastSwap?.entries.get(op.n)?.standing;
       const stood = now !== null && (state === "staged" || (known && sameBody(now, known)));
       if (inEffect) yield* walkFolder(opSlotPath(folder, op.n, "a"), shown(op));
       else if (stood) yield* walkFolder(path, shown(op));
@@ -381,7 +381,7 @@ function* walkDifferences(
     }
     const standing = () => {
       const now = identifyAt(path);
-      const known = stands?.entries.get(op.n)?.standing;
+      const known = lastSwap?.entries.get(op.n)?.standing;
       if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
       const image = state === "staged" ? undefined : readImage(folder, op.n, inEffect ? "b" : "a");
       return image ?? fromLaterJob(op, inEffect ? op.bHash : op.aHash);

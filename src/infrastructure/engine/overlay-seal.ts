@@ -474,9 +474,9 @@ export function sealDelta(deps: DeltaSealDeps): SealedUpper {
   }
   // An entry that an earlier job had made is removed without a mark: there was nothing below it when it was
   // made.
-  const told = new Set(ops.map(({ path }) => path));
+  const planned = new Set(ops.map(({ path }) => path));
   for (const [path, { kind }] of before) {
-    if (kind === "gone" || kind === "other" || after.has(path) || told.has(path)) continue;
+    if (kind === "gone" || kind === "other" || after.has(path) || planned.has(path)) continue;
     const parent = dirname(path);
     const stays = parent === "." || isFolder(after.get(parent)?.kind);
     if (!stays) continue;

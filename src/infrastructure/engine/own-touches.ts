@@ -36,12 +36,12 @@ interface OwnTouchesRequest {
   readonly storage: string;
   readonly workspace: string;
   readonly folder: JobFolder;
-  readonly stands: SwapRecord | null;
+  readonly lastSwap: SwapRecord | null;
 }
 
 /** Read when it is first asked for: mostly nothing was touched. */
-export function createOwnTouches({ storage, workspace, folder, stands }: OwnTouchesRequest): OwnTouches {
-  const last = stands?.swaps.at(-1);
+export function createOwnTouches({ storage, workspace, folder, lastSwap }: OwnTouchesRequest): OwnTouches {
+  const last = lastSwap?.swaps.at(-1);
   if (last === undefined) return NOTHING_OURS;
   let known: SwapsSince | undefined;
   const read = () => {

@@ -245,7 +245,7 @@ function dropOps(sealed: SealedOps, paths: readonly string[]): Op[] {
   );
   const beside = {
     n: sealed.ops.reduce((most, { n }) => Math.max(most, n), -1) + 1,
-    told: new Set(sealed.ops.map(at)),
+    planned: new Set(sealed.ops.map(at)),
   };
   for (const op of opened) without.push(...goneBeside(sealed, op, paths, beside));
   return without;
@@ -296,7 +296,7 @@ function goneBeside(
   { roots }: SealedOps,
   { root, path: folder }: Op,
   paths: readonly string[],
-  beside: { n: number; readonly told: Set<string> },
+  beside: { n: number; readonly planned: Set<string> },
 ): Op[] {
   const ops: Op[] = [];
   const top = roots[root] as string;
@@ -311,8 +311,8 @@ function goneBeside(
         continue;
       }
       const a = identify(top, below);
-      if (a === null || beside.told.has(absolute)) continue;
-      beside.told.add(absolute);
+      if (a === null || beside.planned.has(absolute)) continue;
+      beside.planned.add(absolute);
       const aHash = hashAt(absolute, a, isIndexFile(below, area(below)));
       ops.push({ n: beside.n++, root, path: below, a, b: null, ...(aHash && { aHash }), area: area(below) });
     }

@@ -85,12 +85,12 @@ import { createFolderHandles, createSwapPlaces, type FoundPlace, SwapFailure } f
 /** A swap that was cut off, as its intent and the record of the job tell it. */
 function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
   const direction: Direction = intent.direction === "undo" ? "back" : "forward";
-  const stands = readSwapRecord(folder, intent.turn - 1);
+  const lastSwap = readSwapRecord(folder, intent.turn - 1);
   const skip = new Set(intent.skip);
   const found = new Map(intent.found.map(([n, goes, comes]) => [n, { goes, comes }]));
   const steps = plan.ops
     .filter((op) => !skip.has(op.n))
-    .map((op) => ({ ...recordedStep(op, direction, stands), ...found.get(op.n) }));
+    .map((op) => ({ ...recordedStep(op, direction, lastSwap), ...found.get(op.n) }));
   // Those of the intent count where the plan says otherwise.
   const standing = intent.folders === undefined ? [] : [...(plan.folders ?? []), ...intent.folders];
   const places = createSwapPlaces({ folder, plan, steps, standing, seeks: true });
@@ -121,14 +121,14 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedP
   const takingBack = intent.taking_back === true;
   const strayed = new Map<number, FoundPlace>();
   const settled = new Set<number>();
-  const edited = swap.steps.filter((turn) => {
-    if (!isOther(swap, turn)) return false;
-    if (takingBack && isDone(swap, turn)) {
-      if (swap.places.isGone(rootOf(swap.plan, turn.op), turn.op.path)) settled.add(turn.op.n);
+  const edited = swap.steps.filter((step) => {
+    if (!isOther(swap, step)) return false;
+    if (takingBack && isDone(swap, step)) {
+      if (swap.places.isGone(rootOf(swap.plan, step.op), step.op.path)) settled.add(step.op.n);
       return false;
     }
-    const found = takingBack ? findStrayed(swap, turn) : null;
-    if (found !== null) strayed.set(turn.op.n, found);
+    const found = takingBack ? findStrayed(swap, step) : null;
+    if (found !== null) strayed.set(step.op.n, found);
     return found === null;
   });
   swap.places.close();
@@ -146,7 +146,7 @@ function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedP
   return {
     conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
     ops: new Set([...touched.map(({ op }) => op.n), ...settled]),
-    left: new Set(touched.filter((turn) => !isReached(swap, turn)).map(({ op }) => op.n)),
+    left: new Set(touched.filter((step) => !isReached(swap, step)).map(({ op }) => op.n)),
     strayed,
   };
 }
@@ -219,20 +219,20 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   const { storage, workspace, at } = deps;
   const { folder, plan, force } = request;
   const direction: Direction = request.direction === "undo" ? "back" : "forward";
-  const stands = readSwapRecord(folder, request.turn);
-  if (request.turn > 0 && stands?.entries.size !== plan.ops.length)
-    throw new DamagedRecord(stands === null ? swapRecordPath(folder, request.turn) : planFile(folder));
-  const own = createOwnTouches({ storage, workspace, folder, stands });
+  const lastSwap = readSwapRecord(folder, request.turn);
+  if (request.turn > 0 && lastSwap?.entries.size !== plan.ops.length)
+    throw new DamagedRecord(lastSwap === null ? swapRecordPath(folder, request.turn) : planFile(folder));
+  const own = createOwnTouches({ storage, workspace, folder, lastSwap });
   const { conflicts, steps, left, gone, absent } = await checkSwap({
     folder,
     plan,
     workspace,
     direction,
-    stands,
+    lastSwap,
     own,
   });
   if (gone.length > 0) return { status: "refused", reason: "data-gone", paths: gone };
-  const held = stands === null ? null : findHeldElsewhere(deps, { folder, plan, steps }, absent);
+  const held = lastSwap === null ? null : findHeldElsewhere(deps, { folder, plan, steps }, absent);
   const stopping = [
     ...conflicts.filter(({ reason }) => !force || isOutOfReach(reason)),
     ...(force ? [] : (held?.conflicts ?? [])),
@@ -250,7 +250,7 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
     turn: request.turn + 1,
     skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
     found: steps
-      .filter((turn) => !isRecorded(turn, recordedStep(turn.op, direction, stands)))
+      .filter((step) => !isRecorded(step, recordedStep(step.op, direction, lastSwap)))
       .map(toFoundEntry),
     doors: findUnwritableFolders(plan, steps),
     folders: withoutPlanned(standing, plan),
@@ -259,7 +259,7 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   const handles = createFolderHandles();
   const placed = (seeks: boolean) => createSwapPlaces({ folder, plan, steps, standing, seeks, handles });
   const work: Swap = { folder, plan, direction, steps, unwritable: intent.doors, places: placed(false) };
-  const isFirst = request.isSealedNow === true && stands === null;
+  const isFirst = request.isSealedNow === true && lastSwap === null;
   const takeBack = (why: readonly Conflict[]) =>
     rollBackSwap(deps, { ...work, places: placed(true) }, intent, why)
       .finally(handles.close)
@@ -277,15 +277,15 @@ export async function swapJob(deps: SwapDeps, request: SwapRequest): Promise<Swa
   at("swapped");
   collectGarbage(steps.length);
   const { entries: lying, bytes } = readKeptEntries(work);
-  const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
-  if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
+  const late = force ? [] : lateWriters(work, workspace, lying, BigInt(lastSwap?.stamp ?? plan.stamp), own);
+  if (lastSwap === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return takeBack(late);
   handles.close();
-  if (stands !== null) returnFolders(deps, work, around);
+  if (lastSwap !== null) returnFolders(deps, work, around);
   const { given } = swapped;
   try {
     const slotBytes = isFirst && steps.length === plan.ops.length ? bytes : null;
-    await settleSwap(deps, work, intent, { left: new Set(), lying, around, stands, given, slotBytes });
+    await settleSwap(deps, work, intent, { left: new Set(), lying, around, lastSwap, given, slotBytes });
   } catch (error) {
     return cutOff(folder, workspace, systemError(error));
   }
@@ -366,8 +366,8 @@ async function rollBackSwap(
     writeIntent(storage, intent);
     at("taking back");
     const { left, aside } = await takeBackSwap(deps, reverseSwap(work), intent);
-    const told = new Set(why.map(({ path }) => path));
-    const edited = left.filter((path) => !told.has(path) && !aside?.paths.includes(path));
+    const reported = new Set(why.map(({ path }) => path));
+    const edited = left.filter((path) => !reported.has(path) && !aside?.paths.includes(path));
     return {
       status: "conflict",
       conflicts: [
@@ -428,8 +428,8 @@ function leftPaths(work: Swap, edited: EditedPaths, workspace: string): string[]
     .sort();
 }
 
-function isRecorded(turn: SwapStep, recorded: SwapStep): boolean {
-  return sameUntouched(turn.goes, recorded.goes) && isSameEntry(turn.comes, recorded.comes);
+function isRecorded(step: SwapStep, recorded: SwapStep): boolean {
+  return sameUntouched(step.goes, recorded.goes) && isSameEntry(step.comes, recorded.comes);
 }
 
 function toFoundEntry({ op, goes, comes }: SwapStep): Intent["found"][number] {
@@ -473,7 +473,7 @@ interface SwapLeftovers {
   /** The folders around before the swap. */
   readonly around: FoldersBefore;
   /** The entries that the former swap left. */
-  readonly stands: SwapRecord | null;
+  readonly lastSwap: SwapRecord | null;
   /** The files of which the swap changed the mode, right after it; absent where it was cut off. */
   readonly given?: SwapResult["given"];
   /** The disk space of all slots; null or absent if unknown. */
@@ -487,16 +487,16 @@ async function settleSwap(
   intent: Intent,
   leftovers: SwapLeftovers,
 ): Promise<void> {
-  const { left, lying, around, stands, given, slotBytes = null } = leftovers;
+  const { left, lying, around, lastSwap, given, slotBytes = null } = leftovers;
   const { folder, plan } = work;
-  const steps = new Map(work.steps.map((turn) => [turn.op.n, turn]));
+  const steps = new Map(work.steps.map((step) => [step.op.n, step]));
   const anchors = createAnchors();
   const breath = createBreath();
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
   const record = openSwapRecord(folder, intent.turn, {
     stamp: String(stamp),
-    swaps: [...(stands?.swaps ?? []), takeSwapTime(deps.storage, deps.now())],
-    around: addFolderTouches(stands?.around ?? [], around),
+    swaps: [...(lastSwap?.swaps ?? []), takeSwapTime(deps.storage, deps.now())],
+    around: addFolderTouches(lastSwap?.around ?? [], around),
     roots: plan.roots,
   });
   const sweep = createSweep();
@@ -506,11 +506,11 @@ async function settleSwap(
       anchors.close();
       await breath.take();
     }
-    const turn = steps.get(op.n);
+    const step = steps.get(op.n);
     const kept = lying.get(op.n) ?? null;
     const standing = left.has(op.n)
-      ? (turn?.goes ?? null)
-      : (given?.get(op.n) ?? currentEntryAt(plan, op, turn, anchors));
+      ? (step?.goes ?? null)
+      : (given?.get(op.n) ?? currentEntryAt(plan, op, step, anchors));
     record.add(op, { standing, kept });
   }
   anchors.close();
@@ -533,15 +533,15 @@ async function settleSwap(
  * The entry that PicoClaw put there. Later writes by another process are its own: a later swap must see the
  * difference.
  */
-function currentEntryAt(plan: Plan, op: Op, turn: SwapStep | undefined, anchors: Anchors): Identity | null {
+function currentEntryAt(plan: Plan, op: Op, step: SwapStep | undefined, anchors: Anchors): Identity | null {
   let now: Identity | null = null;
   try {
     now = identify(rootOf(plan, op), op.path, anchors);
   } catch {
-    return turn?.comes ?? null;
+    return step?.comes ?? null;
   }
-  if (turn === undefined || keepsFolder(op) || turn.comes === null) return now;
-  return isSameEntry(now, turn.comes) ? now : turn.comes;
+  if (step === undefined || keepsFolder(op) || step.comes === null) return now;
+  return isSameEntry(now, step.comes) ? now : step.comes;
 }
 
 function movesContents({ a, b }: Op): boolean {
@@ -628,7 +628,7 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
       left: edited.left,
       lying: readKeptEntries(work).entries,
       around,
-      stands: readSwapRecord(folder, intent.turn - 1),
+      lastSwap: readSwapRecord(folder, intent.turn - 1),
     });
     return { jobId, direction, outcome: "finished", conflicts: [], left };
   } catch (error) {
@@ -654,11 +654,11 @@ export function readInterruptedFiles(
     begun.direction === "undo" ? (["after", "before"] as const) : (["before", "after"] as const);
   const files = { before: [] as string[], after: [] as string[], edited: [] as string[] };
   const moved: { readonly path: string; readonly at: string | null }[] = [];
-  for (const turn of swap.steps) {
-    if (turn.op.area === "object") continue;
-    const path = shownPath(swap.plan, turn.op, workspace);
-    const side = readStandingSide(swap, turn);
-    if (side === "neither") moved.push({ path, at: findOriginal(storage, swap, turn) });
+  for (const step of swap.steps) {
+    if (step.op.area === "object") continue;
+    const path = shownPath(swap.plan, step.op, workspace);
+    const side = readStandingSide(swap, step);
+    if (side === "neither") moved.push({ path, at: findOriginal(storage, swap, step) });
     else files[side === "goes" ? was : side === "comes" ? becomes : "edited"].push(path);
   }
   swap.places.close();
@@ -704,7 +704,7 @@ function findMovedEntries(swap: Swap, within: string): Identity[] {
 }
 
 async function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): Promise<void> {
-  for (const turn of work.steps) if (edited.ops.has(turn.op.n)) finishExchange(work, turn);
+  for (const step of work.steps) if (edited.ops.has(step.op.n)) finishExchange(work, step);
   const { strayed } = edited;
   await runSwap({ ...work, strayed, steps: work.steps.filter(({ op }) => !edited.ops.has(op.n)) }, at);
 }

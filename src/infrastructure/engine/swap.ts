@@ -114,10 +114,10 @@ export function outSlot(folder: JobFolder, op: Op, direction: Direction): string
 }
 
 /** The recorded state of an op: the plan before the first swap, then the result of the last swap. */
-export function recordedStep(op: Op, direction: Direction, stands: SwapRecord | null): SwapStep {
+export function recordedStep(op: Op, direction: Direction, lastSwap: SwapRecord | null): SwapStep {
   const planned = direction === "forward" ? { goes: op.a, comes: op.b } : { goes: op.b, comes: op.a };
-  if (stands === null) return { op, ...planned };
-  const left = stands.entries.get(op.n);
+  if (lastSwap === null) return { op, ...planned };
+  const left = lastSwap.entries.get(op.n);
   return {
     op,
     goes: left?.standing ?? null,
@@ -134,13 +134,13 @@ export function recordedAtRest(
   root: string,
   op: Op,
   direction: Direction,
-  stands: SwapRecord | null,
+  lastSwap: SwapRecord | null,
 ): SwapStep {
-  const isMade = op.a === null && op.b?.kind === "directory" && direction === "forward" && stands !== null;
-  if (!isMade || op.b === null) return recordedStep(op, direction, stands);
+  const isMade = op.a === null && op.b?.kind === "directory" && direction === "forward" && lastSwap !== null;
+  if (!isMade || op.b === null) return recordedStep(op, direction, lastSwap);
   const [slot, here] = [identifyAt(inSlot(folder, op, direction)), identifyAt(`${root}/${op.path}`)];
   if (slot?.isInodeOf(op.b)) return { op, goes: null, comes: slot };
-  return here?.isInodeOf(op.b) ? { op, goes: here, comes: null } : recordedStep(op, direction, stands);
+  return here?.isInodeOf(op.b) ? { op, goes: here, comes: null } : recordedStep(op, direction, lastSwap);
 }
 
 /** An entry moved out is restored as it is now: a process that had it open may have continued writing. */
@@ -255,8 +255,8 @@ function inDepthOrder(steps: readonly SwapStep[]): SwapOrder {
   const isLate = ({ op }: SwapStep) => op.area !== "file" && !hasAncestor(op.root, op.path, goingFolders);
   const incoming = steps.filter(({ comes }) => comes !== null);
   return {
-    early: leaving.filter((turn) => !isLate(turn)),
-    incoming: inOrder(incoming, (turn) => rank(turn) * DEEPEST + depthOf(turn.op.path)),
+    early: leaving.filter((step) => !isLate(step)),
+    incoming: inOrder(incoming, (step) => rank(step) * DEEPEST + depthOf(step.op.path)),
     late: leaving.filter(isLate).sort((x, y) => lateRank(x) - lateRank(y)),
   };
 }
@@ -271,13 +271,13 @@ function depthOf(path: string): number {
 }
 
 /** A stable sort by a number with few distinct values. */
-function inOrder(steps: readonly SwapStep[], numberOf: (turn: SwapStep) => number): SwapStep[] {
+function inOrder(steps: readonly SwapStep[], numberOf: (step: SwapStep) => number): SwapStep[] {
   const groups = new Map<number, SwapStep[]>();
-  for (const turn of steps) {
-    const number = numberOf(turn);
+  for (const step of steps) {
+    const number = numberOf(step);
     const group = groups.get(number);
-    if (group === undefined) groups.set(number, [turn]);
-    else group.push(turn);
+    if (group === undefined) groups.set(number, [step]);
+    else group.push(step);
   }
   return [...groups].sort(([x], [y]) => x - y).flatMap(([, group]) => group);
 }
@@ -486,44 +486,44 @@ export async function runSwap(request: Swap, at: Checkpoint, isFirst = false): P
   const inPlace = request.steps.filter(({ op }) => op.inPlace === true);
   const moving = inPlace.length === 0 ? request.steps : request.steps.filter(({ op }) => op.inPlace !== true);
   const { early, incoming, late } = inDepthOrder(moving);
-  const attempt = (turn: SwapStep, point: string | null, act: () => void) => {
+  const attempt = (step: SwapStep, point: string | null, act: () => void) => {
     try {
       act();
     } catch (error) {
       throw error instanceof SwapFailure
         ? error
-        : new SwapFailure(`${rootOf(plan, turn.op)}/${turn.op.path}`, error);
+        : new SwapFailure(`${rootOf(plan, step.op)}/${step.op.path}`, error);
     }
-    if (point !== null) at(`${point} ${turn.op.n}`);
+    if (point !== null) at(`${point} ${step.op.n}`);
   };
   const breath = createBreath();
   const sweep = createSweep();
   const forEach = async (
     steps: readonly SwapStep[],
     point: string | null,
-    act: (turn: SwapStep) => void,
+    act: (step: SwapStep) => void,
   ): Promise<void> => {
-    for (const turn of steps) {
+    for (const step of steps) {
       sweep();
       if (breath.isDue()) {
         places.close();
         await breath.take();
       }
-      attempt(turn, point, () => act(turn));
+      attempt(step, point, () => act(step));
     }
     places.close();
   };
-  const takeOutOne = (turn: SwapStep) => takeOut(request, turn, left, isFirst);
-  const give = (turn: SwapStep) => {
-    const entry = giveMode(request, turn);
-    if (entry !== null) given.set(turn.op.n, entry);
+  const takeOutOne = (step: SwapStep) => takeOut(request, step, left, isFirst);
+  const give = (step: SwapStep) => {
+    const entry = giveMode(request, step);
+    if (entry !== null) given.set(step.op.n, entry);
   };
   try {
     atFolders(plan, () => unlockFolders(request));
-    await forEach(moving, null, (turn) => unlockSwapStep(request, turn));
+    await forEach(moving, null, (step) => unlockSwapStep(request, step));
     at("opened");
     await forEach(early, "out", takeOutOne);
-    await forEach(incoming, "in", (turn) => bringIn(request, turn, at, isFirst));
+    await forEach(incoming, "in", (step) => bringIn(request, step, at, isFirst));
     await forEach(late, "out", takeOutOne);
     await forEach(inPlace, "mode", give);
     atFolders(plan, () => restoreModes(request));
@@ -572,9 +572,9 @@ function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[], isFi
   });
 }
 
-function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint, isFirst: boolean): void {
+function bringIn(swap: Swap, step: SwapStep, at: Checkpoint, isFirst: boolean): void {
   const { folder, plan, direction, places } = swap;
-  const { op, goes, comes } = turn;
+  const { op, goes, comes } = step;
   if (staysInPlace(op)) return;
   const from = inSlot(folder, op, direction);
   const out = outSlot(folder, op, direction);
@@ -584,7 +584,7 @@ function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint, isFirst: boolean): 
   atEntry(swap, op, (parent, name) => {
     const here = `${parent}/${name}`;
     if (isFirst) {
-      bringInFirst(from, here, out, turn, path, () => at(`exchange ${op.n}`));
+      bringInFirst(from, here, out, step, path, () => at(`exchange ${op.n}`));
       return;
     }
     if (goes === null) {
@@ -594,13 +594,13 @@ function bringIn(swap: Swap, turn: SwapStep, at: Checkpoint, isFirst: boolean): 
     const aside = identifyAt(out);
     if (isSameEntry(aside, comes)) {
       // An exchange that was cut off before its second step, seen from the other side.
-      replaceEntry(out, here, out, turn, path);
+      replaceEntry(out, here, out, step, path);
       return;
     }
     if (aside === null) {
       let exchanged = false;
       if (isSameEntry(identifyAt(from), comes)) {
-        exchanged = replaceEntry(from, here, out, turn, path);
+        exchanged = replaceEntry(from, here, out, step, path);
         at(`exchange ${op.n}`);
       }
       if (exchanged || isSameEntry(identifyAt(from), goes)) renameQuickly(from, out);
@@ -613,15 +613,15 @@ function bringInFirst(
   from: string,
   here: string,
   out: string,
-  turn: SwapStep,
+  step: SwapStep,
   path: string,
   onExchange: () => void,
 ): void {
-  if (turn.goes === null) {
+  if (step.goes === null) {
     if (!moveIfFree(from, here)) throw new SwapFailure(path);
     return;
   }
-  const exchanged = replaceEntry(from, here, out, turn, path);
+  const exchanged = replaceEntry(from, here, out, step, path);
   onExchange();
   if (exchanged) renameQuickly(from, out);
 }

@@ -57,7 +57,7 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
 
   return {
     async write({ job, changeCount, alive, events, tail }) {
-      const told = {
+      const row = {
         state_at: job.stateAt,
         alive: alive ? 1 : 0,
         record: storable(JSON.stringify({ ...job, changeCount })),
@@ -73,12 +73,12 @@ export function createFleetJobs(deps: FleetJobsDeps): FleetJobs {
           group_id: storable(job.groupId),
           created_at: job.createdAt,
           tail: "",
-          ...told,
+          ...row,
         })
-        .onConflict((conflict) => conflict.column("job_id").doUpdateSet(told))
+        .onConflict((conflict) => conflict.column("job_id").doUpdateSet(row))
         .execute();
     },
-    async told() {
+    async reported() {
       const rows = await db
         .selectFrom("fleet_jobs")
         .select(["job_id", "state_at"])

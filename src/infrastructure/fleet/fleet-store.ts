@@ -240,7 +240,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
         .execute();
       return rows.length > 0;
     },
-    async noteTold({ channel, chatId, userId, ...chat }, within) {
+    async noteAwayNotice({ channel, chatId, userId, ...chat }, within) {
       const { numInsertedOrUpdatedRows = 0n } = await (within as StoreTransaction)
         .insertInto("told_away")
         .values({ workspace: chat.workspace, channel, chat_id: chatId, user_id: userId })
@@ -248,7 +248,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
         .executeTakeFirst();
       return numInsertedOrUpdatedRows > 0n;
     },
-    async toldOfUs() {
+    async listAwayNotices() {
       const rows = await db.selectFrom("told_away").selectAll().where("workspace", "=", workspace).execute();
       return rows.map(({ channel, chat_id: chatId, user_id: userId }) => ({
         workspace,
@@ -258,7 +258,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
         machineName: name,
       }));
     },
-    async forgetTold(chat, within) {
+    async forgetAwayNotices(chat, within) {
       const { numDeletedRows } = await (within as StoreTransaction)
         .deleteFrom("told_away")
         .where(({ and }) => and({ workspace: chat.workspace, channel: chat.channel, chat_id: chat.chatId }))

@@ -358,7 +358,7 @@ async function bringsSecret(reader: RepositoryReader, request: PushRequest): Pro
   if (secrets.length === 0) return false;
   const range =
     request.from === null ? [request.commit, "--not", "--remotes"] : [`${request.from}..${request.commit}`];
-  const told = await reader.ask(
+  const listed = await reader.ask(
     "log",
     "--format=%B",
     "-p",
@@ -367,9 +367,9 @@ async function bringsSecret(reader: RepositoryReader, request: PushRequest): Pro
     "--no-textconv",
     ...range,
   );
-  if (told === null) return null;
+  if (listed === null) return null;
   // Removed lines and context lines add nothing.
-  const brought = told.split("\n").filter((line) => !/^[- ]/.test(line));
+  const brought = listed.split("\n").filter((line) => !/^[- ]/.test(line));
   return brought.some((line) => secrets.some((secret) => line.includes(secret)));
 }
 

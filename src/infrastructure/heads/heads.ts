@@ -315,12 +315,12 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
     const timers: { silent?: NodeJS.Timeout; leave?: NodeJS.Timeout } = {};
     const seen: {
       bytes: number;
-      told: number;
+      reported: number;
       over: "silent" | "flooded" | null;
       result: ProcessResult | null;
     } = {
       bytes: 0,
-      told: 0,
+      reported: 0,
       over: null,
       result: null,
     };
@@ -333,7 +333,7 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
       reader: talk,
       mask,
       onProgress(progress) {
-        if (seen.told++ < MOST_TOLD) request.onProgress(progress);
+        if (seen.reported++ < MOST_TOLD) request.onProgress(progress);
       },
     });
     const watched = { quota, onUsedUp: watch.giveUp, onAnswer: deps.onContestAnswer };
@@ -413,7 +413,7 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
       },
     };
 
-    function findTrouble(result: ProcessResult, told: StreamFindings): HeadTrouble | null {
+    function findTrouble(result: ProcessResult, findings: StreamFindings): HeadTrouble | null {
       const { name } = agent;
       const variables = agent.kind?.keyVariables ?? [];
       const used = quota.usedUp();
@@ -422,16 +422,16 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
       if (talk.asked() > MOST_ASKED) return { code: "asking", name, times: MOST_ASKED };
       if (used !== null) return { code: "quota", name, reached: used };
       if (result.outcome === "timed-out") return { code: "timed-out", name, seconds: settings.timeout };
-      if (talk.lostSession() || (resume !== "" && isLostSession(result, told)))
+      if (talk.lostSession() || (resume !== "" && isLostSession(result, findings)))
         return { code: "session-lost", name };
       const refused = watch.trouble();
-      const hasSpoken = told.sessionId !== "" || told.summary !== "";
+      const hasSpoken = findings.sessionId !== "" || findings.summary !== "";
       const hasEnded = result.outcome === "exited" && result.exitCode === 0 && hasSpoken;
-      if (told.error === null && (talk.isDone() || hasEnded)) return null;
-      if (refused?.code === "unauthorized" || readsAsNoLogin(result, told))
+      if (findings.error === null && (talk.isDone() || hasEnded)) return null;
+      if (refused?.code === "unauthorized" || readsAsNoLogin(result, findings))
         return { code: "unauthorized", name, variables };
       if (refused?.code === "unreachable") return { code: "unreachable", name, detail: refused.detail };
-      return { code: "failed", name, detail: mask(told.error ?? "") || lastWords(result) };
+      return { code: "failed", name, detail: mask(findings.error ?? "") || lastWords(result) };
     }
 
     function lastWords({ stderr, stdout, exitCode, signal, error }: ProcessResult): string {

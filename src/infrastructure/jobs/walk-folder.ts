@@ -41,13 +41,13 @@ export function* walkBytes(folder: string, shown: string, names: readonly Buffer
   const pending = names.map((name) => ({ within: Buffer.from(folder), shown, name }));
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const path = Buffer.concat([entry.within, SLASH, entry.name]);
-    const told = `${entry.shown === "" ? "" : `${entry.shown}/`}${printBytes(entry.name)}`;
+    const shown = `${entry.shown === "" ? "" : `${entry.shown}/`}${printBytes(entry.name)}`;
     const stats = attemptSystem(null, () => lstatEntry(path)) ?? null;
     if (stats === null) continue;
-    yield { shown: told, stats };
+    yield { shown, stats };
     if (!stats.isDirectory()) continue;
     const below = attemptSystem(null, () => readdirSync(path, { encoding: "buffer" }) as Buffer[]) ?? [];
-    for (const name of below) pending.push({ within: path, shown: told, name });
+    for (const name of below) pending.push({ within: path, shown, name });
   }
 }
 

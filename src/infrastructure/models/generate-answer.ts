@@ -252,8 +252,8 @@ const REFUSES =
 function findRefusedPart(body: string, sent: string, without: ReadonlySet<string>): string | undefined {
   if (!REFUSES.test(body)) return undefined;
   return DISPENSABLE.find(
-    ({ name, sent: stands = new RegExp(`"${name}"`), named = new RegExp(`\\b${name}\\b`) }) =>
-      !without.has(name) && stands.test(sent) && named.test(body),
+    ({ name, sent: isSent = new RegExp(`"${name}"`), named = new RegExp(`\\b${name}\\b`) }) =>
+      !without.has(name) && isSent.test(sent) && named.test(body),
   )?.name;
 }
 

@@ -95,7 +95,7 @@ export function diagnoseHome(
   const remedy = "picoclaw doctor --repair";
   if (!options.repair) return [{ name: "home", ok: false, text: messages.homeAside(aside), remedy }];
   return mendHome(shared)
-    ? [{ name: "home", ok: true, text: messages.homeMended(shared) }]
+    ? [{ name: "home", ok: true, text: messages.homeRepaired(shared) }]
     : [{ name: "home", ok: false, text: messages.homeBusy(aside), remedy }];
 }
 

@@ -105,11 +105,11 @@ function watchPlanted(
   const look = () => {
     const began = performance.now();
     const [plantedGit, plantedHome] = [findGit(), findHome()];
-    const told = JSON.stringify([plantedGit, plantedHome]);
+    const planted = JSON.stringify([plantedGit, plantedHome]);
     const now = performance.now();
     state.next = now + Math.max(GIT_LOOK_MS, (now - began) * 100);
-    if (told === state.known) return;
-    state.known = told;
+    if (planted === state.known) return;
+    state.known = planted;
     save({ plantedGit, plantedHome });
   };
   const timer = setInterval(() => {

@@ -253,13 +253,13 @@ export async function startExecutor(
   };
   const startTimer = setTimeout(() => child.kill("SIGKILL"), LONGEST_START_MS);
   // Not a blocking read: a sandbox that was killed half made may never close its end.
-  const stands = await Promise.race([
+  const answer = await Promise.race([
     ready.promise.then((headPort) => ({ headPort })),
     exited.then(() => null),
   ]);
   clearTimeout(startTimer);
   stage.close();
-  if (stands === null) {
+  if (answer === null) {
     killStrays(plan.job);
     await stop();
     return { ok: false, complaint: complaint.trim() || SILENT_SANDBOX };
@@ -279,7 +279,7 @@ export async function startExecutor(
     executor: {
       call: createCall(calls.writeEnd, answers.readEnd),
       processes: remote.runner,
-      headPort: stands.headPort,
+      headPort: answer.headPort,
       whyEnded: () => whyEnded,
       stop,
       quiet: quiet.promise,
@@ -325,7 +325,7 @@ function executorCommand(
     `--tsconfig-override=${join(folder, "tsconfig.json")}`,
     "--no-install",
   ];
-  const told: ExecutorSettings = {
+  const settings: ExecutorSettings = {
     root: plan.directory,
     path,
     proxy: proxySocket(plan),
@@ -334,7 +334,7 @@ function executorCommand(
     limits: { ...plan.limits, processes: most },
     allowance: { spare, beside },
   };
-  return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
+  return [runtime, ...flags, join(folder, executor), JSON.stringify(settings)];
 }
 
 function sendFrame(descriptor: number, head: Readonly<Record<string, unknown>>): void {

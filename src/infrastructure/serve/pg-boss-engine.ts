@@ -119,7 +119,7 @@ export async function createPgBossEngine(
     return making;
   };
   /** Queues that were offered to this process once; it does not claim from those of others. */
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return {
     mayHave: async (_, { queue }) => {
       await ready(queue);
@@ -137,11 +137,11 @@ export async function createPgBossEngine(
       const { rows } = await sql<{ waits: boolean; fresh: string[] }>`select
         exists (select 1 from ${job} where name = any(${names}) and state < 'active' and not blocked) as waits,
         array(select queue.name from ${sql.table(`${SCHEMA}.queue`)} queue
-          where split_part(queue.name, '.', 1) = any(${[...kinds]}) and queue.name <> all(${[...names, ...told]})
+          where split_part(queue.name, '.', 1) = any(${[...kinds]}) and queue.name <> all(${[...names, ...reported]})
           and exists (select 1 from ${job} job where job.name = queue.name and state < 'active' and not blocked)
         ) as fresh`.execute(db);
       const { waits = false, fresh = [] } = rows[0] ?? {};
-      for (const name of fresh) told.add(name);
+      for (const name of fresh) reported.add(name);
       return waits || fresh.length > 0;
     },
     async fetch(within, { queue, lightOnly = false, notGroups = [], id }) {

@@ -365,7 +365,7 @@ export interface BringBackDeps {
 export async function bringBackLogins(deps: BringBackDeps): Promise<readonly string[]> {
   const { sandbox, container, credentials, messages } = deps;
   const decoder = new TextDecoder();
-  const told: string[] = [];
+  const notes: string[] = [];
   for (const { path, bytes, isLogin } of credentials.files) {
     if (!isLogin) continue;
     const inside = await readInside(sandbox, container, path);
@@ -373,10 +373,10 @@ export async function bringBackLogins(deps: BringBackDeps): Promise<readonly str
     const at = join(credentials.home, path);
     const verdict = validateLogin({ placed: decoder.decode(bytes), inside, host: readLoginText(at) });
     if (verdict === "refreshed") {
-      if (!replaceLogin(at, inside)) told.push(messages.loginKept(path, "unwritable"));
-    } else if (verdict !== "same") told.push(messages.loginKept(path, verdict));
+      if (!replaceLogin(at, inside)) notes.push(messages.loginKept(path, "unwritable"));
+    } else if (verdict !== "same") notes.push(messages.loginKept(path, verdict));
   }
-  return told;
+  return notes;
 }
 
 function readLoginText(path: string): string | null {

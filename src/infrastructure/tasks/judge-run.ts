@@ -64,9 +64,9 @@ export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Pro
     printCommand(sandbox, place, `${OWN_PROGRAMS}${keepObjectsIn(OBJECTS)}${script}`, options);
   const index = `${OBJECTS}/index`;
   const seen = await print(treeScript(index, EMPTY_TREE), { limitBytes: 4096, signal });
-  const stands = typeof seen === "string" ? "" : Buffer.from(seen).toString("utf8").trim();
-  if (!TREE.test(stands)) return null;
-  const start = await withFilesBefore({ print, index, tree: stands }, before, signal);
+  const tree = typeof seen === "string" ? "" : Buffer.from(seen).toString("utf8").trim();
+  if (!TREE.test(tree)) return null;
+  const start = await withFilesBefore({ print, index, tree }, before, signal);
   if (start === null) return null;
   const processes = createContainerProcesses(sandbox, container, { endsBackground: true });
   const workspace = createCloneWorkspace(

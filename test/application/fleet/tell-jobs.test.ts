@@ -20,7 +20,7 @@ function open(jobs: StoredJob[], events: readonly JournalLine[] = []) {
         if (troubles.length === 0 && summary.job.title === "refused") throw new Error("away");
         written.push(summary);
       },
-      told: async () => told,
+      reported: async () => told,
       forget: async (ids) => void forgotten.push(...ids),
       prune: async () => {},
     } as Partial<FleetJobs> as FleetJobs,

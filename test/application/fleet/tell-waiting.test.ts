@@ -17,9 +17,9 @@ function bench() {
   const teller = createWaitingNotifier({
     fleet: {
       waitingForAway: async () => [chat],
-      noteTold: async () => true,
-      toldOfUs: async () => [],
-      forgetTold: async () => false,
+      noteAwayNotice: async () => true,
+      listAwayNotices: async () => [],
+      forgetAwayNotices: async () => false,
     },
     store: { post: async (reply) => void posted.push(reply) },
     reaches: () => true,
@@ -59,9 +59,9 @@ test("a machine that leaves without draining, as after a failed start, waits for
         await asked.promise;
         return [];
       },
-      noteTold: async () => true,
-      toldOfUs: async () => [],
-      forgetTold: async () => false,
+      noteAwayNotice: async () => true,
+      listAwayNotices: async () => [],
+      forgetAwayNotices: async () => false,
     },
     store: { post: async () => {} },
     busy: () => 0,
@@ -110,9 +110,9 @@ test("a machine leaves after its last beat, however slow that is", async () => {
       },
       leave: async () => void written.push("left"),
       waitingForAway: async () => [],
-      noteTold: async () => true,
-      toldOfUs: async () => [],
-      forgetTold: async () => false,
+      noteAwayNotice: async () => true,
+      listAwayNotices: async () => [],
+      forgetAwayNotices: async () => false,
     },
     store: { post: async () => {} },
     busy: () => 0,

@@ -24,7 +24,7 @@ function open() {
       looks.standing += 1;
       return now.standing;
     },
-    told: async () => {
+    remote: async () => {
       looks.told += 1;
       return new Map(now.told);
     },

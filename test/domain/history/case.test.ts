@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { findObstacle, findUntoldNames, readChangelogEntries } from "../../../src/domain/history/case.ts";
+import {
+  findObstacle,
+  findUnrequestedNames,
+  readChangelogEntries,
+} from "../../../src/domain/history/case.ts";
 
 const source = {
   path: "src/price.ts",
@@ -17,20 +21,20 @@ const tests = {
 describe("names that a request must tell", () => {
   test("a name and a message that the change brings and the tests need are missing until the request tells them", () => {
     const files = [source, tests];
-    expect(findUntoldNames({ request: "Round prices to cents", files })).toEqual([
+    expect(findUnrequestedNames({ request: "Round prices to cents", files })).toEqual([
       "roundCents",
       '"a negative price"',
     ]);
-    expect(findUntoldNames({ request: 'Add roundCents, which throws "a negative price"', files })).toEqual(
-      [],
-    );
+    expect(
+      findUnrequestedNames({ request: 'Add roundCents, which throws "a negative price"', files }),
+    ).toEqual([]);
   });
   test("a name that the change alone uses, or the tests alone, is none of them", () => {
     const files = [
       { ...source, after: source.before.replace("return a", "const helper = a;\n  return helper") },
       { ...tests, after: `${tests.before}const local = total(2);\n` },
     ];
-    expect(findUntoldNames({ request: "", files })).toEqual([]);
+    expect(findUnrequestedNames({ request: "", files })).toEqual([]);
   });
 });
 

@@ -34,7 +34,7 @@ function accessPage(context: PageContext, { now, own, notice, made }: AccessView
     ) => html`${made !== undefined && html`<div class="notice good" role="status"><p>${made.text}</p><pre class="code" tabindex="0"><code>${made.secret}</code></pre></div>`}
 <section aria-labelledby="people"><h2 id="people">${words.peopleTitle}</h2><p class="note">${words.peopleIntro}</p>
 ${now.waiting.length > 0 && html`<h3>${words.waitingTitle}</h3><ul class="rows">${now.waiting.map((one) => waitingRow(context, words, one))}</ul>`}
-${now.people.length === 0 ? html`<p class="note">${words.nobody}</p>` : html`<ul class="rows">${now.people.map((one) => personRow(context, words, one))}</ul>`}
+${now.people.length === 0 ? html`<p class="note">${words.noPeople}</p>` : html`<ul class="rows">${now.people.map((one) => personRow(context, words, one))}</ul>`}
 </section>
 <section aria-labelledby="browsers"><h2 id="browsers">${words.sessionsTitle}</h2><p class="note">${words.sessionsIntro}</p>
 <ul class="rows">${now.sessions.map((one) => sessionRow(context, words, one, own))}</ul>

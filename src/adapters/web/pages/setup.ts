@@ -60,7 +60,7 @@ function chooseForm(
   const chosen =
     trial.kind === "silent" || trial.kind === "trying" ? trial.choice : recommendedChoice(opened.found);
   const options = (offered: readonly ChosenModel[]) => ({
-    "": words.page.nobody,
+    "": words.page.noModel,
     ...Object.fromEntries(
       offered.map((one) => [
         modelNameOf(one),

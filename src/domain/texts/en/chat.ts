@@ -17,7 +17,7 @@ import type { StoreTrouble } from "../../store/store-trouble.ts";
 import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
-import { coderAgent, coderProgress, heads } from "./coder.ts";
+import { coderAgent, coderProgress, wordCandidates } from "./coder.ts";
 
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);
@@ -242,7 +242,7 @@ export const chatTexts = {
     gaveUp: "The coder had nothing more to propose.",
     conflict: "The coder was shown their change twice and did not settle it.",
   },
-  heads,
+  heads: wordCandidates,
   headsAlone:
     "Several coders were asked for, but only one can work here: the others have no key, /dry is on, or drafts are not possible.",
   coderBudget: (usd: number) =>

@@ -45,7 +45,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   none: "no usable proposal",
 };
 
-function told({
+function wordUnchosen({
   agent,
   outcome,
   words,
@@ -66,10 +66,10 @@ function told({
 }
 
 /** The chosen coder of several, and the results of the others. */
-export const heads = ({ chosen, by, others }: CoderCandidatesFacts): string =>
+export const wordCandidates = ({ chosen, by, others }: CoderCandidatesFacts): string =>
   [
     `Coders: ${[chosen, ...others].map(({ agent }) => agent).join(", ")}. Chosen: ${chosen.agent} (${BY[by]}).`,
-    ...(others.length === 0 ? [] : ["Not chosen, discarded:", ...others.map(told)]),
+    ...(others.length === 0 ? [] : ["Not chosen, discarded:", ...others.map(wordUnchosen)]),
   ].join("\n");
 
 /** A sub-agent as every surface tells of it. */

@@ -128,32 +128,32 @@ export const environmentsTexts = {
   },
   notice: noticeText,
   failure: (code: PrepareFailure["code"], subject: string, detail: string): string => {
-    const told = detail === "" ? "" : `:\n${detail}`;
+    const rest = detail === "" ? "" : `:\n${detail}`;
     switch (code) {
       case "aborted":
         return "Stopped. The environment was removed.";
       case "engine":
-        return `${ENGINE_FAILURES[subject] ?? "Docker failed"}${told}`;
+        return `${ENGINE_FAILURES[subject] ?? "Docker failed"}${rest}`;
       case "image-missing":
-        return `Image not found: ${subject}${told}`;
+        return `Image not found: ${subject}${rest}`;
       case "image-failed":
-        return `The image ${subject} could not be built${told}`;
+        return `The image ${subject} could not be built${rest}`;
       case "repository-missing":
-        return `No such repository: ${subject}${told}`;
+        return `No such repository: ${subject}${rest}`;
       case "repository-denied":
-        return `Access to ${subject} was denied${told}`;
+        return `Access to ${subject} was denied${rest}`;
       case "ref-missing":
-        return `No such branch or tag in ${subject}${told}`;
+        return `No such branch or tag in ${subject}${rest}`;
       case "not-a-repository":
-        return `Not a git repository: ${subject}${told}`;
+        return `Not a git repository: ${subject}${rest}`;
       case "host-unreachable":
-        return `The host of ${subject} cannot be reached from an environment${told}`;
+        return `The host of ${subject} cannot be reached from an environment${rest}`;
       case "clone-timeout":
         return `Cloning ${subject} took longer than ${detail}`;
       case "clone-failed":
-        return `Cloning ${subject} failed${told}`;
+        return `Cloning ${subject} failed${rest}`;
       case "disk-full":
-        return `The environment's disk is full after cloning ${subject}${told}`;
+        return `The environment's disk is full after cloning ${subject}${rest}`;
       case "credential-kept":
         return `A credential was found in the clone of ${subject}; the environment was removed`;
       case "bad-input":

@@ -209,7 +209,7 @@ export const workTexts = {
   recordUnreadable: "Record damaged",
   recordLost: (jobId: string, file: string) =>
     `The record of ${jobId} is damaged and cannot be restored: ${file}\nThe job cannot be undone; what it kept is left in that folder. Other jobs are not affected.`,
-  recordMended: (jobId: string, file: string) =>
+  recordRepaired: (jobId: string, file: string) =>
     `The record of ${jobId} was damaged and has been restored. The damaged file was kept: ${file}.damaged`,
   undoDamaged: (jobId: string, file: string, lost: readonly string[] | null) =>
     `A record of the undo data of job ${jobId} is damaged or gone: ${file}\n${
@@ -286,7 +286,7 @@ export const workTexts = {
     `${jobId} ended in the middle and applied nothing, so there is nothing to undo.`,
   homeAside: (path: string) =>
     `A job left the private home of jobs unusable. It was moved aside, and later jobs started with a fresh one: ${path}`,
-  homeMended: (path: string) =>
+  homeRepaired: (path: string) =>
     `The private home of jobs that was moved aside was repaired and is in use again: ${path}`,
   homeBusy: (path: string) =>
     `The private home of jobs that was moved aside cannot be brought back while a job runs: ${path}`,

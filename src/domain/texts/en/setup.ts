@@ -118,7 +118,7 @@ export const setupTexts = {
     lead: "Four steps: see what this machine has, choose who answers questions, choose who writes code, and send each a test message.",
     lookAgain: "Look again",
     choose: "Choose",
-    nobody: "none",
+    noModel: "none",
     askCloud:
       "May a cloud model answer questions? It receives them and everything that is read to answer them. Either way, code goes to the coder you choose.",
     keep: "No, local models only",

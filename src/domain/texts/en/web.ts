@@ -357,7 +357,7 @@ export const manageTexts = {
   // People.
   peopleTitle: "People",
   peopleIntro: "Who may talk to PicoClaw from chat services.",
-  nobody:
+  noPeople:
     "No one is registered yet. Anyone who writes from a chat service is given a code, which appears here.",
   waitingTitle: "Waiting for approval",
   waitingUntil: "valid until",

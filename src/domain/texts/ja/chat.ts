@@ -14,7 +14,7 @@ import type {
 import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
 import { schedules } from "./chat-schedules.ts";
-import { coderAgent, coderProgress, heads } from "./coder.ts";
+import { coderAgent, coderProgress, wordCandidates } from "./coder.ts";
 
 const files = (count: number) => `${count} ファイル`;
 const to = (number: number) => (number === 0 ? "最初" : `メッセージ ${number}`);
@@ -205,7 +205,7 @@ export const chatTexts: typeof englishChatTexts = {
     gaveUp: "コーダーから、これ以上の提案はありませんでした。",
     conflict: "その変更をコーダーに二度見せましたが、まとまりませんでした。",
   },
-  heads,
+  heads: wordCandidates,
   headsAlone:
     "複数のコーダーが指定されましたが、ここで作業できるのは 1 人だけです。ほかのコーダーのキーがないか、/dry がオンか、下書きを作れません。",
   coderBudget: (usd) => `1 件のメッセージの予算 $${usd.toFixed(2)} を使い切りました（coder.budget_usd）。`,

@@ -3,7 +3,7 @@ import { checksMessagesFor } from "../checks.ts";
 import type {
   coderAgent as englishAgent,
   coderProgress as englishCoderProgress,
-  heads as englishHeads,
+  wordCandidates as englishHeads,
 } from "../en/coder.ts";
 
 const checks = checksMessagesFor("ja");
@@ -46,7 +46,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   none: "使える提案なし",
 };
 
-function told({
+function wordUnchosen({
   agent,
   outcome,
   words,
@@ -66,10 +66,10 @@ function told({
   return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
 }
 
-export const heads: typeof englishHeads = ({ chosen, by, others }) =>
+export const wordCandidates: typeof englishHeads = ({ chosen, by, others }) =>
   [
     `コーダー: ${[chosen, ...others].map(({ agent }) => agent).join("、")}。採用: ${chosen.agent}（${BY[by]}）。`,
-    ...(others.length === 0 ? [] : ["採用せず破棄したもの:", ...others.map(told)]),
+    ...(others.length === 0 ? [] : ["採用せず破棄したもの:", ...others.map(wordUnchosen)]),
   ].join("\n");
 
 export const coderAgent: typeof englishAgent = ({ number, task, writes, state, doing, files }) => {

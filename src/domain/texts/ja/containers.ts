@@ -106,32 +106,32 @@ export const environmentsTexts: typeof englishEnvironmentsTexts = {
   },
   notice: noticeText,
   failure: (code, subject, detail) => {
-    const told = detail === "" ? "" : `:\n${detail}`;
+    const rest = detail === "" ? "" : `:\n${detail}`;
     switch (code) {
       case "aborted":
         return "中断しました。実行環境は残っていません。";
       case "engine":
-        return `${ENGINE_FAILURES[subject] ?? "Docker でエラーが発生しました"}${told}`;
+        return `${ENGINE_FAILURES[subject] ?? "Docker でエラーが発生しました"}${rest}`;
       case "image-missing":
-        return `イメージ ${subject} がありません${told}`;
+        return `イメージ ${subject} がありません${rest}`;
       case "image-failed":
-        return `イメージ ${subject} を作成できませんでした${told}`;
+        return `イメージ ${subject} を作成できませんでした${rest}`;
       case "repository-missing":
-        return `リポジトリが存在しません: ${subject}${told}`;
+        return `リポジトリが存在しません: ${subject}${rest}`;
       case "repository-denied":
-        return `${subject} へのアクセスが拒否されました（認証エラー）${told}`;
+        return `${subject} へのアクセスが拒否されました（認証エラー）${rest}`;
       case "ref-missing":
-        return `${subject} にそのブランチまたはタグはありません${told}`;
+        return `${subject} にそのブランチまたはタグはありません${rest}`;
       case "not-a-repository":
-        return `git リポジトリではありません: ${subject}${told}`;
+        return `git リポジトリではありません: ${subject}${rest}`;
       case "host-unreachable":
-        return `実行環境から ${subject} のホストに接続できません${told}`;
+        return `実行環境から ${subject} のホストに接続できません${rest}`;
       case "clone-timeout":
         return `${subject} のクローンが制限時間（${detail}）を超えました`;
       case "clone-failed":
-        return `${subject} のクローンに失敗しました${told}`;
+        return `${subject} のクローンに失敗しました${rest}`;
       case "disk-full":
-        return `${subject} のクローン中に、実行環境のディスクの空き容量がなくなりました${told}`;
+        return `${subject} のクローン中に、実行環境のディスクの空き容量がなくなりました${rest}`;
       case "credential-kept":
         return `${subject} のクローンに認証情報が見つかったため、実行環境を削除しました`;
       case "bad-input":

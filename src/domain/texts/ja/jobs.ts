@@ -173,7 +173,7 @@ export const workTexts: typeof englishWorkTexts = {
   recordUnreadable: "記録が壊れています",
   recordLost: (jobId, file) =>
     `${jobId} の記録が壊れていて、復元できません: ${file}\nこのジョブは取り消せません。保存されたものはそのフォルダに残っています。ほかのジョブには影響ありません。`,
-  recordMended: (jobId, file) =>
+  recordRepaired: (jobId, file) =>
     `${jobId} の壊れた記録を復元しました。壊れたファイルは残してあります: ${file}.damaged`,
   undoDamaged: (jobId, file, lost) =>
     `ジョブ ${jobId} の取り消しデータの記録が壊れているか、なくなっています: ${file}\n${
@@ -238,7 +238,7 @@ export const workTexts: typeof englishWorkTexts = {
     `${jobId} は実行の途中で終了しました。何も適用していないため、取り消すものはありません。`,
   homeAside: (path) =>
     `ジョブがジョブ用ホームを使えない状態にしたため、別の場所に移しました。以後のジョブは新しいホームを使っています: ${path}`,
-  homeMended: (path) => `別の場所に移したジョブ用ホームを修復し、再び使えるようにしました: ${path}`,
+  homeRepaired: (path) => `別の場所に移したジョブ用ホームを修復し、再び使えるようにしました: ${path}`,
   homeBusy: (path) => `ジョブの実行中は、別の場所に移したジョブ用ホームを戻せません: ${path}`,
   jobInterrupted: (jobId, direction) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断しています。次に変更を行うコマンドが修復します。すぐに修復するには: picoclaw doctor --repair`,

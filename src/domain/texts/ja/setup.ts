@@ -99,7 +99,7 @@ export const setupTexts: typeof englishSetupTexts = {
     lead: "手順は 4 つです: このマシンにあるものの確認、質問に答えるモデルの選択、コードを書くモデルの選択、テストメッセージの送信。",
     lookAgain: "もう一度調べる",
     choose: "選ぶ",
-    nobody: "なし",
+    noModel: "なし",
     askCloud:
       "クラウドのモデルが質問に答えてもよいですか? 質問と、答えるために読んだ内容が送られます。コードは、どちらの場合も選んだモデルに送られます。",
     keep: "いいえ、ローカルのモデルだけ",

@@ -332,7 +332,7 @@ export const manageTexts: typeof englishManageTexts = {
   tabs: "管理の項目",
   peopleTitle: "ユーザー",
   peopleIntro: "チャットサービスから PicoClaw に話しかけられる人です。",
-  nobody:
+  noPeople:
     "まだ誰も登録されていません。チャットサービスから話しかけた人にはコードが渡され、ここに表示されます。",
   waitingTitle: "承認待ち",
   waitingUntil: "有効期限",

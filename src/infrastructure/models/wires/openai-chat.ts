@@ -91,9 +91,9 @@ function createChatThoughts(answer: AnswerSink) {
   };
   return {
     take(delta: Json): void {
-      const told = textAt(delta, "reasoning_content");
-      content += told;
-      answer.reasoning(told || textAt(delta, "reasoning"));
+      const reasoning = textAt(delta, "reasoning_content");
+      content += reasoning;
+      answer.reasoning(reasoning || textAt(delta, "reasoning"));
       for (const [place, piece] of listAt(delta, "reasoning_details").entries()) takeDetail(piece, place);
     },
     keep(): void {
