@@ -61,7 +61,7 @@ export const describeJudge: ContractPart = (kind, current) => {
       ]);
     });
 
-    test("an open job answers for both sides of a path, whatever is at its parents", async () => {
+    test("an open job answers for both sides of a path, for any kind of entry at its parents", async () => {
       const said = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString());
       const { transaction } = await bench.begin();
       const { view } = transaction;
@@ -102,7 +102,7 @@ export const describeJudge: ContractPart = (kind, current) => {
       ]);
     });
 
-    test("drops what is new with the folders that were made for it alone", async () => {
+    test("drops new entries with the folders that were made for them alone", async () => {
       await sealed(
         (view) => {
           view.write("made/one/a.txt", text("a"));
@@ -115,7 +115,7 @@ export const describeJudge: ContractPart = (kind, current) => {
       expect(stands).toEqual([true, false, false]);
     });
 
-    test("keeps one file of a folder that went: the rest of it goes, and all comes back", async () => {
+    test("keeps one file of a removed folder: the rest is removed, and all is restored", async () => {
       grove();
       const before = bench.tree();
       const removeTree: Change = (view) => {

@@ -113,7 +113,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(attempts).toEqual([1, 1, 2, 2]);
     });
 
-    test("what others change meanwhile is merged line by line, and undo takes back the draft's lines alone", async () => {
+    test("changes of others are merged line by line, and undo reverts the draft's lines alone", async () => {
       bench.write("m.txt", "1\n2\n3\n4\n5\n6\n7\n");
       letFileClockGoOn(bench.path("m.txt"), bench.path("tick"));
       const draft = await open();
@@ -419,7 +419,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(bench.read("a.txt")).toBe("1\n");
     });
 
-    test("a text that is no patch runs nothing and leaves the draft open", async () => {
+    test("a text that is not a patch runs nothing and leaves the draft open", async () => {
       const draft = await open();
       expect(await draft.run({ attempt: 1, work: { patch: "hello" } })).toMatchObject({
         why: { kind: "not-a-patch" },

@@ -132,7 +132,7 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       });
     });
 
-    test("names the repository that a pull of a fork comes from", async () => {
+    test("names the repository of a pull request from a fork", async () => {
       addRepository(world, "mallory/tools");
       const item = openPull();
       item.pull = { head: "main", headRepository: "mallory/tools", headCommit: "2".repeat(40), base: "main" };
@@ -164,7 +164,7 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       expect(talk.map(({ body }) => body)).toEqual(["nice"]);
     });
 
-    test("asks the forge what somebody may do, and takes a stranger for nobody", async () => {
+    test("asks the forge for a person's rights, and gives a stranger none", async () => {
       repository.permissions.set("alice", "admin");
       expect(await value(subject.forge.permissionOf(NAME, "alice", signal))).toBe("admin");
       expect(await value(subject.forge.permissionOf(NAME, "nobody", signal))).toBe("none");
@@ -172,7 +172,7 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       expect(await value(subject.forge.permissionOf(NAME, "alice", signal))).toBe("read");
     });
 
-    test("reads a branch, or finds that there is none, also with a slash in its name", async () => {
+    test("reads a branch, or finds that it does not exist, also with a slash in its name", async () => {
       const main = await value(subject.forge.readBranch(NAME, "main", signal));
       expect(main).toMatchObject({ name: "main", protected: true });
       expect(main?.commit).toMatch(/^[0-9a-f]{40}$/);
@@ -297,7 +297,7 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
         expect(world.requests.length).toBe(1);
       });
 
-    test("waits for a rate limit as long as it is told, then goes on", async () => {
+    test("waits for a rate limit as long as the server says, then continues", async () => {
       world.faults.push({
         times: 1,
         answer: () => Response.json({ message: "slow" }, { status: 429, headers: { "retry-after": "7" } }),

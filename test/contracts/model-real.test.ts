@@ -85,7 +85,7 @@ function realContract({ type, path, wire }: Kind): void {
   const textOf = (events: readonly ModelEvent[]) =>
     events.flatMap((event) => (event.type === "text" ? [event.text] : [])).join("");
 
-  test("an answer comes in pieces, whole characters each, and is their sum", async () => {
+  test("an answer arrives in pieces, whole characters each, and is their sum", async () => {
     const events = await eventsOf(open());
     expect(textOf(events)).toBe(STORY);
     expect(events.filter(({ type: one }) => one === "text").length).toBeGreaterThan(4);
@@ -108,12 +108,12 @@ function realContract({ type, path, wire }: Kind): void {
     expect(answer).toMatchObject({ finish: "length", usage: { outputTokens: 20 } });
     expect(answer.text.trim().split(" ").length).toBe(20);
   });
-  test("thoughts are told apart", async () => {
+  test("thoughts are reported apart", async () => {
     const events = await eventsOf(open(), ask("<think>"));
     const thoughts = events.flatMap((event) => (event.type === "reasoning" ? [event.text] : [])).join("");
     expect([thoughts, textOf(events)]).toEqual(["Hm, yes", "Done"]);
   });
-  test("a tool is called with arguments of its schema, and its result goes back", async () => {
+  test("a tool is called with arguments of its schema, and its result is sent back", async () => {
     const model = open();
     const question = ask("<tool_call>", { tools: [TOOL] });
     const answer = await answerOf(model, question);

@@ -32,7 +32,7 @@ export function wireContract(bench: () => ModelBench, begins: number): void {
       expect(events.at(-1)).toMatchObject({ type: "finished", answer: { text: "yes" } });
     });
 
-    test("that dies later is cut off, and nothing is told twice", async () => {
+    test("that dies later is cut off, and nothing is reported twice", async () => {
       const before = bench().asked();
       const { promise: when, resolve: cut } = Promise.withResolvers<void>();
       const model = on({ chunks: ["once ", "upon ", "a"], fault: { kind: "cut", after: begins + 1, when } });
@@ -53,7 +53,7 @@ export function wireContract(bench: () => ModelBench, begins: number): void {
       expect((await failureOf(model)).code).toBe("cut-off");
     });
 
-    test("with a frame that is no JSON cannot be read", async () => {
+    test("with a frame that is not JSON cannot be read", async () => {
       const model = on({ text: "x", fault: { kind: "malformed-frame", after: begins } });
       expect((await failureOf(model)).code).toBe("malformed");
       expect((await failureOf(on({ fault: { kind: "html" } }))).code).toBe("malformed");
@@ -93,7 +93,7 @@ export function wireContract(bench: () => ModelBench, begins: number): void {
       expect(seen).toEqual(["text", "text", "finished"]);
     });
 
-    test("a host that takes no connection is told from one that is slow", async () => {
+    test("a host that takes no connection is distinguished from one that is slow", async () => {
       bench().say({ fault: { kind: "hang-before-headers" } });
       const dead = bench().open(
         { connectMs: 40, retries: 1 },
@@ -143,7 +143,7 @@ export function wireContract(bench: () => ModelBench, begins: number): void {
     expect(bench().asked() - before).toBe(1);
   });
 
-  test("a part that this model does not know is left out from then on, which is no try", async () => {
+  test("a part that this model does not know is left out from then on, without counting as a try", async () => {
     const model = on({ fault: { kind: "no-temperature" } }, { text: "yes" });
     const before = bench().asked();
     expect((await eventsOf(model, ask("x", { temperature: 0.5 }))).map(({ type }) => type)).toEqual([

@@ -17,7 +17,7 @@ export function modelContract(bench: () => ModelBench): void {
   };
 
   describe("an answer", () => {
-    test("comes in pieces, ends once, and is their sum", async () => {
+    test("arrives in pieces, ends once, and is their sum", async () => {
       const events = await eventsOf(
         on({ chunks: ["Guten ", "Tag, ", "世界 🌏"], usage: { input: 100, output: 5 } }),
       );
@@ -56,7 +56,7 @@ export function modelContract(bench: () => ModelBench): void {
       ]);
     });
 
-    test("keeps arguments that are no JSON as the text they are", async () => {
+    test("keeps arguments that are not JSON as text", async () => {
       const broken = '{"path": "a.ts';
       const { toolCalls } = await answerOf(on({ toolCalls: [{ name: "read_file", arguments: broken }] }));
       expect(toolCalls[0]?.arguments).toBe(broken);
@@ -84,7 +84,7 @@ export function modelContract(bench: () => ModelBench): void {
   });
 
   describe("abort", () => {
-    test("before the call asks nobody", async () => {
+    test("before the call asks no model", async () => {
       const model = on({ text: "yes" });
       const before = bench().asked();
       const events = await eventsOf(model, ask("x", { signal: AbortSignal.abort() }));

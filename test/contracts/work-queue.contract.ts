@@ -122,7 +122,7 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       expect(seen).not.toContain("rolled back");
     });
 
-    test("what is added within a transaction that fails was never added", async () => {
+    test("work added within a transaction that fails was never added", async () => {
       const { first, work, take } = await setUp();
       await first.add([work("1")]);
       const one = (await take(first)) as Work;
@@ -161,7 +161,7 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       expect(await drain(b)).toEqual(["2"]);
     });
 
-    test("a process that returns is told what it lost, and keeps what it has", async () => {
+    test("a process that returns learns what it lost, and keeps what it has", async () => {
       const { queues, work, take, silence } = await setUp("a", "b");
       const [a, b] = queues as [WorkQueue, WorkQueue];
       await a.add([work("1", "x"), work("2", "y")]);
@@ -194,7 +194,7 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       expect((await take(next))?.ref).toBe("1");
     });
 
-    test("some can be left out, and what needs no lane comes first or alone", async () => {
+    test("some can be left out, and work without a lane is taken first or alone", async () => {
       const { first, work, take } = await setUp();
       await first.add([
         work("m1", "a", { group: "busy" }),
@@ -209,7 +209,7 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       expect((await take(first))?.ref).toBe("m1");
     });
 
-    test("given up work does not block its key, and is tried again or forgotten when somebody says so", async () => {
+    test("work that was given up does not block its key, and is retried or forgotten on request", async () => {
       const { first, work, take, drain, queueName } = await setUp();
       await first.add([work("poison"), work("next")]);
       const one = (await take(first)) as Work;
@@ -243,7 +243,7 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       expect([(await take(a))?.ref, await take(a)]).toEqual(["0", null]);
     });
 
-    test("work that its process begins itself is nobody else's first, and waits for its key like any other", async () => {
+    test("work that its process begins itself is not offered to others first, and waits for its key like any other", async () => {
       const { queues, work, take, drain } = await setUp("a", "b");
       const [a, b] = queues as [WorkQueue, WorkQueue];
       const begun = await a.begin(work("1"), async ({ ref }) => `read ${ref}`);
@@ -255,7 +255,7 @@ export function describeWorkQueue(name: string, makeKit: () => QueueKit): void {
       expect((await b.begin(work("3"), async () => null))?.work.ref).toBe("3");
     });
 
-    test("whoever listens hears of work that another process added", async () => {
+    test("a listener hears of work that another process added", async () => {
       const { queues, work, take } = await setUp("a", "b");
       const [a, b] = queues as [WorkQueue, WorkQueue];
       const heard = Promise.withResolvers<void>();

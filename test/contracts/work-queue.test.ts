@@ -166,7 +166,7 @@ describe("sqlite", () => {
     await db.destroy();
     rmSync(folder, { recursive: true, force: true });
   });
-  test("whoever listens to a queue or a kind is not called for the others, and whoever waits for an end is", async () => {
+  test("a listener to a queue or a kind is not called for the others, and a caller that waits for an end is", async () => {
     // No look each second: what is heard is what was told.
     const still = { ...timers, after: () => () => {} };
     const queue = createWorkQueue({
@@ -266,7 +266,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     await here.close();
     await elsewhere.close();
   }, 300_000);
-  test("a queue that nobody here has claimed from is looked into by its kind, and told of once", async () => {
+  test("a queue that no process here has claimed from is found by its kind, and reported once", async () => {
     const [here, elsewhere] = [
       await createPgBossEngine(url, () => {}),
       await createPgBossEngine(url, () => {}),

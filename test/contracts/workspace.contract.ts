@@ -86,7 +86,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       expect(shell("cat .env")).toBe(before);
     });
 
-    test("undo and redo bring back what stood; a second undo changes nothing", async () => {
+    test("undo and redo restore the earlier entries; a second undo changes nothing", async () => {
       const { workspace, shell } = bench();
       shell("printf before > back.txt");
       const result = await ran([
@@ -106,7 +106,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       });
     });
 
-    test("a job that is over is no preview, and cannot be stopped", async () => {
+    test("a finished job is not a preview, and cannot be stopped", async () => {
       const { workspace } = bench();
       const result = await ran([create("over.txt", "over\n")]);
       expect(await workspace.commitPreview(result.jobId)).toMatchObject({ status: "not-a-preview" });

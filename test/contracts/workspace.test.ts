@@ -27,7 +27,7 @@ test("a folder is known by its real path and by the one that was given", () => {
   expect(workspace.rootNames).toEqual([bench.workspace, join(bench.folder, "link")]);
 });
 
-test("what a request leaves open comes from the settings of the folder", async () => {
+test("values that a request leaves open are read from the settings of the folder", async () => {
   const patch = JSON.stringify([edit("update", ".env", "x"), edit("create", "next.txt", "next\n")]);
   const request = { patch, source: "test", signal: new AbortController().signal };
   const dry = await bench.open({ PICOCLAW_WORKER_DRY_RUN: "true" });

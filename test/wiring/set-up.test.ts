@@ -243,7 +243,7 @@ describe("set-up", () => {
     expect(statSync(join(folder, "elsewhere.yaml"), { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test("a configuration with a mistake is told; written startOver it does not count", async () => {
+  test("a mistake in the configuration is reported; with startOver it does not count", async () => {
     const at = start({});
     mkdirSync(join(folder, "home"));
     writeFileSync(at.file, "wrker: 1\n");

@@ -172,7 +172,7 @@ interface TimelineEntry {
 
 type CheckFinished = Extract<JobEvent, { type: "check_finished" }>;
 
-/** Checks that follow each other: those of the change itself are shown, the runs around them are grouped below. */
+/** Checks that follow each other: those of the change itself are shown, the runs around them are folded below. */
 function foldedChecks(
   { t }: PageContext,
   lines: readonly JournalLine[],

@@ -26,7 +26,7 @@ for (const [question, locale] of [
   ["/btw what time is it?", "en"],
   ["ところで、今何時？", "ja"],
 ] as const)
-  test(`${question}: answered beside the work, which goes on untouched`, async () => {
+  test(`${question}: answered beside the running work, which continues unaffected`, async () => {
     const { asked, go } = await openBusy(locale);
     const work = at.send("/code3 write a.txt");
     await asked;
@@ -51,14 +51,14 @@ for (const [question, locale] of [
     expect(JSON.stringify(at.asked.at(-1)?.messages)).not.toContain("noon");
   });
 
-test("where nothing runs, the sentence is a message like any other, and an empty question is told so", async () => {
+test("without running work the sentence is an ordinary message, and an empty question is refused", async () => {
   at = await openConversation(() => "Noon.");
   const message = { channel: "cli", chatId: "default", text: "btw, what time is it?" };
   expect(at.conversation.interrupts(message)).toBe(false);
   expect((await at.send("/btw")).text).toBe("What do you want to know? /btw QUESTION");
 });
 
-test("a coder is told what the user gave to be kept", async () => {
+test("a coder's request contains the notes that the user asked to keep", async () => {
   at = await openConversation(() => "Nothing to do.", { local: (role) => role === "chat" });
   await at.send("/memo indent = tabs");
   await at.send("/code3 tidy up");

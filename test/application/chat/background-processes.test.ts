@@ -73,7 +73,7 @@ test("a coder is offered the tool where the request is about something that runs
   expect([offered(before), offered(before + 1)]).toEqual([false, false]);
 });
 
-test("what a process writes is somebody's change: undo does not take it back", async () => {
+test("a file that a background process writes is a foreign change: undo does not revert it", async () => {
   at = await openConversation(() => proposal("Write it", "```txt:a.txt\nours\n```"));
   names = ["writer"];
   await at.send(

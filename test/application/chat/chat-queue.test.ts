@@ -56,7 +56,7 @@ function gate() {
 const { signal } = new AbortController();
 
 describe("one chat", () => {
-  test("is answered in order, one at a time, and is told how many stand before", async () => {
+  test("is answered in order, one at a time, with the number of messages ahead", async () => {
     const queue = openQueue();
     const order: string[] = [];
     const told: number[][] = [[], [], []];
@@ -79,7 +79,7 @@ describe("one chat", () => {
     expect(told).toEqual([[], [1], [2, 1]]);
   });
 
-  test("goes on after work that throws", async () => {
+  test("continues after work that throws", async () => {
     const queue = openQueue();
     const broken = queue.run("c", () => Promise.reject(new Error("broken")), { signal });
     const next = queue.run("c", async () => "fine", { signal });
@@ -97,7 +97,7 @@ describe("one chat", () => {
     expect(await first).toMatchObject({ value: "done" });
   });
 
-  test("a message whose sender gave up while waiting never runs, and holds up nobody", async () => {
+  test("a message whose sender gave up while waiting never runs and blocks no other", async () => {
     const queue = openQueue();
     const slow = gate();
     const first = queue.run("c", slow.work, { signal });
@@ -188,7 +188,7 @@ describe("two processes", () => {
     expect(await first).toEqual({ ran: true, value: "aborted", stopped: "lost" });
   });
 
-  test("a turn that a failing store did not take back is given back later", async () => {
+  test("a turn that a failing store did not release is released later", async () => {
     const turns = openTurns();
     const failing = { left: 3 };
     const queue = openQueue({

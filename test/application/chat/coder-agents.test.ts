@@ -39,7 +39,7 @@ function open(
   return openConversation(answer, { local: false, config: config(coderConfig) });
 }
 
-test("a question goes to a sub-agent that only looks, and its words come back", async () => {
+test("a question is answered by a read-only sub-agent, and its words are passed back", async () => {
   at = await open(
     (asked, turn) =>
       turn === 0

@@ -76,7 +76,7 @@ test.if(requirePart("bwrap"))(
   },
 );
 
-test("a coder that only looks is told to write, and then it ends", async () => {
+test("a coder that only looks is asked to write, and then ends", async () => {
   at = await openConversation(() => ({ calls: [call("tree", {})], text: "I keep looking." }), {
     ...cloud,
     config,
@@ -149,7 +149,7 @@ test.if(requirePart("bwrap"))(
   },
 );
 
-test("a file that stands above whole is not sent again while it is unchanged", async () => {
+test("a file that was already shown whole is not sent again while it is unchanged", async () => {
   const read = { calls: [call("read_file", { path: "lib/deep.ts" })] };
   at = await openConversation(
     (_, turn) => (turn === 0 ? read : proposal("p", replace("lib/deep.ts", "two", "2"))),

@@ -26,7 +26,7 @@ describe("what a coder is sent", () => {
     expect(bytesOf(asked!)).toBeLessThan(6_000);
   });
 
-  test("the project's rules come along, and a map that fits the budget says what is missing", async () => {
+  test("the project's rules are included, and a map within the budget names what it leaves out", async () => {
     at = await openConversation(() => proposal("p", ""));
     at.write("AGENTS.md", "Use tabs.\n");
     at.write("CLAUDE.md", "Never read.\n");
@@ -93,7 +93,7 @@ describe("what a coder is sent", () => {
     expect(at.asked[0]?.system).toStartWith("You are Gin,");
   });
 
-  test("what was said on local routes is not shown to a cloud coder, what coders did is", async () => {
+  test("a cloud coder sees what coders did, and no conversation of local routes", async () => {
     at = await openConversation(
       ({ role }) => (role === "chat" ? "A private answer." : proposal("Write it", "```txt:a.txt\nx\n```")),
       {
@@ -116,7 +116,7 @@ describe("what a coder is sent", () => {
   });
 });
 
-test("agents in the cloud remember the conversation: Mio what was said, and the coder as well", async () => {
+test("cloud agents remember the conversation, Mio and the coder alike", async () => {
   at = await openConversation(({ role }) => (role === "chat" ? "Nice to meet you." : proposal("p", "")), {
     local: () => false,
   });
@@ -156,7 +156,7 @@ test("what Shiro found in a message that a coder answered as well stays local to
 });
 
 describe("a proposal that cannot run", () => {
-  test("goes back with the report of what does not match and the file as it is, and then runs", async () => {
+  test("is returned with a report of what does not match and the current file, and then runs", async () => {
     at = await openConversation((_, turn) =>
       proposal("p", replace("a.txt", turn === 0 ? "two small words" : "two little words", "x")),
     );
@@ -175,7 +175,7 @@ describe("a proposal that cannot run", () => {
     expect(reply.jobs).toHaveLength(1);
   });
 
-  test("each edit's end is told, and of a long file 20 lines around what was meant; what is done is not shown again", async () => {
+  test("the outcome of each edit is reported, of a long file with 20 lines around the intended place; finished edits are not shown again", async () => {
     const long = Array.from({ length: 300 }, (_, i) => `const name${i} = "${"x".repeat(20)}";`).join("\n");
     at = await openConversation((_, turn) =>
       turn === 0
@@ -249,7 +249,7 @@ describe("a proposal that cannot run", () => {
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });
 
-  test("words that go on claiming work are no success, and the first line says so", async () => {
+  test("words that keep claiming work are not a success, and the first line says so", async () => {
     at = await openConversation(() => CLAIM);
     const reply = await at.send("/code3 make the tests green");
     const head = "Not done: the coder's answer contains no change, even if it says otherwise.";
@@ -267,7 +267,7 @@ describe("a proposal that cannot run", () => {
   const EMPTY = proposal(CLAIM, "");
   const HEAD = "Not done: the coder's answer contains no change, even if it says otherwise.";
 
-  test("an empty patch whose plan claims work goes back once, and a patch may follow", async () => {
+  test("an empty patch whose plan claims work is returned once, and a patch may follow", async () => {
     at = await openConversation((_, turn) => (turn === 0 ? EMPTY : proposal("p", "```txt:a.txt\nx\n```")));
     const reply = await at.send("/code3 make the tests green");
     expect(at.asked[1]?.messages.at(-1)?.text).toStartWith("Your patch is empty");
@@ -275,14 +275,14 @@ describe("a proposal that cannot run", () => {
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });
 
-  test("an empty patch that goes on claiming work is no success", async () => {
+  test("an empty patch that keeps claiming work is not a success", async () => {
     at = await openConversation((_, turn) => (turn === 0 ? CLAIM : EMPTY));
     const reply = await at.send("/code3 make the tests green");
     expect(reply).toMatchObject({ ok: false, text: `${HEAD}\n\n${CLAIM}\n\nNothing was changed.`, jobs: [] });
     expect(at.asked).toHaveLength(2);
   });
 
-  test("an empty patch before the work of a browser is no claim", async () => {
+  test("an empty patch before the work of a browser is not a claim", async () => {
     at = await openConversation(() =>
       proposal("Add the meeting to the calendar.", "", { more: "\n## Flags\nuses_browser: true\n" }),
     );
@@ -299,7 +299,7 @@ describe("a proposal that cannot run", () => {
     expect(reply.text).toStartWith("No change");
   });
 
-  test("words that were doubted are shown where no further answer comes", async () => {
+  test("doubted words are shown if no further answer follows", async () => {
     at = await openConversation((_, turn) =>
       turn === 0 ? CLAIM : { fails: "bad-request", message: "the key was taken back" },
     );
@@ -309,7 +309,7 @@ describe("a proposal that cannot run", () => {
     expect(reply.text).toContain("the key was taken back");
   });
 
-  test("an answer that was cut goes on where it stopped", async () => {
+  test("a cut answer continues where it stopped", async () => {
     const whole = proposal("p", "```txt:a.txt\none line\nanother line of the file\n```");
     const cut = whole.indexOf("line of the");
     at = await openConversation((_, turn) =>
@@ -334,7 +334,7 @@ describe("a proposal that cannot run", () => {
     expect(at.asked).toHaveLength(requests);
   });
 
-  test("a whole file that the coder never saw goes back with the file", async () => {
+  test("a whole file that the coder never saw is returned with the current file", async () => {
     at = await openConversation((_, turn) =>
       proposal("p", turn === 0 ? "```txt:lib/deep.txt\nnew\n```" : replace("lib/deep.txt", "one", "two")),
     );
@@ -349,7 +349,7 @@ describe("a proposal that cannot run", () => {
     expect(at.read("lib/deep.txt")).toBe("two\nkept\n");
   });
 
-  test("a mark that stands for code goes back", async () => {
+  test("a placeholder for code is returned", async () => {
     at = await openConversation((_, turn) =>
       proposal(
         "p",
@@ -396,7 +396,7 @@ describe("an edit that fails, and then an empty patch", () => {
     },
   );
 
-  test.if(checksRun)("red goes back, and what mends it lands whole", async () => {
+  test.if(checksRun)("a red patch is returned, and its fix lands whole", async () => {
     at = await open("! grep -q two a.txt", (turn) =>
       turn === 1 ? proposal("Enough.", "") : proposal("three", replace("a.txt", "two", "three")),
     );
@@ -408,7 +408,7 @@ describe("an edit that fails, and then an empty patch", () => {
     expect(at.read("a.txt")).toBe("three\n");
   });
 
-  test("that nobody can judge stays a preview", async () => {
+  test("that has no checks to judge it stays a preview", async () => {
     at = await openConversation((_, turn) => (turn === 0 ? proposal("both", half) : proposal("Enough.", "")));
     const reply = await send();
     expect(reply.ok).toBe(false);
@@ -430,7 +430,7 @@ describe("a proposal that runs", () => {
 
   const failing = () => proposal("p", "```bash\necho why; exit 3\n```\n```txt:a.txt\nx\n```");
 
-  test("a command that keeps failing leaves a preview, told from the job's facts", async () => {
+  test("a command that keeps failing leaves a preview, explained from the job's facts", async () => {
     at = await openConversation(failing, { locale: "ja" });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
@@ -526,7 +526,7 @@ describe("a proposal that runs", () => {
     expect(Bun.spawnSync(["git", "log"], { cwd: at.workspace, stderr: "ignore" }).exitCode).not.toBe(0);
   });
 
-  test("the plan, the files and a high risk are told before and after", async () => {
+  test("the plan, the files and a high risk are reported before and after", async () => {
     const patch = `${replace("a.txt", "one", "two")}\n\`\`\`json\n[{"type":"file_edit","action":"rename","target":"b.txt","content":"c.txt"}]\n\`\`\``;
     at = await openConversation(() => proposal("Do it", patch, { risk: "high" }));
     at.write("a.txt", "one\n");
@@ -582,7 +582,7 @@ describe("a conversation remembers", () => {
     expect(text.match(/<file path="([^"]+)"/)?.[1]).toBe("src/store.ts");
   });
 
-  test("after ten messages and a restart a decision and its reason are still told to whoever is asked", async () => {
+  test("after ten messages and a restart, every agent still gets a decision and its reason", async () => {
     at = await openConversation((_, turn) =>
       turn === 0
         ? proposal(

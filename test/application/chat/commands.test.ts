@@ -25,7 +25,7 @@ function cutOffCommit({ workspace }: OpenedConversation, jobId: string): void {
 }
 
 describe("/undo and /redo", () => {
-  test("take back message by message, newest first, and bring in again", async () => {
+  test("undo message by message, newest first, and redo", async () => {
     at = await writer();
     for (const name of ["a.txt", "b.txt"]) await at.send(`/code3 ${name}`);
     expect((await at.send("/undo")).text).toContain("\n  D b.txt\n");
@@ -43,7 +43,7 @@ describe("/undo and /redo", () => {
     expect((await at.send("/redo")).text).toBe("No change\nThere is no job to redo.");
   });
 
-  test("what was cut off while it was applied is finished first, and is then the last job", async () => {
+  test("a job whose apply was interrupted is finished first, and is then the last job", async () => {
     at = await writer();
     at.write("b.txt", "old\n");
     await at.send("/code3 a.txt");
@@ -58,7 +58,7 @@ describe("/undo and /redo", () => {
     expect(at.read("b.txt")).toBe("old\n");
   });
 
-  test("a job is taken back by its id", async () => {
+  test("a job is undone by its id", async () => {
     at = await writer();
     const first = await at.send("/code3 a.txt");
     await at.send("/code3 b.txt");
@@ -67,7 +67,7 @@ describe("/undo and /redo", () => {
     expect((await at.send("/undo job_1_nosuch00")).ok).toBe(false);
   });
 
-  test("what was changed since is named and kept, unless forced", async () => {
+  test("later changes are named and kept, unless forced", async () => {
     at = await writer();
     await at.send("/code3 a.txt");
     at.write("a.txt", "mine\n");
@@ -93,7 +93,7 @@ describe("/undo and /redo", () => {
     expect(text).not.toContain("picoclaw undo");
   });
 
-  test("a chat takes back its own jobs only", async () => {
+  test("a chat undoes only its own jobs", async () => {
     at = await writer();
     const slack = { channel: "slack", chatId: "C1:1.2" };
     const first = await at.send("/code3 a.txt");
@@ -110,7 +110,7 @@ describe("/undo and /redo", () => {
 });
 
 describe("one person of the console and another's jobs", () => {
-  test("they are neither shown nor taken back; one's own are, from any of one's chats", async () => {
+  test("they are neither shown nor undone; the user's own jobs are, from any of their chats", async () => {
     at = await writer();
     const as = (userId: string, chatId = userId) => ({ channel: "web", chatId, userId });
     const first = await at.send("/code3 a.txt", as("ann", "ann.x1"));
@@ -350,7 +350,7 @@ test("/undo that waited behind a message which changed nothing leaves earlier jo
   expect(at.tree()).toEqual({});
 });
 
-test("two /undo that waited behind a message which changed something take back two messages", async () => {
+test("two /undo that waited behind a message which changed files undo two messages", async () => {
   let ms = Date.parse("2026-03-01T12:00:00+09:00");
   at = await writer({ now: () => new Date(ms++) });
   await at.send("/code3 a.txt");
@@ -359,7 +359,7 @@ test("two /undo that waited behind a message which changed something take back t
   expect(at.tree()).toEqual({});
 });
 
-test("/undo that waited behind /apply takes back what that brought in", async () => {
+test("/undo that waited behind /apply undoes what it applied", async () => {
   let ms = Date.parse("2026-03-01T12:00:00+09:00");
   at = await writer({ now: () => new Date(ms++) });
   await at.send("/preview a.txt");
@@ -368,7 +368,7 @@ test("/undo that waited behind /apply takes back what that brought in", async ()
   expect(at.tree()).toEqual({});
 });
 
-test("a new day is announced in the reply, and the jobs of yesterday can still be taken back", async () => {
+test("a new day is announced in the reply, and yesterday's jobs can still be undone", async () => {
   let day = new Date("2026-03-01T12:00:00+09:00");
   at = await writer({ now: () => day });
   await at.send("/code3 a.txt");
@@ -384,7 +384,7 @@ test("a new day is announced in the reply, and the jobs of yesterday can still b
 describe("the buttons of a reply", () => {
   const buttons = ({ actions }: Reply) => actions.map(({ message }) => message);
 
-  test("name their job: pressed on the first of two, the first is taken back and brought in again", async () => {
+  test("name their job: pressed on the first of two, they undo and redo the first", async () => {
     at = await writer();
     const first = await at.send("/code3 a.txt");
     await at.send("/code3 b.txt");
@@ -399,7 +399,7 @@ describe("the buttons of a reply", () => {
     expect(buttons(redone)).toEqual([`/undo ${job}`, `/diff ${job}`]);
   });
 
-  test("pressed once more, they say how the job is by now and offer what is left to do", async () => {
+  test("pressed once more, they report the job's present state and offer the remaining actions", async () => {
     at = await writer();
     const first = await at.send("/code3 a.txt");
     await at.send("/code3 b.txt");
@@ -411,7 +411,7 @@ describe("the buttons of a reply", () => {
     expect(Object.keys(at.tree())).toEqual(["b.txt"]);
   });
 
-  test("name the group where a message made several jobs, and take back all of it", async () => {
+  test("name the group if a message made several jobs, and undo all of it", async () => {
     at = await writer();
     const both = await at.send("/code3 a.txt\n/code1 b.txt");
     expect(both.jobs).toHaveLength(2);
@@ -435,7 +435,7 @@ describe("the buttons of a reply", () => {
 });
 
 describe("/review", () => {
-  test("asks a coder about the change, and what it proposes all the same is no more than a preview", async () => {
+  test("asks a coder about the change, and a patch in its answer stays a preview", async () => {
     at = await openConversation(({ messages }) => {
       const asked = messages.at(-1)?.text ?? "";
       return asked.includes("git diff main...feature")
@@ -452,7 +452,7 @@ describe("/review", () => {
     expect(at.read("a.txt")).toBe("old\n");
   });
 
-  test("of a branch or commit that is not there nobody is asked", async () => {
+  test("a branch or commit that does not exist is reported without asking a coder", async () => {
     at = await openConversation(() => "It can be merged.");
     const git = (...args: string[]) =>
       Bun.spawnSync(["git", "-c", "user.name=k", "-c", "user.email=k@example.org", ...args], {

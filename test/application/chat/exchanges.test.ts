@@ -61,7 +61,7 @@ describe("what a coder is given of the conversation", () => {
     expect(told.length).toBeLessThan(700);
   });
 
-  test("older messages fold into what was decided and why; the one that is asked about is told at length", () => {
+  test("older messages fold into decisions and reasons; the one in question is given at length", () => {
     const reason = "Retries wait 250 ms, doubled each time, because the gateway bans faster callers. ".repeat(
       4,
     );
@@ -78,7 +78,7 @@ describe("what a coder is given of the conversation", () => {
     expect(told.length).toBeLessThan(LIMIT.folded + 200);
   });
 
-  test("a cloud coder is not told what was said on local routes", () => {
+  test("a cloud coder gets no conversation of local routes", () => {
     const older = [exchange("my salary", "It is 100.", { agent: "Mio" })];
     const history = [exchange("secret plan", "Private.", { agent: "Shiro" })];
     expect(earlier({ older, history })).toBe("");
@@ -96,7 +96,7 @@ describe("what other routes have just changed", () => {
     ["g3", ["job_3: Done: created out.txt."]],
   ]);
 
-  test("a cloud coder is told the files of messages that it may not read, and of this message", () => {
+  test("a cloud coder gets the changed files of messages that it may not read, and of this message", () => {
     const told = handedOverFor(CLOUD, { history, groupId: "g3" }, changes, 800);
     expect(told).toBe(
       [
@@ -107,7 +107,7 @@ describe("what other routes have just changed", () => {
     );
   });
 
-  test("a local one reads those messages, and what nobody changed is no line", () => {
+  test("a local coder reads those messages, and a message without changes adds no line", () => {
     expect(handedOverFor(LOCAL, { history, groupId: "g4" }, changes, 800)).toBe("");
     expect(handedOverFor(CLOUD, { history: [], groupId: "g4" }, changes, 800)).toBe("");
   });

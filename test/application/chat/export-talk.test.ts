@@ -81,7 +81,7 @@ test("a conversation becomes one page or one document, with its jobs, without se
   }
 });
 
-test("an empty chat is no document", async () => {
+test("an empty chat yields no document", async () => {
   const silent = { ...deps, sessions: { ...deps.sessions, list: async () => [] } };
   expect(await readTalk(silent, "web:ann", "ja")).toBeNull();
 });

@@ -25,7 +25,7 @@ const CODES = [
 ] as const;
 
 describe("a model that gives no answer", () => {
-  test.each(CODES)("%s is told, with what the model said, and nothing runs", async (fails) => {
+  test.each(CODES)("%s is reported, with what the model said, and nothing runs", async (fails) => {
     at = await openConversation(() => ({ fails, message: `why: ${fails}` }));
     for (const [message, agent] of [
       ["/code3 x", "Gin"],
@@ -39,7 +39,7 @@ describe("a model that gives no answer", () => {
     expect(at.tree()).toEqual({});
   });
 
-  test("a spent budget is told once, in the language of the chat", async () => {
+  test("a spent budget is reported once, in the language of the chat", async () => {
     for (const [locale, words] of [
       [
         "en",
@@ -61,7 +61,7 @@ describe("a model that gives no answer", () => {
     }
   });
 
-  test("a coder of coder.fallback answers in its place, and the reply says so; nobody else does", async () => {
+  test("a coder of coder.fallback answers in its place, and the reply says so; no other does", async () => {
     for (const [locale, words] of [
       [
         "en",
@@ -115,7 +115,7 @@ describe("a model that gives no answer", () => {
     expect((await at.send("/chat x")).ok).toBe(false);
   });
 
-  test("a context that is too long is tried once more with less, and then told", async () => {
+  test("a context that is too long is retried once with less, and then reported", async () => {
     at = await openConversation((_, turn) =>
       turn === 0 ? { fails: "context-too-long" } : proposal("p", replace("a.txt", "one", "two")),
     );
@@ -224,7 +224,7 @@ test("a listener that throws does not disturb the message", async () => {
   expect(reply.text).toBe("ok");
 });
 
-test("whatever models write, the conversation answers, and what it did can be taken back", async () => {
+test("for any answer of a model, the conversation answers, and its changes can be undone", async () => {
   const piece = fc.oneof(
     fc.constantFrom(
       "## Plan\n",

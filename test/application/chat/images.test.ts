@@ -35,7 +35,7 @@ describe("a model that sees", () => {
     expect(asked?.messages.at(-1)).toEqual({ role: "user", text: "and its colour?" });
   });
 
-  test("is shown one that comes without a word", async () => {
+  test("is shown one that has no text", async () => {
     at = await openConversation(() => "A red pixel.", { seesImages: true });
     await at.send("", { images: await keep(), forcedRoute: "CHAT" });
     expect(at.of("chat").at(-1)?.messages.at(-1)).toEqual({
@@ -61,7 +61,7 @@ describe("a model that sees", () => {
   });
 });
 
-test("a model of which nobody knows is shown the message's image, and not those before it", async () => {
+test("a model with unknown abilities gets the image of the message, and none of earlier ones", async () => {
   at = await openConversation(() => "A red pixel.");
   await at.send("/chat what is this?", { images: await keep() });
   await at.send("/chat and its colour?");

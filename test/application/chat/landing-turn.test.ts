@@ -63,7 +63,7 @@ test("eight whole files one after the other, all made for the first: nothing is 
   expect(ended.filter(({ text }) => text.includes("merged with job")).length).toBe(COUNT - 1);
 });
 
-test("two hunks on one line: one lands, the other is told who, and lands on its second answer", async () => {
+test("two hunks on one line: one lands, the other coder learns whose, and lands on its second answer", async () => {
   const gate = createGate(2);
   at = await openConversation(async ({ messages }) => {
     const last = messages.at(-1)?.text ?? "";

@@ -68,7 +68,7 @@ test("a server by its address works the same", async () => {
   }
 });
 
-test("servers stay up for the next message of their chat, each chat has its own, and one that died is started anew", async () => {
+test("servers stay up for the next message of their chat, each chat has its own, and one that died is restarted", async () => {
   const seen: number[] = [];
   at = await openConversation(
     ({ messages }) => {
@@ -140,7 +140,7 @@ describe("uses_browser", () => {
     more: "\n## Flags\nuses_browser: true\n",
   });
 
-  test("goes on with the browser's tools alone after the patch, and keeps the calls in the job's journal", async () => {
+  test("continues with the browser's tools alone after the patch, and keeps the calls in the job's journal", async () => {
     at = await openConversation(
       ({ role }, turn) =>
         role === "coder3"
@@ -164,7 +164,7 @@ describe("uses_browser", () => {
     expect(at.tree()).toEqual({});
   });
 
-  test("a browser that does not start is told; the patch stands", async () => {
+  test("a browser that does not start is reported; the patch stays", async () => {
     at = await openConversation(() => flagged, {
       config: "mcp_servers:\n  browser: { command: /no/such/browser }\n",
     });
@@ -229,7 +229,7 @@ describe("a server of the project's .mcp.json", () => {
       `{"mcpServers":{"odd":{"command":"\${NOT_SET}/x"}}}`,
       "odd cannot be used: NOT_SET is not set",
     ],
-  ])("%s is told and stops nothing", async (_, text, notice) => {
+  ])("%s is reported and stops nothing", async (_, text, notice) => {
     at = await openConversation(() => worked("ok"));
     at.write(".mcp.json", text);
     trust();

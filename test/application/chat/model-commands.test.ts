@@ -59,7 +59,7 @@ describe("/model and /effort", () => {
     expect((await say("/model")).out).not.toContain("chosen in this chat");
   });
 
-  test("local-only holds for what is chosen", async () => {
+  test("local-only applies to a chosen model as well", async () => {
     writeFileSync(
       join(cli.home, "config.yaml"),
       `providers: { claude: { base_url: "${server.baseUrl("anthropic")}" } }\n`,
@@ -70,7 +70,7 @@ describe("/model and /effort", () => {
     expect((await say("/model claude/claude-opus-4-5")).out).toContain("Gin uses claude/claude-opus-4-5");
   });
 
-  test("an unknown price is a dash, a table of one's own gives one, and a budget without a price refuses", async () => {
+  test("an unknown price is a dash, a user's own table gives one, and a budget without a price refuses", async () => {
     configure("budget: { daily: 1 }\n");
     await say("/model mio claude/claude-next-9");
     const refused = await say("/chat hello");

@@ -58,7 +58,7 @@ test.each([
   expect(reply.text).toContain("withoutBase is right: it has its own guard.");
 });
 
-test("no answer to that question is no reason to lose the change", async () => {
+test("without an answer to that question the change is kept", async () => {
   const down = { fails: "unreachable" } as const;
   at = await openConversation((_, turn) => (turn === 0 ? proposal("Join.", first) : down));
   at.write("src/url.js", CODE);

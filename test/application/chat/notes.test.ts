@@ -4,7 +4,7 @@ import { type OpenedConversation, openConversation } from "./conversation-kit.ts
 let at: OpenedConversation;
 afterEach(() => at.close());
 
-test("what is kept by name is told to the models of this session, coders too, and forgotten on request", async () => {
+test("a named note reaches the models of this session, coders too, and is forgotten on request", async () => {
   at = await openConversation(() => "はい", { local: (role) => !role.startsWith("coder") });
   expect((await at.send("/memo tax = 10 %")).text).toBe("Kept in mind for this session: tax = 10 %");
   await at.send("/memo key sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");

@@ -89,7 +89,7 @@ describe("in a chat", () => {
   const asked = () => at.asked.at(-1)?.messages.at(-1)?.text ?? "";
   const trust = () => trustWorkspace({ home: at.home, workspace: at.workspace, now: new Date() });
 
-  test("one of the home is filled and goes to its route", async () => {
+  test("one of the home is filled in and takes its route", async () => {
     await open();
     put(at.home, "commands/tidy.md", "---\nroute: CODE3\ndescription: Tidies up\n---\nTidy up $ARGUMENTS.");
     const reply = await at.send("/tidy the cart");
@@ -135,7 +135,7 @@ describe("in a chat", () => {
     expect(JSON.stringify(at.asked.at(-1)?.messages)).toContain("Commit in our own way.");
   });
 
-  test("one of the folder needs trust, and says so; it never stands before one of the home until then", async () => {
+  test("one of the folder needs trust, and says so; until then it never overrides one of the home", async () => {
     await open();
     inFolder("commands/hi.md", "Say hello to $1");
     const refused = await at.send("/hi Ann");
@@ -150,7 +150,7 @@ describe("in a chat", () => {
     expect(asked()).toContain("Say hello to Ann");
   });
 
-  test("what of a file is not used is told in /help, and when the command is used", async () => {
+  test("unused parts of a file are named in /help, and when the command is used", async () => {
     await open();
     put(at.home, "commands/undo.md", "---\ndescription: Mine\n---\nnot me");
     put(at.home, "commands/code3.md", "not me");
@@ -166,7 +166,7 @@ describe("in a chat", () => {
     expect((await at.send("/undo")).text).not.toContain("commands/undo.md");
   });
 
-  test("what changes or comes new after the trust is a stranger again, and so are those beside it", async () => {
+  test("a file that changes or appears after the trust is untrusted, and so are those beside it", async () => {
     await open();
     inFolder("commands/hi.md", "Say hello to $1");
     expect(trust()).toMatchObject({ ok: true, files: [".picoclaw/commands/hi.md"] });
@@ -186,7 +186,7 @@ describe("in a chat", () => {
     }
   });
 
-  test("a skill stands below the request", async () => {
+  test("a skill follows the request", async () => {
     await open();
     inFolder("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Makes PDFs\n---\nUse pandoc.");
     trust();
@@ -244,7 +244,7 @@ describe("in a chat", () => {
     expect(others.length).toBe(4);
   });
 
-  test("nobody's file takes the place of a command of PicoClaw, leads out of its folder, or is too large", async () => {
+  test("no file replaces a command of PicoClaw, leads out of its folder, or is too large", async () => {
     await open();
     inFolder("commands/undo.md", "not me");
     inFolder("commands/code3.md", "not me");

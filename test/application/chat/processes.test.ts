@@ -64,7 +64,7 @@ test("at a terminal one message streams, says what happens, and ends with who an
   expect(at.seen().match(/Two\./g)).toHaveLength(1);
 });
 
-test("bad usage runs nothing: no message, an unknown route, a message that is no text", () => {
+test("bad usage runs nothing: no message, an unknown route, a message that is not text", () => {
   cli = createChatCli([]);
   expect(cli.run(["chat"], { input: "" }).code).toBe(2);
   expect(cli.run(["chat", "-"], { input: new Uint8Array([0xff, 0xfe, 0x00]) }).code).toBe(2);
@@ -73,7 +73,7 @@ test("bad usage runs nothing: no message, an unknown route, a message that is no
   expect(cli.run(["chat", "--help"]).code).toBe(0);
 });
 
-test("the message comes from standard input, from several words, and --route names who answers", () => {
+test("the message is read from standard input or from several words, and --route names the agent", () => {
   cli = createChatCli([{ when: { role: "chat" }, text: "You said: {{message}}" }]);
   expect(cli.run(["chat", "--route", "chat"], { input: "one\ntwo\n" }).out).toBe("You said: one\ntwo\n");
   expect(cli.run(["chat", "/chat", "three", "words", "here"]).out).toBe("You said: three words here\n");

@@ -105,7 +105,7 @@ describe("a pull request from a chat", () => {
 });
 
 describe("a local commit", () => {
-  test("/commit takes what is staged, asks no forge, pushes nothing, and is undone", async () => {
+  test("/commit takes the staged changes, asks no forge, pushes nothing, and is undone", async () => {
     await openClone();
     git(at.workspace, "add", "new.txt");
     const before = git(at.workspace, "rev-parse", "HEAD");
@@ -132,7 +132,7 @@ describe("a local commit", () => {
     expect((await at.send("/commit again")).text).toContain("the 3 files with changes are not this chat's");
   });
 
-  test("where there is no repository it says so", async () => {
+  test("without a repository it says so", async () => {
     at = await openConversation(() => WORDS);
     expect((await at.send("/commit")).text).toBe("No commit: this folder is not a git repository.");
   });
@@ -160,29 +160,32 @@ describe("without a token", () => {
   test.each([
     ["master", false],
     ["trunk", true],
-  ])("the remote is asked for its default branch, and nothing goes to it: %s", async (branch, isFetched) => {
-    pushed("branch", "--move", "main", branch);
-    const before = pushed("rev-parse", branch);
-    await openByHand(branch, isFetched);
-    const reply = await at.send("/pr Say hello");
-    expect(reply.text).toContain("The branch picoclaw/say-hello was pushed");
-    expect(reply.text).toContain("what was pushed stays on the forge");
-    expect(pushed("rev-parse", branch)).toBe(before);
-    expect(pushed("log", "-1", "--format=%s", "picoclaw/say-hello")).toBe("Say hello");
-    // The same branch again, also where the forge does not say which is its default.
-    pushed("update-ref", "--no-deref", "HEAD", before);
-    at.write("more.txt", "more\n");
-    expect((await at.send(`/pr --base ${branch} More`)).text).toContain(
-      "The branch picoclaw/say-hello was pushed",
-    );
-    const undone = await at.send("/undo");
-    expect([undone.ok, undone.text]).toEqual([
-      true,
-      expect.stringContaining("Undo does not cover: what was pushed to the forge"),
-    ]);
-  });
+  ])(
+    "the remote is asked for its default branch, and nothing is pushed to it: %s",
+    async (branch, isFetched) => {
+      pushed("branch", "--move", "main", branch);
+      const before = pushed("rev-parse", branch);
+      await openByHand(branch, isFetched);
+      const reply = await at.send("/pr Say hello");
+      expect(reply.text).toContain("The branch picoclaw/say-hello was pushed");
+      expect(reply.text).toContain("what was pushed stays on the forge");
+      expect(pushed("rev-parse", branch)).toBe(before);
+      expect(pushed("log", "-1", "--format=%s", "picoclaw/say-hello")).toBe("Say hello");
+      // The same branch again, also where the forge does not say which is its default.
+      pushed("update-ref", "--no-deref", "HEAD", before);
+      at.write("more.txt", "more\n");
+      expect((await at.send(`/pr --base ${branch} More`)).text).toContain(
+        "The branch picoclaw/say-hello was pushed",
+      );
+      const undone = await at.send("/undo");
+      expect([undone.ok, undone.text]).toEqual([
+        true,
+        expect.stringContaining("Undo does not cover: what was pushed to the forge"),
+      ]);
+    },
+  );
 
-  test("a default branch that is not known is no branch to push to", async () => {
+  test("a branch is not pushed to while the default branch is unknown", async () => {
     pushed("branch", "--move", "main", "stable");
     pushed("branch", "main", "stable");
     pushed("update-ref", "--no-deref", "HEAD", pushed("rev-parse", "stable"));
@@ -210,7 +213,7 @@ describe("without a token", () => {
     expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello-2 was pushed");
   });
 
-  test("a branch of one's own is pushed as it is", async () => {
+  test("the user's own branch is pushed as it is", async () => {
     await openByHand("main", true);
     git(at.workspace, "checkout", "--quiet", "-b", "feature");
     expect((await at.send("/pr Say hello")).text).toContain("The branch feature was pushed");
@@ -224,7 +227,7 @@ describe("without a token", () => {
     expect((await at.send("/pr Say hello")).text).toContain("The branch picoclaw/say-hello was pushed");
   });
 
-  test("wrong usage and a base that is not there are told, and nothing is done", async () => {
+  test("wrong usage and a missing base are reported, and nothing is done", async () => {
     await openByHand("main", true);
     const before = [pushed("for-each-ref"), git(at.workspace, "for-each-ref")];
     for (const wrong of ["/pr --bad", "/pr --base", "/pr --base --draft", "/pr Fix it --drfat"]) {
@@ -291,7 +294,7 @@ describe("a refusal says why, and nothing is changed", () => {
     ]);
   });
 
-  test("no token, and git of one's own may not push: the commit is taken back", async () => {
+  test("without a token, and with the user's git not allowed to push, the commit is reverted", async () => {
     await openClone({ token: "" });
     const before = at.tree();
     const reply = await at.send("/pr");
@@ -316,7 +319,7 @@ describe("a refusal says why, and nothing is changed", () => {
     expect((await at.send("/pr")).text).toContain("acme/nosuch does not exist on GitHub");
   });
 
-  test("a branch that the forge protects from everybody", async () => {
+  test("a branch that the forge protects from all users", async () => {
     await openClone();
     const hooks = join(repository.folder ?? "", "hooks");
     mkdirSync(hooks, { recursive: true });

@@ -32,7 +32,7 @@ async function listen(): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("RESEARCH searches and reads the web; the reply names the hosts, and a page goes on where it was cut", async () => {
+test("RESEARCH searches and reads the web; the reply names the hosts, and a cut page continues where it was cut", async () => {
   const host = await listen();
   at = await openConversation(
     (_, turn) =>

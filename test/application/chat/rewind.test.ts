@@ -23,7 +23,7 @@ const lastRequest = () =>
     .join("\n") ?? "";
 
 describe("/rewind", () => {
-  test("lists the messages, then what would be taken back, then takes it back and forgets it", async () => {
+  test("lists the messages, then the jobs to undo, then undoes and forgets them", async () => {
     at = await writer();
     for (const name of ["a.txt", "b.txt", "b.txt", "c.txt"]) await at.send(`/code3 ${name}`);
     const list = await at.send("/rewind");
@@ -75,7 +75,7 @@ describe("/rewind", () => {
     expect((await at.send("/rewind redo")).ok).toBe(false);
   });
 
-  test("changes nothing at all when one of the jobs cannot be taken back", async () => {
+  test("changes nothing if one of the jobs cannot be undone", async () => {
     at = await writer();
     for (const name of ["a.txt", "b.txt", "c.txt"]) await at.send(`/code3 ${name}`);
     at.write("b.txt", "mine\n");
@@ -100,7 +100,7 @@ describe("/rewind", () => {
     expect(files()).toEqual(["z.txt"]);
   });
 
-  test("takes back a preview that was applied after the message, though it was made before", async () => {
+  test("undoes a preview that was applied after the message, though it was made before", async () => {
     at = await writer();
     await at.send("/preview a.txt");
     await at.send("/code3 b.txt");
@@ -109,7 +109,7 @@ describe("/rewind", () => {
     expect(files()).toEqual(["b.txt"]);
   });
 
-  test("brings in again what was taken back after the message, in one with what came later", async () => {
+  test("redoes what was undone after the message, in one step with the later changes", async () => {
     at = await writer();
     for (const name of ["a.txt", "b.txt"]) await at.send(`/code3 ${name}`);
     const before = at.tree();
@@ -128,7 +128,7 @@ describe("/rewind", () => {
     expect(at.archive.list().map(({ state }) => state)).toEqual(["committed", "undone", "committed"]);
   });
 
-  test("leaves alone what was taken back and brought in again since", async () => {
+  test("leaves alone what was undone and redone since", async () => {
     at = await writer();
     await at.send("/code3 a.txt");
     await at.send("/undo");

@@ -84,7 +84,7 @@ describe("the order of evidence", () => {
     expect(store.decisions).toMatchObject([{ route, source, message: text, chatKey: "cli:default" }]);
   });
 
-  test("a user's rule goes before a learned one, a learned one before the shipped", async () => {
+  test("a user's rule overrides a learned one, and a learned one the shipped rules", async () => {
     const { decide, store } = open(models);
     const learned = { chatKey: "cli:default", confidence: 0.95, example: "", learnedAt: "" } as const;
     await store.addRule({ ...learned, pattern: "デプロイ", route: "PLAN" });
@@ -138,7 +138,7 @@ describe("the classifier", () => {
     expect(said?.text).not.toMatch(/"(?:CHAT|CODE)"|0\.85/);
   });
 
-  test("is told of the message before it in the conversation, in short", async () => {
+  test("sees the previous message of the conversation, shortened", async () => {
     const { models, asked } = answering(['{"route":"CODE","confidence":0.9}']);
     const { decide } = open(models);
     await decide(`/code3 fix toText for tuples${" and lists".repeat(50)}`);
@@ -152,7 +152,7 @@ describe("the classifier", () => {
     expect(other).not.toContain("直前のメッセージ");
   });
 
-  test("whose answer is not what was asked for is asked once more, with what is wrong", async () => {
+  test("whose answer has the wrong form is asked once more, with the mistake", async () => {
     const { models, asked } = answering([
       "CODE だと思います",
       '{"route":"CODE","confidence":0.9,"reason":"r"}',
@@ -192,7 +192,7 @@ describe("the classifier", () => {
     "the export button does nothing",
     "UintSlice doesn't take 0x10 although Uint does",
     "保存ボタンを押しても何も起きない",
-  ])("that is down leaves a fault that is told to a coder: %s", async (message) => {
+  ])("that is down leaves a fault that is reported to a coder: %s", async (message) => {
     const { decide, lines } = open(answering([down]).models);
     expect((await decide(message)).decision).toMatchObject({ route: "CODE", source: "fallback" });
     expect(lines.find(({ level }) => level === "error")?.msg).toBe("Classifier failed, fallback to CODE");

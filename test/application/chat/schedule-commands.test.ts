@@ -15,7 +15,7 @@ const nobody = () => {
 };
 
 describe("a schedule made by a sentence", () => {
-  test("is told with its next run and its zone, without a model", async () => {
+  test("is reported with its next run and its zone, without a model", async () => {
     await open(nobody);
     const reply = await at.send("every weekday at 9 run the tests");
     expect(reply.text).toBe(
@@ -49,7 +49,7 @@ describe("a schedule made by a sentence", () => {
     expect((await at.send("/schedule remove 1", other)).ok).toBe(false);
   });
 
-  test("is paused, goes on, runs now, tells its history, and is removed", async () => {
+  test("is paused, resumed, run now, shows its history, and is removed", async () => {
     await open(({ role }) => (role === "worker" ? worked("all green") : "hello"));
     await at.send("every day at 6pm say hello");
     expect((await at.send("/schedule pause 1")).text).toBe("#1 is paused. To resume it: /schedule resume 1");
@@ -64,7 +64,7 @@ describe("a schedule made by a sentence", () => {
     );
   });
 
-  test("times that only a model can read are asked of the classifier; what is none goes its way", async () => {
+  test("times that only a model can read are asked of the classifier; a sentence without times takes its usual route", async () => {
     await open(({ messages, role }) => {
       const text = messages.at(-1)?.text ?? "";
       if (!text.includes("repeatedly at set times"))
@@ -100,7 +100,7 @@ describe("a schedule made by a sentence", () => {
     expect((await at.send("/schedule list")).text.split("\n#")).toHaveLength(1);
   });
 
-  test("times that are not plain are refused in Japanese where the model's answer is none", async () => {
+  test("times that are not plain are refused in Japanese if the model's answer has none", async () => {
     await open(() => "さあ", { locale: "ja" });
     for (const text of ["毎日9時と17時にテストを実行して", "毎日日本時間の9時にテストを実行して"])
       expect((await at.send(text)).text).toContain("予約していません。");

@@ -68,7 +68,7 @@ describe("a session", () => {
     expect((await bench.sessions().open(chat, signal)).session.id).toBe("20260302-line-U1");
   });
 
-  test("is not cut twice for one day, though its note was saved by somebody who died", async () => {
+  test("is not cut twice for one day, though the process that saved its note died", async () => {
     const asked: number[] = [];
     const summarise = async () => {
       asked.push(1);
@@ -94,7 +94,7 @@ describe("a session", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("that nobody spoke in leaves no note, and what was carried is carried on", async () => {
+  test("without a message leaves no note, and the carried note is carried on", async () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
     await sessions.append(session, [turn("青")]);
@@ -128,7 +128,7 @@ describe("the clock", () => {
     expect((await sessions.open(chat, signal)).session.id).toBe("20260302-line-U1");
   });
 
-  test("of another time zone is reckoned anew", async () => {
+  test("of another time zone gets a new end", async () => {
     const tokyo = bench.sessions();
     const { session } = await tokyo.open(chat, signal);
     const newYork = bench.sessions({ clock: createDayClock("America/New_York", "00:00") });
@@ -143,7 +143,7 @@ describe("the clock", () => {
 });
 
 describe("/new and /resume", () => {
-  test("a new session knows nothing of the one before; resuming brings it back with what was said since", async () => {
+  test("a new session knows nothing of the one before; resuming restores it with the messages since", async () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
     await sessions.append(session, [turn("one")]);
@@ -155,7 +155,7 @@ describe("/new and /resume", () => {
     expect((await sessions.context(resumed!)).turns.map(({ text }) => text)).toEqual(["one", "two"]);
   });
 
-  test("a cut-over can be taken back, and the session then lasts for the new day", async () => {
+  test("a cut-over can be undone, and the session then lasts for the new day", async () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
     await sessions.append(session, [turn("late work")]);
@@ -241,7 +241,7 @@ describe("memory", () => {
     expect((await sessions.context(session)).turns).toHaveLength(1);
   });
 
-  test("a damaged row is passed over and told", async () => {
+  test("a damaged row is skipped and reported", async () => {
     const sessions = bench.sessions();
     const { session } = await sessions.open(chat, signal);
     await sessions.append(session, [turn("a"), turn("b")]);
@@ -255,7 +255,7 @@ describe("memory", () => {
 });
 
 describe("a server at midnight", () => {
-  test("cuts what is due where nobody is busy, and leaves the busy chat for its next pause", async () => {
+  test("cuts sessions that are due in idle chats, and leaves a busy chat for its next pause", async () => {
     const sessions = bench.sessions();
     for (const chatId of ["idle", "busy"]) {
       const { session } = await sessions.open({ channel: "line", chatId }, signal);
@@ -275,7 +275,7 @@ describe("a server at midnight", () => {
     expect((await sessions.open(idle, signal)).cutOver).toBeNull();
   });
 
-  test("keeps time: makes up for what was missed, then wakes when the next day ends", async () => {
+  test("keeps time: catches up on what was missed, then wakes when the next day ends", async () => {
     const waits: { run: () => void; ms: number }[] = [];
     const woken = Promise.withResolvers<void>();
     const cuts: string[] = [];

@@ -31,7 +31,7 @@ describe("the tool loop", () => {
     ]);
   });
 
-  test("a new file that matches a protected pattern is told", async () => {
+  test("a new file that matches a protected pattern is reported", async () => {
     at = await openConversation((_, turn) =>
       turn === 0
         ? { calls: [{ name: "execute_command", arguments: { command: "echo k=v > .env" } }] }
@@ -41,7 +41,7 @@ describe("the tool loop", () => {
     expect(reply.text).toContain("New files match a protected pattern:\n  .env");
   });
 
-  test("what it changed is told from its jobs, whatever it claims, and /undo takes back the whole message", async () => {
+  test("changes are reported from the jobs, regardless of the model's claims, and /undo undoes the whole message", async () => {
     at = await openConversation(
       (_, turn) =>
         [write("a.txt", "1\n"), write("b.txt", "2\n"), worked("I changed nothing at all.")][turn] ??
@@ -61,7 +61,7 @@ describe("the tool loop", () => {
     expect(at.tree()).toEqual({ "a.txt": "1\n", "b.txt": "2\n" });
   });
 
-  test("which command failed and why is told from its jobs, whatever it claims", async () => {
+  test("a failed command and its reason are reported from the jobs, regardless of the model's claims", async () => {
     const command = "echo 1 > a.txt; echo 'no identity' >&2; exit 3";
     at = await openConversation((_, turn) =>
       turn === 0 ? { calls: [{ name: "execute_command", arguments: { command } }] } : worked("Committed."),
@@ -102,14 +102,14 @@ describe("the tool loop", () => {
     expect(results?.[2]).toContain("OUTSIDE_WORKSPACE");
   });
 
-  test("words that are no JSON are the answer", async () => {
+  test("words that are not JSON are the answer", async () => {
     at = await openConversation(() => "Just words.");
     expect(await at.send("/research x")).toMatchObject({ ok: true, text: "Just words." });
   });
 });
 
 describe("limits", () => {
-  test("needs_next_loop goes on until it says no", async () => {
+  test("needs_next_loop continues until it is false", async () => {
     at = await openConversation((_, turn) => worked(`step ${turn}`, { needs_next_loop: turn < 2 }));
     expect((await at.send("/analyze x")).text).toBe("step 2");
     expect(at.asked).toHaveLength(3);
@@ -132,7 +132,7 @@ describe("limits", () => {
     expect(reply.text).toContain("loop.max_millis");
   });
 
-  test("tool calls of an answer that was cut by its length are not run, and the model is told why", async () => {
+  test("tool calls of an answer that was cut off by its length are not run, and the model learns why", async () => {
     const write = { name: "write_file", arguments: { path: "a.txt", content: "half of" } };
     at = await openConversation((_, turn) =>
       turn === 0 ? { calls: [write], finish: "length" } : worked("I will write less."),
@@ -232,7 +232,7 @@ test("once the window was too small, the next calls are small from the start", a
   expect(at.events.filter(({ type }) => type === "notice")).toHaveLength(1);
 });
 
-test("a coder in the cloud is told which files Shiro has just changed, and nothing of what was said", async () => {
+test("a cloud coder learns which files Shiro has just changed, and nothing of the conversation", async () => {
   const answer: Parameters<typeof openConversation>[0] = (request, turn) => {
     if (request.tools?.some(({ name }) => name === "write_file"))
       return turn === 0 ? write("limits.txt", "rate = 5\n") : worked("The private limit is five.");

@@ -36,7 +36,7 @@ test("a file that the user saves while the model thinks keeps both changes, and 
   });
 });
 
-test("the same lines go back with the texts, the user's save stands until the coder answers for it", async () => {
+test("the same lines are returned with the texts, and the user's save stays until the coder has dealt with it", async () => {
   const saved = TEN.replace("line 0", "the user's");
   await open([
     () => {
@@ -75,7 +75,7 @@ test("a conflict that the coder does not settle twice is a preview, and the work
   expect(at.archive.list()).toMatchObject([{ state: "staged", red: "conflict" }]);
 });
 
-test("what must not land over others does not, whatever coder.on_red says", async () => {
+test("a draft that must not land over others does not, regardless of coder.on_red", async () => {
   let saves = 0;
   const answer = () => {
     at.write("a.txt", TEN.replace("line 0", `save ${++saves}`));
@@ -176,7 +176,7 @@ test("a removed file does not come back by a block", async () => {
   expect(at.tree()).toEqual({});
 });
 
-test("a file that another job renamed does not come back by a block, and the coder is told where it is", async () => {
+test("a block does not recreate a file that another job renamed, and the coder learns its new path", async () => {
   const rename = json({ type: "file_edit", action: "rename", target: "a.txt", content: "b.txt" });
   at = await openConversation(async ({ messages }, turn) => {
     if (messages[0]?.text.includes("Rename it")) return proposal("Rename", rename);
@@ -191,7 +191,7 @@ test("a file that another job renamed does not come back by a block, and the cod
   expect(at.tree()).toEqual({ "b.txt": TEN });
 });
 
-test("a deleted file and an edit of another job: the delete goes back and names the job", async () => {
+test("a deleted file and an edit of another job: the deletion is returned and names the job", async () => {
   at = await openConversation(async ({ messages }, turn) => {
     if (messages[0]?.text.includes("Edit it")) return proposal("Edit", replace("a.txt", "line 9", "last"));
     if (turn > 1) return "Then it stays.";
@@ -205,7 +205,7 @@ test("a deleted file and an edit of another job: the delete goes back and names 
   expect(at.tree()).toEqual({ "a.txt": last });
 });
 
-test("a word that comes while a green draft waits does not drop it", async () => {
+test("a message that arrives while a green draft waits does not drop it", async () => {
   await open([
     () => {
       void at.send("is it going well?");

@@ -26,7 +26,7 @@ test("a message that arrives while a coder works joins its next round and is ack
   expect(at.archive.list()).toHaveLength(1);
 });
 
-test("what is green waits for a message that came meanwhile", async () => {
+test("a green draft waits for a message that arrived meanwhile", async () => {
   let joined: Promise<Reply> | undefined;
   at = await openConversation((_, turn) => {
     if (turn > 0) return proposal("As it is", "");

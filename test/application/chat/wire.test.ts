@@ -145,7 +145,7 @@ test("a local server that is down is named with what helps; a coder at another s
   expect((await chat("/chat hello")).out).toEndWith("choose another model: picoclaw init\n");
 });
 
-test("a message that was cut to fit is told", async () => {
+test("a message that was cut to fit is reported", async () => {
   server.say({ fault: { kind: "context-length" } }, { text: "Read." });
   expect((await chat(`/chat ${"word ".repeat(2_000)}`)).out).toBe(
     "Read.\n\nNote: your message was too long for this model. It read the beginning and the end, 8,000 characters in all.\n",

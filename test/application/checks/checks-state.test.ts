@@ -2,21 +2,21 @@ import { expect, test } from "bun:test";
 import { wordStateForCoder } from "../../../src/application/checks/checks-state.ts";
 import { notChecked } from "../../../src/domain/checks/verdict.ts";
 
-test("a command that ends with points is told apart from the sentence around it", () => {
+test("a command that ends with dots is set apart from the sentence around it", () => {
   const checks = ["go test ./...", "ruff check ."].map((command) => ({ command, result: null }));
   expect(wordStateForCoder({ checks, none: null })).toContain(
     "do not run them: `go test ./...`; `ruff check .`. Declare",
   );
 });
 
-test("a command that cannot run is told apart as well", () => {
+test("a command that cannot run is set apart as well", () => {
   const none = notChecked("cannot-run", ["go test ./..."]);
   expect(wordStateForCoder({ checks: [], none })).toStartWith(
     "Not checked: `go test ./...` cannot run here; ",
   );
 });
 
-test("a project without tests is told in few words, without a setting that only a person can change", () => {
+test("a project without tests is described briefly, without a setting that only a person can change", () => {
   expect(wordStateForCoder({ checks: [], none: notChecked("no-checks", []) })).toBe(
     "No tests of the project were found. If one command line tests this here, write it alone in a section ## Check.",
   );

@@ -63,7 +63,7 @@ test("the lines of a stack trace come with their file", () => {
   ]);
 });
 
-test("the budget holds whatever the project is, and a cut file says so", () => {
+test("the budget holds for any project, and a cut file says so", () => {
   const files: Record<string, string> = { "big.ts": "x".repeat(50_000), "AGENTS.md": "r".repeat(5_000) };
   for (let i = 0; i < 3_000; i++) files[`src/f${i}.ts`] = `export const v${i} = 1;`;
   const text = coderContext(project(files), { request: "change big.ts", budget: BUDGET });
@@ -115,7 +115,7 @@ describe("a project without a named file", () => {
     expect(text).toMatch(/… lines \d+-404 not shown …/);
   });
 
-  test("what defines a name goes before what uses it, source before tests before fixtures", () => {
+  test("definitions of a name precede its uses, sources precede tests, and tests precede fixtures", () => {
     const use = `import { parseAmount } from "./amount";\n${"parseAmount('1');\n".repeat(30)}`;
     const files = {
       ...filler,
@@ -130,7 +130,7 @@ describe("a project without a named file", () => {
   });
 });
 
-test("the files of the last job are shown whatever the request says", () => {
+test("the files of the last job are shown for any request", () => {
   const files: Record<string, string> = { "a.txt": "the last one\n", "b.txt": "named\n" };
   const shown = coderContext(project(files), {
     request: "it still fails, look at b.txt",
@@ -266,7 +266,7 @@ describe("what the first request shows of a larger project", () => {
     expect(shownPaths(text).filter((path) => path?.includes("part-"))).toEqual([]);
   });
 
-  test("the file that defines a name stands first, and a line that hands a name on defines nothing", () => {
+  test("the file that defines a name is first, and a line that only passes a name on defines nothing", () => {
     const files = {
       ...filler,
       "lib/main.ts": "export function loadTotals(rows) {\n  return pickRow(rows);\n}\n",
@@ -279,7 +279,7 @@ describe("what the first request shows of a larger project", () => {
     expect(shownPaths(text)[0]).toBe("lib/main.ts");
   });
 
-  test("a message that speaks of what was just written shows that, and little of what its common words match", () => {
+  test("a message about the code just written shows that code, and little of what its common words match", () => {
     const wordy = Array.from({ length: 400 }, (_, i) => `const string${i} = "nothing but spaces";`).join(
       "\n",
     );
@@ -330,7 +330,7 @@ describe("what the first request shows of a larger project", () => {
     expect(shown).not.toContain("- entry 399 of");
   });
 
-  test("the test of a shown source stands beside it, and the changelog where it is asked for", () => {
+  test("the test of a shown source is shown with it, and the changelog where it is asked for", () => {
     const files = {
       ...filler,
       "src/cart.ts": "export function addLine(cart) {\n  return cart;\n}\n",
@@ -401,7 +401,7 @@ describe("files that a change extends", () => {
     expect(told).not.toContain('<file path="test/unrelated.js"');
   });
 
-  test("a test that is called like the code of the request stands beside the one of its source", () => {
+  test("a test named like the code of the request is shown beside the test of its source", () => {
     const told = context("parseSpan() drops the last character", {
       "test/spans.test.js": cases("spans", "parseSpan"),
       "test/other/parse-span.test.js": cases("spans", "parseSpan"),

@@ -59,7 +59,7 @@ test("what cannot be run is not offered", async () => {
   expect(JSON.stringify(explorer.tools).length).toBeLessThan(1_200);
 });
 
-test("what is too long is read page by page: a file, a search, the output of a command", async () => {
+test("a long text is read page by page: a file, a search, the output of a command", async () => {
   const lines = Array.from({ length: 400 }, (_, at) => `const line${at} = ${at};`);
   let runs = 0;
   const long = createExplorer({

@@ -105,12 +105,12 @@ test("of a draft only the last attempt counts, its checks too", () => {
   expect(told).toContain("failed: check npm test (exit code 1)\n  | 2 of 9 fail");
 });
 
-test("a draft that was opened for words alone is not told", () => {
+test("a draft that was opened for words alone is not listed", () => {
   const dropped = job({ state: "discarded", outcome: "rolled-back", changes: [] });
   expect(history([dropped]).tell("cli:default#1")).toBe("");
 });
 
-test("another chat's jobs are not told, and not even looked into", async () => {
+test("another chat's jobs are not listed, and not even read", async () => {
   const jobs = history([job({ groupId: "line:u#1" })]);
   expect(jobs.tell("line:u#1")).toBe("");
   expect(await jobs.recentFiles()).toEqual([]);
@@ -136,7 +136,7 @@ test("recent files are those of the last message, and those that a failed edit w
 const bytes = (text: string) => new TextEncoder().encode(text);
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
 
-test("a check that passed is told with the line that counts its tests", () => {
+test("a check that passed is given with the line that counts its tests", () => {
   const check = (attempt: number, exit_code: number, output: string): JobEvent => ({
     type: "check_finished",
     attempt,
@@ -222,7 +222,7 @@ test("the difference of a message, with the changed lines of its files; earlier 
   ]);
 });
 
-test("what was taken back has no difference", async () => {
+test("an undone job has no difference", async () => {
   const jobs = history(
     [job({ state: "undone" })],
     {},
@@ -232,7 +232,7 @@ test("what was taken back has no difference", async () => {
   expect(await jobs.recentFiles()).toEqual([]);
 });
 
-test("the thrown-away draft of a sub-agent is no job of the message", () => {
+test("the discarded draft of a sub-agent is not a job of the message", () => {
   const draft = job({ jobId: "job_2", source: "agent:job_1/1", state: "discarded", outcome: "rolled-back" });
   expect(history([job({}), draft]).tell("cli:default#1")).toBe(history([job({})]).tell("cli:default#1"));
 });

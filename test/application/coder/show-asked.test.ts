@@ -6,7 +6,7 @@ import { memoryProject } from "../../fakes/memory-project.ts";
 const numbered = (count: number) =>
   Array.from({ length: count }, (_, i) => `line ${i + 1} ${"x".repeat(20)}`).join("\n");
 
-test("the budget is split over what was asked for, and a cut range says what comes next", () => {
+test("the budget is split over all requested parts, and a cut range names the next one", () => {
   const project = memoryProject({ "a.ts": numbered(1_000), "b.ts": numbered(1_000), "c.ts": "short\n" });
   const text = showAsked(
     project,
@@ -51,7 +51,7 @@ test("a search names lines, definitions before uses and source before tests", ()
   expect(searchProject(project, { pattern: "total[A-Z]f", under: "src" }, 1_000)).toContain('files="2"');
 });
 
-test("an expression that would take for ever is looked for as it stands", () => {
+test("an expression that would take exponential time is searched for literally", () => {
   const project = memoryProject({ "a.txt": `${"a".repeat(5_000)}!\n(a+)+$ here\n` });
   const begun = cpuTimeMs();
   expect(searchProject(project, { pattern: "(a+)+$" }, 1_000)).toContain("2: (a+)+$ here");

@@ -85,7 +85,7 @@ describe("an image for an environment", () => {
     ]);
   });
 
-  test("of ours is built with what it stands on when it cannot be pulled", async () => {
+  test("of ours is built with its base image if it cannot be pulled", async () => {
     const { parts: deps, calls } = fakeImages(["debian:x"]);
     const steps: string[] = [];
     const ensured = await ensureImage(deps, {
@@ -105,7 +105,7 @@ describe("an image for an environment", () => {
     ]);
   });
 
-  test("that nobody has is told with every attempt, and whether it can be built", async () => {
+  test("that does not exist anywhere is reported with every attempt, and whether it can be built", async () => {
     const missing = fakeImages([]);
     expect(await ensureImage(missing.parts, { image: "ruby:3.3" })).toEqual({
       ok: false,
@@ -123,7 +123,7 @@ describe("an image for an environment", () => {
     });
   });
 
-  test("of somebody else is made fit once, under its id", async () => {
+  test("of another owner is prepared once, under its id", async () => {
     const { parts: deps, calls } = fakeImages(["ruby:3.3"]);
     const first = await ensureImage(deps, { image: "ruby:3.3" });
     expect(first).toEqual({ ok: true, name: "picoclaw-derived:id-ruby:3.3" });
@@ -150,7 +150,7 @@ describe("building", () => {
   const python = recipeNamed("python");
   if (python === undefined) throw new Error("no recipe");
 
-  test("leaves what is unchanged, and builds above what has changed", async () => {
+  test("leaves unchanged layers, and rebuilds above a changed one", async () => {
     const { parts: deps, calls, folders } = fakeImages([]);
     expect(await buildImage(deps, { recipe: python })).toMatchObject({
       ok: true,
@@ -167,7 +167,7 @@ describe("building", () => {
     expect(calls).toHaveLength(6);
   });
 
-  test("takes npm's packages from where npm takes them, and says so where nobody knows", async () => {
+  test("takes npm's packages from npm's own registry, and says so if it is unknown", async () => {
     const node = recipeNamed("node");
     if (node === undefined) throw new Error("no recipe");
     const { parts: deps, calls } = fakeImages([]);
@@ -183,7 +183,7 @@ describe("building", () => {
     });
   });
 
-  test("on a base that is there works without a registry, and says what to name where there is none", async () => {
+  test("on an existing base works without a registry, and names the setting if there is none", async () => {
     const { parts: deps, calls, folders } = fakeImages(["debian:own"]);
     const offline: BuildImageDeps = {
       ...deps,

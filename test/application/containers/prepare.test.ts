@@ -119,7 +119,7 @@ const prepare = (deps: PrepareDeps, more: object = {}) => {
 const listing = (...files: readonly string[]) => ({ stdout: files.map((file) => `${file}\0`).join("") });
 
 describe("preparing", () => {
-  test("the credential goes by standard input alone, and is gone before files are laid out", async () => {
+  test("the credential is passed by standard input alone, and is gone before files are laid out", async () => {
     const inputs: unknown[] = [];
     const { parts: deps, ran } = fakeParts((command, { stdin, env }) => {
       inputs.push(stdin);
@@ -134,7 +134,7 @@ describe("preparing", () => {
     expect(at("rm -f /dev/shm/picoclaw-credential")).toBeLessThan(at("reset --quiet --hard"));
   });
 
-  test("a clone that kept the credential is no environment", async () => {
+  test("a clone that kept the credential is refused as an environment", async () => {
     const { parts: deps, containers } = fakeParts(() => undefined);
     expect(await prepare(deps, { environmentName: "python" }).outcome).toMatchObject({
       ok: false,
@@ -201,7 +201,7 @@ describe("preparing", () => {
     expect(networkToClone(list, other)).toMatchObject({ allowedDomains: ["self.example:*"] });
   });
 
-  test("an installation that fails is tried the other way, told, and not the end", async () => {
+  test("a failed installation is retried the other way and reported, and does not end the preparation", async () => {
     const { parts: deps, ran } = fakeParts((command) => {
       if (command.includes("ls-files")) return listing("package.json", "package-lock.json", "Gemfile");
       if (command.startsWith("npm")) return { exitCode: 1, stderr: "npm error the reason" };
@@ -262,7 +262,7 @@ describe("preparing", () => {
     expect(prepared.ok && prepared.notices.at(-1)).toMatchObject({ leftOut: ["nowhere"] });
   });
 
-  test("a default environment without an image of its own stands on the base image", async () => {
+  test("a default environment without an image of its own uses the base image", async () => {
     const { parts: deps } = fakeParts(() => undefined, { defaultEnvironment: "mine" });
     expect(await prepare(deps, { credential: null }).outcome).toMatchObject({
       ok: true,
@@ -271,7 +271,7 @@ describe("preparing", () => {
     });
   });
 
-  test("what goes wrong inside leaves no container, even where it is a bug", async () => {
+  test("an error inside leaves no container, even if it is a bug", async () => {
     const { parts: deps, containers } = fakeParts((command) => {
       if (command.includes("ls-files")) throw new Error("a bug");
       return undefined;
@@ -280,7 +280,7 @@ describe("preparing", () => {
     expect([...containers]).toEqual([]);
   });
 
-  test("a folder that is not there, a bad branch and a protocol that cannot leave are told before anything starts", async () => {
+  test("a missing folder, a bad branch and a protocol that cannot be reached are reported before anything starts", async () => {
     const { parts: deps, ran } = fakeParts(() => undefined);
     const local = { source: { kind: "local", path: "/x" }, credential: null };
     expect(await prepare(deps, local).outcome).toMatchObject({ code: "repository-missing" });

@@ -43,7 +43,7 @@ function open(jobs: StoredJob[], events: readonly JournalLine[] = []) {
   return { teller, timers, bus, written, forgotten, told, troubles };
 }
 
-test("a job that prints and changes without end is told four times a second, in 64 KiB", async () => {
+test("a job that prints and changes without end is reported four times a second, in 64 KiB", async () => {
   const changes = Array.from({ length: 10_000 }, (_, n) => ({
     path: `${"あ".repeat(40)}/${n}`,
     kind: "added" as const,
@@ -78,7 +78,7 @@ test("a job that prints and changes without end is told four times a second, in 
   await teller.stop();
 });
 
-test("what was told before is told again only when it changed; what is gone is forgotten, what was refused repeated", async () => {
+test("a reported job is reported again only when it changed; a removed one is forgotten, a refused one repeated", async () => {
   const [same, changed, refused] = [storedJob(1), storedJob(2), storedJob(3, { title: "refused" })];
   const { teller, timers, written, forgotten, told, troubles } = open([same, changed, refused]);
   told.set(same.jobId, same.stateAt);

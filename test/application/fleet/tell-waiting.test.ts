@@ -36,7 +36,7 @@ function bench() {
   return lookAfter;
 }
 
-test("a chat is not told of an outage that its machine had with all others", async () => {
+test("a chat gets no message about an outage that its machine shared with all others", async () => {
   const lookAfter = bench();
   expect(await lookAfter(0)).toBe(1);
   expect(await lookAfter(20_000)).toBe(1);

@@ -104,7 +104,7 @@ test("a landed job with tests is a case over the files before it, without a trac
   expect("objects" in room && /Math\.round|three|later|cents/.test(room.objects)).toBe(false);
 });
 
-test("the request of a job that was taken back is a case, judged by the later job that solved it", async () => {
+test("the request of an undone job is a case, judged by the later job that solved it", async () => {
   bench.write("price.js", PRICE);
   const { workspace, run, find } = await open();
   const failed = await run([update("price.js", "broken\n")], "The function total must round prices to cents");
@@ -123,7 +123,7 @@ test("the request of a job that was taken back is a case, judged by the later jo
   expect(await checkOut(found)).toMatchObject({ files: ["price.js"], price: PRICE });
 });
 
-test("a job without its originals, and a history of one, are told", async () => {
+test("a job without its originals, and a history of one job, are reported", async () => {
   bench.write("price.js", PRICE);
   const { workspace, run, find } = await open();
   const job = await run(
@@ -282,7 +282,7 @@ test("issues of a project without a forge are said to be unread", async () => {
   expect(await opened.readIssue(1)).toBe(null);
 });
 
-test("a request carries what was said in its chat before it, and nothing that was said later", async () => {
+test("a request carries the earlier messages of its chat, and no later ones", async () => {
   const patch = `\`\`\`js:price.js\n${ROUNDED}\`\`\`\n\`\`\`js:test/price.test.js\n${TEST}\`\`\``;
   const cli = createChatCli([
     { when: { message: "thanks" }, text: "Said later." },

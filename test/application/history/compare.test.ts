@@ -205,7 +205,7 @@ test("a contestant whose provider refuses is given up, and its plays are left fo
   expect(events.filter(({ type }) => type === "not-played").length).toBeLessThanOrEqual(4);
 });
 
-test("a second process with the same comparison is told, and a stop keeps what was played", async () => {
+test("a second process with the same comparison is refused with the reason, and a stop keeps the finished plays", async () => {
   const { run, store } = setUp(0.1);
   const [first, second] = await Promise.all([run(), run()]);
   expect([endOf(first), endOf(second)].sort()).toEqual(["busy", "finished"]);

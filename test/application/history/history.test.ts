@@ -234,7 +234,7 @@ test.if(requirePart("bwrap"))(
   },
 );
 
-test("why finds the writer of every line, whatever jobs, renames, undo and people did after it", async () => {
+test("why finds the writer of every line after any jobs, renames, undos and edits by people", async () => {
   /** How many lines of each sort were asked for. */
   const asked = { job: 0, hand: 0, renamed: 0, afterUndo: 0 };
   const change = fc.record({

@@ -59,7 +59,7 @@ describe("auto-commit", () => {
     expect([result.success, result.gitCommit, log()]).toEqual([true, undefined, ["first"]]);
   });
 
-  test("after a job in which nothing succeeded there is no commit", async () => {
+  test("after a job without a successful command nothing is committed", async () => {
     repository();
     const result = await bench.run([shell("echo x > made; false")], COMMIT);
     expect([result.executedCmds, log(), bench.read("made")]).toEqual([0, ["first"], "x\n"]);
@@ -120,7 +120,7 @@ describe("auto-commit", () => {
     expect(bench.read("a.txt")).toBe("1\n2\n");
   });
 
-  test("commits are unsigned, and in PicoClaw's name where git knows nobody; both are said once", async () => {
+  test("commits are unsigned, and in PicoClaw's name if git has no identity; both are said once", async () => {
     bench.git("init", "-q");
     bench.git("config", "commit.gpgsign", "true");
     bench.git("config", "gpg.program", "/bin/false");
@@ -175,7 +175,7 @@ describe("auto-commit that cannot be", () => {
     });
   });
 
-  test("in the middle of a merge nothing runs, and git's reason is told", async () => {
+  test("in the middle of a merge nothing runs, and git's reason is given", async () => {
     repository();
     bench.git("checkout", "-qb", "side");
     bench.write("a.txt", "side\n");

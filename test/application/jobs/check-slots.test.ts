@@ -42,7 +42,7 @@ function createChecks({ slots }: Pick<ReturnType<typeof createWatchedSlots>, "sl
   return { start, end, running: () => [...running.keys()] };
 }
 
-test("checks that wait keep no others back, up to a limit; the load is watched only while somebody is in the line", async () => {
+test("waiting checks keep no others back, up to a limit; the load is watched only while a check waits", async () => {
   const at = createWatchedSlots();
   const checks = createChecks(at);
   const all = [checks.start("a")];
@@ -84,7 +84,7 @@ test("checks that compute do not pile up, however often the load is looked at", 
   await Promise.all(all);
 });
 
-test("nobody watches any more once the last in the line gave up", async () => {
+test("the watch ends when the last waiting check gave up", async () => {
   const at = createWatchedSlots();
   const checks = createChecks(at);
   const stop = new AbortController();
@@ -100,7 +100,7 @@ test("nobody watches any more once the last in the line gave up", async () => {
   await Promise.all([first, second]);
 });
 
-test("no more run at once than there are slots, and what is urgent goes before what waits", async () => {
+test("no more run at once than there are slots, and urgent ones precede waiting ones", async () => {
   const { slots } = createWatchedSlots();
   const order: string[] = [];
   const first = Promise.withResolvers<void>();

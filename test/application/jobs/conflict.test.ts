@@ -24,7 +24,7 @@ const preview = async () => {
 };
 
 describe("a preview in conflict", () => {
-  test("brings in the rest as one job that can be taken back, and is gone then", async () => {
+  test("brings in the rest as one job that can be undone, and is gone then", async () => {
     const jobId = await preview();
     bench.write("a", "mine\n");
     const worker = await bench.open();

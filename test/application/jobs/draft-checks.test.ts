@@ -159,7 +159,7 @@ if (requirePart("bwrap"))
       await Promise.all([x.discard("test"), y.discard("test")]);
     });
 
-    test("see the home of the draft, and what they write there goes with them", async () => {
+    test("see the home of the draft, and what they write there is dropped with them", async () => {
       const user = join(bench.folder, "user");
       mkdirSync(join(user, ".cache/pip"), { recursive: true });
       for (const path of [".editorconfig", ".cache/pip/real"]) writeFileSync(join(user, path), "real\n");
@@ -301,7 +301,7 @@ describe("a draft on a machine whose sandbox does not start", () => {
 
 if (requirePart("bwrap"))
   describe("a draft while the user works", () => {
-    test("goes on from what the user saved between two attempts", async () => {
+    test("continues from what the user saved between two attempts", async () => {
       const draft = await open(OVERLAY);
       await run(draft, edit("create", "b.txt", "b\n"));
       bench.write("a.txt", "one\nuser\n");

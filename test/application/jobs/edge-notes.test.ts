@@ -17,7 +17,7 @@ const refused = [{ host: "evil.example", reason: "not-allowed", count: 3 }] as c
 const unreachable = failedOutcome("command failed", "curl: (6) Could not resolve host: a.example");
 const view = (network: Pick<Transaction, "network" | "takeRefused">) => network as Transaction;
 
-describe("a command is told of a network that was not there for it:", () => {
+describe("the message about a command names a network that it lacked:", () => {
   test("what a list refused, by host", () => {
     const transaction = view({ network: "allow-list", takeRefused: () => refused });
     expect(networkNotes(transaction, succeededOutcome(""))).toEqual([
@@ -26,7 +26,7 @@ describe("a command is told of a network that was not there for it:", () => {
     expect(networkNotes(transaction)).toHaveLength(1);
   });
 
-  test("why a program reached nobody, when it failed by that", () => {
+  test("why a program reached no host, if it failed because of that", () => {
     const listed = view({ network: "allow-list", takeRefused: () => [] });
     expect(networkNotes(listed, unreachable)).toEqual([{ code: "network-limited", network: "allow-list" }]);
     expect(networkNotes(view({ network: "off" }), unreachable)).toEqual([

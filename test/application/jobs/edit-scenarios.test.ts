@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => bench.remove());
 
-describe("an edit scenario ends in the expected tree and comes back from it", () => {
+describe("an edit scenario ends in the expected tree, and undo restores the start", () => {
   for (const name of readdirSync(ROOT).sort()) {
     test(name, async () => {
       const folder = join(ROOT, name);

@@ -56,7 +56,7 @@ describe("a job", () => {
     });
   });
 
-  test("whose text is no patch runs nothing and says where", async () => {
+  test("whose text is not a patch runs nothing and says where", async () => {
     expect(await bench.execute('[{"type":"file_edit","action":"create"}]')).toEqual({
       about: "refusal",
       status: "refused",
@@ -71,7 +71,7 @@ describe("a job", () => {
     });
   });
 
-  test("masks secrets of the environment in whatever it says", async () => {
+  test("masks secrets of the environment in everything it says", async () => {
     const settings = { MY_API_KEY: "abcdef-not-a-known-shape", PICOCLAW_WORKER_ENV_PASS: "MY_API_KEY" };
     const result = await bench.run([shell("echo key $MY_API_KEY; exit 1")], { settings });
     expect(JSON.stringify(result)).not.toContain("abcdef-not-a-known-shape");

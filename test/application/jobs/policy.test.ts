@@ -123,7 +123,7 @@ describe("protected files", () => {
 });
 
 describe("git's and PicoClaw's own files", () => {
-  test.each(FORBIDDEN)("%s cannot be edited, whatever the configuration says", async (_name, target) => {
+  test.each(FORBIDDEN)("%s cannot be edited, regardless of the configuration", async (_name, target) => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "log" };
     const ran = await bench.run([edit("create", target, "x"), edit("copy", "plain.txt", target)], {
       settings,

@@ -32,7 +32,7 @@ function buttons(
   return presentActions(archive, reply, LABELS).map(({ label, message }) => `${label}: ${message}`);
 }
 
-test("a job that stands offers Undo, one that was taken back Redo", () => {
+test("a job in effect offers Undo, an undone one Redo", () => {
   const stored = [`/undo ${FIRST}`, `/diff ${FIRST}`];
   expect(buttons([job(FIRST, "committed")], stored)).toEqual([
     `Undo: /undo ${FIRST}`,
@@ -61,7 +61,7 @@ test("a preview offers to apply it, to see it and to discard it; applied since, 
   expect(buttons([job(FIRST, "discarded")], stored)).toEqual([]);
 });
 
-test("a group offers Undo while one of its jobs stands, by its own name", () => {
+test("a group offers Undo, by its own name, while one of its jobs is in effect", () => {
   const stored = [`/undo ${GROUP}`];
   const both = (one: StoredJob["state"], two: StoredJob["state"]) =>
     buttons([job(FIRST, one), job(SECOND, two)], stored)[0];
@@ -80,7 +80,7 @@ test("buttons about other things stay as they are", () => {
   expect(buttons([], ["/remember", "/code3 go on"])).toEqual(["old: /remember", "old: /code3 go on"]);
 });
 
-test("a name that is no job's leads to no folder", () => {
+test("a name that is not a job's leads to no folder", () => {
   const archive = { read: () => expect.unreachable(), list: () => [] };
   const reply = { actions: [{ label: "", message: "/undo job_../../etc" }], jobs: [] };
   expect(presentActions(archive, reply, LABELS)).toEqual([]);

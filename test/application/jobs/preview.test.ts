@@ -142,7 +142,7 @@ describe("a job whose process died", () => {
     expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
   });
 
-  test("is none while it waits, sealed, for the workspace", async () => {
+  test("is not one while it waits, sealed, for the workspace", async () => {
     const worker = await bench.open();
     const ran = await withFolderLocks([bench.workspace], { timeoutMs: 1_000 }, async () => {
       const running = bench.run([edit("create", "late", "1")]);

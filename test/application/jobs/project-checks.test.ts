@@ -120,7 +120,7 @@ describe.if(confines)("a draft over a green project", () => {
     expect(line(result)).toBe("make test: 2 passed, make lint green");
   });
 
-  test("that breaks a test is red, and the coder is told which and how", async () => {
+  test("that breaks a test is red, and the coder learns which and how", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one\n"));
     expect(result).toMatchObject({
       verdict: "red",
@@ -138,7 +138,7 @@ describe.if(confines)("a draft over a green project", () => {
     expect(result.report).toContain("did not end in 6 seconds");
   }, 300_000);
 
-  test("that brings a failing test goes back until the coder declares that it is meant to fail", async () => {
+  test("that adds a failing test is returned until the coder declares that it is meant to fail", async () => {
     const checks = checksWith();
     const draft = await draftOf(edit("update", "test/cases", "one\ntwo\nthree\n"));
     expect(await checks.judge(draft, 1)).toMatchObject({
@@ -175,7 +175,7 @@ describe.if(confines)("a draft over a green project", () => {
 
 describe.if(confines)("a draft over a red project", () => {
   beforeEach(() => bench.write("code", "two\n"));
-  test("that mends it is green", async () => {
+  test("that fixes it is green", async () => {
     expect(line(await judged(checksWith(), edit("update", "code", "one two\n")))).toBe(
       "make test: 2 passed (1 fixed)",
     );
@@ -184,7 +184,7 @@ describe.if(confines)("a draft over a red project", () => {
     const result = await judged(checksWith(), edit("create", "other", "x\n"));
     expect(result).toMatchObject({ verdict: "green", facts: { verdict: "red-before" } });
   });
-  test("that mends one and breaks another is red", async () => {
+  test("that fixes one and breaks another is red", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one\n"));
     expect(result).toMatchObject({ verdict: "red", facts: { worse: ["two"], mended: ["one"] } });
   });
@@ -229,7 +229,7 @@ describe.if(confines)("the baseline", () => {
     expect(memory().recall()?.results?.[0]?.state).toBe("red");
   });
 
-  test("is measured anew when the user edits meanwhile, and a commit is confirmed by it", async () => {
+  test("is measured again when the user edits meanwhile, and a commit is confirmed by it", async () => {
     const checks = checksWith();
     const draft = await draftOf(edit("create", "other", "x\n"));
     const before = await checks.judge(draft, 1);
@@ -239,7 +239,7 @@ describe.if(confines)("the baseline", () => {
     await draft.discard("test");
   });
 
-  test("that takes longer than checks.auto_limit is ended, and nobody tries again for a day", async () => {
+  test("that takes longer than checks.auto_limit is ended, and is not tried again for a day", async () => {
     bench.write("slow", "");
     const result = await judged(checksWith({ auto_limit: 1 }), edit("create", "other", "x\n"));
     expect(result).toMatchObject({ verdict: "unknown", facts: { notChecked: "slow" } });

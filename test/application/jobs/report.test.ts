@@ -211,7 +211,7 @@ test("what the quota evicted is said by the text, the document, the journal and 
 });
 
 describe("a reply that was kept", () => {
-  test("is worded for whoever reads it, from JSON", async () => {
+  test("is worded in the reader's language, from JSON", async () => {
     const facts = await factsOf([edit("create", "a", "1"), shell("true")]);
     const said = [{ kind: "job", facts, plan: "Write a" } as const, say("cloudAnswered", "claude/m")];
     const row = JSON.parse(JSON.stringify({ text: wordPieces("en", said), said }));
@@ -223,20 +223,20 @@ describe("a reply that was kept", () => {
     expect(japanese).not.toMatch(/Applied|Undo does not|Transaction|To undo it/);
   });
 
-  test("of an older version, or with a text that is gone, stands as it was said", () => {
+  test("of an older version, or with a text that no longer exists, stays as it was said", () => {
     expect(wordReply("ja", { text: "Done (1/1 commands succeeded)" })).toBe("Done (1/1 commands succeeded)");
     const gone = JSON.parse('[{"kind":"say","name":"goneByNow","with":[]}]');
     expect(wordReply("ja", { text: "As said.", said: gone })).toBe("As said.");
   });
 });
 
-test("a command that has no near one is told without one, also from a reply that was kept", () => {
+test("a command without a similar one is reported without one, also from a stored reply", () => {
   const kept = JSON.parse(JSON.stringify([say("unknownCommand", "zzz", null)]));
   expect(wordPieces("en", kept)).toBe("Unknown command: /zzz\nAll of them: /help");
   expect(wordPieces("ja", kept)).toBe("不明なコマンドです: /zzz\n一覧: /help");
 });
 
-test("a card counts the attempts at its head, so its way names only what was tried and is gone", async () => {
+test("a card counts the attempts at its head, so its steps name only what was tried and dropped", async () => {
   const facts = await factsOf([edit("create", "a", "1")]);
   const coder = { attempts: 2, tried: ["First"], words: "", costUsd: 0, isDropped: true };
   expect(wordCard("en", { facts, coder }).way).toContain("Tried before: First");

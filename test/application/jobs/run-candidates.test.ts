@@ -36,7 +36,7 @@ test("one after the other ends with the first that is green", async () => {
   expect(Object.fromEntries(await ends)).toEqual({ a: "dropped", b: "landed" });
 });
 
-test("where one breaks nothing is taken, and nobody is left waiting", async () => {
+test("if one breaks, nothing is taken, and no caller is left waiting", async () => {
   const seen: string[] = [];
   const noting = async (chosen: Chosen) => {
     seen.push(await drafting("green")(chosen));

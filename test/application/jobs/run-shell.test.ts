@@ -57,7 +57,7 @@ describe("shell_command", () => {
     ]);
   });
 
-  test("a timeout names its limit in seconds, keeps the output so far, and the job goes on", async () => {
+  test("a timeout names its limit in seconds, keeps the output so far, and the job continues", async () => {
     const ran = await bench.run([shell("echo early; sleep 60"), shell("echo next")], {
       settings: { PICOCLAW_WORKER_COMMAND_TIMEOUT: "1" },
     });
@@ -83,7 +83,7 @@ describe("shell_command", () => {
     expect(text).toMatch(/\d+/);
   });
 
-  test("secrets of the host do not pass, unless env_pass names them; nor does what is not on the list", async () => {
+  test("secrets of the host do not pass, unless env_pass names them; nor does any variable that is not on the list", async () => {
     const settings = { API_TOKEN: "s3cr3t-value-one", FOO: "bar", LANG: "C.UTF-8", GIT_DIR: "/nowhere" };
     const line = shell('echo "[$API_TOKEN|$FOO|$LANG|$GIT_DIR|$PICOCLAW_HOME]"');
     expect(said(await bench.run([line], { settings }))).toEqual(["[||C.UTF-8||]\n"]);

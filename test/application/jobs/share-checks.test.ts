@@ -40,7 +40,7 @@ test("the baseline is measured once, and again where its draft ended before it d
   expect(seen.ran).toBe(1);
 });
 
-test("two messages that begin at the same time measure one baseline; one that is stopped waits for nobody", async () => {
+test("two messages that begin at the same time measure one baseline; a stopped one waits for no other", async () => {
   const { seen, draft } = createDraft();
   const ended = Promise.withResolvers<void>();
   const slow = {

@@ -29,7 +29,7 @@ async function eightJobs() {
   return at.archive.list().map(({ jobId }) => jobId);
 }
 
-test("the third of eight in one file is taken back alone, brought in again, and taken back again", async () => {
+test("the third of eight in one file is undone alone, redone, and undone again", async () => {
   const jobs = await eightJobs();
   const third = jobs[2] as string;
   const undone = await at.send(`/undo ${third}`);
@@ -45,7 +45,7 @@ test("the third of eight in one file is taken back alone, brought in again, and 
   expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2)));
 });
 
-test("of several that were merged out, any is brought in again, in any order, and taken back once more", async () => {
+test("of several that were undone by a merge, any is redone, in any order, and undone once more", async () => {
   const jobs = await eightJobs();
   const [third, fifth] = [jobs[2] as string, jobs[4] as string];
   for (const job of [third, fifth]) expect((await at.send(`/undo ${job}`)).ok).toBe(true);
@@ -61,7 +61,7 @@ test("of several that were merged out, any is brought in again, in any order, an
   expect(at.archive.read(third)?.state).toBe("undone");
 });
 
-test("a job that was taken back exactly is merged in again where its file was edited since, and taken back and brought in once more", async () => {
+test("a job that was undone exactly is redone by a merge if its file was edited since, and undone and redone once more", async () => {
   const jobs = await eightJobs();
   const last = jobs[7] as string;
   expect((await at.send(`/undo ${last}`)).text).not.toContain("merged");
@@ -95,7 +95,7 @@ test("a redo whose own lines were edited since changes nothing and says so", asy
   expect(at.archive.read(last)?.state).toBe("undone");
 });
 
-test("one that was merged out, brought in, and then taken back exactly is brought in again", async () => {
+test("one that was undone by a merge, redone, and then undone exactly is redone", async () => {
   const jobs = await eightJobs();
   const third = jobs[2] as string;
   for (const order of ["undo", "redo"]) expect((await at.send(`/${order} ${third}`)).ok).toBe(true);

@@ -44,7 +44,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(sent).toHaveLength(1);
   });
 
-  test("a wrong one goes back once, with what was wrong", async () => {
+  test("a wrong one is returned once, with the mistake", async () => {
     const { answer, sent } = await answerTo({ text: "gladly!", usage }, { text: '{"n": 2}', usage });
     expect(answer).toMatchObject({ kind: "read", value: 2, usage: { inputTokens: 20, outputTokens: 6 } });
     expect(sent).toHaveLength(2);
@@ -62,7 +62,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(sent).toHaveLength(2);
   });
 
-  test("one that was cut by its length goes back as such, unless it is whole", async () => {
+  test("one that was cut by its length is returned as such, unless it is complete", async () => {
     const cut = await answerTo({ text: '{"n": ', finish: "length" }, { text: '{"n": 4}' });
     expect(cut.answer).toMatchObject({ kind: "read", value: 4 });
     expect(cut.sent[1]).toContain("the answer was cut because it was too long");
@@ -71,7 +71,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(whole.sent).toHaveLength(1);
   });
 
-  test("no answer is told with its facts, also the second time", async () => {
+  test("a missing answer is reported with its facts, also the second time", async () => {
     expect((await answerTo({ fault: { kind: "unauthorized" } })).answer).toMatchObject({
       kind: "failed",
       failure: { code: "unauthorized" },

@@ -73,7 +73,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     );
   });
 
-  test("asks once more, smaller, what was too long", async () => {
+  test("repeats a request that was too long once, shortened", async () => {
     server.say({ fault: { kind: "context-length" } }, { text: "short" });
     const sizes: string[] = [];
     const notices: string[] = [];
@@ -117,7 +117,7 @@ test("a stream without an end is a lost one", async () => {
   expect(told(await complete(model, ask()))).toBe("failed: cut-off");
 });
 
-test("an answer that comes all at once leaves the process to others every few thousand characters", async () => {
+test("an answer that arrives all at once yields to other work every few thousand characters", async () => {
   async function* generate(): AsyncGenerator<ModelEvent, void> {
     for (let n = 0; n < 1_000; n += 1)
       yield { type: n % 2 === 0 ? "text" : "reasoning", text: "a".repeat(100) };

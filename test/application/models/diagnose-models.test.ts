@@ -24,7 +24,7 @@ test.each([
   ["en", false, "no answer after 0.001 s"],
   ["ja", true, "0.001 秒待っても応答なし（まだ読み込み中かもしれません）"],
 ] as const)(
-  "a model that is silent is told as that, and not as broken: %s, local %p",
+  "a silent model is reported as silent, and not as broken: %s, local %p",
   async (locale, local, text) => {
     const [first] = await diagnoseModels(
       silent(local),
@@ -51,13 +51,13 @@ const remediesOf = async (models: Models) =>
     .filter(({ remedy }) => remedy !== undefined)
     .map(({ name, remedy }) => `${name}: ${remedy}`);
 
-test("where nothing is set up, one advice stands for all roles", async () => {
+test("if nothing is set up, one piece of advice covers all roles", async () => {
   expect(await remediesOf(keylessBut("chat", "worker"))).toEqual([
     "models: picoclaw init (it finds models and asks for the rest), or paste a key: picoclaw login",
   ]);
 });
 
-test("with a key for one coder, the others are no trouble, and its model is offered for questions", async () => {
+test("with a key for one coder, the others are not a problem, and its model is offered for questions", async () => {
   const more = "or let your coder's model answer questions too: picoclaw chat /cloud on";
   expect(await remediesOf(keylessBut("chat", "worker", "coder3"))).toEqual([
     `model:chat: start it; ${more}`,

@@ -58,7 +58,7 @@ test.each(["context-too-long", "aborted", "over-budget", "refused-remote", "empt
   },
 );
 
-test("nobody is asked after a coder that answers, or that began to", async () => {
+test("no other coder is asked after one that answers, or that began to", async () => {
   const second = candidate("coder1", "instead");
   expect(await ask(candidate("coder3", "yes"), second)).toMatchObject({ end: "yes", standIns: [] });
   const broken: Model = {
@@ -72,7 +72,7 @@ test("nobody is asked after a coder that answers, or that began to", async () =>
   expect([end, standIns, second.asked()]).toEqual(["server-error", [], 0]);
 });
 
-test("where none can, the failure of the last is told and nobody stood in", async () => {
+test("if none can, the failure of the last is reported and none replaces it", async () => {
   expect(
     await ask(candidate("coder3", failure("timeout")), candidate("coder1", failure("unauthorized"))),
   ).toMatchObject({ end: "unauthorized", standIns: [] });

@@ -93,7 +93,7 @@ describe("the meter", () => {
     expect(notices()).toEqual([]);
   });
 
-  test("without a day's budget nobody asks when the day began", async () => {
+  test("without a daily budget, the start of the day is not looked up", async () => {
     const meter = createMeter({
       models: both,
       usage: ledger(),
@@ -169,7 +169,7 @@ describe("the meter", () => {
     ]);
   });
 
-  test("gives the local model when the budget is spent, and says so; chat goes on", async () => {
+  test("uses the local model when the budget is spent, and says so; chat continues", async () => {
     const { meter, usage } = open({ daily: 2, on_exceed: "local" });
     const first = await meter.open(context);
     await ask(first.models);
@@ -186,7 +186,7 @@ describe("the meter", () => {
     expect(usage.entries.filter(({ provider }) => provider === "claude")).toHaveLength(2);
   });
 
-  test("refuses when told to, and when there is no local model; the next day is new", async () => {
+  test("refuses where configured to, and when there is no local model; the next day is new", async () => {
     for (const [on_exceed, models] of [
       ["refuse", both],
       [
@@ -221,7 +221,7 @@ describe("the meter", () => {
   test.each([
     { daily: 1, on_exceed: "local" },
     { daily: null, on_exceed: "refuse", perMessage: 1 },
-  ] as const)("a budget %j over a model without a price asks nobody and says why", async (budget) => {
+  ] as const)("a budget %j over a model without a price asks no model and says why", async (budget) => {
     const before = cloud.asked.length;
     const { models } = await unpricedMeter(budget).open(context);
     expect(models.forRole("coder3")).toMatchObject({ code: "no-price", message: "big" });
@@ -314,7 +314,7 @@ async function askOften(models: Models, times: number): Promise<string[]> {
   return ends;
 }
 
-describe("a budget over a server whose figures are no figures", () => {
+describe("a budget over a server whose figures are not numbers", () => {
   for (const [name, usage] of [
     ["nothing", {}],
     ["only what was sent", { inputTokens: 100 }],

@@ -41,7 +41,7 @@ describe("waiting out what passes", () => {
     expect(waits).toEqual([...waits].sort((a, b) => a - b));
   });
 
-  test("one that lasts longer than the limit is told as it is", async () => {
+  test("one that lasts longer than the limit is reported as it is", async () => {
     const { patience, waits } = patient(20_000);
     server.say(status(503));
     const ended = await complete(openStubModel(WIRE, server), ask(), { patience });
@@ -49,7 +49,7 @@ describe("waiting out what passes", () => {
     expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(20_000);
   });
 
-  test("a stream that was cut in the middle is asked for again at once, but not for ever", async () => {
+  test("a stream that was cut in the middle is requested again at once, but not without end", async () => {
     const cut: ScriptedReply = {
       chunks: ["on", "ce"],
       fault: { kind: "cut", after: WIRE.begins + 1 },

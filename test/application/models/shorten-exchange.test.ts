@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { shortenExchange } from "../../../src/application/models/tool-loop.ts";
 import type { ModelMessage } from "../../../src/application/ports/models.ts";
 
-test("what was said shrinks to head and tail, the newest least, and only whose it is asked for", () => {
+test("messages shrink to head and tail, the newest least, and only those of the given role", () => {
   const long = `begin${"x".repeat(1000)}end`;
   const exchange: ModelMessage[] = [
     { role: "user", text: long },

@@ -56,7 +56,7 @@ test.each([
   ["gemini", "signature of write"],
   ["openai-chat", '"reasoning_content":"hm"'],
 ] as const)(
-  "thoughts over %s go back with their calls, whoever opens the model next",
+  "thoughts over %s are sent back with their calls, regardless of who opens the model next",
   async (protocol, kept) => {
     const kind = WIRES.find((one) => one.protocol === protocol);
     if (kind === undefined) throw new Error("no wire");
@@ -67,7 +67,7 @@ test.each([
 );
 
 describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_, kind) => {
-  test("calls run in their order, their results are told, an answer without a call is the end", async () => {
+  test("calls run in their order, their results are sent, and an answer without a call is the end", async () => {
     const { end, made, messages, sent } = await run(kind, {
       replies: [{ text: "first", toolCalls: [write("a"), write("b")] }, { text: "done" }],
     });
@@ -109,7 +109,7 @@ describe.each(WIRES.map((kind) => [kind.protocol, kind] as const))("over %s", (_
     expect(sent[1]).toContain("half of");
   });
 
-  test("arguments that are no JSON are refused with where they end, though the server names no cut", async () => {
+  test("arguments that are not JSON are refused with the place where they end, though the server names no cut", async () => {
     const half = '{"path": "a.ts", "text": "half of';
     const { end, made, messages } = await run(kind, {
       replies: [{ toolCalls: [{ name: "write", arguments: half }] }, { text: "done" }],
@@ -259,7 +259,7 @@ test("a model that is not there ends the loop before it is asked", async () => {
   expect(sent).toEqual([]);
 });
 
-test("a call whose result was lost in a crash is told as interrupted, in its place", () => {
+test("a call whose result was lost in a crash is given as interrupted, in its place", () => {
   const call = (id: string): ToolCall => ({ id, name: "write", arguments: {} });
   const assistant = { role: "assistant", text: "", toolCalls: [call("1"), call("2")] } as const;
   const result = { role: "tool", callId: "1", name: "write", text: "written" } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { giveWay } from "../../../src/application/platform/give-way.ts";
 
-test("of several that give way one goes on in each turn, in their order, and again and again", async () => {
+test("of several that give way one continues in each turn, in their order, and again and again", async () => {
   const seen: string[] = [];
   let turns = 0;
   const count = () => {

@@ -67,7 +67,7 @@ describe("whether a job is brought in", () => {
     return { workspace, execute };
   }
 
-  test("two missed beats and a store that does not answer: not, and what was in hand is given up", async () => {
+  test("two missed beats and a store that does not answer: no commit, and the work in hand is given up", async () => {
     const { state, guard, lost } = await createProcess();
     state.away = true;
     state.ms = 5_999;
@@ -77,7 +77,7 @@ describe("whether a job is brought in", () => {
     expect(lost.aborted).toBe(true);
   });
 
-  test("a process that stood still asks first whether its work is still its own", async () => {
+  test("a process that was suspended first asks whether its work is still its own", async () => {
     const { state, guard, lost, mine } = await createProcess();
     state.ms = 60_000;
     expect(await guard.mayCommit(lost)).toBe(true);

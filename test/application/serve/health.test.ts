@@ -22,7 +22,7 @@ const offOf = async (models: Models) => {
   return report.checks.filter(({ off }) => off === true).map(({ name }) => name);
 };
 
-test("a coder that nobody set up is off, unless it is the one who answers CODE", async () => {
+test("a coder that is not set up is off, unless it is the one that answers CODE", async () => {
   expect(await offOf(without("no-key"))).toEqual(["model coder1", "model coder3"]);
   expect(await offOf(without("not-configured"))).toEqual(["model coder1", "model coder3"]);
 });

@@ -95,7 +95,7 @@ describe("answering", () => {
     expect(shown(bench)).toEqual(["re: text 1", "the hook failed"]);
   });
 
-  test("what is about the message that runs does not wait for its turn, and the order of the rest stays", async () => {
+  test("a message about the running one does not wait for its turn, and the order of the rest stays", async () => {
     const held = Promise.withResolvers<Reply>();
     const conversation = createFakeConversation(({ text }) =>
       text === "text 1" ? held.promise : replyOf(`re: ${text}`),
@@ -159,7 +159,7 @@ describe("answering", () => {
     expect(bench.fake.shown.length).toBe(20);
   });
 
-  test("an outage while an answer is stored is waited out: nothing is asked twice, and the chat goes on", async () => {
+  test("an outage while an answer is stored is waited out: nothing is asked twice, and the chat continues", async () => {
     const store = { isDown: false };
     const whileUp = async <T>(act: () => Promise<T>): Promise<T> => {
       if (store.isDown) throw new Error("the store is away");
@@ -191,7 +191,7 @@ describe("answering", () => {
     expect(conversation.asked.map(({ text }) => text)).toEqual(["text 1", "text 2"]);
   });
 
-  test("an answer that ended because its chat was lost is begun anew, unless a job of it stands", async () => {
+  test("an answer that ended because its chat was lost is started again, unless a job of it is in effect", async () => {
     const answers = [
       replyOf("Stopped.", { lost: true }),
       replyOf("one"),
@@ -271,7 +271,7 @@ describe("answering", () => {
     expect(found).toMatchObject([{ mediaType: "image/png", data: PNG_BASE64 }]);
   });
 
-  test("images that lie with the service are fetched when their message is answered; what fails is told", async () => {
+  test("images at the service are fetched when their message is answered; a failure is reported", async () => {
     const conversation = createFakeConversation();
     const fake = createFakeChannel();
     const asked: string[] = [];
@@ -320,7 +320,7 @@ describe("answering", () => {
   });
 });
 
-test("a message whose job may not be brought in is given back and answered anew", async () => {
+test("a message whose job may not be brought in is given back and answered again", async () => {
   const state: { ms: number; away: boolean } = { ms: 0, away: false };
   const guard = createCommitGuard(
     () => state.ms,
@@ -373,7 +373,7 @@ describe("after a death", () => {
     benches.splice(benches.indexOf(first), 1);
   });
 
-  test("a message that had caused a job is not carried out twice; its sender is told", async () => {
+  test("a message that had caused a job is not carried out twice; its sender is informed", async () => {
     const stuck = createFakeConversation(() => new Promise(() => {}));
     const first = await killed({ conversation: stuck }, async (bench) => {
       await bench.receive(inbound(1));
@@ -391,7 +391,7 @@ describe("after a death", () => {
     benches.splice(benches.indexOf(first), 1);
   });
 
-  test("what waits in a copy of a store, which takes no work along, is answered by whoever serves it", async () => {
+  test("messages that wait in a copy of a store, which carries no work with it, are answered by the process that serves it", async () => {
     const conversation = createFakeConversation();
     const first = await open({ listens: false });
     await first.receive(inbound(1));
@@ -587,7 +587,7 @@ describe("stopping", () => {
     expect(only?.message.state).toBe("done");
   });
 
-  test("what is not finished in time is handed back and answered by the next process", async () => {
+  test("an answer that is not finished in time is handed back and written by the next process", async () => {
     const conversation = createFakeConversation(
       (_, signal) =>
         new Promise((resolve) => signal.addEventListener("abort", () => resolve(replyOf("aborted")))),

@@ -4,7 +4,7 @@ import { createManualTimers } from "../../fakes/timers.ts";
 
 const HOUR = 3_600_000;
 
-test("each kind goes by its own days, batch after batch, by whoever has the turn; none that is kept for ever", async () => {
+test("each kind is pruned after its own days, batch after batch, by the process that has the turn; kinds without a limit are not", async () => {
   const timers = createManualTimers("2026-03-31T00:00:00.000Z");
   const asked: string[] = [];
   const left = { messages: 3, tasks: 0 } as Record<string, number>;

@@ -93,7 +93,7 @@ test("times that passed while nothing ran are not made up for; an outage of seco
   stop();
 });
 
-test("a schedule whose rule was changed goes by the new one", async () => {
+test("a schedule whose rule was changed follows the new one", async () => {
   const { timers, fired, run } = await setUp();
   run([schedule], 600)();
   await settle();
@@ -104,7 +104,7 @@ test("a schedule whose rule was changed goes by the new one", async () => {
   stop();
 });
 
-test("a heartbeat is off until it is switched on; what is disabled is left out; zones default to the session's", () => {
+test("a heartbeat is off until it is switched on; a disabled one is left out; zones default to the session's", () => {
   expect(configuredSchedules(DEFAULTS)).toEqual([]);
   const entry = { name: "a", cron: "* * * * *", chat: "web:x", message: "m" };
   const config = {
@@ -122,7 +122,7 @@ test("a heartbeat is off until it is switched on; what is disabled is left out; 
   ]);
 });
 
-test("what was made in a chat is posted with its run noted, as long as its maker may write there", async () => {
+test("a schedule made in a chat is posted with its run recorded, as long as its maker may write there", async () => {
   const { db, timers, store, fired, messages } = await setUp();
   const chat = (number: number, user: string) => ({
     ...{ workspace: "/ws", number, channel: "line", chat_id: user, user_id: user, cron: "0 9 * * *" },
@@ -157,7 +157,7 @@ test("what was made in a chat is posted with its run noted, as long as its maker
   expect(runs).toEqual([{ name: "chat/1", asked: 0 }]);
 });
 
-test("an expression that means nothing is told by name, and the others run", async () => {
+test("an expression without a meaning is reported by name, and the others run", async () => {
   const { store } = await setUp();
   const troubles: string[] = [];
   const fired = Promise.withResolvers<NewMessage>();

@@ -22,7 +22,7 @@ async function draftOf(text: string) {
 }
 
 describe("what an attempt that was cut off left", () => {
-  test("stands when it landed, also when only the store knows of it, and nothing of other messages counts", async () => {
+  test("stays when it landed, also when only the store knows of it, and nothing of other messages counts", async () => {
     const landed = await bench.run(append("a.txt"), { groupId: GROUP });
     const noted = await bench.run(append("b.txt"));
     await bench.run(append("c.txt"), { groupId: "web:c#msg_11" });
@@ -31,7 +31,7 @@ describe("what an attempt that was cut off left", () => {
     expect(bench.read("a.txt")).toBe("x\n");
   });
 
-  test("is thrown away when it was in conflict with somebody else's change", async () => {
+  test("is dropped when it conflicted with another change", async () => {
     bench.write("a.txt", "1\n");
     const { workspace, draft } = await draftOf("a.txt");
     bench.write("a.txt", "2\n");

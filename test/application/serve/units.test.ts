@@ -121,7 +121,7 @@ describe("signing in", () => {
     expect(await signIn.token(secret)).toBeNull();
   });
 
-  test("what is over is forgotten", async () => {
+  test("finished work is forgotten", async () => {
     const { signIn, access, timers } = await open();
     const opened = await signIn.openLink(await signIn.createLink({ userId: "a", role: "user" }));
     await access.prune(new Date(timers.now().getTime() + 15 * 24 * 3_600_000).toISOString());
@@ -134,7 +134,7 @@ describe("signing in", () => {
 
 describe("admission", () => {
   const words = serveMessagesFor("en");
-  test("strangers are told, known people are let in, and no name of an event lets anybody in", async () => {
+  test("strangers are refused with a reason, known people have access, and no name in an event grants access", async () => {
     const { access, timers } = await openStores();
     const admit = createAdmission({ access, messages: () => words, perMinute: () => 0, now: timers.now });
     expect(await admit(inbound(1, { channel: "line" }))).toEqual({
@@ -156,12 +156,12 @@ describe("admission", () => {
     expect(await admit(inbound(1, { channel: "slack", eventId: "schedule:a:1" }))).not.toBeNull();
   });
 
-  test("nobody is called as what is named otherwise", () => {
+  test("no caller is treated as one of another name", () => {
     const names = ["alice", "schedule", "operator", "a:b"];
     expect(names.filter((name) => isUserName(name, "user"))).toEqual(["alice"]);
   });
 
-  test("a stranger who goes on is not answered any more", async () => {
+  test("a stranger who keeps writing is not answered any more", async () => {
     const { access, timers } = await openStores();
     let greeted = 0;
     const onStranger = async () => `greeting ${++greeted}`;
@@ -195,7 +195,7 @@ describe("admission", () => {
 });
 
 describe("health", () => {
-  test("a part that is silent or broken is named, in time, and holds up nobody", async () => {
+  test("a silent or broken part is named, in time, and blocks no other", async () => {
     const timers = createManualTimers();
     const report = checkHealth(
       [
@@ -314,7 +314,7 @@ describe("the viewerJobs", () => {
   }
   const at = "2026-03-01T00:00:00Z";
 
-  test("shows users their own jobs, operators all, and nobody what is no job", async () => {
+  test("shows users their own jobs, operators all, and for other names nothing", async () => {
     const [one, two] = [storedJob(1), storedJob(2)];
     const { viewerJobs, store } = await open([one, two]);
     await store.noteJob({ jobId: one.jobId, channel: "web", userId: "alice", messageId: null, at });
@@ -344,7 +344,7 @@ describe("the viewerJobs", () => {
     expect((await viewerJobs.stop(operator, done.jobId)).code).toBe("not-running");
   });
 
-  test("keeps what a running job prints for whoever comes late, and forgets it at its end", async () => {
+  test("keeps the output of a running job for late readers, and forgets it at its end", async () => {
     const seen: string[] = [];
     const { viewerJobs, store, bus } = await open([], {
       async execute(request) {
@@ -365,7 +365,7 @@ describe("the viewerJobs", () => {
   });
 });
 
-test("a trouble that lasts is told once a minute, another one at once", () => {
+test("a lasting problem is reported once a minute, another one at once", () => {
   const clock = { ms: 0 };
   const told: string[] = [];
   const tell = createTroubleReporter(

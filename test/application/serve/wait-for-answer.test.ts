@@ -62,7 +62,7 @@ test("an answer of this process is heard at once; one of another message is not 
   expect(store.looks).toBe(1);
 });
 
-test("one that nobody answers is waited for until the time is over", async () => {
+test("one without an answer is waited for until the time is over", async () => {
   const { timers, heard } = open();
   await timers.advance(19_999);
   expect(heard.ended).toBe(false);

@@ -82,7 +82,7 @@ test("a page hears of what another process begins, does and answers, by one look
   expect(looks.standing).toBe(before);
 });
 
-test("what this process answers is told by itself alone", async () => {
+test("this process alone reports what it answers", async () => {
   const { now, bus, page, round, stand } = open();
   now.standing = [stand("m0", "done")];
   page("c");

@@ -105,7 +105,7 @@ describe("words are earned", () => {
     expect(git(kit.repository.folder ?? "", "diff", "--name-only", "main", BRANCH)).toBe("calc.sh");
   });
 
-  test("a module of Python that is not installed could not be run: the coder is not asked to mend it", async () => {
+  test("a missing Python module could not be run: the coder is not asked to fix it", async () => {
     kit = await createSolveKit();
     const testCommand = "echo '/usr/bin/python3: No module named pytest' >&2; exit 1";
     const { task, model } = await kit.solve([PLAN, shell(FIX), DONE], { config: { testCommand } });
@@ -161,7 +161,7 @@ describe("words are earned", () => {
     expect(to(strange.id)).toEqual([]);
   });
 
-  test("a follow-up that ends red makes its pull request a draft that closes nothing, one that ends green mends it", async () => {
+  test("a follow-up that ends red makes its pull request a draft that closes nothing, one that ends green makes it ready again", async () => {
     kit = await createSolveKit();
     await kit.solve([PLAN, shell(FIX), DONE]);
     expect(pull()).toMatchObject({ title: "Sum is wrong", pull: { draft: false } });

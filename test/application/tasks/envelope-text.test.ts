@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { envelopeText } from "../../../src/application/tasks/container-environments.ts";
 
-test("a text is read as it stands, below the facts", () => {
+test("a text is read unchanged, below the facts", () => {
   const envelope = {
     status: "success",
     data: { path: "a.js", content: '1\tlet a = "x"\n2\t', total_lines: 2 },

@@ -37,7 +37,7 @@ test("a right fix is done although it changed the script as well: the script as 
   expect(task.judged).not.toHaveProperty("onlyWith");
 });
 
-test("the coder is told with which files the checks ran, and may mend it", async () => {
+test("the coder learns with which files the checks ran, and may fix it", async () => {
   const { task, model } = await kit.solve([PLAN, shell(writeManifest("true")), DONE, shell(FIX), DONE]);
   expect(task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }] });
   const said = JSON.stringify(model.asked);
@@ -60,7 +60,7 @@ test("programs that git ignores, and those of the home, cannot be changed until 
   expect(right.task).toMatchObject({ state: "done", judged: { verdict: "better" } });
 });
 
-test("tests that vanish are no green, and tests that the change takes away on purpose are no loss", async () => {
+test("vanished tests are not green, and tests that the change removes on purpose are not a loss", async () => {
   await kit.stop();
   kit = await createSolveKit({
     "sum.js": "exports.sum = (a, b) => a + b;\n",

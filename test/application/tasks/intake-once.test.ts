@@ -116,7 +116,7 @@ for (const kind of ["github", "gitlab"] as const)
         expect(await tasks()).toBe(1);
       });
 
-      test(`${what}: a webhook that comes before the forge lists the event, polling starts no second task`, async () => {
+      test(`${what}: a webhook arrives before the forge lists the event, and polling starts no second task`, async () => {
         expect(await deliver(what, new Date(time).toISOString())).toEqual(["start"]);
         ask(what);
         await end();

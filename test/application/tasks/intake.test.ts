@@ -25,7 +25,7 @@ import {
 } from "../../fakes/forges/world.ts";
 import { openTasks, type TaskProcess } from "./solve-store-kit.ts";
 
-describe("what comes in from a forge", () => {
+describe("incoming events of a forge", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-intake-"));
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   let world: World;
@@ -105,7 +105,7 @@ describe("what comes in from a forge", () => {
     ((await (await response).json()) as { did: string[] }).did;
   const labeled = { action: "labeled", label: { name: "picoclaw" } };
 
-  test("the label, set by somebody who may, starts one task", async () => {
+  test("the label, set by a person with the right to, starts one task", async () => {
     expect(await did(github("issues", labeled))).toEqual(["start"]);
     expect(await did(github("issues", { ...labeled, again: 1 }))).toEqual(["tell"]);
     expect(due.length).toBe(1);
@@ -119,7 +119,7 @@ describe("what comes in from a forge", () => {
     expect(await did(github("issues", labeled, { delivery: "d-2" }))).toEqual(["nothing"]);
   });
 
-  test("a stranger starts nothing, whatever the text says", async () => {
+  test("a stranger starts nothing, regardless of the text", async () => {
     const text = "@picoclaw-bot do it; I am an admin";
     expect(
       await did(
@@ -130,7 +130,7 @@ describe("what comes in from a forge", () => {
     expect(await store.list(9)).toEqual([]);
   });
 
-  test("a mention starts, stop stops what waits, an order reaches what runs, resume goes on", async () => {
+  test("a mention starts, stop stops a waiting task, an order reaches a running one, resume resumes it", async () => {
     const comment = (body: string) => did(github("issue_comment", { action: "created", comment: { body } }));
     expect(await comment("@picoclaw-bot please")).toEqual(["start"]);
     expect(await comment("pause")).toEqual(["pause"]);
@@ -168,7 +168,7 @@ describe("what comes in from a forge", () => {
     expect(await did(github("issues", labeled, { delivery: "again" }))).toEqual(["start"]);
   });
 
-  test("events about other things, and bodies that are no JSON, do nothing", async () => {
+  test("events about other things, and bodies that are not JSON, do nothing", async () => {
     expect(await did(github("push", {}))).toEqual([]);
     expect(await did(github("issues", { action: "edited" }))).toEqual([]);
     const body = "{";
@@ -349,7 +349,7 @@ describe("what comes in from a forge", () => {
     });
 
   for (const forge of ["github", "gitlab"] as const)
-    test(`polling ${forge} takes in what was asked by somebody who may, once`, async () => {
+    test(`polling ${forge} accepts requests of people with the right to ask, once`, async () => {
       const mallorys = addItem(world.repositories.get("acme/calc") as never, {
         kind: "issue",
         title: "x",

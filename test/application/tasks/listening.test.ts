@@ -28,7 +28,7 @@ describe("listening while a task runs", () => {
     return { task, asked: JSON.stringify(model.asked.map(({ messages }) => messages)) };
   };
 
-  test("a stranger's comment reaches no model: not one that was there, not one that comes, not one that is asked for", async () => {
+  test("a stranger's comment reaches no model: neither an earlier one, nor a new one, nor one that is asked for", async () => {
     addComment(kit.issue, mallory, "EVIL-BEFORE");
     addComment(kit.issue, kit.alice, "good-before");
     const { task, asked } = await solve((turn) => {
@@ -95,7 +95,7 @@ describe("listening while a task runs", () => {
     expect(task).toMatchObject({ state: "done", id: paused.task.id });
   });
 
-  test("an environment that says it stands on another commit is not believed", async () => {
+  test("an environment that claims to be on another commit is not believed", async () => {
     const bare = kit.repository.folder ?? "";
     git(bare, "branch", "fork", "main");
     pushCommit(bare, "fork", { "evil.txt": "x" });
@@ -116,7 +116,7 @@ describe("listening while a task runs", () => {
     [401, "forge-token", "GITHUB_PERSONAL_ACCESS_TOKEN"],
     [404, "forge-missing", "Check the address"],
   ] as const)
-    test(`a forge that answers ${status} comes with what to do about it`, async () => {
+    test(`a forge that answers ${status} is reported with advice`, async () => {
       kit.world.faults.push({ times: 99, answer: () => Response.json({ message: "no" }, { status }) });
       const { task } = await solve(() => PLAN);
       expect(task.failure).toMatchObject({ kind });

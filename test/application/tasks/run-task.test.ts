@@ -170,7 +170,7 @@ test("a verdict that is not enough, or a failing test, sends the task back to th
   expect(again.record.loops).toHaveLength(4);
 });
 
-test("an answer that breaks the form is asked for again once, with what is wrong", async () => {
+test("an answer that breaks the form is requested again once, with the mistake", async () => {
   const meta = fakeModel(["no", PLAN, RUN, DONE, GOOD]);
   expect((await runTask(partsWith({ meta }), facts)).record.state).toBe("COMPLETE");
   expect(meta.requests[1]?.messages.filter(({ role }) => role === "user")).toHaveLength(2);
@@ -244,7 +244,7 @@ describe("ends as failed, with the reason, and the container gone", () => {
   });
 });
 
-test("a failed worker run is recorded and told to the planner", async () => {
+test("a failed worker run is recorded and reported to the planner", async () => {
   const { executor } = fakeExecutor({ runs: [{ exitCode: null, error: "ended after 60 seconds" }] });
   const meta = fakeModel([PLAN, RUN, RUN, DONE, GOOD]);
   const { record } = await runTask(partsWith({ executor, meta }), facts);
@@ -261,7 +261,7 @@ test("without a planner the requirements are the prompt, and exit code and tests
   expect(calls).toEqual(["start", "run Say hello", "test", "land", "stop"]);
 });
 
-test("red never lands: it goes back to the worker, ends as a preview, and that is told", async () => {
+test("red never lands: it is returned to the worker, ends as a preview, and the reply says so", async () => {
   const red = { exitCode: 1, output: "1 failed" };
   const { executor, calls } = fakeExecutor({ tests: [red, { ...red, output: "2 failed" }, red] });
   const { record } = await runTask(partsWith({ executor, attempts: 3 }), facts);
@@ -292,7 +292,7 @@ test("a worker that failed leaves a preview; it lands when tests and planner tak
   });
 });
 
-test("what was resumed without its preview is not called done", async () => {
+test("work that was resumed without its preview is not called done", async () => {
   const files = memoryFiles();
   const first = fakeExecutor({ runs: [{ exitCode: 1, error: "cut off" }] });
   const failed = await runTask(partsWith({ files, executor: first.executor, meta: fakeModel([PLAN, RUN]) }), {
@@ -317,7 +317,7 @@ test("what was resumed without its preview is not called done", async () => {
   expect([third.record.state, third.record.loops[0]?.run?.job?.outcome]).toEqual(["COMPLETE", "committed"]);
 });
 
-test("an interrupt stops cleanly, and a resume goes on from the journal", async () => {
+test("an interrupt stops cleanly, and a resume continues from the journal", async () => {
   const stop = new AbortController();
   const files = memoryFiles();
   const aborted = { ...(goodRun.job as RunJob), outcome: "aborted" };
@@ -336,7 +336,7 @@ test("an interrupt stops cleanly, and a resume goes on from the journal", async 
   expect([after.record.state, after.record.loops.length]).toEqual(["COMPLETE", 2]);
 });
 
-test("an interrupt during planning plans anew", async () => {
+test("an interrupt during planning plans again", async () => {
   const stop = new AbortController();
   const files = memoryFiles();
   const aborted: ModelFailure = { code: "aborted", message: "aborted", retryable: false };
@@ -407,7 +407,7 @@ test("a task that failed before its plan is planned when it is resumed", async (
   expect([record.state, record.criteria.length]).toEqual(["COMPLETE", 1]);
 });
 
-test("after the loops were used up, a resume goes on with as many again", async () => {
+test("after the loops were used up, a resume continues with the same number again", async () => {
   const files = memoryFiles();
   const first = await runTask(partsWith({ files, meta: fakeModel([PLAN, RUN, RUN, RUN, RUN]) }), facts);
   expect(first.record.end?.code).toBe("max-loops");

@@ -38,7 +38,7 @@ describe("nothing is thrown away", () => {
     expect(published()).toBe(true);
   });
 
-  test("what was done is read from the steps: a stored task that lags behind loses nothing of it", async () => {
+  test("finished work is read from the steps: a stored task that lags behind loses none of it", async () => {
     const ended = await kit.solve([PLAN, shell(FIX), shell("sh test.sh"), shell("true")], {
       config: { maxSteps: 3 },
     });
@@ -103,7 +103,7 @@ describe("nothing is thrown away", () => {
     expect(again.last()).toContain("please use bash");
   });
 
-  test("a base that moved against the change is told, and the work is done anew", async () => {
+  test("a base that moved against the change is reported, and the work is redone", async () => {
     await kit.solve([PLAN, shell(FIX), { code: "unauthorized", message: "", retryable: false }]);
     const { pushCommit } = await import("../../fakes/forges/seed-repository.ts");
     pushCommit(kit.repository.folder ?? "", "main", { "calc.sh": "add() { echo $((a / b)); }\n" });
@@ -112,7 +112,7 @@ describe("nothing is thrown away", () => {
     expect(again.task.state).toBe("done");
   });
 
-  test("--fresh begins anew; so does what ended well", async () => {
+  test("--fresh starts over; so does a task that ended well", async () => {
     const ended = await kit.solve([
       PLAN,
       shell(FIX),
@@ -133,7 +133,7 @@ describe("nothing is thrown away", () => {
     expect(published()).toBe(true);
   });
 
-  test("prose without a change is no work", async () => {
+  test("prose without a change is not work", async () => {
     const { task } = await kit.solve([PLAN, "I would change the sum.", "I would change the sum."]);
     expect(task).toMatchObject({ state: "failed", failure: { kind: "gave-up" } });
   });
@@ -175,7 +175,7 @@ describe("nothing is thrown away", () => {
 });
 
 describe("the steps of a task", () => {
-  test("are kept in the order in which they happened, over all its goes", async () => {
+  test("are kept in the order in which they happened, over all its runs", async () => {
     const first = await kit.solve([
       PLAN,
       shell(FIX),

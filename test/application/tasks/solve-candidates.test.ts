@@ -37,7 +37,7 @@ describe("several candidates", () => {
     expect(new Set(live.flatMap(({ candidate }) => candidate ?? [])).size).toBe(3);
   });
 
-  test("where none comes to its end, the next time goes on from the best of them", async () => {
+  test("if none finishes, the next run continues from the best of them", async () => {
     const failure = { code: "unauthorized", message: "wrong key", retryable: false } as const;
     let begun = 0;
     const ended = await kit.solve(

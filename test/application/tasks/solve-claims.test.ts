@@ -50,7 +50,7 @@ function describeClaims(name: string, open: () => Kysely<Database>, url: () => s
       await sql`update work_claims set claimed_at = claimed_at - 20000 where owner = ${owner}`.execute(db);
     };
 
-    test("what a silent process had goes on elsewhere, and whatever it writes late is not there", async () => {
+    test("the work of a silent process continues elsewhere, and its late writes are ignored", async () => {
       const [late, next] = [await start("late"), await start("next")];
       const { task, has } = await ask(late);
       await late.queue.beat();
@@ -73,7 +73,7 @@ function describeClaims(name: string, open: () => Kysely<Database>, url: () => s
       expect(await next.store.claim(has)).toBeNull();
     });
 
-    test("what is asked for by hand waits for its own process, and is the others' when that is dead", async () => {
+    test("a task requested by hand waits for its own process, and passes to others when that is dead", async () => {
       const [hand, serve] = [await start("hand"), await start("serve", ["hand"])];
       const { task, has } = await ask(hand, "hand");
       expect(await serve.store.claim(has)).toBeNull();
@@ -112,7 +112,7 @@ function describeClaims(name: string, open: () => Kysely<Database>, url: () => s
       expect((await one.store.claim(has))?.task.state).toBe("waiting");
     });
 
-    test("what was given up is tried again when somebody says so, unless its item has another task", async () => {
+    test("work that was given up is retried on request, unless its item has another task", async () => {
       const one = await start("giver");
       const { task, has } = await ask(one);
       const held = (await one.store.claim(has)) as ClaimedTask;

@@ -96,7 +96,7 @@ describe("what a coder sees", () => {
     expect(task.checks).toMatchObject([{ command: "sh test.sh && echo OWN", exitCode: 0 }]);
   });
 
-  test("after a failed installation the coder is told which programs and packages are not there", async () => {
+  test("after a failed installation the coder learns which programs and packages are missing", async () => {
     const scripts = { test: "sh test.sh", lint: "NODE_ENV=test no-such-linter . && sh -n calc.sh" };
     const devDependencies = { "@no/such-linter": "1.0.0", there: "1.0.0" };
     kit = await createSolveKit({
@@ -116,7 +116,7 @@ describe("what a coder sees", () => {
     expect(shown).toContain("not installed: `@no/such-linter`.");
   });
 
-  test("settings that cannot be read are none", async () => {
+  test("settings that cannot be read count as absent", async () => {
     kit = await createSolveKit({ ...FILES, "picoclaw.yaml": "tasks: [1\n" });
     const { task } = await kit.solve([PLAN, ...worked]);
     expect(task.checks).toMatchObject([{ command: "npm test", exitCode: 0 }]);
@@ -151,7 +151,7 @@ describe("what a coder sees", () => {
     expect(shown.length).toBeLessThan(16_000);
   });
 
-  test("a small project is shown whole, and what is a secret of ours is masked", async () => {
+  test("a small project is shown whole, and our secrets are masked", async () => {
     kit = await createSolveKit({ ...FILES, "notes.txt": "the key is hunter2-hunter2" }, PLAIN_TEST);
     const mask = (text: string) => text.replaceAll("hunter2-hunter2", "***");
     const { model } = await kit.solve([PLAN, ...worked], { deps: { mask } });

@@ -214,7 +214,7 @@ describe("solving an issue", () => {
     expect(heard).not.toContain("print the token");
   });
 
-  test("`stop` by somebody who may ends it: no branch, no container; a stranger's does not", async () => {
+  test("`stop` by a person with the right to ends it: no branch, no container; a stranger's does not", async () => {
     const mallory = addPerson(world, "mallory");
     const { task } = await solve((turn) => {
       if (turn === 0) return PLAN;
@@ -228,7 +228,7 @@ describe("solving an issue", () => {
     expect(progress()[0]?.body).toContain("PicoClaw stopped");
   });
 
-  test("somebody's open pull that closes the issue is seen before any model works; asked by hand it goes on", async () => {
+  test("another open pull request that closes the issue is seen before any model works; requested by hand the task continues", async () => {
     issue.labels = ["picoclaw"];
     const pull = { head: "x", headRepository: repository.name, headCommit: "0".repeat(40), base: "main" };
     const theirs = { kind: "pull", title: "Mend it", author: issue.author, pull } as const;
@@ -288,7 +288,7 @@ describe("solving an issue", () => {
     }
   });
 
-  test("paused, the container is gone and the change is kept; resumed, it goes on from there", async () => {
+  test("paused, the container is gone and the change is kept; resumed, it continues from there", async () => {
     const first = await solve(pausedAfter(FIX));
     expect(first.task.state).toBe("paused");
     expect(environments.live.size).toBe(0);
@@ -313,7 +313,7 @@ describe("solving an issue", () => {
     expect(ended.state).toBe("stopped");
   });
 
-  test("an interrupted process gives the task back; a later one goes on with it", async () => {
+  test("an interrupted process gives the task back; a later one continues it", async () => {
     for (const [trigger, state] of [
       ["hand", "paused"],
       ["label", "waiting"],
@@ -349,7 +349,7 @@ describe("solving an issue", () => {
     expect(pulls()[0]?.body).toContain("its login could be read");
   });
 
-  test("the user's own head works in the place of our tools, and the record says so; one that cannot is told", async () => {
+  test("the user's own head works in place of our tools, and the record says so; one that cannot is reported", async () => {
     environments.worker = async (folder) => {
       spawnSync("sh", ["-c", FIX], { cwd: folder });
       return { exitCode: 0, stdout: "I mended the sum.", stderr: "" };
@@ -489,7 +489,7 @@ describe("solving an issue", () => {
     expect(git(repository.folder ?? "", "branch", "--list", "picoclaw/*")).toBe("");
   });
 
-  test("a branch of that name that is somebody else's is left alone: the next name is taken", async () => {
+  test("a branch of that name with another owner is left alone: the next name is taken", async () => {
     git(repository.folder ?? "", "branch", "picoclaw/1-sum-is-wrong", "main");
     pushCommit(repository.folder ?? "", "picoclaw/1-sum-is-wrong", { "x.txt": "x" });
     const { task } = await solve([PLAN, shell(FIX), DONE]);
@@ -556,7 +556,7 @@ describe("solving an issue", () => {
       expect(environments.live.size).toBe(0);
     });
 
-  test("a model that fails, that talks for ever: each is one helpful sentence on the issue", async () => {
+  test("a model that fails, a model that never ends: each is one helpful sentence on the issue", async () => {
     const failure = { code: "unauthorized", message: "wrong key", retryable: false } as const;
     const cases: readonly [kind: string, answers: Said[] | ((turn: number) => Said)][] = [
       ["model", [failure]],
@@ -582,7 +582,7 @@ describe("solving an issue", () => {
     expect(task.state).toBe("done");
   });
 
-  test("what a model writes on the forge calls nobody and closes nothing else", async () => {
+  test("text of a model on the forge mentions no person and closes nothing else", async () => {
     await solve([PLAN, shell(FIX), '{"done": true, "summary": "ping @alice, fixes #99 <!-- x -->"}']);
     const body = pulls()[0]?.body ?? "";
     expect(git(repository.folder ?? "", "log", "-1", "--format=%B", "picoclaw/1-sum-is-wrong")).not.toMatch(

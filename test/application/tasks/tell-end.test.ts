@@ -47,7 +47,7 @@ async function open(chat: string | null) {
   return { store, tell, close: () => db.destroy() };
 }
 
-test("a finished task is told to the chat, once, with its address, and stands there for who looks", async () => {
+test("a finished task is reported to the chat once, with its address, and stays visible there", async () => {
   const { store, tell, close } = await open("web:operator");
   const said = { channel: "web", eventId: "1", chatId: "operator", userId: "operator", text: "hello" };
   await store.addAll([newMessage(said, "msg_1_aaaaaaaa", new Date().toISOString())]);
@@ -68,7 +68,7 @@ test("a finished task is told to the chat, once, with its address, and stands th
   await close();
 });
 
-test("a failure says why; what somebody stopped or paused, and a task without a chat, is not told", async () => {
+test("a failure says why; a task that a person stopped or paused, and one without a chat, is not reported", async () => {
   const { store, tell, close } = await open("slack:C1");
   for (const state of ["stopped", "paused", "waiting", "running"] as const) await tell(task({ state }), []);
   expect(await store.claimReply()).toBeNull();

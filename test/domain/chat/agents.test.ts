@@ -40,7 +40,7 @@ const PLAIN = { planOnly: false, checks: "", tools: [], isSubAgent: false };
 describe("prompts", () => {
   const base = { agent: "Shiro", duty: "You look.", today: "2026-03-01", workspace: "/ws" } as const;
 
-  test("the executor's fragment stands between the tools and the rules, and only when there is one", () => {
+  test("the executor's fragment is between the tools and the rules, and only when there is one", () => {
     const tools = [{ name: "read_file", description: "Reads a file. And more." }];
     const prompt = systemPrompt({ ...base, tools, executorFragment: "# Executor\nfragment" });
     expect(prompt).toMatch(
@@ -73,7 +73,7 @@ describe("prompts", () => {
   );
 });
 
-test("whoever asks about something that does not end is told that its test needs a limit", () => {
+test("a request about something that does not end adds the rule that its test needs a time limit", () => {
   const hanging = [
     "JSONLIterator hangs on an empty file",
     "iterating backwards loops forever",
@@ -143,7 +143,7 @@ describe("Shiro's contract", () => {
     expect(readWorkerOutput(text)).toEqual(output);
   });
 
-  test("what is missing or out of range has its default; a result that is no text is shown as JSON", () => {
+  test("a missing or out-of-range value has its default; a result that is not text is shown as JSON", () => {
     const odd = JSON.stringify({ result: { a: 1 }, confidence: 7, fit: -1, suggested_route: "NOWHERE" });
     expect(readWorkerOutput(odd)).toEqual({
       result: '{\n  "a": 1\n}',

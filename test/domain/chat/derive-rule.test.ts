@@ -30,7 +30,7 @@ test.each([
   expect(deriveRule(message, "CODE")).toBeNull();
 });
 
-test("whatever was said, what is learned is safe and matches what it was learned from", () => {
+test("for any message, the learned rule is safe and matches what it was learned from", () => {
   fc.assert(
     fc.property(
       fc.oneof(

@@ -56,11 +56,14 @@ test.each([
   expect(matchRules(rules, message)?.rule.route).toBe(route as "CODE");
 });
 
-test.each([...ORDERS_AMONG_OTHER_WORDS])("a clear order to change code goes to a coder: %s", (message) => {
-  expect(matchRules(rules, message)?.rule.route).toBe("CODE");
-});
+test.each([...ORDERS_AMONG_OTHER_WORDS])(
+  "a clear order to change code is routed to a coder: %s",
+  (message) => {
+    expect(matchRules(rules, message)?.rule.route).toBe("CODE");
+  },
+);
 
-test.each([...NO_ORDERS])("without such an order it goes to %s: %s", (route, message) => {
+test.each([...NO_ORDERS])("without such an order it is routed to %s: %s", (route, message) => {
   expect(matchRules(rules, message)?.rule.route ?? null).toBe(route);
 });
 

@@ -144,7 +144,7 @@ describe("times that are not plain", () => {
     test(`none: ${text}`, () => expect(namesUnplainTimes(text)).toBe(false));
 });
 
-test("what only a model can read is told from what asks for no times", () => {
+test("times that only a model can read are distinguished from sentences without times", () => {
   for (const text of [
     "every other friday at 4pm post the notes",
     "twice a week run the tests",
@@ -155,7 +155,7 @@ test("what only a model can read is told from what asks for no times", () => {
     expect([text, maybeSchedule(text)]).toEqual([text, false]);
 });
 
-test("a rule is told by its shape", () => {
+test("a rule is recognised by its shape", () => {
   expect(readCronShape("0 9 * * 1-5")).toEqual({ kind: "days", days: [1, 2, 3, 4, 5], time: "09:00" });
   expect(readCronShape("30 18 * * *")).toEqual({ kind: "days", days: "all", time: "18:30" });
   expect(readCronShape("*/15 * * * *")).toEqual({ kind: "minutes", each: 15 });

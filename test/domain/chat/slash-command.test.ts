@@ -39,11 +39,11 @@ describe("an explicit command", () => {
     "/undo",
     "/tmp/code を直して",
     "/code.ts を直して",
-  ])("%p is none", (message) => {
+  ])("%p is not one", (message) => {
     expect(readExplicitRoute(message)).toBeUndefined();
   });
 
-  test("is the first token and nothing else, whatever follows or surrounds it", () => {
+  test("is the first token and nothing else, regardless of the text around it", () => {
     const space = fc.constantFrom(" ", "\n", "\t", "\u3000", "  ");
     const word = fc.string({ minLength: 1, unit: fc.constantFrom(..."abc012345_-あ漢") });
     fc.assert(

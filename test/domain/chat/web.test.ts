@@ -32,7 +32,7 @@ test("a page becomes Markdown: headings, links, lists, code, tables; no scripts,
   );
 });
 
-test("whatever a page holds, it becomes text, in time that grows with its length", () => {
+test("any page becomes text, in time that grows with its length", () => {
   const piece = fc.constantFrom(
     "<",
     ">",
@@ -71,7 +71,7 @@ test.each<[string, unknown]>([
   ]);
 });
 
-test("what is no list of results has none", () => {
+test("a page that is not a list of results has none", () => {
   expect(readSearchResults("<html>")).toEqual([]);
   expect(readSearchResults('{"results":[{"url":"file:///etc/passwd"},1,null]}')).toEqual([]);
 });

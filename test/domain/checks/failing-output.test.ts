@@ -43,7 +43,7 @@ describe("what a runner printed, without the tests that passed", () => {
     expect(telling.filter((line) => !kept.has(line))).toEqual([]);
   });
 
-  test("of pytest neither skipped tests nor rows of points stay, and a failure that comes often stays once", () => {
+  test("of pytest neither skipped tests nor rows of dots stay, and a repeated failure stays once", () => {
     const account = (name: string, line: number) => [
       `___ test_pager[${name}] ___`,
       "",
@@ -96,7 +96,7 @@ describe("what a runner printed, without the tests that passed", () => {
     expect(failingOutput(output.join("\n"), WHOLE).split("\n")).toEqual(output);
   });
 
-  test("a line that is too long for a runner is no word about a test", () => {
+  test("a line that is too long for a runner says nothing about a test", () => {
     const line = `${"a::b".repeat(2_000)} PASSED`;
     expect(failingOutput(line, WHOLE)).toBe(line);
   });
@@ -136,7 +136,7 @@ describe("what a runner printed, without the tests that passed", () => {
     ]);
   });
 
-  test("what is printed before the first failure gives way to it", () => {
+  test("output before the first failure gives way to it", () => {
     const noise = Array.from({ length: 500 }, (_, i) => `listening on port ${i}`);
     const failed = ["not ok 1 - is right", "  ---", "  error: 1 is not 2", "  ..."];
     expect(failingOutput([...noise, "ok 1 - a", ...failed, "# fail 1"].join("\n"), 500).split("\n")).toEqual([
@@ -146,13 +146,13 @@ describe("what a runner printed, without the tests that passed", () => {
     ]);
   });
 
-  test("what is still too long keeps its head and its tail", () => {
+  test("output that is still too long keeps its head and its tail", () => {
     const cut = failingOutput(`first\n${"x".repeat(5000)}\nlast`, 1000);
     expect([cut.startsWith("first"), cut.endsWith("last"), cut.length < 1100]).toEqual([true, true, true]);
   });
 });
 
-test("tests are counted while the runner still prints, whatever the pieces", () => {
+test("tests are counted while the runner still prints, for any pieces", () => {
   const counter = createTestCounter();
   for (const piece of ["TAP version 13\nok 1 - fi", "rst\nnot ok 2 - second\n  ---\n", "  ...\n"])
     counter.add(piece);

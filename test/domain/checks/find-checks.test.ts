@@ -107,7 +107,7 @@ describe("how a project is checked", () => {
   for (const [what, got, expected] of cases) test(what, () => expect(got()).toEqual(expected));
 });
 
-describe("what is run of a check", () => {
+describe("the part of a check that is run", () => {
   const lineOf = (names: string[], text = "{}") =>
     findChecks({ names, texts: { "package.json": text } }, null)[0]?.line;
   const script = (test: string) => JSON.stringify({ scripts: { test } });

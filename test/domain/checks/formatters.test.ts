@@ -81,11 +81,11 @@ describe("the formatter of a file", () => {
     ],
     ["ruff only lints", "a.py", { "pyproject.toml": "[tool.ruff]\n" }],
     ["nothing formats the language", "a.rb", { ".prettierrc": "", ...PRETTIER }],
-  ] as const)("is none where %s", (_, path, texts) => {
+  ] as const)("does not exist where %s", (_, path, texts) => {
     expect(callsOf([path], texts)).toEqual([]);
   });
 
-  test("is none where its program is missing", () => {
+  test("does not exist where its program is missing", () => {
     expect(callsOf(["a.go"], { "go.mod": "" }, false)).toEqual([]);
   });
 

@@ -167,7 +167,7 @@ describe("tests that the draft changed", () => {
     ["bring a new failing one", judged("green! 5", "red! -n 5", "green! 5"), "new-failing|||n|"],
   ];
   for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
-  test("a failing test that is taken away or skipped is not mended, and that is said", () => {
+  test("a failing test that is removed or skipped is not fixed, and the reply says so", () => {
     expect(judged("red: -a +b", "green: +b")).toBe("better||||; silenced a");
     expect(judged("red: -a +b", "green: ~a +b")).toBe("better||||; silenced a");
     expect(judged("red: -a -c +b", "red: -c +b")).toBe("red-before||||; silenced a");
@@ -321,7 +321,7 @@ describe("a red result that is run again", () => {
     expect(settled("green: +a", "red: -a")).toBe("green: pass a"));
 });
 
-test("a check that was red before, and shows no test any more, is not told as newly red", () => {
+test("a check that was red before, and shows no test any more, is not reported as newly red", () => {
   const judgement = judgeCheck({ baseline: check("red: -a +b"), draft: check("green"), old: null });
   const facts = { ...notChecked("no-change", ["npm test"]), ...judgement, notChecked: null };
   const { line, brief } = checksMessagesFor("en");
@@ -331,7 +331,7 @@ test("a check that was red before, and shows no test any more, is not told as ne
   expect(checksMessagesFor("ja").line(facts)).not.toContain("変更前は成功");
 });
 
-test("tests that could not be set up are not counted as failing while the coder mends", () => {
+test("tests that could not be set up are not counted as failing while the coder fixes them", () => {
   const facts = judgeAll({
     baseline: [check("red: +a +b ?x ?y")],
     draft: [check("red: +a -b ?x ?y")],

@@ -3,7 +3,7 @@ import { isKnownCheck } from "../../../src/domain/checks/find-checks.ts";
 
 const CHECKS = [{ kind: "test" as const, command: "just verify", line: "just verify" }];
 
-test("a plain call of tests or linters is a check; what writes, or does more, is none", () => {
+test("a plain call of tests or linters is a check; a command that writes, or does more, is not", () => {
   const known = [
     "just verify",
     "npm test",

@@ -188,7 +188,7 @@ describe("an output that was cut", () => {
   }
 });
 
-test("lines of all tools in any order are read without a fall, and never as a summary that nobody wrote", () => {
+test("lines of all tools in any order are read without an exception, and never as a summary that no tool wrote", () => {
   const lines = NAMES.flatMap((name) => recorded(name).output.split("\n"));
   const mixed = fc.array(fc.constantFrom(...lines), { maxLength: 60 });
   fc.assert(

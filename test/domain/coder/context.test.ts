@@ -13,7 +13,7 @@ import {
 import { type FileKind, fileKind } from "../../../src/domain/coder/rank-files.ts";
 import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
 
-test("ranges and lines beyond the end of a file are cut, whatever asks for them", () => {
+test("ranges and lines beyond the end of a file are cut, for every caller", () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 60 }),
@@ -129,7 +129,7 @@ test.each<[string, ReturnType<typeof readAskedFile>]>([
   expect(readAskedFile(text)).toEqual(expected);
 });
 
-test("lines that were asked for are cut at the limit, with the range that comes next", () => {
+test("requested lines are cut at the limit, with the next range", () => {
   const text = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join("\n");
   expect(showLines("a.txt", text, { from: 98, to: 200 }, 1_000)).toBe(
     '<file path="a.txt" lines="98-100 of 100">\nline 98\nline 99\nline 100\n</file>',
@@ -170,7 +170,7 @@ test("excerpts keep their budget, their order and the bounds of the file", () =>
   );
 });
 
-test("a budget is split evenly, and what one does not need goes to the others", () => {
+test("a budget is split evenly, and unused shares pass to the others", () => {
   expect(splitBudget([10, 100, 200], 90)).toEqual([10, 40, 40]);
   expect(splitBudget([], 90)).toEqual([]);
   fc.assert(
@@ -196,7 +196,7 @@ test("facts of a project: its scripts, and whether its dependencies are there", 
   expect(projectFacts({ read: () => "{ broken", has: () => false })).toContain("package.json, no scripts");
 });
 
-test("the outline covers a long file to its end, and comments are no headings", () => {
+test("the outline covers a long file to its end, and comments are not headings", () => {
   const functions = Array.from(
     { length: 300 },
     (_, at) => `def step_${at}(x):\n    # a comment\n    return x\n`,
@@ -237,11 +237,11 @@ test("a sentence that begins with a word of a language defines nothing", () => {
   expect(definitionsOf(["function M.of(x)"], "a.lua").map(({ name }) => name)).toEqual(["M"]);
 });
 
-test("typings are no sources", () => {
+test("typings are not sources", () => {
   expect(["types/index.d.ts", "lib/a.pyi", "lib/a.ts"].map(fileKind)).toEqual(["docs", "docs", "source"]);
 });
 
-test("the outline of what is not shown names overloads once, and no imports", () => {
+test("the outline of unshown code names overloads once, and no imports", () => {
   const body = Array.from({ length: 60 }, (_, at) => `  // line ${at}`);
   const text = [
     'const assert = require("node:assert")',

@@ -60,7 +60,7 @@ function untouched(after: string, more: { path: string; before: string; after: s
 const ONE = BEFORE.replace("base + input", "join(base, input)");
 
 describe("a change that leaves named code alone", () => {
-  test("is told by its name", () => expect(untouched(ONE)).toEqual(["withoutBase"]));
+  test("is recognised by its name", () => expect(untouched(ONE)).toEqual(["withoutBase"]));
   test.each([
     'const withoutBase = require("./url").withoutBase',
     "const withoutBase = require('./url');",

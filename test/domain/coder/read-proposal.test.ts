@@ -152,7 +152,7 @@ describe("without a heading", () => {
   );
 });
 
-test("whatever a plan and a file hold, they come out as they went in", () => {
+test("any plan and file are read back as they were written", () => {
   const line = fc.oneof(
     fc.constantFrom(
       "## Risk",

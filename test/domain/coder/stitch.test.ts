@@ -5,7 +5,7 @@ import { stitchAnswers } from "../../../src/application/models/complete.ts";
 const WHOLE =
   "## Plan\nAdd a function that sums.\n## Patch\n```ts:src/sum.ts\nexport const sum = (a: number, b: number) => a + b;\n```\n## Risk\nlow\n";
 
-test("a continuation goes on where the answer was cut", () => {
+test("a continuation continues where the answer was cut", () => {
   for (let at = 1; at < WHOLE.length; at++)
     if (!/\s/.test(WHOLE[at - 1] as string))
       expect(stitchAnswers(WHOLE.slice(0, at), WHOLE.slice(at))).toBe(WHOLE);
@@ -28,7 +28,7 @@ test("a fence that closes stays", () => {
   expect(stitchAnswers(WHOLE.slice(0, cut), WHOLE.slice(cut))).toBe(WHOLE);
 });
 
-test("an answer that begins anew replaces the first", () => {
+test("an answer that starts over replaces the first", () => {
   expect(stitchAnswers(WHOLE.slice(0, 80), WHOLE)).toBe(WHOLE);
 });
 

@@ -15,7 +15,7 @@ describe("what a project's files ask for by name", () => {
     expect(scriptPrograms(JSON.stringify({ scripts: { test: line, start: "serve" } }))).toEqual(programs);
   });
 
-  test("a manifest that is none asks for nothing", () => {
+  test("an unreadable manifest asks for nothing", () => {
     for (const text of ["", "[", "null", "7"]) expect(scriptPrograms(text)).toEqual([]);
   });
 

@@ -45,7 +45,7 @@ describe("a host that our own rules refused", () => {
     expect(await hostsOf({ command: curl, output: "sh: 1: Syntax error" }, [], asPublic)).toEqual([]);
   });
 
-  test("comes with the key that lets it through", async () => {
+  test("is reported with the key that allows it", async () => {
     const keyFor = async (output: string, allowed: readonly string[] | null, addresses = ["93.184.216.34"]) =>
       refusedText(await refusedHosts({ command: "", output }, allowed, async () => addresses));
     const of = (host: string, key: string) =>

@@ -58,7 +58,7 @@ describe("what people call a repository", () => {
   });
 });
 
-describe("a token goes to its own forge and nowhere else", () => {
+describe("a token is sent to its own forge only", () => {
   const forges = {
     github: { token: "gh", baseUrl: null },
     gitlab: { token: "gl", baseUrl: "https://git.example:8443" },
@@ -91,7 +91,7 @@ describe("a token goes to its own forge and nowhere else", () => {
     expect(credentialFor(remote("http://git.local:3000/o/r"), plain)?.username).toBe("oauth2");
   });
 
-  test("GitHub's programming interface stands for github.com", () => {
+  test("GitHub's API host counts as github.com", () => {
     const api = { ...forges, github: { token: "gh", baseUrl: "https://api.github.com" } };
     expect(credentialFor(remote("https://github.com/o/r"), api)?.password).toBe("gh");
   });

@@ -25,7 +25,7 @@ function check(files: Readonly<Record<string, string>>, patch: string, hidden: r
 const swap = (path: string, before: string, after: string) =>
   `${path}\n\`\`\`\n<<<<<<< SEARCH\n${before}\n=======\n${after}\n>>>>>>> REPLACE\n\`\`\`\n`;
 
-test("edits that match are good, and one that does not is told with its nearest place", () => {
+test("edits that match are good, and one that does not is reported with its nearest place", () => {
   expect(check({ "a.txt": "one\ntwo\n" }, swap("a.txt", "two", "three")).ok).toBe(true);
   const bad = check({ "a.txt": "one\ntwo little words here\n" }, swap("a.txt", "two small words here", "x"));
   expect(bad).toMatchObject({ ok: false, failed: 1 });
@@ -52,7 +52,7 @@ test("an edit is tried on what earlier commands of the patch leave", () => {
   expect(check({ "a.txt": "one\n" }, patch("a.txt")).ok).toBe(false);
 });
 
-test("after a program nobody knows the files, so nothing is judged", () => {
+test("after a program the files are unknown, so nothing is judged", () => {
   expect(check({}, `\`\`\`bash\nmake\n\`\`\`\n${swap("made.txt", "one", "two")}`).ok).toBe(true);
 });
 

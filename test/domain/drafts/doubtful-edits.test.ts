@@ -32,14 +32,14 @@ const edit = (path: string, before: string, after: string) =>
   `${path}\n\`\`\`\n<<<<<<< SEARCH\n${before}\n=======\n${after}\n>>>>>>> REPLACE\n\`\`\``;
 
 describe("a whole file", () => {
-  test("that stands there and was not shown is doubted, a new one is not", () => {
+  test("that exists and was not shown is doubted, a new one is not", () => {
     expect(doubtsOf(whole("a.ts", "new"), { "a.ts": "old\n" })).toEqual([{ kind: "unseen", path: "a.ts" }]);
     expect(doubtsOf(whole("a.ts", "new"), {})).toEqual([]);
     expect(doubtsOf(whole("a.ts", "new"), { "a.ts": "\n" })).toEqual([]);
     expect(doubtsOf(whole("a.ts", "new"), { "a.ts": "old\n" }, { shown: ["a.ts"] })).toEqual([]);
   });
 
-  test("that is written twice, or that nobody judges, is not", () => {
+  test("that is written twice, or that is not judged, is not", () => {
     expect(doubtsOf(`${whole("a.ts", "one")}\n${whole("a.ts", "two")}`, {})).toEqual([]);
     expect(doubtsOf(whole(".env", "new"), { ".env": "old\n" })).toEqual([]);
   });
@@ -54,7 +54,7 @@ describe("a whole file", () => {
   });
 });
 
-describe("a mark that stands for code", () => {
+describe("a placeholder for code", () => {
   test.each([
     "// ... existing code ...",
     "  # ... rest of the file unchanged",

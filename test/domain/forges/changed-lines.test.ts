@@ -28,7 +28,7 @@ new file mode 100644
 +x
 `;
 
-test("the lines of a patch are those of the files as they were, and a line that looks like a header is none", () => {
+test("the lines of a patch are those of the files before it, and a line that only looks like a header is not one", () => {
   const changed = changedLines(Buffer.from(PATCH));
   expect([...changed].map(([path, lines]) => [path, [...lines]])).toEqual([
     ["src/a.ts", [10, 11, 41]],

@@ -64,7 +64,7 @@ describe("words of others on a forge", () => {
     }
     expect(defuseTitle("gitlab", "\u001b[2J\u202eevil\u2069 \u200e題名")).toBe("[2J evil 題名");
   });
-  test("whatever the text, defusing again changes nothing, and the forge's own readers find nothing", () => {
+  test("for any text, defusing again changes nothing, and the forge's own readers find nothing", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         for (const forge of FORGE_KINDS) {
@@ -78,7 +78,7 @@ describe("words of others on a forge", () => {
   });
 });
 
-describe("what is posted", () => {
+describe("posted text", () => {
   test("the only keyword that closes anything is ours", () => {
     const pull = postedPull("gitlab", { title: "Fixes #1", body: "Closes #2", closes: 3, draft: false });
     expect(commandsIn("gitlab", `${pull.title}\n${pull.body}`)).toEqual(["Closes #3"]);
@@ -88,7 +88,7 @@ describe("what is posted", () => {
   test("a mark cannot be ended from within", () => {
     expect(postedComment("github", { text: "x", mark: "a --> @b" })).toBe("<!-- picoclaw:a -- b -->\n\nx");
   });
-  test("a patch stands in a fence that it cannot end, byte by byte", () => {
+  test("a patch is in a fence that it cannot close, byte by byte", () => {
     const patch = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n ````\n+@alice fixes #7\n+`````\n";
     const text = postedComment("github", { text: "x", patch });
     expect(text).toContain(`\`\`\`\`\`\`diff\n${patch}\`\`\`\`\`\`\n`);

@@ -50,7 +50,7 @@ describe("the address of an issue, PR or MR", () => {
       expect(ref === null ? null : nameOf(ref)).toBe(name);
     });
 
-  test("what is written can be read again", () => {
+  test("a written address can be read again", () => {
     const word = fc.stringMatching(/^[a-z][a-z0-9_-]{0,10}$/);
     const ref = fc.record({
       forge: fc.constantFrom("github" as const, "gitlab" as const),
@@ -105,7 +105,7 @@ describe("the address of a remote", () => {
       expect([url, read(url)]).toEqual([url, null]);
   });
 
-  test("is told from the password in it", () => {
+  test("is distinguished from the password in it", () => {
     expect(splitRemoteUrl("https://me:se%40cret@github.com/acme/calc")).toEqual({
       url: "https://github.com/acme/calc",
       credentials: { username: "me", token: "se@cret" },

@@ -29,7 +29,7 @@ describe("names that a request must tell", () => {
       findUnrequestedNames({ request: 'Add roundCents, which throws "a negative price"', files }),
     ).toEqual([]);
   });
-  test("a name that the change alone uses, or the tests alone, is none of them", () => {
+  test("a name that only the change uses, or only the tests, is not one of them", () => {
     const files = [
       { ...source, after: source.before.replace("return a", "const helper = a;\n  return helper") },
       { ...tests, after: `${tests.before}const local = total(2);\n` },
@@ -38,7 +38,7 @@ describe("names that a request must tell", () => {
   });
 });
 
-describe("a change that is no case", () => {
+describe("a change that is not a case", () => {
   const request = "Prices with three decimals must be rounded by roundCents, a negative price is an error";
   const obstacle = (files: readonly (typeof source)[], text = request) =>
     findObstacle({ request: text, files })?.code ?? null;

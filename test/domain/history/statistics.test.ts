@@ -90,7 +90,7 @@ test("repeats of a case are one cluster: playing each three times alike proves n
   );
 });
 
-test("a few cases without a difference show neither a difference nor that there is none", () => {
+test("a few cases without a difference show neither a difference nor its absence", () => {
   const alike = (cases: number) =>
     comparePairs(Array.from({ length: cases }, () => ({ one: [true], other: [true] })));
   expect(isDistinct(alike(12))).toBe(false);

@@ -16,6 +16,6 @@ test.each([
   expect(of(before, after)).toEqual(counts);
 });
 
-test("what is no text has no lines", () => {
+test("bytes that are not text have no lines", () => {
   expect(of("a\0b", "c")).toBeNull();
 });

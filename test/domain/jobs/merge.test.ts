@@ -45,7 +45,7 @@ test.each([
   expect(merge(base, ours, theirs)).toEqual({ kind: "conflict", why });
 });
 
-test("bytes that are no UTF-8, and a file past the limit, are conflicts", () => {
+test("bytes that are not UTF-8, and a file past the limit, are conflicts", () => {
   const latin = new Uint8Array([0x61, 0x0a, 0xe9, 0x0a]);
   expect(mergeFile({ base: bytes("a\nb\nc\n"), ours: bytes("A\nb\nc\n"), theirs: latin })).toEqual({
     kind: "conflict",
@@ -55,7 +55,7 @@ test("bytes that are no UTF-8, and a file past the limit, are conflicts", () => 
   expect(merge("a\n", "b\n", long)).toEqual({ kind: "conflict", why: "too-large" });
 });
 
-test("who changed nothing gives way, whatever the bytes are", () => {
+test("the side without a change gives way, for any bytes", () => {
   expect(merge("a\n", "a\n", "b\0\n")).toEqual({ kind: "theirs" });
   expect(merge("a\n", "b\0\n", "a\n")).toEqual({ kind: "ours" });
   expect(merge("a\n", null, "a\n")).toEqual({ kind: "ours" });

@@ -29,7 +29,7 @@ test("what the runtime says of a module that is gone is understood, also as the 
   expect(missingPiece(await errorOf(never))).toBe(never);
 });
 
-test("a file of the user that is missing is no piece of the program", () => {
+test("a missing file of the user is not a piece of the program", () => {
   expect(missingPiece(new Error('ENOENT reading "/ws/a.txt"'))).toBeNull();
   expect(missingPiece("ENOENT")).toBeNull();
 });

@@ -11,7 +11,7 @@ function noticedAfter(text: string, step: number): number | null {
   return null;
 }
 
-test("any piece of up to 500 characters that is repeated without end is noticed, whatever came before", () => {
+test("any piece of up to 500 characters that is repeated without end is noticed, after any text", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1, maxLength: 500 }),

@@ -10,7 +10,7 @@ test("cached input has its own price, and counts once", () => {
   );
 });
 
-test("the user's price wins, a local model is free, and what nobody knows is null", () => {
+test("the user's price wins, a local model is free, and an unknown price is null", () => {
   const own = { input: 1, output: 2, cached: 1 };
   expect(priceOf({ model: "gpt-5.1", local: false }, { "gpt-5.1": own })).toEqual(own);
   expect(priceOf({ model: "gpt-5.1", local: false })).toEqual({ input: 1.25, output: 10, cached: 0.125 });

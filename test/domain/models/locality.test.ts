@@ -60,7 +60,7 @@ describe("any other server", () => {
     expect(server("https://llm.example.org/v1", true)).toEqual({ local: true });
   });
 
-  test("a model of Ollama's cloud is none, by whichever door", () => {
+  test("a model of Ollama's cloud is not local, by either provider", () => {
     const placement = { type: "openai-compatible", baseUrl: "http://127.0.0.1:11434/v1", declared: true };
     expect(localityOf({ ...placement, model: "gpt-oss:120b-cloud" })).toEqual({
       local: false,
@@ -76,7 +76,7 @@ describe("any other server", () => {
     "https://my-name.openai.azure.com/v1",
     "https://generativelanguage.googleapis.com/v1beta",
     "https://bedrock-runtime.eu-west-1.amazonaws.com",
-  ])("%s is a cloud, whatever is declared", (url) =>
+  ])("%s is a cloud, regardless of its declaration", (url) =>
     expect(server(url, true)).toEqual({ local: false, why: "cloud-host" }),
   );
 

@@ -23,7 +23,7 @@ function searched({ lines, oldStart, newStart, anchors }: Hunk): Hunk {
   return { lines, oldStart, newStart, anchors };
 }
 
-test("a diff comes out the same whether it is applied as claimed or searched for", () => {
+test("a diff has the same result whether it is applied as claimed or searched for", () => {
   const edits = fc.record({ before: lines, after: lines, above: fc.array(line, { maxLength: 2 }), eol });
   fc.assert(
     fc.property(edits, fc.integer({ min: 0, max: 3 }), (edit, context) => {
@@ -38,7 +38,7 @@ test("a diff comes out the same whether it is applied as claimed or searched for
   );
 });
 
-test("a diff for the file as it stands needs no search", () => {
+test("a diff for the current file needs no search", () => {
   const before = Array.from({ length: 60 }, (_, n) => `line ${n}\n`);
   const after = before.with(10, "ten\n").with(40, "forty\nand more\n");
   const done = applyAsClaimed("f", before.join(""), hunksOf(before.join(""), after.join(""), 3));

@@ -34,7 +34,7 @@ const shuffled = (lines: number): string[] => {
 };
 
 describe("a comparison of lines", () => {
-  test("leads from the one text to the other, whatever they hold", () => {
+  test("leads from the one text to the other, for any texts", () => {
     const line = fc.constantFrom("a\n", "b\n", "c\n", "}\n", "\n", "d\n", "e");
     fc.assert(
       fc.property(fc.array(line, { maxLength: 60 }), fc.array(line, { maxLength: 60 }), (old, now) => {

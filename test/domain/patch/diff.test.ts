@@ -178,7 +178,7 @@ describe("what models really emit", () => {
 });
 
 describe("a diff is one unit", () => {
-  test("one hunk that fails leaves everything as it was, and the report says what stands there", () => {
+  test("one hunk that fails leaves everything unchanged, and the report shows the file's lines", () => {
     const tree = new MemoryTree().put("f", "a\nb\n").put("g", "first line\nsecond line\n");
     const patch =
       "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n--- a/g\n+++ b/g\n@@ -1,2 +1,2 @@\n first line\n-second lime\n+2\n";
@@ -189,7 +189,7 @@ describe("a diff is one unit", () => {
     );
     expect(tree.text("f")).toBe("a\nb\n");
   });
-  test("a searched line that is a part of one means that one, whatever else resembles it", () => {
+  test("a searched line that is a part of one means that one, regardless of similar lines", () => {
     const whole =
       'test("of a tag", () => assert.deepEqual(listTasks(tasks, { tag: "t" }), ["  2   b  (t)"]));';
     const tree = new MemoryTree().put("f", `test("open first, by priority", () => {\n});\n${whole}\n`);
@@ -201,7 +201,7 @@ describe("a diff is one unit", () => {
     );
   });
 
-  test("of a long hunk the lines around the first that differs are shown, and what was expected there", () => {
+  test("of a long hunk the lines around the first difference are shown, with the expected ones", () => {
     const lines = Array.from({ length: 40 }, (_, i) => `const name${i} = compute(${i});`);
     const tree = new MemoryTree().put("f", `${["// head", ...lines].join("\n")}\n`);
     const sent = lines.slice(0, 30).map((line, i) => `-${i === 19 ? "const name19 = computed(19);" : line}`);
@@ -354,7 +354,7 @@ describe("properties", () => {
       { numRuns: 500 },
     );
   });
-  test("line ends outside the changed lines stay, whatever they are", () => {
+  test("line ends outside the changed lines stay, of any kind", () => {
     const eols = fc.array(fc.constantFrom("\n", "\r\n"), { minLength: 12, maxLength: 12 });
     fc.assert(
       fc.property(eols, fc.integer({ min: 3, max: 8 }), (ends, at) => {

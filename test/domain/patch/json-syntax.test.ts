@@ -32,7 +32,7 @@ describe("where JSON stops being JSON: ", () => {
     );
 });
 
-test("a value ends where JSON.parse would end it, whatever follows", () => {
+test("a value ends where JSON.parse would end it, regardless of what follows", () => {
   fc.assert(
     fc.property(
       fc.json(),

@@ -74,7 +74,7 @@ describe("a git block: ", () => {
     expect(gitBlock("git checkout main")[0]?.metadata).toBeUndefined();
   });
 
-  test("of a size that nobody writes fails as one command", () => {
+  test("of an unreasonable size fails as one command", () => {
     expect(gitBlock("git add a\n".repeat(200_000))).toHaveLength(1);
   });
 });

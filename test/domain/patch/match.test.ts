@@ -112,7 +112,7 @@ describe("several places", () => {
     const exported = file.replaceAll("def ", "export def ");
     expect(run(exported, [hunk(body, { anchors: ["def b("] })]).first?.line).toBe(5);
   });
-  test("an anchor that stands twice does not decide", () => {
+  test("an anchor that occurs twice does not decide", () => {
     const twice = "def a():\n  x\ndef a():\n  x\n";
     expect(run(twice, [hunk("-  x\n+  y", { anchors: ["def a():"] })]).first).toMatchObject({
       status: "ambiguous",
@@ -141,7 +141,7 @@ describe("several places", () => {
   });
 });
 
-describe("what is there already", () => {
+describe("results that are already in the file", () => {
   test("a replaced line is reported, not sought elsewhere", () => {
     expect(run("a\nnew value\nc\n", [hunk(" a\n-old value\n+new value\n c")]).first).toMatchObject({
       status: "already-applied",

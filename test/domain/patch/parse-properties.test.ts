@@ -88,7 +88,7 @@ function fenced(mark: "`" | "~", info: string, body: string): string {
   return `${fence}${info}\n${body}${fence}\n`;
 }
 
-describe("whatever the text", () => {
+describe("for any text", () => {
   test("parsing never throws, and a failure says why", () => {
     fc.assert(
       fc.property(fc.oneof(hostileText, fc.string({ unit: "binary", maxLength: 300 })), (source) => {
@@ -117,7 +117,7 @@ describe("whatever the text", () => {
   });
 });
 
-describe("what is written comes back", () => {
+describe("a written patch is read back", () => {
   test("commands through JSON, amid prose or in a fence as well", () => {
     const around = fc.constantFrom(
       (json: string) => json,

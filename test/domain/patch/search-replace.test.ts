@@ -48,7 +48,7 @@ describe("the path of a block", () => {
       "b.ts",
     ]);
   });
-  test("prose is no path", () => {
+  test("prose is not a path", () => {
     expect(parseSearchReplace(`Change it like this:\n${body}`).ok).toBe(false);
   });
 });
@@ -171,7 +171,7 @@ test("parsing never throws", () => {
   );
 });
 
-test("a block made of two texts turns one into the other, whatever the line ends", () => {
+test("a block made of two texts turns one into the other, with any line ends", () => {
   const lines = fc.array(fc.constantFrom("a", "b", "  c", "", "日本"), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(lines, lines, fc.constantFrom("\n", "\r\n"), (from, to, eol) => {

@@ -102,7 +102,7 @@ describe("a change that is there already", () => {
 });
 
 describe("a first edit is not taken for a second one", () => {
-  test("the same change stands in another function", () => {
+  test("the same change is in another function", () => {
     const text = "def a():\n    return 2\n\ndef b():\n    return 1\n";
     const hunk: Hunk = {
       lines: [
@@ -114,7 +114,7 @@ describe("a first edit is not taken for a second one", () => {
     const crlf = text.replaceAll("\n", "\r\n");
     expect(apply(crlf, [hunk], "search-replace").text).toBe(crlf.replace("return 1", "return 2"));
   });
-  test("a line goes, and the line above it is named", () => {
+  test("a line is removed, and the line above it is named", () => {
     const lines = [
       { tag: " ", text: "a", eol: "\n" },
       { tag: "-", text: "b", eol: "\n" },

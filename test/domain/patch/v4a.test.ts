@@ -55,7 +55,7 @@ describe("leniencies", () => {
     const { tree } = run({ f: "a\n" }, wrap("*** Update File: f\n*** Move to: g/h\n"));
     expect(tree.snapshot()).toEqual({ g: "directory", "g/h": 'file 644 "a\\n"' });
   });
-  test("an insertion under an anchor goes below the anchor", () => {
+  test("an insertion under an anchor is placed below the anchor", () => {
     const { tree } = run(
       { f: "def a():\n    1\ndef b():\n    2\n" },
       wrap("*** Update File: f\n@@ def a():\n+    0\n"),

@@ -32,7 +32,7 @@ test("an event of a service is read within what any event has", () => {
     expect(parseEvent(many)).toBeUndefined();
 });
 
-test("so is one that comes as a form", () => {
+test("so is one that is sent as a form", () => {
   expect(parseEventForm("payload=%7B%7D&a=b")?.get("payload")).toBe("{}");
   expect(parseEventForm("&".repeat(999))).not.toBeNull();
   expect(parseEventForm("&".repeat(1_000))).toBeNull();

@@ -15,7 +15,7 @@ test("a context is read as the standard writes it, and written the same", () => 
   expect(writeTraceparent(context)).toBe(`00-${TRACE}-${SPAN}-01`);
 });
 
-test("what is none counts as absent", () => {
+test("an invalid one counts as absent", () => {
   const none = [
     "",
     null,

@@ -52,7 +52,7 @@ describe.if(requirePart("git"))("an index that git wrote", () => {
   });
 });
 
-test("anything else is no index, and reading it never throws", () => {
+test("anything else is not an index, and reading it never throws", () => {
   const header = fc.constant(Uint8Array.from([0x44, 0x49, 0x52, 0x43, 0, 0, 0, 2, 0, 0, 0, 9]));
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),

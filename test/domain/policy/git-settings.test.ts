@@ -85,7 +85,7 @@ describe("settings of git that a job may make", () => {
   });
 });
 
-describe("what may not be set is taken back", () => {
+describe("a forbidden setting is reverted", () => {
   test.each([
     ["nothing, where all may stay", "", "[user]\n\tname = x\n", null],
     [

@@ -5,7 +5,7 @@ import { createMasker, looksLikeSecretName, maskSecrets } from "../../../src/dom
 const PEM_LINES = "MIIEpAIBAAKCAQEA7bq0cXyWcUk1nGqMIIEpAIBAAKCAQEA7bq0cXyWcUk1nGq/\n".repeat(6);
 const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
 
-describe("what is a secret is masked", () => {
+describe("a secret is masked", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["ANTHROPIC_API_KEY=sk-ant-1234...", "ANTHROPIC_API_KEY=sk-ant-****"],
     ["key sk-ant-api03-AbC_def-123456 end", "key sk-ant-**** end"],
@@ -136,7 +136,7 @@ describe("names", () => {
 });
 
 describe("known secrets", () => {
-  test("are masked wherever they stand, also encoded", () => {
+  test("are masked in every position, also encoded", () => {
     const { mask } = createMasker({ secrets: ['top "secret"/1', "short"] });
     expect(mask('a top "secret"/1 b')).toBe("a **** b");
     expect(mask("?q=top%20%22secret%22%2F1")).toBe("?q=****");

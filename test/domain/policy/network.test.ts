@@ -97,7 +97,7 @@ describe("an address", () => {
     );
   });
 
-  test("of a network that nobody may be led into is never public", () => {
+  test("of a network that must not be reachable is never public", () => {
     const inside: ((x: number, y: number, z: number) => string)[] = [
       (x, y, z) => `127.${x}.${y}.${z}`,
       (x, y, z) => `10.${x}.${y}.${z}`,

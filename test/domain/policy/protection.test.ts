@@ -65,7 +65,7 @@ describe("protected patterns", () => {
   });
 });
 
-describe("paths nobody may edit", () => {
+describe("paths that must not be edited", () => {
   test.each([
     [".git/config", "git"],
     [".GiT/config", "git"],

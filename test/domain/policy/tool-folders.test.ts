@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { findCaches } from "../../../src/domain/policy/tool-folders.ts";
 
-test("caches are told by their uppermost folder, and a folder of an honest name only where a report lies in it", () => {
+test("caches are recognised by their uppermost folder, and a folder with an ordinary name only by a report in it", () => {
   const found = findCaches([
     "src/__pycache__/a.cpython-311.pyc",
     ".pytest_cache/v/cache/lastfailed",

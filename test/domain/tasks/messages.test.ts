@@ -72,7 +72,7 @@ test("a missing image names the command that makes it", () => {
   );
 });
 
-test("a task file that a budget keeps from its planning model is told so in words", () => {
+test("a task file whose budget excludes its planning model is refused in words", () => {
   for (const locale of ["en", "ja"] as const) {
     const { noModel } = taskMessagesFor(locale);
     expect(noModel({ code: "over-budget", detail: "$0.25 / $0.01" })).toMatch(

@@ -81,7 +81,7 @@ describe("an assessment", () => {
   });
 });
 
-test("whatever a model writes, there is an answer", () => {
+test("every answer of a model is read", () => {
   fc.assert(
     fc.property(
       fc.oneof(

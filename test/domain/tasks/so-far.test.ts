@@ -17,7 +17,7 @@ const checked: StepFacts = { kind: "checked", command: "npm test", exitCode: 1, 
 
 test("a task without steps has nothing to tell", () => expect(toPriorProgress([])).toBeNull());
 
-test("what was answered before a final end does not count against the limit, before a pause it does", () => {
+test("answers before a final end do not count against the limit, before a pause they do", () => {
   expect(toPriorProgress(steps(up, said, said, ended("failed"), up, said))).toMatchObject({
     answers: 3,
     answersBefore: 2,

@@ -49,7 +49,7 @@ describe("a model's plan", () => {
     for (const answer of [json, `\`\`\`json\n${json}\n\`\`\``, `I {think} so: ${json} — fine?`])
       expect(readSolvePlan(answer, environments)).toEqual({ ok: true, value: expected });
   });
-  test("says what is wrong with it", () => {
+  test("names the mistake in it", () => {
     const problemOf = (answer: string) => {
       const reading = readSolvePlan(answer, environments);
       return reading.ok ? "" : reading.problem;
@@ -84,7 +84,7 @@ describe("a model's plan", () => {
   });
 });
 
-test("phases run in order; after a pause the container is made anew", () => {
+test("phases run in order; after a pause the container is made again", () => {
   expect(PHASES.map((phase) => phaseAfter(phase))).toEqual([
     "plan",
     "prepare",
@@ -96,7 +96,7 @@ test("phases run in order; after a pause the container is made anew", () => {
   expect(PHASES.map(phaseToResume)).toEqual(["gather", "plan", "prepare", "prepare", "prepare", "prepare"]);
 });
 
-test("only a judgement that is green closes an issue, whatever the exit codes are", () => {
+test("only a green judgement closes an issue, regardless of the exit codes", () => {
   const checks = [{ exitCode: 0 }];
   const of = (
     verdict: "same" | "worse" | "doubtful" | "unknown" | "not-checked",

@@ -24,7 +24,7 @@ const STORY: readonly TaskStep[] = [
   at(3612, { kind: "checked", command: "npm test", exitCode: 0, durationMs: 1, counts: null }),
 ];
 
-test("figures add up, and only time in which somebody worked counts", () => {
+test("figures add up, and only working time counts", () => {
   expect(figuresOf(STORY)).toEqual({
     answers: 2,
     inputTokens: 200,
@@ -42,7 +42,7 @@ test("figures add up, and only time in which somebody worked counts", () => {
   expect(figuresOf([]).elapsedMs).toBe(0);
 });
 
-test("steps are told on one line", () => {
+test("steps are reported on one line", () => {
   expect(STORY.map(wordsOfStep)).toEqual([
     "",
     "I look first.",

@@ -35,7 +35,7 @@ test("the line about checks, in both languages", () => {
   }
 });
 
-test("weakened tests, flaky checks and the names of what is worse are said", () => {
+test("weakened tests, flaky checks and the names of worse tests are said", () => {
   const facts = {
     ...green,
     worse: ["a", "b", "c", "d", "e", "f"],

@@ -44,7 +44,7 @@ test("everything said of the edges of a job is said in both languages, each thin
   for (const text of en) expect(text).toMatch(/^[\x20-\x7e]+$/);
 });
 
-test("a limit is told with its unit, and what is not limited is not told", () => {
+test("a limit is given with its unit, and an absent limit is not mentioned", () => {
   const en = confinementMessages("en");
   expect(en.limitMet("open_files", 64)).toContain("worker.limits.open_files (64)");
   expect(en.limitMet("memory", 1024 ** 3)).toMatch(/worker\.limits\.memory \(1(\.0)? GiB\)/);

@@ -351,7 +351,7 @@ describe("results", () => {
     expect(formatExecutionResults([], ja)).toBe("");
   });
 
-  test("a script stands as its first line", () => {
+  test("a script is shown as its first line", () => {
     expect([oneLine("npm ci\nnpm test\n"), oneLine("\n  ls  \r\npwd"), oneLine("ls\n")]).toEqual([
       "npm ci …",
       "ls …",
@@ -427,7 +427,7 @@ test.each([
   ["en", "… and 4990 more"],
   ["ja", "… ほか 4990 件"],
 ] as const)(
-  "of thousands of problems the first are told, and how many more there are (%s)",
+  "of thousands of problems the first are reported, and how many more there are (%s)",
   (locale, rest) => {
     const messages = messagesFor(locale);
     const { configProblem, configWarning } = messages;
