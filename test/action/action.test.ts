@@ -92,7 +92,7 @@ test("a red end fails the step and says why", () => {
   expect([status, outputs, stderr]).toEqual([1, "state=failed\npull-request=\n", "2 tests fail\n"]);
 });
 
-test("words of the event are no commands, and make no further output", () => {
+test("the event's words are not run as commands, and add no output", () => {
   const evil = `https://x/$(touch ${folder}/evil)\nstate=done`;
   run(labelled("picoclaw", evil), { program: standIn({ state: `a\nb=c` }) });
   expect(existsSync(join(folder, "evil"))).toBe(false);

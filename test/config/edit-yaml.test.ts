@@ -103,12 +103,12 @@ test("what cannot be changed line by line keeps its comments", () => {
   expect(now).toContain("# mine");
 });
 
-test("a text that is no YAML, or a value where a section would be, is not changed", () => {
+test("a text that is not YAML, or a value in the place of a section, is not changed", () => {
   expect(editYaml("a: [", [{ path: ["b"], value: 1 }])).toBeNull();
   expect(editYaml("budget: 5\n", [{ path: ["budget", "daily"], value: 1 }])).toBeNull();
 });
 
-test("whatever is put in comes out again, and nothing else changes", () => {
+test("every written value is read back, and nothing else changes", () => {
   const value = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
   const path = fc.constantFrom(
     ["roles", "chat", "model"],

@@ -251,7 +251,7 @@ describe("refusals", () => {
     expect(errors).toHaveLength(3);
   });
 
-  test("a wrong type names key, value and what is expected", async () => {
+  test("a wrong type names key, value and the expected type", async () => {
     const at = folders({
       home: "worker:\n  auto_commit: yes please\nrouting:\n  rules:\n    - { pattern: a, route: NOWHERE }\n",
     });
@@ -274,7 +274,7 @@ describe("refusals", () => {
     ]);
   });
 
-  test("a rule for times that cannot be read, or never comes, is refused with its place", async () => {
+  test("a rule for times that cannot be read, or never occur, is refused with its place", async () => {
     for (const cron of ["61 * * * *", "0 0 31 2 *", "x * * * *"]) {
       const home = `schedules:\n  - { name: a, cron: "0 9 L * *", chat: "cli:x", message: hi }\n  - name: b\n    cron: "${cron}"\n    chat: cli:x\n    message: hi\n`;
       expect(await refuse({ home })).toMatchObject([
@@ -492,7 +492,7 @@ describe("a workspace's own file", () => {
     expect(trusted.warnings).toEqual([]);
   });
 
-  test("cannot take rules of the home away, and what is no list of rules is refused as ever", async () => {
+  test("cannot remove rules of the home, and a value that is not a list of rules is refused as before", async () => {
     const home = `routing: { rules: [${JSON.stringify(OWN)}], threshold: 0.6 }\n`;
     const { config } = await load({ home, workspace: "routing: { rules: [], threshold: 0.9 }\n" });
     expect(config.routing).toEqual({ rules: [OWN], threshold: 0.9 });

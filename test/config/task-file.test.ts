@@ -9,7 +9,7 @@ const problemsOf = (text: string, env?: Record<string, string>) => {
   return result.ok ? [] : result.problems.map((problem) => messagesFor("en").configProblem(problem));
 };
 
-test("what is left out has its default", () => {
+test("an omitted value has its default", () => {
   const result = read(minimal);
   if (!result.ok) throw new Error("refused");
   expect(result.file).toEqual({
@@ -63,7 +63,7 @@ test("the schema for editors accepts what the reader does", () => {
     expect(schema).toContain(word);
 });
 
-test("a key that stands twice in one map is a mistake, told at each of its places", () => {
+test("a key that occurs twice in one map is a mistake, reported at each of its places", () => {
   const twice = `${minimal}version: 1\ntask:\n  prd: { text: again, text: and again }\n`;
   expect(problemsOf(twice)).toEqual([
     "task.yaml:6:1: not valid YAML: Map keys must be unique",

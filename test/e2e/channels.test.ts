@@ -227,7 +227,7 @@ describe("every channel, every kind of route", () => {
   }
 
   for (const channel of Object.keys(press))
-    test(`${channel}: the button under the first of two jobs takes back and brings in that one`, async () => {
+    test(`${channel}: the button under the first of two jobs undoes and redoes that one`, async () => {
       const { last, press: push } = press[channel] as (typeof press)[string];
       const there = () => ["one", "two"].filter((n) => existsSync(join(workspace, `${channel}-${n}.txt`)));
       await speak[channel]?.(`/code3 write ${channel}-one`);

@@ -25,7 +25,7 @@ afterEach(() => {
   for (const cli of open.splice(0)) cli.remove();
 });
 
-test("a chat with a name goes on where it was; a fork knows what the other one knew and goes its own way", () => {
+test("a named chat continues where it was; a fork knows what the other one knew and is independent", () => {
   const cli = createChatCli(
     [1, 2, 3, 4].map((turn) => ({ when: { role: "chat", turn }, text: `turn ${turn}` })),
   );
@@ -45,7 +45,7 @@ test("a chat with a name goes on where it was; a fork knows what the other one k
   expect(say("--name", "../x")).toMatchObject({ code: 2, out: "" });
 });
 
-test("chats are listed with what was said last, and forgotten by their names", () => {
+test("chats are listed with their last message, and forgotten by their names", () => {
   const cli = chatCli();
   cli.chat("/chat hello\nthere", ["--name", "a"]);
   cli.chat("/chat bye", ["--name", "b"]);
@@ -77,7 +77,7 @@ test("a decision is explained, corrected, learned and forgotten", () => {
   expect(cli.chat("/rules").out).toContain("learned no rules");
 }, 300_000);
 
-test("a session is begun anew and gone back to; usage adds up", () => {
+test("a session is started over and resumed; usage adds up", () => {
   const cli = chatCli();
   cli.chat("/chat one");
   expect(cli.chat("/new").out).toMatch(/A new session begins: \d{8}-cli-default\.2/);
@@ -101,7 +101,7 @@ test("a failed classifier is logged", () => {
   });
 }, 300_000);
 
-test("a store that is no database is named with what helps, and nothing runs", () => {
+test("a store that is not a database is named with advice, and nothing runs", () => {
   const cli = chatCli();
   writeFileSync(join(cli.home, "picoclaw.db"), "not a database ".repeat(500));
   const ran = cli.chat("/chat hello");

@@ -131,7 +131,7 @@ describe("apply", () => {
     expect(said.out).toEndWith("\n[1] shell_command run echo one\n    \n    echo two && rm -r x\n");
   });
 
-  test("--stop-on-error keeps what was done and says what was not run", () => {
+  test("--stop-on-error keeps finished commands and names those not run", () => {
     const ran = cli.apply([create("a", "1"), shell("false"), create("b", "2")], ["--stop-on-error"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toStartWith(
@@ -156,7 +156,7 @@ describe("apply", () => {
     });
   });
 
-  test("an empty patch is no command and success, in a file and on standard input", () => {
+  test("an empty patch is a success without commands, in a file and on standard input", () => {
     cli.write("empty.md", "");
     const ways = ["", " \n\t\n", "\ufeff\n"].map((input) => cli.run(["apply", "-"], { input }));
     for (const ran of [...ways, cli.run(["apply", "empty.md"])]) {
@@ -165,7 +165,7 @@ describe("apply", () => {
     }
   });
 
-  test("an empty list of commands is no command and success", () => {
+  test("an empty list of commands is a success without commands", () => {
     expect(cli.json(cli.run(["apply", "--json"], { input: "[]" }))).toMatchObject({
       success: true,
       executed_cmds: 0,

@@ -166,7 +166,7 @@ describe("a bad place", () => {
       });
   });
 
-  test("a folder whose name is no UTF-8 is refused with one sentence", () => {
+  test("a folder whose name is not UTF-8 is refused with one sentence", () => {
     const script = `cd "$1" && mkdir "$(printf 'caf\\351')" && cd "$(printf 'caf\\351')" && exec "$2" jobs`;
     const { code, out, err } = cli.run(["-c", script, "sh", cli.folder, PROGRAM], { program: "/bin/sh" });
     expect([code, out]).toEqual([3, ""]);
@@ -198,7 +198,7 @@ describe("a bad place", () => {
     expect(failed.out).toContain("[1] git was not found. Install git (for example: apt install git).");
   });
 
-  test("a bad configuration is exit code 2 and names key, value and what goes there", () => {
+  test("a bad configuration is exit code 2 and names key, value and the expected form", () => {
     const ran = cli.apply([create("x", "")], [], { env: { PICOCLAW_WORKER_COMMAND_TIMEOUT: "soon" } });
     expect([ran.code, ran.out]).toEqual([2, ""]);
     expect(ran.err).toContain("PICOCLAW_WORKER_COMMAND_TIMEOUT (worker.command_timeout)");
@@ -219,7 +219,7 @@ describe("a bad place", () => {
     },
   );
 
-  test("a home that cannot be made is refused with the remedy: a place that nobody registered could be a stranger's", () => {
+  test("a home that cannot be made is refused with the remedy: an unregistered place could belong to a stranger", () => {
     const env = { PICOCLAW_HOME: "/proc/none/home" };
     const { code, err } = cli.apply([create("x", "1")], [], { env });
     expect([code, err.split("\n")[0]]).toEqual([3, "Refused"]);
@@ -230,7 +230,7 @@ describe("a bad place", () => {
 });
 
 describe("a store that cannot be opened", () => {
-  test("is told with what helps: a damaged file is moved away, a place that cannot be written is another matter", () => {
+  test("is reported with advice: a damaged file is moved away, an unwritable place is another matter", () => {
     mkdirSync(cli.home);
     writeFileSync(join(cli.home, "picoclaw.db"), "this is no database, whatever its name says ".repeat(50));
     const damaged = cli.run(["pair"]);

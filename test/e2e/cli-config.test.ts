@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => cli.remove());
 
 describe("config", () => {
-  test("show prints every key with where it comes from, and no secret", () => {
+  test("show prints every key with its source, and no secret", () => {
     cli.write("picoclaw.yaml", "locale: en\nworker:\n  command_timeout: 60\n");
     const env = { PICOCLAW_WORKER_GIT_TIMEOUT: "7", ANTHROPIC_API_KEY: "sk-ant-api03-AAAABBBBCCCCDDDD" };
     const { code, out } = cli.run(["config", "show"], { env });
@@ -34,7 +34,7 @@ describe("config", () => {
     expect(cli.json(cli.run(["config", "check", "--json"]))).toMatchObject({ ok: false });
   });
 
-  test("check warns of what is valid and cannot work: a cloud that may not talk, a key that is not there", () => {
+  test("check warns of valid settings that cannot work: a cloud that may not talk, a key that is missing", () => {
     mkdirSync(cli.home, { recursive: true });
     const file = join(cli.home, "config.yaml");
     writeFileSync(file, "roles:\n  chat: { provider: claude }\n");
@@ -89,7 +89,7 @@ describe("doctor", () => {
     );
   });
 
-  test("names a remedy for what is missing", () => {
+  test("names a remedy for a missing part", () => {
     const bin = join(cli.folder, "bin");
     mkdirSync(bin);
     for (const name of ["sh", "bash", "readlink"]) symlinkSync(`/usr/bin/${name}`, join(bin, name));

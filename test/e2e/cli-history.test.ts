@@ -43,7 +43,7 @@ describe("the history of a workspace on the command line", () => {
     expect(cli.run(["show", `${jobs[1]}:b.txt`]).err).toContain("There was no file b.txt after");
   });
 
-  test("why tells the job, a change by hand, and what is gone; a chat answers the same", () => {
+  test("why names the job, a change by hand, and a forgotten job; a chat answers the same", () => {
     expect(cli.run(["why", "a.txt:2"]).out).toContain(`Written by ${jobs[0]}`);
     expect(cli.run(["why", "a.txt:1"]).out).toContain(`after ${jobs[0]} and before ${jobs[1]}`);
     expect(cli.run(["why", "--removed", "two"]).out).toContain(`a.txt:2 was removed by ${jobs[0]}`);

@@ -39,7 +39,7 @@ describe("init", () => {
     expect(cli.run(["init"], { env: { ...ALONE, PICOCLAW_LOCALE: "ja" } }).out).toContain("方法は 2 つ:\n");
   });
 
-  test("what is there stays: without --force always, and with it while no model answers", () => {
+  test("an existing file stays: without --force always, and with it while no model answers", () => {
     const env = ALONE;
     mkdirSync(cli.home);
     writeFileSync(join(cli.home, "config.yaml"), "# mine\n");
@@ -68,7 +68,7 @@ describe("init", () => {
     });
   });
 
-  test("at a terminal it asks, tries what was chosen, and writes only what answers", async () => {
+  test("at a terminal it asks, tries the chosen model, and writes only a model that answers", async () => {
     const models = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
     const env = { PATH: process.env.PATH ?? "", HOME: cli.folder, PICOCLAW_HOME: cli.home };
     const at = openPty([PROGRAM, "init"], {
@@ -182,7 +182,7 @@ describe("init", () => {
     expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).not.toMatch(/^ +(local_only|chat):/m);
   });
 
-  test("no network is not told as a wrong key, and a refused key is", async () => {
+  test("a missing network is not reported as a wrong key, and a refused key is", async () => {
     const env = {
       ...ALONE,
       ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD",
@@ -204,7 +204,7 @@ describe("init", () => {
     expect(refused.out).not.toContain("cannot be reached");
   });
 
-  test("a home that is a file is told as trouble with files, not as a fault of the program", async () => {
+  test("a home that is a file is reported as a problem with files, not as a fault of the program", async () => {
     writeFileSync(cli.home, "");
     const models = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
     const child = cli.start(["init"], { ...ALONE, PICOCLAW_OLLAMA_BASE_URL: models.url.origin });
@@ -219,7 +219,7 @@ describe("init", () => {
     expect(err).not.toContain("    at ");
   });
 
-  test("a broken configuration is told as ever", () => {
+  test("a broken configuration is reported as before", () => {
     mkdirSync(cli.home);
     writeFileSync(join(cli.home, "config.yaml"), "wrker: 1\n");
     expect(cli.run(["init"], { env: ALONE })).toMatchObject({ code: 2, out: "" });

@@ -162,7 +162,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
   });
 });
 
-test("--live goes with neither --all nor --limit, and needs no job", () => {
+test("--live cannot be combined with --all or --limit, and needs no job", () => {
   expect(cli.run(["jobs", "--live"])).toEqual({ code: 0, out: "Nothing is running.\n", err: "" });
   expect(cli.run(["jobs", "--live"], { env: { PICOCLAW_LOCALE: "ja" } }).out).toBe(
     "実行中のものはありません。\n",

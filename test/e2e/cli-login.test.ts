@@ -72,7 +72,7 @@ describe("login", () => {
     }
   });
 
-  test("a key that is refused, cannot be tested or is none is not kept", async () => {
+  test("a key that is refused, cannot be tested or is malformed is not kept", async () => {
     const refusing = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",

@@ -44,7 +44,7 @@ describe("a preview", () => {
     expect(cli.tree()).toEqual({ a: "old" });
   });
 
-  test("without a change is no preview: there is nothing to apply", () => {
+  test("without a change is not a preview: there is nothing to apply", () => {
     const { code, out } = cli.apply([create("a", "old")], ["--preview"]);
     expect(code).toBe(0);
     expect(out).toStartWith("No change\n");
@@ -158,7 +158,7 @@ describe("a preview", () => {
   });
 });
 
-test("an interrupted job is told by `show` and `doctor` with the state of its files, until a repair", () => {
+test("an interrupted job is reported by `show` and `doctor` with the state of its files, until a repair", () => {
   const job = jobIdIn(cli.apply([create("a", "new\n"), create("b", "b\n")]).out);
   const [journal] = [...new Bun.Glob(`**/${job}/journal.ndjson`).scanSync({ cwd: cli.home, absolute: true })];
   const jobs = dirname(dirname(journal as string));

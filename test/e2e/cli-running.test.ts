@@ -102,7 +102,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job that ru
     expect(cli.tree()).toEqual({ short: "short\n", edited: "x", long: "long\n" });
   });
 
-  test("stands beside seven others, each with its own change; those that met one file are told", async () => {
+  test("lands beside seven others, each with its own change; those that met in one file are named", async () => {
     mkdirSync(join(cli.workspace, "d"));
     cli.write("d/shared", "0\n");
     const jobs = [1, 2, 3, 4, 5, 6, 7, 8].map((i) =>

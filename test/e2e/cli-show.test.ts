@@ -12,7 +12,7 @@ const COPY = { PICOCLAW_WORKER_TRANSACTION: "copy", PICOCLAW_WORKER_CONFINE: "of
 
 // Other file systems than those of Linux refuse such a name.
 test.if(process.platform === "linux")(
-  "a command that fails when its job is sealed is told as failed, with the reason",
+  "a command that fails when its job is sealed is reported as failed, with the reason",
   () => {
     cli.write("a.txt", "one\n");
     writeFileSync(Buffer.concat([Buffer.from(`${cli.workspace}/bad`), Buffer.from([0xff])]), "");

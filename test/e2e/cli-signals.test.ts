@@ -59,7 +59,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     },
   );
 
-  test("is not taken back while it runs, and when its process was killed there is nothing to take back", async () => {
+  test("is not undone while it runs, and when its process was killed there is nothing to undo", async () => {
     const { job, processes } = await startLongJob();
     const id = String((cli.json(cli.run(["jobs", "--json"])).jobs as { job_id: string }[])[0]?.job_id);
     expect(cli.run(["undo", id])).toEqual({

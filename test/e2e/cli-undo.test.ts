@@ -13,7 +13,7 @@ const job = (content: string, args: readonly string[] = []) =>
   jobIdIn(cli.apply([create("a", content)], args).out);
 
 describe("undo and redo", () => {
-  test("take back the last job, then the one before, and bring them in again in turn", () => {
+  test("undo the last job, then the one before, and redo them in turn", () => {
     const first = job("1");
     const second = job("2");
     expect(cli.run(["undo"])).toEqual({
@@ -47,7 +47,7 @@ describe("undo and redo", () => {
     expect(cli.run(["redo", "1", "2", "3", "4"]).out).toContain("Changed files: 2\n  A a\n  A kept\n");
   });
 
-  test("a folder above that is a link now is named, and --force is not advised to whoever has tried it", () => {
+  test("a parent folder that is now a link is named, and --force is not advised after it was tried", () => {
     cli.write("d/f", "in\n");
     const jobId = jobIdIn(cli.apply([create("d/f", "changed\n")]).out);
     renameSync(join(cli.workspace, "d"), join(cli.workspace, "d.real"));
@@ -89,7 +89,7 @@ describe("undo and redo", () => {
     expect(cli.read("a")).toBe("mine");
   });
 
-  test("a group goes back as one, newest first, and comes again oldest first", () => {
+  test("a group is undone as one, newest first, and redone oldest first", () => {
     cli.write("a", "0");
     for (const content of ["1", "2", "3"]) job(content, ["--group", "turn-1"]);
     expect(cli.run(["undo", "turn-1"]).code).toBe(0);
@@ -162,7 +162,7 @@ describe("undo and redo", () => {
     ]);
   });
 
-  test("a name that is no job is bad input", () => {
+  test("a name that is not a job is bad input", () => {
     expect(cli.run(["undo", "job_1_aaaaaaaa"])).toEqual({
       code: 2,
       out: "",
@@ -175,7 +175,7 @@ describe("undo and redo", () => {
     });
   });
 
-  test("a preview says that there is nothing to take back, and how it is applied", () => {
+  test("a preview says that there is nothing to undo, and how it is applied", () => {
     const { job_id: id } = cli.json(cli.apply([create("p.txt", "p")], ["--preview", "--json"]));
     const { code, err } = cli.run(["undo", String(id)]);
     expect(code).toBe(3);
@@ -193,7 +193,7 @@ describe("undo and redo", () => {
     });
   });
 
-  test("a job that ran in place explains that nothing can be taken back", () => {
+  test("a job that ran in place explains that nothing can be undone", () => {
     const env = { PICOCLAW_WORKER_TRANSACTION: "none" };
     const ran = cli.apply([shell("echo 1 > a")], [], { env });
     expect(ran.out).toContain("worker.transaction is none: the effects of shell commands cannot be undone.");

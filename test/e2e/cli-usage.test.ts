@@ -46,7 +46,7 @@ describe("usage", () => {
     });
   });
 
-  test("help COMMAND is the same as COMMAND --help; an unknown one is told with the nearest", () => {
+  test("help COMMAND is the same as COMMAND --help; an unknown one is reported with the nearest", () => {
     expect(cli.run(["help", "apply"])).toEqual(cli.run(["apply", "--help"]));
     expect(cli.run(["help", "aply"])).toMatchObject({ code: 2, err: expect.stringContaining("apply?") });
   });
@@ -202,7 +202,7 @@ describe("language", () => {
 });
 
 describe("who is let in, and environments", () => {
-  test("pair lists, and takes nobody in on a channel that is none", () => {
+  test("pair lists, and admits no one on an unknown channel", () => {
     expect(cli.run(["pair"])).toMatchObject({ code: 0, err: "" });
     expect(cli.run(["pair", "add", "lime:U1"])).toMatchObject({ code: 2, out: "" });
     expect(cli.run(["pair", "add", "line:U1"])).toMatchObject({ code: 0, err: "" });

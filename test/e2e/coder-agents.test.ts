@@ -68,7 +68,7 @@ function processesLeft(): number {
 const isPossible = process.platform === "linux" && requirePart("bwrap");
 
 test.if(isPossible)(
-  "each is listed by another process and stopped there alone; the coder goes on",
+  "each is listed by another process and stopped there alone; the coder continues",
   async () => {
     const agents = await begin();
     // They begin beside each other; which of them is listed first is nobody's promise.

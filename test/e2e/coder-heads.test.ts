@@ -137,7 +137,7 @@ withChecks("a draft beside others has no network", () => {
   expect(cli.read("space.txt").trim()).not.toBe(readlinkSync("/proc/self/ns/net"));
 });
 
-test("coder.budget_usd counts for all of them: when it is spent, nobody is asked", () => {
+test("coder.budget_usd counts for all of them: when it is spent, no model is asked", () => {
   cli = createChatCli([{ text: small }], "coder: { budget_usd: 0 }\n");
   const ran = cli.chat("/code all mend add in src/add.mjs");
   expect(ran.out.match(/The budget for one message, \$0\.00, is spent/g)).toHaveLength(3);

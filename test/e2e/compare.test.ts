@@ -112,7 +112,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     cli.remove();
   });
 
-  test("lists the case, and says why the other commits are none", () => {
+  test("lists the case, and says why the other commits are not cases", () => {
     const { out } = cli.run(["compare", "cases", "--json"]);
     const listed = JSON.parse(out);
     expect(listed.cases).toMatchObject([
@@ -144,7 +144,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     expect(readdirSync(join(cli.home, "rooms"))).toEqual([]);
   }, 280_000);
 
-  test("a provider's limit in the middle of the work is no play", () => {
+  test("a provider's limit in the middle of the work does not count as a play", () => {
     const ran = cli.run(["compare", "limited/limited"]);
     expect(ran.err).toMatch(/! limited\/limited: commit:\w+ not played: .*\(rate-limited\)/);
     expect([ran.code, ran.out.includes("The same command tries them again")]).toEqual([1, true]);
@@ -155,7 +155,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     expect(JSON.parse(out)).toMatchObject({ end: "finished", contestants: [{ plays: 1, solved: 0 }] });
   }, 280_000);
 
-  test("a comparison that is killed goes on with what is missing, and leaves no room behind", async () => {
+  test("a killed comparison continues with what is missing, and leaves no room behind", async () => {
     const scripts = Object.fromEntries(
       ["bad", "good"].map((name) => [name, readFileSync(join(cli.home, `${name}.yaml`), "utf8")]),
     );
@@ -186,7 +186,7 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     expect(cli.run(words).err).toContain("0 plays");
   }, 280_000);
 
-  test("what was played is not played again, and is shown as a table and as CSV", () => {
+  test("finished plays are not repeated, and are shown as a table and as CSV", () => {
     const again = cli.run(["compare", "coder1", "coder2", "coder3"]);
     expect(again.err).toContain("0 plays");
     expect(again.out).toContain("1 case cannot tell coder1 and coder3 apart.");
@@ -205,12 +205,12 @@ describe.if(requirePart("bwrap"))("compare on the workspace's own commits", () =
     [["compare", "coder1", "--cases", "0"], "Name who is to be compared", 2],
     [["compare", "cases", "drop", "commit:none"], "There is no case or change commit:none", 2],
     [["compare", "cases", "guess"], "Name who is to be compared", 2],
-  ] as const)("%p is told", (args, words, code) => {
+  ] as const)("%p is refused with the reason", (args, words, code) => {
     const ran = cli.run([...args]);
     expect([ran.err.includes(words), ran.code]).toEqual([true, code]);
   });
 
-  test("a dropped case is none, an edited request is asked, and an added one is back", () => {
+  test("a dropped case is not played, an edited request is asked, and an added case is back", () => {
     const id = JSON.parse(cli.run(["compare", "cases", "--json"]).out).cases[0].id as string;
     expect(cli.run(["compare", "cases", "drop", id]).code).toBe(0);
     const dropped = JSON.parse(cli.run(["compare", "cases", "--json"]).out);

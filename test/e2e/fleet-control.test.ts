@@ -63,7 +63,7 @@ describe.if(requirePart("postgres"))("two machines", () => {
   }, 300_000);
   afterAll(() => postgres.stop());
 
-  test("one console shows, diffs, takes back and stops what another machine did; a machine that is away is told, and does nothing later", async () => {
+  test("one console shows, diffs, undoes and stops the jobs of another machine; an absent machine is reported, and does nothing later", async () => {
     const url = postgres.newDatabase();
     const [near, far] = [await open(url), await open(url)];
     const [nearApi, farApi] = [apiOf(near), apiOf(far)];

@@ -63,7 +63,7 @@ confined("a tool that a hook refuses names the hook, and the preview that waits"
   expect(cli.read("a.txt")).toBe("two\n");
 });
 
-test("a preview that is applied has landed: the hook after a landing runs, and one that fails is told", async () => {
+test("an applied preview has landed: the hook after a landing runs, and a failing one is reported", async () => {
   configure({ after_landing: [`printf %s "$PICOCLAW_FILES" > ${beside("landed")}`, "echo broken; exit 5"] });
   const preview = cli.apply([create("b.txt", "b")], ["--preview"]);
   expect(existsSync(beside("landed"))).toBe(false);
@@ -92,7 +92,7 @@ confined("a coder's change is refused by name, and the hook for red runs", async
   expect(readFileSync(beside("red"), "utf8")).toBe(`on_red ${jobIdIn(out)}\n`);
 });
 
-test("hooks after a landing and after a message run in the workspace; one that fails is told, and nothing depends on it", async () => {
+test("hooks after a landing and after a message run in the workspace; a failing one is reported, and nothing depends on it", async () => {
   configure({
     after_landing: [`printf %s "$PICOCLAW_FILES" > ${beside("landed")}`, "echo broken; exit 5"],
     after_message: [`echo "$PICOCLAW_CHAT $PICOCLAW_OK" > ${beside("message")}`],
@@ -106,7 +106,7 @@ test("hooks after a landing and after a message run in the workspace; one that f
   expect(readFileSync(beside("message"), "utf8")).toMatch(/^cli:\S+ true\n$/);
 });
 
-test("a hook after a message that fails is told, after the reply", async () => {
+test("a failing hook after a message is reported, after the reply", async () => {
   configure({ after_message: ["echo no sound card; exit 4"] });
   const expected = "(after_message) ended with 4:\nno sound card";
   const { code, out, err } = await cli.runAsync(["chat", "/dry"]);

@@ -40,7 +40,7 @@ test("a commit that was cut off is interrupted until it is repaired, not a previ
   expect(cli.read("a.txt")).toBe("two\n");
 });
 
-test("a commit that was cut off can be taken back at once, as the list says", () => {
+test("an interrupted commit can be undone at once, as the list says", () => {
   const jobId = jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out);
   cutOff("commit", jobId);
   expectInterrupted(jobId, "being applied");
@@ -60,7 +60,7 @@ test("so is an undo that was cut off", () => {
   expect(cli.read("a.txt")).toBe("one\n");
 });
 
-describe("a file that somebody edited after the crash", () => {
+describe("a file that was edited after the crash", () => {
   const files = ["f0", "f1", "f2"];
   let first: string;
   let cut: string;
@@ -73,7 +73,7 @@ describe("a file that somebody edited after the crash", () => {
   });
   const texts = () => files.map((path) => cli.read(path));
 
-  test("blocks nobody: the next job finishes the rest, keeps the file and says so", () => {
+  test("blocks no job: the next one finishes the rest, keeps the file and says so", () => {
     cli.write("f2", "mine\n");
     const next = cli.apply([create("next.txt", "n\n")]);
     expect([next.code, texts()]).toEqual([0, ["new\n", "new\n", "mine\n"]]);
@@ -107,7 +107,7 @@ describe("a file that somebody edited after the crash", () => {
     expect(cli.run(["undo"]).out).toContain(`${first} was undone.`);
   });
 
-  test("is told by doctor --repair with its reason", () => {
+  test("is reported by doctor --repair with its reason", () => {
     cli.write("f2", "mine\n");
     expect(cli.run(["doctor", "--repair"]).out).toMatch(/Left out, because .*\n +f2/);
   });

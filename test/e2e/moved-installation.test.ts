@@ -94,7 +94,7 @@ describe("a source that is newer than the bundle", () => {
     expect(cli.run(["--help"], { program }).err).toContain("from the sources");
   });
 
-  test("is not asked for where nobody works on them", () => {
+  test("is not asked for where no job works on them", () => {
     expect(cli.run(["--help"], { program: edited("installed").program }).err).toBe("");
   });
 });

@@ -18,7 +18,7 @@ function migrated(server: Server, name: string): void {
   db.close();
 }
 
-test("a process goes on with a store that a later version only added to, and finishes and ends when that broke it", async () => {
+test("a process continues with a store that a later version only added to, and finishes and ends when that broke it", async () => {
   const server = await createServer({
     script: [
       { when: { message: "/slow$/" }, text: "slow answer", delay_ms: 6_000 },

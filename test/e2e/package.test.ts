@@ -113,7 +113,7 @@ const PROGRAMS = {
   "in a project": join(locally, "bin/picoclaw"),
 };
 
-test("npm installs it for everybody, and warns of nothing but what the documentation explains", () => {
+test("npm installs it for all users, and warns only of what the documentation explains", () => {
   expect([installed.code, installed.err]).toEqual([0, expect.any(String)]);
   const page = readFileSync(join(ROOT, "docs/install.md"), "utf8");
   const explained = /\*\*EBADENGINE.*?\n\n/s.exec(page)?.[0] ?? "";

@@ -50,7 +50,7 @@ describe("picoclaw run, before anything starts", () => {
     expect([ran.code, ran.err]).toEqual([3, expect.stringMatching(/no planning model: .*--no-meta/s)]);
   });
 
-  test("a worker without credentials is told how to get them", () => {
+  test("a worker without credentials is refused with the way to get them", () => {
     const bare = TASK.replace(", env: { KEY: 'env:HOST_KEY' }", "");
     const ran = cli.run(["run", "-", "--no-meta"], { input: bare });
     expect([ran.code, ran.err]).toEqual([

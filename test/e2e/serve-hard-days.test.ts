@@ -76,7 +76,7 @@ function person(server: Server, user: string) {
 }
 
 describe("one process", () => {
-  test("whoever hangs in every lane holds up neither others nor own commands, and /stop ends what runs", async () => {
+  test("a sender that hangs in every lane blocks neither others nor their own commands, and /stop ends the running work", async () => {
     const server = await open("serve: { max_chats: 4 }\n");
     const [alice, bob] = [person(server, "alice"), person(server, "bob")];
     const hung: string[] = [];
@@ -100,7 +100,7 @@ describe("one process", () => {
 });
 
 describe("two processes", () => {
-  test("/stop and the console's button reach the message wherever it runs, and what a dead process had is taken up within seconds", async () => {
+  test("/stop and the console's button reach the message in any process, and the work of a dead process is resumed within seconds", async () => {
     const server = await open("");
     const alice = person(server, "alice");
     const [pressed, asked, hung] = [

@@ -69,7 +69,7 @@ function editorThat(script: string): Readonly<Record<string, string>> {
 }
 
 describe("lists to choose from", () => {
-  test("/model: arrows and search; what is chosen holds from the next message on", async () => {
+  test("/model: arrows and search; the choice applies from the next message on", async () => {
     const shown = await start(chat("hello"));
     await shown.say("/model");
     await shown.until("type to search");
@@ -133,7 +133,7 @@ describe("lists to choose from", () => {
     await shown.until("scripted/demo-1:");
   });
 
-  test("/resume lists the conversations before; the chosen one goes on", async () => {
+  test("/resume lists the earlier conversations; the chosen one continues", async () => {
     const shown = await start(chat("hello"));
     await shown.say("/chat the first one");
     await shown.until("hello");
@@ -297,7 +297,7 @@ describe("the line", () => {
 });
 
 describe("what happens to terminals", () => {
-  test("ctrl-z gives the shell back, and fg comes back with what was typed", async () => {
+  test("ctrl-z returns to the shell, and fg returns with the typed text", async () => {
     const world = createWorld(`answers:${SORTS}${chat("hello")}\n`);
     open.world = world;
     const program = join(import.meta.dir, "../../bin/picoclaw");
@@ -459,7 +459,7 @@ describe("images", () => {
     }
   });
 
-  test("a model that sees none refuses it with the reason, and a file that is no image is not sent", async () => {
+  test("a model without images refuses it with the reason, and a file that is not an image is not sent", async () => {
     const shown = await start(chat("hello"));
     writeFileSync(join(files().workspace, "dot.png"), PNG);
     writeFileSync(join(files().workspace, "no.png"), "text");

@@ -101,7 +101,7 @@ describe("the conversation at a terminal", () => {
     expect(shown.count("\x1b[3J") + shown.count("\x1b[2J")).toBe(0);
   });
 
-  test("a job is a card with its difference; u takes it back byte for byte, and nothing goes on claiming applied", async () => {
+  test("a job is a card with its difference; u undoes it byte for byte, and no line keeps claiming applied", async () => {
     const shown = await start(MENDS);
     await shown.say("/code3 count quantities");
     await shown.until("✓ Applied");
@@ -136,7 +136,7 @@ describe("the conversation at a terminal", () => {
     await shown.until("To continue: picoclaw chat");
   });
 
-  test("the next message after an undo leaves the verdict as it stands, and a job has a number to be named by", async () => {
+  test("the next message after an undo leaves the verdict unchanged, and a job has a number to name it by", async () => {
     const shown = await start(`${MENDS}${chat("hello there")}`);
     await shown.say("/code3 count quantities");
     await shown.until("✓ Applied");
@@ -150,7 +150,7 @@ describe("the conversation at a terminal", () => {
     await shown.until(() => files().read("src/cart.js").includes("item.quantity"));
   });
 
-  test("what is typed while a coder works is seen, and reaches its next round", async () => {
+  test("text typed while a coder works is shown, and reaches its next round", async () => {
     const red = MENDS.replace("delay_ms: 300", "times: 1\n    delay_ms: 1500").replace(
       "## Risk",
       "```bash\n      exit 1\n      ```\n\n      ## Risk",
@@ -192,7 +192,7 @@ describe("the conversation at a terminal", () => {
     expect(files().read("src/cart.js")).toBe(CART);
   });
 
-  test("a menu for / by name and by what it does, one for @, and a search of what was typed", async () => {
+  test("a menu for / by name and by purpose, one for @, and a search of earlier input", async () => {
     const shown = await start(chat("hello there"));
     await shown.say("/chat rename describe to nameAll");
     await shown.until("hello there");
@@ -225,7 +225,7 @@ describe("the conversation at a terminal", () => {
     expect(shown.all()).toContain("› line 0");
   });
 
-  test("! runs a command as a job that one key takes back", async () => {
+  test("! runs a command as a job that one key undoes", async () => {
     const shown = await start(chat("hello"));
     await shown.say("!echo made > made.txt; echo printed");
     await shown.until("✓ Applied");
@@ -260,7 +260,7 @@ describe("the conversation at a terminal", () => {
     expect(shown.all()).toContain("Part 1 word");
   });
 
-  test("ctrl-c stops a running job and takes it back, and the conversation goes on", async () => {
+  test("ctrl-c stops a running job and undoes it, and the conversation continues", async () => {
     const shown = await start(`${SLOW}${chat("Still here.")}`);
     await shown.say("/code3 be slow");
     await shown.until(/run +.*sleep 60/);
@@ -283,7 +283,7 @@ describe("the conversation at a terminal", () => {
     expect(() => files().read("began")).toThrow();
   });
 
-  test("what was typed comes back in the next conversation", async () => {
+  test("earlier input is available in the next conversation", async () => {
     const shown = await start(chat("hello there"));
     await shown.say("/chat 一行目");
     await shown.until("hello there");
@@ -307,7 +307,7 @@ describe("the conversation at a terminal", () => {
 });
 
 describe("where a screen is not wanted", () => {
-  test("NO_COLOR sends no colour, and the difference is still told apart", async () => {
+  test("NO_COLOR sends no colour, and the sides of a difference can still be distinguished", async () => {
     const shown = await start(MENDS, { env: { NO_COLOR: "1" } });
     await shown.say("/code3 count quantities");
     await shown.until("✓ Applied");

@@ -98,7 +98,7 @@ async function until(look: () => Promise<boolean> | boolean): Promise<void> {
   throw new Error("it did not come");
 }
 
-test("what one server left undone waits for that folder, whoever else serves", async () => {
+test("work that one server left undone waits for that folder, also while another serves", async () => {
   script(120_000);
   await serve("first");
   await authorize();
@@ -116,7 +116,7 @@ test("what one server left undone waits for that folder, whoever else serves", a
   expect(await ask("second", `messages/${id}`)).toMatchObject({ error: { code: "unknown-message" } });
 }, 300_000);
 
-test("both serve at once, in the same chat: no message crosses, and each takes back its own", async () => {
+test("both serve at once, in the same chat: no message crosses, and each undoes its own", async () => {
   await Promise.all(NAMES.map(serve));
   await authorize();
   await Promise.all(
@@ -132,7 +132,7 @@ test("both serve at once, in the same chat: no message crosses, and each takes b
   ).toEqual([0, 1]);
 }, 300_000);
 
-test("the terminal's chat goes on with what was said in its own folder", async () => {
+test("the terminal's chat continues with the conversation of its own folder", async () => {
   await run("first", "chat", "/chat one");
   await run("second", "chat", "/chat two");
   expect(await run("first", "chat", "/why")).toContain("Message: /chat one");

@@ -84,7 +84,7 @@ describe("a process that is killed", () => {
   );
 
   test(
-    "while it takes back a failed swap leaves what repair puts back",
+    "while it reverts a failed swap leaves what repair puts back",
     async () => {
       const { points } = await run("commit-with-a-late-save");
       const first = points.indexOf("taking back") + 1;
@@ -104,7 +104,7 @@ describe("a process that is killed", () => {
   );
 });
 
-describe.each(["exchange 0", "in 0"])("a path that somebody edited after the crash at %s", (point) => {
+describe.each(["exchange 0", "in 0"])("a path that was edited after the crash at %s", (point) => {
   const edited = ["edited.txt", "shut/inner.txt"];
   beforeEach(async () => {
     const { points } = await rehearse("commit");
@@ -126,7 +126,7 @@ describe.each(["exchange 0", "in 0"])("a path that somebody edited after the cra
     expect(existsSync(bench.at("folder"))).toBe(false);
   });
 
-  test("is no part of the job where the commit had not reached it, and a conflict of its undo where it had", async () => {
+  test("is not part of the job where the commit had not reached it, and a conflict of its undo where it had", async () => {
     const { left } = (await run("repair")).outcome as RepairedJob;
     const reached = edited.filter((path) => !left.includes(path));
     const refused = await bench.transactions.undo(jobId, { force: false });
@@ -160,7 +160,7 @@ describe.if(process.platform === "linux")("a process that is stopped in the midd
     ["undo", "redo"],
   ] as const)
     test(
-      `of ${action} is named to the next job, which does nothing; once somebody ended it, the next completes what it had begun before it does its own`,
+      `of ${action} is named to the next job, which does nothing; once it was ended, the next completes what it had begun before it does its own`,
       async () => {
         const { points, after } = await rehearse(action);
         const middle = points.findIndex((point) => point.startsWith("exchange")) + 1;

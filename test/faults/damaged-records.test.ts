@@ -134,7 +134,7 @@ function planOf(jobId: string) {
 }
 
 for (const how of Object.keys(DAMAGE))
-  test(`job.json and state.json ${how} are written anew, and the job is undone exactly`, async () => {
+  test(`job.json and state.json ${how} are rewritten, and the job is undone exactly`, async () => {
     const start = bench.tree();
     const jobId = await bench.apply(changeAll);
     remember(jobId);
@@ -170,7 +170,7 @@ test("a record cut between two lines, or one that is gone, is found by its end; 
   ]);
 });
 
-test("a record without a plan and without its swap is not written anew, and what the job kept stays", async () => {
+test("a record without a plan and without its swap is not rewritten, and the job's files stay", async () => {
   const jobId = await bench.apply(changeAll);
   remember(jobId);
   for (const name of ["plan.ndjson", "stands.1.ndjson"]) damage(fileOf(jobId, name), "filled with zeros");
@@ -210,7 +210,7 @@ const look = () => treeOf(bench.workspace, { times: false });
 describe("an intent that cannot be read", () => {
   for (const swap of ["commit", "undo", "redo"] as const)
     for (const how of ["emptied", "cut in half"])
-      test(`${how} at any step of a ${swap}: the workspace stands on one side, and goes on`, async () => {
+      test(`${how} at any step of a ${swap}: the workspace is on one side, and jobs continue`, async () => {
         const start = look();
         let jobId = await bench.stage(changeAll);
         let [before, after] = [start, start];
@@ -373,7 +373,7 @@ function findWrong(before: Tree, after: Tree, now: Tree, lost: readonly string[]
 describe("undo data with faults at random places", () => {
   const RUNS = process.env.TEST_NIGHTLY === "1" ? 3_000 : cases(40);
   for (const names of [["plan.ndjson"], ["stands.1.ndjson"], ["plan.ndjson", "stands.1.ndjson"]])
-    test(`${names.join(" and ")}: an undo restores what is proven, names the rest, and puts nothing wrong`, async () => {
+    test(`${names.join(" and ")}: an undo restores what is proven, names the rest, and restores nothing wrong`, async () => {
       const isPlanOnly = names.length === 1 && names[0] === "plan.ndjson";
       await fc.assert(
         fc.asyncProperty(

@@ -73,7 +73,7 @@ for (const [code, reason, words] of [
     expect(await bench.transactions.findInterruption?.()).toBeNull();
   });
 
-  test(`${code} at the roll-back too: files that somebody edits or removes then are told apart`, async () => {
+  test(`${code} at the roll-back too: files that are edited or removed then are distinguished`, async () => {
     const jobId = await stageAll();
     await failing([/^exchange 1$/, /^taking back$/], code).commit(jobId);
     bench.save("b", "mine, and longer\n");

@@ -101,7 +101,7 @@ const whole = { timeout: 300_000 };
 
 describe.if(process.platform === "linux")("a process that opens a file after the check", () => {
   test(
-    "and keeps it open is a conflict: nothing is applied, and what it writes later stands in the workspace",
+    "and keeps it open is a conflict: nothing is applied, and its later writes are in the workspace",
     async () => {
       let writer: Writer | undefined;
       const bench = benchWith(() => ({
@@ -145,7 +145,7 @@ describe.if(process.platform === "linux")("a process that opens a file after the
   );
 
   test(
-    "of a folder that goes as a whole keeps that folder",
+    "of a folder that is removed as a whole keeps that folder",
     async () => {
       let writer: Writer | undefined;
       const bench = benchWith(() => ({
@@ -167,7 +167,7 @@ describe.if(process.platform === "linux")("a process that opens a file after the
   );
 
   test(
-    "during an undo is seen too, and --force goes on: what it writes is kept in the record",
+    "during an undo is seen too, and --force continues: its writes are kept in the record",
     async () => {
       const bench = benchWith(() => ({}));
       bench.save("a.txt", "one\n");
@@ -185,7 +185,7 @@ describe.if(process.platform === "linux")("a process that opens a file after the
   );
 
   test(
-    "whenever it comes and whatever the job does, loses nothing",
+    "at any time and during any job, loses nothing",
     async () => {
       await fc.assert(
         fc.asyncProperty(...ANY_MOMENTS, async (opensAt, writesAt, action) => {
@@ -213,7 +213,7 @@ describe.if(process.platform === "linux")("a process that opens a file after the
   );
 
   test(
-    "whenever it comes while a job is taken back, loses nothing",
+    "at any time while a job is undone, loses nothing",
     async () => {
       await fc.assert(
         fc.asyncProperty(...ANY_MOMENTS, async (opensAt, writesAt, action) => {
@@ -292,28 +292,25 @@ describe.if(process.platform === "linux")(
     test.each([
       ["among a few", 1],
       ["among many", 201],
-    ])(
-      "%s files of a job is a conflict, and what it writes later stands in the workspace",
-      async (_, others) => {
-        const bench = createBench("direct");
-        benches.push(bench);
-        bench.save("db", "one\n");
-        for (let i = 0; i < others; i++) bench.save(`more/${i}`, "old\n");
-        const jobId = await bench.stage((view) => {
-          view.write("db", text("two\n"));
-          for (let i = 0; i < others; i++) view.write(`more/${i}`, text("new\n"));
-        });
-        const child = Bun.spawn([process.execPath, "--no-env-file", "-e", SCRIPT, bench.at("db")], {
-          stdin: "pipe",
-          stdout: "pipe",
-        });
-        await child.stdout.getReader().read();
-        const outcome = await bench.transactions.commit(jobId);
-        child.stdin.end();
-        await child.exited;
-        expect(outcome).toMatchObject({ status: "conflict", conflicts: [{ path: "db", reason: "open" }] });
-        expect(bench.read("db")).toBe("Mne\n");
-      },
-    );
+    ])("%s files of a job is a conflict, and its later writes are in the workspace", async (_, others) => {
+      const bench = createBench("direct");
+      benches.push(bench);
+      bench.save("db", "one\n");
+      for (let i = 0; i < others; i++) bench.save(`more/${i}`, "old\n");
+      const jobId = await bench.stage((view) => {
+        view.write("db", text("two\n"));
+        for (let i = 0; i < others; i++) view.write(`more/${i}`, text("new\n"));
+      });
+      const child = Bun.spawn([process.execPath, "--no-env-file", "-e", SCRIPT, bench.at("db")], {
+        stdin: "pipe",
+        stdout: "pipe",
+      });
+      await child.stdout.getReader().read();
+      const outcome = await bench.transactions.commit(jobId);
+      child.stdin.end();
+      await child.exited;
+      expect(outcome).toMatchObject({ status: "conflict", conflicts: [{ path: "db", reason: "open" }] });
+      expect(bench.read("db")).toBe("Mne\n");
+    });
   },
 );

@@ -48,7 +48,7 @@ test("a commit and an undo of many files leave the process to others in between"
     expect(readdirSync(bench.workspace)).toEqual([]);
   }, takeItsTime));
 
-test("a folder that somebody moves away while files come into it is a conflict, and no file is lost", async () => {
+test("a folder that is moved away while files enter it is a conflict, and no file is lost", async () => {
   const at: { bench?: TransactionBench } = {};
   const moveOnce = (point: string) => {
     const { bench } = at;
@@ -72,7 +72,7 @@ test("a folder that somebody moves away while files come into it is a conflict, 
   }, moveOnce);
 });
 
-test("the layers of many files are removed after the swap, and nobody waits for it", async () => {
+test("the layers of many files are removed after the swap, without delaying the job", async () => {
   const at: { trash?: string; during?: readonly string[] } = {};
   const look = (point: string) => {
     if (point === "swapped") at.during = readdirSync(at.trash as string);

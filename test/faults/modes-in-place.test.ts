@@ -37,7 +37,7 @@ describe.each(kinds)("modes changed by a job (%s)", (kind) => {
     }
   });
 
-  test("are changed in place, taken back and brought in again; no slot is needed", async () => {
+  test("are changed in place, undone and redone; no slot is needed", async () => {
     const [before, files] = [bench.tree(), inodes()];
     const jobId = await stage("chmod 400 a.txt; chmod 600 d/*", kind);
     expect((await bench.transactions.commit(jobId)).status).toBe("done");
@@ -81,7 +81,7 @@ describe.each(kinds)("modes changed by a job (%s)", (kind) => {
     expect(modes()).toEqual([0o644, 0o644, 0o644]);
   });
 
-  test("are no cover for other bytes of the same size and time", async () => {
+  test("do not hide other bytes of the same size and time", async () => {
     const before = bench.tree();
     const change =
       "printf 'A.TXT\\n' >.new && touch -r a.txt .new && cat .new >a.txt && touch -r .new a.txt && rm .new";
@@ -93,7 +93,7 @@ describe.each(kinds)("modes changed by a job (%s)", (kind) => {
   });
 
   test(
-    "are finished by a repair, wherever the commit or the undo was cut off",
+    "are finished by a repair, at any point where the commit or the undo was interrupted",
     async () => {
       const run = (action: string, jobId: string, point: number) =>
         spawnSync(process.execPath, ["--no-env-file", CHILD, bench.folder, action, jobId, String(point)], {

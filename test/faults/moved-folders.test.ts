@@ -140,7 +140,7 @@ async function dieWithFolderAt(scene: Scene, action: Action, target: string): Pr
 
 describe.if(process.platform === "linux")("a process that dies before it takes a swap back", () => {
   for (const action of ["commit", "undo"] as const)
-    test(`leaves a ${action} that the next one takes back in the folder under its new name`, async () => {
+    test(`leaves a ${action} that the next one reverts in the folder under its new name`, async () => {
       const scene = await prepare(action);
       const { bench } = scene;
       const before = withoutTimes(bench.tree());
@@ -150,7 +150,7 @@ describe.if(process.platform === "linux")("a process that dies before it takes a
       expect(withoutTimes(bench.tree())).toEqual(before);
     });
 
-  test("and whose folder nobody finds: the originals are kept where no discard, quota or expiry removes them, and it is said", async () => {
+  test("and whose folder is not found: the originals are kept where no discard, quota or expiry removes them, and the report says so", async () => {
     const scene = await prepare("commit");
     const { bench, jobId } = scene;
     await dieWithFolderAt(scene, "commit", join(bench.folder, "elsewhere"));
@@ -225,7 +225,7 @@ const RECORD = {
   notes: [],
 } as const;
 
-describe.if(process.platform === "linux")("a commit that is taken back", () => {
+describe.if(process.platform === "linux")("a commit that is reverted", () => {
   /** `act` once the whole of it is swapped; a folder that goes keeps it from standing. */
   async function takeBack(act: (bench: TransactionBench) => void) {
     const scene = await prepare("commit");

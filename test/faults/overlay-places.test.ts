@@ -52,7 +52,7 @@ function roundTrip(workspace: string, env: Record<string, string> = {}): string 
   return job?.kind ?? "";
 }
 
-describe.if(here)("an overlay stands on a workspace", () => {
+describe.if(here)("an overlay works over a workspace", () => {
   test.each([
     ["with commas, colons and equals signs", "a,b:c=d"],
     ["with quotes and a dollar", `it's "$HOME" \`x\``],
@@ -139,7 +139,7 @@ describe.if(here)("an overlay stands on a workspace", () => {
 });
 
 describe.if(here)("doctor", () => {
-  test("tries every part and says what is therefore promised", () => {
+  test("tries every part and states what it therefore promises", () => {
     const { checks } = cli.json(cli.run(["doctor", "--json"])) as {
       checks: { name: string; ok: boolean; text: string }[];
     };
@@ -261,7 +261,7 @@ describe.if(process.platform === "linux")("where an overlay cannot stand, a copy
     expect(cli.tree()).toEqual({ made: "x\n" });
   });
 
-  test("where bubblewrap is killed and leaves a child that waits for ever: nothing hangs, nobody stays", () => {
+  test("if bubblewrap is killed and leaves a child that waits without end: nothing hangs, no process stays", () => {
     const PATH = path('if [ "$1" = stuck ]; then while :; do :; done; fi; "$0" stuck "$@" & kill -9 $$');
     const began = performance.now();
     expect(notes(PATH)).toContain("copy");

@@ -98,7 +98,7 @@ describe("a folder that is swapped for a symlink while jobs write through it", (
 
 describe("a user who saves a file in a loop while jobs commit to it", () => {
   test(
-    "loses no save: the last stands in the workspace or in an undo record, the others were seen by a job",
+    "loses no save: the last is in the workspace or in an undo record, the others were seen by a job",
     async () => {
       bench.save("note.txt", "save 0\n");
       const log = join(bench.folder, "saves.log");

@@ -221,7 +221,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(Number(disk.split("\t")[0])).toBeLessThan(50_000);
   });
 
-  test.each(["overlay", "copy"] as const)("that deletes the whole workspace is taken back (%s)", (kind) => {
+  test.each(["overlay", "copy"] as const)("that deletes the whole workspace is undone (%s)", (kind) => {
     repository(cli);
     cli.write("deep/er/file", "x");
     const before = treeOf(cli.workspace, { without: (path) => path === ".git/index" });
@@ -232,7 +232,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(cli.git("status", "--short")).toBe("?? .gitignore\n?? deep/\n");
   });
 
-  test("that renames a folder with git does so as root, and is told what to do elsewhere", () => {
+  test("that renames a folder with git does so as root, and is refused with advice elsewhere", () => {
     repository(cli);
     const before = treeOf(cli.workspace, { without: (path) => path === ".git/index" });
     const ran = cli.apply([shell("git mv src lib")], [], { env: settings("overlay") });
@@ -248,7 +248,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(treeOf(cli.workspace, { without: (path) => path === ".git/index" })).toEqual(before);
   });
 
-  test("that clones by hard links is told what to do where an overlay will not", () => {
+  test("that clones by hard links is refused with advice where an overlay cannot do it", () => {
     repository(cli);
     const ran = cli.apply([shell("git clone -q . c")], [], { env: settings("overlay") });
     if (ran.code !== 0) expect(ran.out).toContain("--no-hardlinks");

@@ -139,7 +139,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         test(`${kind}: ${name}`, () => expectSame(kind, planted, lines));
 
     test(
-      "overlay: whatever they are",
+      "overlay: of any kind",
       async () => {
         const lines = fc.array(
           shellLine.filter((line) => !/^(mkfifo|chmod 555)/.test(line) && !movesIntoItself(line)),

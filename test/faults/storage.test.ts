@@ -73,7 +73,7 @@ describe.if(otherDevice)("where PicoClaw's home is on another file system", () =
 });
 
 describe.if(requirePart("git"))("a home inside the workspace", () => {
-  test("is no part of a view, however deep it lies, and git does not see the jobs", async () => {
+  test("is not part of a view, at any depth, and git does not see the jobs", async () => {
     const folder = newFolder();
     const home = join(folder, "ws/users/me/.picoclaw");
     mkdirSync(join(folder, "ws"));
@@ -98,7 +98,7 @@ test("a workspace that does not exist is not made by looking for its storage", (
 });
 
 describe("what a copy cannot show", () => {
-  test("is not lost: a name that is no text goes with its folder, and stays where a job takes it alone", async () => {
+  test("is not lost: a name that is not text is removed with its folder, and stays if a job removes it alone", async () => {
     const bench = createBench("copy", { folder: newFolder() });
     bench.save("d/kept.txt", "kept\n");
     const odd = [Buffer.from(bench.at("d/odd-\xff"), "latin1"), Buffer.from(bench.at("odd-\xfe"), "latin1")];
@@ -120,7 +120,7 @@ describe("what a copy cannot show", () => {
     }
   });
 
-  test("keeps a direct job from deleting or moving the folder around a name that is no text", async () => {
+  test("keeps a direct job from deleting or moving the folder around a name that is not text", async () => {
     const bench = createBench("direct", { folder: newFolder() });
     bench.save("d/kept.txt", "kept\n");
     writeFileSync(Buffer.from(bench.at("d/odd-\xff"), "latin1"), "odd\n");

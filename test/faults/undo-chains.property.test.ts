@@ -116,7 +116,7 @@ async function within(
 const shell = (...lines: string[]): Work => ({ kind: "copy", lines });
 const LARGE = 5 * 1024 * 1024;
 
-describe("with nobody else at work", () => {
+describe("without other writers", () => {
   test.each([
     [
       "a file that becomes a folder, and an edit in it",
@@ -194,7 +194,7 @@ describe("with nobody else at work", () => {
     }),
   );
 
-  test("a job below that is still taken back is no folder as it was", () =>
+  test("a job below that is still undone is not the folder as it was", () =>
     within("copy", async (bench) => {
       bench.save("g/x", "1\n");
       const chain = new Chain(bench);
@@ -338,7 +338,7 @@ describe("with nobody else at work", () => {
   );
 
   test(
-    "any jobs on any tree, undone and redone in any order: what is not refused ends in the first and the last tree",
+    "any jobs on any tree, undone and redone in any order: every accepted sequence ends in the first and the last tree",
     async () => {
       await fc.assert(
         fc.asyncProperty(

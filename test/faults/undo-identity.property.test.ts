@@ -39,7 +39,7 @@ async function expectIdentity(
 
 for (const kind of ["direct", "copy"] satisfies StagingKind[])
   test(
-    `undo takes back, and redo brings back, any edits of a ${kind} job on any tree`,
+    `undo reverts, and redo restores, any edits of a ${kind} job on any tree`,
     async () => {
       await fc.assert(
         fc.asyncProperty(seeds, edits, (planted, list) =>
@@ -54,7 +54,7 @@ for (const kind of ["direct", "copy"] satisfies StagingKind[])
   );
 
 test(
-  "undo takes back, and redo brings back, any shell commands of a copy job on any tree",
+  "undo reverts, and redo restores, any shell commands of a copy job on any tree",
   async () => {
     await fc.assert(
       fc.asyncProperty(seeds, fc.array(shellLine, { minLength: 1, maxLength: 10 }), (planted, lines) =>

@@ -85,7 +85,7 @@ const byteLine = fc
   .map(([line, name]) => line.replaceAll("$1", name));
 
 test.if(process.platform === "linux")(
-  "a job that touches a name which is no UTF-8 changes nothing and names it; any other leaves what its view showed",
+  "a job that touches a name which is not UTF-8 changes nothing and names it; any other leaves what its view showed",
   async () => {
     const some = fc.array(fc.oneof({ arbitrary: shellLine, weight: 3 }, byteLine), {
       minLength: 1,

@@ -187,7 +187,7 @@ describe.if(here)("files that were judged apart become no hook of a git director
     expect([target.run(["apply", "--job", hook]).code, has("st/hooks")]).toEqual([1, false]);
   });
 
-  test("while a repository of the user's comes back with its own hooks, and jobs in it can be undone", () => {
+  test("while a user's repository is restored with its own hooks, and jobs in it can be undone", () => {
     spawnSync("git", ["init", "-q", "--bare", "st"], { cwd: target.workspace });
     target.write("st/hooks/post-receive", "#!/bin/sh\n");
     const settings = readFileSync(join(target.workspace, "st/config"), "utf8");

@@ -97,7 +97,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("in a home tha
       expect(existsSync(inHome("src"))).toBe(false);
     });
 
-    test("credentials are not read, whatever they are called", () => {
+    test("credentials are not read, under any name", () => {
       settleHome("");
       const paths = [
         ".cache/huggingface/token",
@@ -160,7 +160,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("in a home tha
     expect([ran.code, existsSync(inHome("tools/git"))]).toEqual([1, false]);
   });
 
-  test("a background process cannot write to what is there of that", () => {
+  test("a background process cannot write to the parts of it that are visible", () => {
     settleHome("");
     const lines = [".bashrc", ".gitconfig", ".local/bin/tool", "notes.txt"].map(
       (path) => `echo evil >> ~/${path}`,

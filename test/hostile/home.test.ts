@@ -59,7 +59,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
   });
   afterAll(() => target.remove());
 
-  test("reads nothing that tools do not need, whatever it is called", () => {
+  test("reads nothing that tools do not need, under any name", () => {
     const lines = HIDDEN.map((path) => `rev < ~/${path}`);
     for (const { success, said } of target.attempt(lines)) {
       expect(success).toBe(false);
@@ -69,7 +69,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     expect(open.filter(({ said }) => said.includes(backwards(SECRET)))).toHaveLength(lines.length);
   });
 
-  test("reads nothing that comes while it runs", async () => {
+  test("reads nothing that appears while it runs", async () => {
     const late = `sleep 0.5; echo ${SECRET} > '${inHome("late")}'`;
     const writer = Bun.spawn(["sh", "-c", late]);
     const look = "for i in $(seq 15); do rev < ~/late 2>/dev/null; sleep 0.1; done; true";
@@ -79,7 +79,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     expect(target.try("ls -A ~").said).not.toContain("late");
   });
 
-  test("reads no home of anybody else", () => {
+  test("reads no home of another user", () => {
     const neighbour = join(target.folder, "neighbour");
     target.put(join(neighbour, "notes"), `${SECRET}\n`);
     expect(target.try(`rev < '${neighbour}/notes'; true`).said).not.toContain(backwards(SECRET));
@@ -126,7 +126,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     }
   });
 
-  test("finds no token in any tool's own way of writing it, and what stands beside it", () => {
+  test("finds no token in any tool's own format, nor what is beside it", () => {
     const planted = Object.entries(SETTINGS_WITH_SECRETS);
     for (const [path, text] of planted) target.put(inHome(path), text);
     const said = target.attempt(planted.map(([path]) => `rev < ~/${path}; cat ~/${path}`));
@@ -175,7 +175,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     rmSync(inHome(".n"));
   });
 
-  test("is told which path was hidden when it fails over one, and home_allow shows it", () => {
+  test("learns which path was hidden when it fails over one, and home_allow shows it", () => {
     program(".hidden-tool/bin/hidden-tool", "here");
     target.put(inHome(".config/acme/settings"), "colour=blue\n");
     const PATH = `${inHome(".hidden-tool/bin")}:${process.env.PATH}`;
@@ -243,30 +243,33 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     ["shut in a copy", "chmod 0 ~/.npm; chmod 0 ~", { PICOCLAW_WORKER_TRANSACTION: "copy" }],
     ["read-only", "chmod 555 ~/.npm", {}],
     ["without a folder that every tool needs", "rm -rf ~/.config; echo x > ~/.config", {}],
-  ])("a home that it leaves unusable is put aside, and mended by doctor --repair: %s", (_name, line, env) => {
-    const fresh = createTarget();
-    try {
-      const left = fresh.apply([shell(`mkdir -p ~/.npm; echo kept > ~/.npm/kept; ${line}`)], [], { env });
-      expect([left.code, left.out]).toEqual([0, expect.stringContaining("moved aside")]);
-      const [next] = fresh.attempt(
-        ["mkdir -p ~/.npm ~/.config && touch ~/.npm/x ~/.config/y && cat ~/.npm/kept; echo usable"],
-        { env },
-      );
-      expect(next?.said).toContain("usable");
-      expect(next?.said).not.toContain("kept\n");
-      const seen = fresh.run(["doctor"]);
-      expect(seen.out).toContain("moved aside");
-      expect(fresh.run(["doctor", "--repair"]).out).toContain("in use again");
-      expect(fresh.run(["doctor"]).out).not.toContain("moved aside");
-      expect(fresh.try("cat ~/.npm/kept && ls ~/.npm/x && ls -d ~/.config/", { env })).toMatchObject({
-        success: true,
-      });
-    } finally {
-      fresh.remove();
-    }
-  });
+  ])(
+    "a home that it leaves unusable is put aside, and repaired by doctor --repair: %s",
+    (_name, line, env) => {
+      const fresh = createTarget();
+      try {
+        const left = fresh.apply([shell(`mkdir -p ~/.npm; echo kept > ~/.npm/kept; ${line}`)], [], { env });
+        expect([left.code, left.out]).toEqual([0, expect.stringContaining("moved aside")]);
+        const [next] = fresh.attempt(
+          ["mkdir -p ~/.npm ~/.config && touch ~/.npm/x ~/.config/y && cat ~/.npm/kept; echo usable"],
+          { env },
+        );
+        expect(next?.said).toContain("usable");
+        expect(next?.said).not.toContain("kept\n");
+        const seen = fresh.run(["doctor"]);
+        expect(seen.out).toContain("moved aside");
+        expect(fresh.run(["doctor", "--repair"]).out).toContain("in use again");
+        expect(fresh.run(["doctor"]).out).not.toContain("moved aside");
+        expect(fresh.try("cat ~/.npm/kept && ls ~/.npm/x && ls -d ~/.config/", { env })).toMatchObject({
+          success: true,
+        });
+      } finally {
+        fresh.remove();
+      }
+    },
+  );
 
-  test("says so when it is taken back, too", () => {
+  test("says so when it is undone, too", () => {
     const said = target.apply([shell("chmod 0 ~; false")], ["--atomic"]);
     expect(said.out).toContain("moved aside");
     expect(target.try("touch ~/y").success).toBe(true);

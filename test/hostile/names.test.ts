@@ -22,7 +22,7 @@ const names = (folder = "") => readdirSync(join(cli.workspace, folder), { encodi
 const isThere = (folder = "") =>
   readdirSync(join(cli.workspace, folder), { encoding: "buffer" }).some((name) => NAME.equals(name));
 
-describe.if(here).each(["overlay", "copy"] as const)("a name that is no UTF-8 (%s)", (kind) => {
+describe.if(here).each(["overlay", "copy"] as const)("a name that is not UTF-8 (%s)", (kind) => {
   const env = { PICOCLAW_WORKER_TRANSACTION: kind };
   const run = (line: string, args: readonly string[] = []) => cli.apply([shell(line)], args, { env });
 
@@ -56,7 +56,7 @@ describe.if(here).each(["overlay", "copy"] as const)("a name that is no UTF-8 (%
     expect(names("d")).toHaveLength(2);
   });
 
-  test("that a job leaves alone is no obstacle", () => {
+  test("that a job leaves alone is not an obstacle", () => {
     cli.write("d/a.txt", "one\n");
     writeFileSync(at("d"), "theirs\n");
     expect(run("echo two > d/a.txt; echo b > b.txt").code).toBe(0);
@@ -64,7 +64,7 @@ describe.if(here).each(["overlay", "copy"] as const)("a name that is no UTF-8 (%
     expect(readFileSync(at("d"), "utf8")).toBe("theirs\n");
   });
 
-  test("goes with its folder, and comes back with it", () => {
+  test("is removed with its folder, and restored with it", () => {
     cli.write("d/a.txt", "one\n");
     writeFileSync(at("d"), "theirs\n");
     const ran = run("rm -rf d");
@@ -90,7 +90,7 @@ describe.if(here).each(["overlay", "copy"] as const)("a name that is no UTF-8 (%
     expect(ran.out.split("\n")[0]).toBe("Stopped, nothing changed");
   });
 
-  test("beside one with the character that decoders put in its place is told apart", () => {
+  test("beside one with the character that decoders put in its place is distinguished", () => {
     cli.write("\ufffde.txt", "text\n");
     writeFileSync(at(""), "theirs\n");
     expect(run("echo two > '\ufffde.txt'").code).toBe(0);
@@ -101,7 +101,7 @@ describe.if(here).each(["overlay", "copy"] as const)("a name that is no UTF-8 (%
 });
 
 describe("a job of edits alone", () => {
-  test("does not delete the folder around a name that is no UTF-8", () => {
+  test("does not delete the folder around a name that is not UTF-8", () => {
     cli.write("d/a.txt", "one\n");
     writeFileSync(at("d"), "theirs\n");
     const gone = { type: "file_edit", action: "delete", target: "d" };

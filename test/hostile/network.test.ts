@@ -91,7 +91,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       "a tunnel": (url) => `curl -sS -m 5 --proxytunnel http://${url}/`,
     };
 
-    test("reaches the host that stands in it, with the programs people use", async () => {
+    test("reaches the hosts on it, with the programs people use", async () => {
       const there = Object.entries(programs).filter(
         ([name]) => !["python", "node"].includes(name) || requirePart(name === "python" ? "python3" : name),
       );
@@ -102,7 +102,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       expect(results.map(({ output }) => output.trim())).toEqual(there.map(() => GREETING));
     });
 
-    test("reaches no other host, and the result names what was refused", async () => {
+    test("reaches no other host, and the result names the refused one", async () => {
       const lines = [
         programs.curl?.(forbidden),
         programs["a tunnel"]?.(forbidden),
@@ -179,7 +179,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
       expect(results[0]?.output).toContain("mine");
     });
 
-    test("that leaves a program asking is told of it, whichever command runs by then", async () => {
+    test("that leaves a program asking learns of it, whichever command runs by then", async () => {
       const lines = [
         "(curl -s http://late.example/; echo > asked) & disown; true",
         "while ! [ -s asked ]; do sleep 0.01; done",

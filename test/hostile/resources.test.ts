@@ -62,7 +62,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(said).toEndWith("last\n");
   });
 
-  test("that leaves a writer behind commits what stood when it ended, and the writer is gone", async () => {
+  test("that leaves a writer behind commits the files as they were when it ended, and the writer is ended", async () => {
     const line =
       "(while :; do date +%N >> log; echo $RANDOM > r$((RANDOM % 20)); done) & sleep 0.2; echo done > done";
     const ran = target.apply([shell(line)], ["--json"]);
@@ -104,7 +104,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(leftovers()).toEqual([]);
   });
 
-  test("that makes folders nobody may enter is committed with all they hold, and taken back", () => {
+  test("that makes folders no user may enter is committed with all they hold, and undone", () => {
     target.write("old/file", "old");
     const { success } = target.try(
       "mkdir -p shut/in; echo x > shut/in/f; chmod 000 shut/in shut; chmod 500 old",

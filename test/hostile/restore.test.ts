@@ -35,7 +35,7 @@ describe.if(here).each(["overlay", "copy"] as const)("a protected file that a jo
     expect(target.kept()).toBe("kept\n");
   });
 
-  test("is not read through a link that stands in its folder's place", () => {
+  test("is not read through a link in its folder's place", () => {
     target.write("d/.env", "SECRET=1\n");
     target.put(join(target.outside, ".env"), "SECRET=1\n");
     rmSync(join(target.outside, "kept"));

@@ -60,7 +60,7 @@ const mode = (path: string) => statSync(join(target.workspace, path)).mode & 0o7
 describe.if(here).each(["overlay", "copy"] as const)("what a job (%s) leaves", (kind) => {
   const env = { PICOCLAW_WORKER_TRANSACTION: kind };
 
-  test("by a process that plants again whatever is put back", () => {
+  test("by a process that plants again every restored file", () => {
     repository();
     plantEvil();
     target.write(".env", "KEY=mine\n");
@@ -173,7 +173,7 @@ describe.if(here).each(["overlay", "copy"] as const)("what a job (%s) leaves", (
     ]);
   });
 
-  test("is never set-user-id, and what was so before stays so", () => {
+  test("is never set-user-id, and files that were so before stay so", () => {
     target.write("was", "x\n");
     chmodSync(join(target.workspace, "was"), 0o4755);
     mkdirSync(join(target.workspace, "shared"));
@@ -268,7 +268,7 @@ describe.if(here).each(["overlay", "copy"] as const)("the commit after a job (%s
     expect(job.out).toContain("git filter");
   });
 
-  test("is not switched on by a workspace that nobody trusts", () => {
+  test("is not switched on by an untrusted workspace", () => {
     repository();
     writeFileSync(join(target.workspace, "picoclaw.yaml"), "worker:\n  auto_commit: true\n");
     const before = git("rev-parse", "HEAD");

@@ -44,7 +44,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a socket of t
     target.remove();
   });
 
-  test("that has a path is not reached by a job, wherever it lies", () => {
+  test("that has a path is not reached by a job, in any folder", () => {
     const lines = Object.values(places).map((place) => `${CONNECT} ${place}`);
     for (const { said } of target.attempt(lines)) {
       expect(said).toContain("unreachable");

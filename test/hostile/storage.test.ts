@@ -82,7 +82,7 @@ describe.if(otherDevice)("where the jobs cannot be kept in PicoClaw's home", () 
   });
 });
 
-test("a storage in PicoClaw's home that a job opened to others is closed by doctor --repair, and nobody is told to delete it", () => {
+test("a storage in PicoClaw's home that a job opened to others is closed by doctor --repair, and no advice says to delete it", () => {
   expect(target.apply([create("a.txt", "a\n")]).code).toBe(0);
   const workspaces = join(target.home, "workspaces");
   const storage = join(workspaces, readdirSync(workspaces)[0] as string);
@@ -97,7 +97,7 @@ test("a storage in PicoClaw's home that a job opened to others is closed by doct
   expect(existsSync(join(target.workspace, "a.txt"))).toBe(false);
 });
 
-test("a plan whose roots are not the workspace's own is not carried out, wherever it lies", () => {
+test("a plan whose roots are not the workspace's own is not carried out, in any place", () => {
   expect(target.apply([create("a.txt", "a\n")]).code).toBe(0);
   const workspaces = join(target.home, "workspaces");
   const storage = join(workspaces, readdirSync(workspaces)[0] as string);

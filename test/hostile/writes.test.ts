@@ -64,7 +64,7 @@ describe.if(here).each(["overlay", "copy"] as const)(
       expect(treeOf(target.outside)).toEqual(before as never);
     });
 
-    test("any of them together: nothing stands beside the workspace that did not before", () => {
+    test("any of them together: nothing new appears beside the workspace", () => {
       expect(readdirSync(target.folder).sort()).toEqual(["home", "outside", "user", "ws"]);
     });
   },
@@ -83,7 +83,7 @@ describe.if(here)("without confinement the same line", () => {
   });
 });
 
-test.if(here)("without confinement an overlay stands too, on no folder that only root could make", () => {
+test.if(here)("without confinement an overlay works too, over no folder that only root could make", () => {
   const open = createTarget();
   try {
     const ran = open.apply(

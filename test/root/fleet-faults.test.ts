@@ -45,7 +45,7 @@ async function check(fleet: Fleet, machines: readonly Machine[]): Promise<void> 
 describe.if(hasNamespaces() && requirePart("postgres"))("a fleet", () => {
   const kit = fleetKit();
 
-  test("a message that ends its process three times is given up and told, and its chat goes on", async () => {
+  test("a message that ends its process three times is given up and reported, and its chat continues", async () => {
     const fleet = kit.open();
     const a = await fleet.machine({ script: POISON });
     const text = (word: string) => (word === "a0" ? "poison" : `hello ${word}`);

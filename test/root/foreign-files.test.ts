@@ -51,7 +51,7 @@ describe.if(isRoot)("root's jobs on files of others", () => {
       expect(bench.tree()).toEqual(before);
     });
 
-  test("take back a change of owners, of files and of folders", async () => {
+  test("revert a change of owners, of files and of folders", async () => {
     const bench = createBench("copy", { folder: newFolder() });
     bench.save("d/a.txt", "one\n");
     const before = bench.tree();
@@ -66,7 +66,7 @@ describe.if(isRoot)("root's jobs on files of others", () => {
 
 describe.if(isRoot)("a file system that is full", () => {
   for (const kind of ["direct", "copy"] satisfies StagingKind[])
-    test(`lets a ${kind} job write whole files or none, and the commit of what fitted goes through`, async () => {
+    test(`lets a ${kind} job write whole files or none, and the commit of those that fitted succeeds`, async () => {
       const folder = newFolder();
       expect(mount(folder, "-t", "tmpfs", "-o", "size=2m", "tmpfs")).toBe(true);
       const bench = createBench(kind, { folder });

@@ -46,7 +46,7 @@ function kindOf({ out }: Ran): string | undefined {
 const at = (path: string) => join(cli.workspace, path);
 
 describe.if(isRoot && requirePart("bwrap"))("files of a group that is not the user's own", () => {
-  test("are no reason to fail: the job runs in a copy and says why", () => {
+  test("do not fail the job: it runs in a copy and says why", () => {
     chownSync(at("a.txt"), USER, 0);
     const ran = run(["apply"], [shell("echo two >> a.txt; echo new > c.txt")]);
     expect(ran).toMatchObject({ code: 0 });

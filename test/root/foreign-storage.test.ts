@@ -24,7 +24,7 @@ afterEach(() => {
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe.if(isRoot)("root's jobs", () => {
-  test("in the root of a mount are not kept in the .picoclaw that somebody left there", () => {
+  test("in the root of a mount are not kept in a .picoclaw that another user left there", () => {
     expect(spawnSync("mount", ["-t", "tmpfs", "tmpfs", cli.workspace]).status).toBe(0);
     mounts.push(cli.workspace);
     forge(join(cli.workspace, ".picoclaw"), outside);

@@ -37,7 +37,7 @@ const SCRIPT = [
 ];
 
 describe.if(process.getuid?.() === 0)("a full disk under SQLite", () => {
-  test("is told to who speaks and by /readyz; what was in hand is answered when there is room again", async () => {
+  test("is reported to the sender and by /readyz; waiting messages are answered when there is room again", async () => {
     const under = smallDisk();
     if (under === null) return;
     const server = await createServer({ script: SCRIPT, under });

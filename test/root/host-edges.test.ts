@@ -89,7 +89,7 @@ describe.if(isRoot && process.platform === "linux" && requirePart("bwrap"))("out
     }
   });
 
-  test("a mount that comes while the job runs is neither seen nor written to, where / is shared", () => {
+  test("a mount that appears while the job runs is neither seen nor written to, where / is shared", () => {
     const program = join(shared, "picoclaw");
     const later = `(sleep 1.5; mount -t tmpfs none ${shared}/m; mkdir /picoclaw-edge; mount -t tmpfs none /picoclaw-edge; sleep 2; ls -A ${shared}/m /picoclaw-edge > ${shared}/found; umount ${shared}/m /picoclaw-edge; rmdir /picoclaw-edge) > /dev/null 2>&1 &`;
     mkdirSync(join(shared, "m"));

@@ -185,7 +185,7 @@ describe.if(isRoot)("a user's commands", () => {
     chmodSync(join(cli.workspace, "theirs"), 0o666);
   };
 
-  test("that change a file of somebody else run in a copy, and the result says what became of it", () => {
+  test("that change a file of another user run in a copy, and the result says what became of it", () => {
     theirs();
     const ran = run("user", ["apply"], JSON.stringify([shell("echo more >> theirs")]));
     expect(ran.code).toBe(0);
@@ -195,7 +195,7 @@ describe.if(isRoot)("a user's commands", () => {
     expect(lstatSync(join(cli.workspace, "theirs"))).toMatchObject({ uid: 12345, gid: 12345, size: 7 });
   });
 
-  test("are told why they cannot where only an overlay may serve", () => {
+  test("are refused with the reason if only an overlay may serve", () => {
     theirs();
     const ran = apply("user", "echo more >> theirs", { PICOCLAW_WORKER_TRANSACTION: "overlay" });
     expect(ran.code).toBe(1);

@@ -23,7 +23,7 @@ describe.if(isRoot).each([
   const env = { PICOCLAW_WORKER_TRANSACTION: kind, PICOCLAW_WORKER_CONFINE: confine };
   const at = (path: string) => join(cli.workspace, path);
 
-  test("makes no program that gives root to everybody", () => {
+  test("makes no program that gives root to all users", () => {
     const ran = cli.apply([shell("cp /bin/sh x; chmod 4755 x; mkdir d; chmod 7777 d")], ["--json"], { env });
     expect(ran.code).toBe(0);
     expect([statSync(at("x")).mode & 0o7777, statSync(at("d")).mode & 0o7777]).toEqual([0o755, 0o3777]);
@@ -32,7 +32,7 @@ describe.if(isRoot).each([
     expect(who.out.trim()).toBe("65534");
   });
 
-  test("keeps what was set-user-id before, through its undo", () => {
+  test("keeps files that were set-user-id before, through its undo", () => {
     cli.write("was", "x\n");
     chmodSync(at("was"), 0o4755);
     const ran = cli.apply([shell("chmod 4711 was; touch -d 2001-01-01 was")], ["--json"], { env });

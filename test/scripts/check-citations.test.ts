@@ -33,7 +33,7 @@ test.each([
   expect(check(`from ${parts.join(".")}\n`)).toHaveLength(1);
 });
 
-test("a decision of this repository may be, and figures are no pages", () => {
+test("a decision of this repository may be, and figures are not pages", () => {
   expect(check("[decision 003](decisions/003-x.md), 1,000 files, DESIGN\n")).toEqual([]);
 });
 

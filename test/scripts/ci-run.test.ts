@@ -64,7 +64,7 @@ describe("the tree that was run", () => {
     expect(out[0]).toContain(` ${git("write-tree")},`);
   });
 
-  test("is not named where there is no repository", () => {
+  test("is not named without a repository", () => {
     rmSync(join(checkout, ".git"), { recursive: true });
     expect(run('ran_tree=$(hash_tree "$source_tree"); finish').out).toEqual(["0 passed, 0 failed"]);
   });

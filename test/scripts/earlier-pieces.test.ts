@@ -47,7 +47,7 @@ test("a build keeps what a process of the one before may ask for later, however 
   expect(readFileSync(join(folder, "dist/chunk-same.js"), "utf8")).toBe("made on day 30");
 });
 
-test("a piece goes a week after it was replaced", () => {
+test("a piece is removed a week after it was replaced", () => {
   build(0, ["chunk-a1.js"]);
   build(30, ["chunk-b2.js"]);
   expect(build(36, ["chunk-c3.js"])).toEqual(["chunk-a1.js", "chunk-b2.js", "chunk-c3.js"]);

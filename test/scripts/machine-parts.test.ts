@@ -78,7 +78,7 @@ test("a file that touches what every job touches takes turns of four days, unles
   expect(counts("test/e2e/job.test.ts", "process.getuid()")).toEqual([5, 20, 5]);
 });
 
-test("a file that names a part or a right in its own text runs where that differs, whatever was recorded", () => {
+test("a file that names a part or a right in its own text runs where that differs, regardless of the record", () => {
   const files = ["test/plain-1.test.ts"];
   const day = ["2026-05-02", "2026-05-03"].find(
     (today) => select("root", { files, today }).files.length === 0,
@@ -118,7 +118,7 @@ test("every file runs that the record does not know, and every file where the re
   expect(select("root", { files, record: { ...RECORD, since: "no day" } }).files).toEqual(files);
 });
 
-test("a record of some files keeps what is known of the others, and its age", () => {
+test("a record of some files keeps the facts about the others, and its age", () => {
   const found = { "test/b.test.ts": ["zsh"], "test/a.test.ts": [] };
   const earlier = { since: "2026-01-01", touches: { "test/gone.test.ts": [], "test/c.test.ts": ["rg"] } };
   const merged = mergeRecord(earlier, found, {

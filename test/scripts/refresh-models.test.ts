@@ -16,7 +16,7 @@ const model = (id: string, input: number, more = {}) => ({
   ...more,
 });
 
-test("facts of the package replace what was reported, and what a vendor said stays and is named", () => {
+test("facts of the package replace reported ones, and a vendor's own stay and are named", () => {
   const folder = makeTestFolder("models");
   const data = join(folder, "dist/providers/data");
   mkdirSync(data, { recursive: true });

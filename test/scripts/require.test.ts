@@ -25,7 +25,7 @@ test("a missing part that is required is a failure", () => {
   expect(() => requirePart("no-such-part-either")).toThrow("required here but missing: no-such-part-either");
 });
 
-test("a part that is made meanwhile is waited for, until its engine's folder goes", () => {
+test("a part that is being made is waited for, until its engine's folder is removed", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-engine-"));
   const sleepsUntil = (done: string) => {
     const asks = `

@@ -30,7 +30,7 @@ function run(sources: readonly string[], env: Readonly<Record<string, string>> =
   return { exitCode, lines: stdout.toString().trimEnd().split("\n") };
 }
 
-test("a file that failed beside others and passes alone is told as unsteady, and passed", () => {
+test("a file that failed beside others and passes alone is reported as unsteady, and passed", () => {
   const { exitCode, lines } = run([ALWAYS, ONCE]);
   expect(lines.filter((line) => line.startsWith("unsteady: "))).toEqual([
     expect.stringContaining("(failed beside other tests, passes alone)"),

@@ -92,7 +92,7 @@ describe("any arguments", () => {
     fc.dictionary(fc.string(), fc.string(), { maxKeys: 2 }),
   );
 
-  test("end in an envelope, and leave what is outside alone", async () => {
+  test("end in an envelope, and leave everything outside alone", async () => {
     bench.write("../outside.txt", "mine");
     bench.write("a.txt", "one\ntwo\n");
     bench.write("sub/b.txt", "three\n");

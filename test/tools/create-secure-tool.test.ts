@@ -71,7 +71,7 @@ describe("write scope", () => {
     expect(codeOf(await toolkit.invoke(name, args))).toBe("success");
   });
 
-  test("unrestricted writes elsewhere as a job of that folder, which undo_job takes back", async () => {
+  test("unrestricted writes elsewhere as a job of that folder, which undo_job undoes", async () => {
     const outside = `${bench.folder}/other/deep/a.txt`;
     const toolkit = await bench.toolkit({ writeScope: "unrestricted" });
     const written = await toolkit.writeFile({ path: outside, content: "x" });
@@ -134,7 +134,7 @@ describe("paths", () => {
 });
 
 describe("arguments", () => {
-  test("an unknown tool is told by its name", async () => {
+  test("an unknown tool is reported by its name", async () => {
     expect(await (await bench.toolkit()).invoke("rm_rf", {})).toEqual({
       status: "failure",
       reason: "tool",
@@ -181,7 +181,7 @@ describe("arguments", () => {
   });
 });
 
-describe("a tool of one's own", () => {
+describe("a user's own tool", () => {
   const shout = createSecureTool({
     name: "shout",
     title: "Shout",

@@ -19,7 +19,7 @@ describe("definitions", () => {
     expect(definitions as unknown).toEqual(JSON.parse(readFileSync(file, "utf8")));
   });
 
-  test("every tool stands in the catalogue under its own name, and no name is taken twice", () => {
+  test("every tool is in the catalogue under its own name, and no name is taken twice", () => {
     expect(Object.keys(ToolCatalog)).toEqual(ALL_TOOLS.map(({ name }) => name));
     expect(Object.keys(TOOL_DEFINITIONS)).toEqual(ALL_TOOLS.map(({ name }) => name));
     const names = ALL_TOOLS.flatMap(({ name, aliases }) => [name, ...aliases]);
@@ -34,7 +34,7 @@ describe("definitions", () => {
     }
   });
 
-  test("under an alias the same definition stands with that name", () => {
+  test("under an alias the same definition has that name", () => {
     const name = "command-executor_execute_command";
     const tool = findTool(name);
     if (tool === undefined) throw new Error("no such tool");

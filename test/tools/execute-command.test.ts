@@ -8,7 +8,7 @@ beforeEach(() => {
 afterEach(() => bench.remove());
 
 describe("execute_command", () => {
-  test("returns exit code and both streams, and its changes are a job that undo_job takes back", async () => {
+  test("returns exit code and both streams, and its changes are a job that undo_job undoes", async () => {
     bench.write("a.txt", "old");
     const toolkit = await bench.toolkit();
     const result = await toolkit.executeCommand({
@@ -110,7 +110,7 @@ describe("execute_command", () => {
 });
 
 describe("undo_job", () => {
-  test("takes back the last job, then the one before", async () => {
+  test("undoes the last job, then the one before", async () => {
     const toolkit = await bench.toolkit();
     await toolkit.writeFile({ path: "a.txt", content: "1" });
     await toolkit.writeFile({ path: "a.txt", content: "2" });
@@ -121,7 +121,7 @@ describe("undo_job", () => {
     expect(codeOf(await toolkit.undoJob({}))).toBe("failure NOTHING_TO_UNDO");
   });
 
-  test("an unknown job, one that was undone, and one that somebody built on are told apart", async () => {
+  test("an unknown job, an undone one, and one that later jobs build on are distinguished", async () => {
     const toolkit = await bench.toolkit();
     const job_id = jobOf(await toolkit.writeFile({ path: "a.txt", content: "1" }));
     const later = jobOf(await toolkit.writeFile({ path: "a.txt", content: "2" }));

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const write = (path: string, text: string | Uint8Array) => writeFileSync(join(folder, path), text);
 const word = (text: string) => ({ spellings: [text], anyCase: true });
 
-test("words in any case, names as they are written, Japanese too; not in binaries, links and what is gone", () => {
+test("words in any case, names as they are written, Japanese too; not in binaries, links and missing files", () => {
   write("a.ts", "const computeTotal = INVOICE;\n");
   write("b.ts", "// 消費税\nComputetotal\n");
   write("c.bin", new Uint8Array([0, ...Buffer.from("invoice")]));
@@ -35,7 +35,7 @@ test("ends when its time is over, and says how far it came", () => {
   expect(findWords(folder, paths, [word("needle")], -1)).toEqual({ hits: [], searched: 0 });
 });
 
-test("a named pipe holds nobody up", () => {
+test("a named pipe blocks no call", () => {
   expect(Bun.spawnSync(["mkfifo", join(folder, "pipe")]).success).toBe(true);
   expect(findWords(folder, ["pipe"], [word("x")], 1_000).hits).toEqual([]);
 });

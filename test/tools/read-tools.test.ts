@@ -69,7 +69,7 @@ describe("read_file", () => {
     );
   });
 
-  test("what is no text file is refused by what it is", async () => {
+  test("an entry that is not a text file is refused by its kind", async () => {
     bench.write("bin", Buffer.from([1, 0, 2]));
     bench.write("dir/a", "");
     spawnSync("mkfifo", [bench.path("fifo")]);

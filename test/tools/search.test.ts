@@ -233,7 +233,7 @@ describe("a pattern in ripgrep's language", () => {
   });
 });
 
-describe("what is ignored", () => {
+describe("ignored files", () => {
   const RULES = [
     "*.log",
     "build/",

@@ -120,7 +120,7 @@ describe("str_replace", () => {
     expect(codeOf(await replace("b", "あ"))).toBe("failure UNSUPPORTED_ENCODING");
   });
 
-  test("a mask that stands for a secret is not written over it", async () => {
+  test("a mask in place of a secret is not written over it", async () => {
     const secret = `ghp_${"a1B2c3D4e5".repeat(4)}`.slice(0, 40);
     bench.write("a.txt", `token = "${secret}"\nname = "x"\n`);
     const toolkit = await bench.toolkit();
@@ -161,7 +161,7 @@ describe("insert", () => {
 });
 
 describe("undo_edit", () => {
-  test("goes back edit by edit, in a new process too, and leaves other tools' jobs alone", async () => {
+  test("is undone edit by edit, in a new process too, and leaves other tools' jobs alone", async () => {
     const create = { command: "create", path: "a.txt", file_text: "1\n" } as const;
     await (await bench.toolkit()).textEditor(create);
     for (const [old_str, new_str] of [
@@ -185,7 +185,7 @@ describe("undo_edit", () => {
     expect(bench.tree()).toEqual({ "b.txt": "other" });
   });
 
-  test("what somebody changed since is a conflict, and stays", async () => {
+  test("a later change is a conflict, and stays", async () => {
     const toolkit = await bench.toolkit();
     await toolkit.textEditor({ command: "create", path: "a.txt", file_text: "1\n" });
     bench.write("a.txt", "mine\n");

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createCommandPolicy } from "../../src/domain/policy/allowed-commands.ts";
 import { commandExecutorPrompt } from "../../src/infrastructure/containers/command-executor-prompt.ts";
 
-test("the fragment of the system prompt lists what is allowed", () => {
+test("the fragment of the system prompt lists the allowed commands", () => {
   const policy = createCommandPolicy({
     use_default: false,
     additional: [],

@@ -26,14 +26,14 @@ function ownLine(fragment: string): string | undefined {
   return /^This Environment: (.*)$/m.exec(fragment)?.[1];
 }
 
-test("a model is told what an image of ours is for, as one further line", async () => {
+test("a model gets the purpose of an image of ours, as one further line", async () => {
   const { promptFragment } = await open("locale: en\n");
   expect(ownLine(promptFragment("node"))).toStartWith("node, npx, ");
   expect(ownLine(promptFragment("python"))).not.toContain("npx");
   expect(ownLine(promptFragment("no-such-environment"))).toBeUndefined();
 });
 
-test("an environment of one's own names its commands, and what is excluded stays out", async () => {
+test("a user's own environment names its commands, and excluded ones stay out", async () => {
   const { images, promptFragment } = await open(`command_executor:
   allowed_commands: { exclude: [npx] }
   environments:

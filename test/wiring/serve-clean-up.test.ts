@@ -9,7 +9,7 @@ import {
 import { DEFAULTS } from "../../src/config/config.ts";
 import { openEnvironments } from "../../src/wiring/environments.ts";
 
-test("an engine that is not there is told in a line, not with a stack", async () => {
+test("an engine that does not run is reported in a line, not with a stack", async () => {
   const home = mkdtempSync(join(tmpdir(), "picoclaw-clean-up-"));
   const { promise, resolve } = Promise.withResolvers<unknown>();
   const stop = scheduleCleanUp({

@@ -164,7 +164,7 @@ describe("set-up", () => {
     ]);
   });
 
-  test("a local server that wants a key is told with the way in, and does not hide the other ways", async () => {
+  test("a local server that wants a key is reported with the way in, and does not hide the other ways", async () => {
     server = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
@@ -219,14 +219,14 @@ describe("set-up", () => {
     expect((await at.config()).providers.deepseek.base_url).toBe(`${address}/v1`);
   });
 
-  test("a model that does not answer is told, with the reason", async () => {
+  test("a model that does not answer is reported, with the reason", async () => {
     const at = start({ OLLAMA_HOST: ollama(() => pulled("broken:70b")) });
     const opened = await at.open();
     const tested = await opened.test(usualChoice(opened.found), signal);
     expect(tested.chat).toMatchObject({ ok: false, why: expect.stringContaining("broken:70b") });
   });
 
-  test("what is there already stays as it is, a link that leads nowhere too; replaced, it is kept", async () => {
+  test("an existing file stays unchanged, a dangling link too; replaced, it is kept", async () => {
     const at = start({ OLLAMA_HOST: ollama(() => pulled("qwen3:8b")) });
     mkdirSync(join(folder, "home"));
     writeFileSync(at.file, "# mine\n");

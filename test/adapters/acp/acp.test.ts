@@ -50,7 +50,7 @@ test("an editor sends a prompt, sees the change as a difference of each file, an
   expect(editor.asked).toEqual([]);
 });
 
-test("words are streamed once, a file that is mentioned is named by its path, and a session goes on after a restart", async () => {
+test("words are streamed once, a mentioned file is named by its path, and a session continues after a restart", async () => {
   editor = createEditor([
     { when: { role: "chat", message: "/look at src\\/a.ts \\(L1:3\\)$/" }, chunks: ["Hel", "lo"] },
     { when: { role: "chat", turn: 2 }, text: ", as I said." },
@@ -84,7 +84,7 @@ test("cancel ends what runs and takes it back", async () => {
   expect(editor.tree()).toEqual({});
 });
 
-test("a job of another session of the editor can be taken back", async () => {
+test("a job of another session of the editor can be undone", async () => {
   editor = createEditor([coder("```txt:a.txt\nnew\n```")]);
   const { agent } = await editor.start();
   const begin = async () =>
@@ -136,7 +136,7 @@ test("the settings in the docs start the agent", async () => {
   expect(editor.run(["acp", "--help"])).toMatchObject({ code: 0 });
 });
 
-test("what is no message is answered, and the next one is heard", async () => {
+test("a line that is not a message is answered, and the next one is read", async () => {
   editor = createEditor([]);
   const { process, agent } = await editor.start();
   process.stdin.write("nonsense\n[]\n{}\n");
@@ -186,7 +186,7 @@ test("an image of a prompt reaches the model that sees, and what no model takes 
   }
 }, 300_000);
 
-test("sessions are listed and loaded with what was said, and one that nobody knows is refused", async () => {
+test("sessions are listed and loaded with their messages, and an unknown one is refused", async () => {
   editor = createEditor([{ when: { role: "chat" }, text: "Hello." }]);
   const first = await editor.start();
   expect(first.initialized).toMatchObject({
@@ -289,7 +289,7 @@ test("after a reply the editor knows how full the model's window is", async () =
   expect(await editor.until(() => editor.of("usage_update")[0])).toMatchObject({ used: 150, size: 1000 });
 });
 
-test("text of a mentioned file that the editor has not saved comes along, and nothing is asked of others", async () => {
+test("unsaved text of a mentioned file is included, and the editor is asked for no other file", async () => {
   editor = createEditor([
     { when: { role: "chat", message: "/not saved[^]*new words/" }, text: "I see it." },
     { when: { role: "chat" }, text: "I see the disk." },

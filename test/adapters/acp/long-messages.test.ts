@@ -59,7 +59,7 @@ test("ten images of the largest size fit into one message, as Base64", () => {
   expect(MOST_IMAGES * base64 + 1024 ** 2).toBeLessThan(ACP_MESSAGE_BYTES);
 });
 
-test("a message is read to its last byte also where it comes in pieces", async () => {
+test("a message is read to its last byte, also when it arrives in pieces", async () => {
   const editor = connectEditor(10_000);
   const line = `${JSON.stringify({ jsonrpc: "2.0", ...initialize(1) })}\n`;
   for (const piece of line.match(/.{1,7}|\n/gs) ?? []) editor.input.write(piece);

@@ -15,7 +15,7 @@ async function crash(error: Error, exitCode = 1): Promise<string> {
   return said.join("");
 }
 
-test("a store that takes no writes is told in words, without a stack", async () => {
+test("a store that takes no writes is reported in words, without a stack", async () => {
   const refused = "cannot execute INSERT in a read-only transaction";
   for (const error of [
     Object.assign(new Error(refused), { code: "25006" }),
@@ -33,7 +33,7 @@ test("an address that does not answer is not taken for the store", async () => {
   );
 });
 
-test("a bug is told without code and without a stack", async () => {
+test("a bug is reported without code and without a stack", async () => {
   const bug = new TypeError("undefined is not an object (evaluating 'a.b.c')");
   expect(await crash(bug)).toBe(
     "An unexpected error occurred: TypeError (details: /home/u/.picoclaw/logs/picoclaw.log)\n",

@@ -136,7 +136,7 @@ test("the sub-agents of a draft are lines below it, as long as they run", () => 
   ]);
 });
 
-test("a draft of a sub-agent is no line of its own: the sub-agent is", () => {
+test("a draft of a sub-agent is not a line of its own: the sub-agent is", () => {
   const draft = { ...job, jobId: "job_2_bbbbbbbb", source: "agent:job_1_aaaaaaaa/1" };
   expect(running([], [job, draft]).map(({ id }) => id)).toEqual([job.jobId]);
 });

@@ -56,7 +56,7 @@ describe("the menu of commands", () => {
     expect(press("/code", "\r")).toEqual({ sent: [], line: "/code " });
   });
 
-  test("whatever is typed, Enter sends it or the only command that begins with it", () => {
+  test("for any typed text, Enter sends it or the only command that begins with it", () => {
     const word = fc.oneof(
       fc.stringMatching(/^[a-z]{1,6}$/),
       fc.constantFrom(

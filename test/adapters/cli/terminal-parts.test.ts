@@ -118,7 +118,7 @@ test.each([
   expect(maskedFor(8_000)).toBeLessThan(8_000 * word.length * 200);
 });
 
-test("the file that is meant comes first among 20,000", () => {
+test("the intended file is first among 20,000", () => {
   const files = Array.from(
     { length: 20_000 },
     (_, at) => `packages/app-${at % 50}/src/cart/store/cart-store-${at}.ts`,
@@ -136,7 +136,7 @@ test("the file that is meant comes first among 20,000", () => {
   expect(matchFiles(files, "zzzqqq", 50)).toEqual([]);
 });
 
-test("whatever is printed and redrawn, the terminal shows what was printed and then the live rows", async () => {
+test("after any printing and redrawing, the terminal shows what was printed and then the live rows", async () => {
   const action = fc.oneof(
     fc.record({ print: fc.array(fc.stringMatching(/^[a-z日 ]{0,30}$/), { minLength: 1, maxLength: 4 }) }),
     fc.record({ live: fc.array(fc.stringMatching(/^[A-Z語]{1,15}$/), { minLength: 1, maxLength: 6 }) }),

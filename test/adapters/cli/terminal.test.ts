@@ -39,7 +39,7 @@ test("Markdown breaks between words, colours take no columns, and code stays as 
   );
 });
 
-test("Markdown that comes in pieces is the same as at once", () => {
+test("Markdown in pieces is rendered as at once", () => {
   const text = "# A\n\n- **b**\n```diff\n+c\n```\nend";
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: text.length }), { maxLength: 5 }), (cuts) => {

@@ -28,7 +28,7 @@ describe("lines of the protocol", () => {
     );
   });
 
-  test("past the limit are told by their id, and the next one is read", () => {
+  test("past the limit are answered by their id, and the next one is read", () => {
     fc.assert(
       fc.property(cuts, (at) => {
         const long = `{"params":{"id":1,"text":"\\"id\\":2 ${"x".repeat(200)}"},"id":"mine"}\n`;
@@ -55,7 +55,7 @@ describe("the id of a message", () => {
     );
   });
 
-  test("is null in what has none, whatever the bytes", () => {
+  test("is null in a message without one, for any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
         const scanner = createRequestIdScanner();

@@ -53,7 +53,7 @@ describe.if(process.platform === "linux")("a long command", () => {
   );
 });
 
-describe("bytes that are no message", () => {
+describe("bytes that are not a message", () => {
   test.each<[string, string | Uint8Array, number, unknown]>([
     ["garbage", "garbage}{\n", -32700, null],
     ["binary garbage", new Uint8Array([0, 255, 254, 128, 10]), -32700, null],
@@ -86,7 +86,7 @@ describe("bytes that are no message", () => {
     expect(mcp.tree()).toEqual({});
   });
 
-  test("by the thousand do not stop the server, though nobody reads its standard error", async () => {
+  test("by the thousand do not stop the server, even if its standard error is not read", async () => {
     const { write, next, messages } = await mcp.bare();
     for (let n = 0; n < 50; n++) write("garbage}{\n".repeat(100));
     write('{"jsonrpc":"2.0","id":"after","method":"ping"}\n');
@@ -94,7 +94,7 @@ describe("bytes that are no message", () => {
     expect(messages.filter(({ error }) => error?.code === -32700).length).toBe(5000);
   });
 
-  test("a message of 100 MB is refused under its own id, and the server goes on", async () => {
+  test("a message of 100 MB is refused under its own id, and the server continues", async () => {
     const { write, next } = await mcp.bare();
     const params = { name: "write_file", arguments: { path: "big", content: "x".repeat(100_000_000) } };
     write(`${JSON.stringify({ method: "tools/call", params, jsonrpc: "2.0", id: "big" })}\n`);

@@ -84,7 +84,7 @@ describe("who may talk to the HTTP server", () => {
     expect((await post(http.url, await begin(http.url), "", "PUT")).status).toBe(405);
   });
 
-  test("a token is made and told on standard error where none is given, and a bad port is bad usage", () => {
+  test("without a given token one is made and printed on standard error, and a bad port is bad usage", () => {
     expect(mcp.run(["mcp", "--http", "70000"])).toMatchObject({ code: 2, out: "" });
     expect(mcp.run(["mcp", "--http", port()])).toMatchObject({ code: 3, out: "" });
     expect(http.said()).not.toContain(TOKEN);
@@ -139,7 +139,7 @@ describe("the HTTP server", () => {
   });
 
   describe.if(process.platform === "linux")("a long command", () => {
-    test("is told of, and ends with its tree when its client cancels; the stream ends too", async () => {
+    test("is reported, and ends with its tree when its client cancels; the stream ends too", async () => {
       const client = await http.connect();
       const long = longCommand();
       const abort = new AbortController();

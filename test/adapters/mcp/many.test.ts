@@ -54,7 +54,7 @@ function argumentsOf(n: number): Record<string, unknown> {
   return { command: "create", path: `file-${n}.txt`, file_text: `${n}\n` };
 }
 
-test("whatever the arguments are, a call ends with a result or an error, and nothing outside changes", async () => {
+test("for any arguments, a call ends with a result or an error, and nothing outside changes", async () => {
   const client = await mcp.stdio();
   const { tools } = await client.listTools();
   const key = fc.oneof(

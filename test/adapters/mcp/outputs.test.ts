@@ -55,7 +55,7 @@ test("every tool says what its results look like", () => {
   expect(tools.map(({ name }) => name).sort()).toEqual([...new Set(CALLS.map(([name]) => name))].sort());
 });
 
-test("real results hold to it: the data is there, and nothing stands there that it does not name", async () => {
+test("real results match it: the data is there, and no member that it does not name", async () => {
   const ajv = new AjvJsonSchemaValidator();
   const ends = new Map<string, Set<boolean>>();
   for (const [name, args] of CALLS) {

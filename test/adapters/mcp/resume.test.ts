@@ -62,7 +62,7 @@ async function begin(protocolVersion: string) {
 }
 
 describe("a stream that breaks", () => {
-  test("is taken up again by its last event: the call went on, and its answer comes once", async () => {
+  test("is resumed by its last event: the call continued, and its answer arrives once", async () => {
     const session = await begin("2025-11-25");
     const command = "echo begun; sleep 1; echo done > made.txt; echo ended";
     const broken = await open(
@@ -115,7 +115,7 @@ describe("a client", () => {
     await new Promise((resolve) => gone.addEventListener("abort", resolve, { once: true }));
   });
 
-  test("that comes back is there as long as its new connection", async () => {
+  test("that reconnects counts as present as long as its new connection", async () => {
     const connections = createConnections(30);
     const [asked, back] = [request(), request()];
     const gone = connections.goneAfter(asked.request);

@@ -99,7 +99,7 @@ describe("messages", () => {
     expect(found.body).toEqual(sent.body);
   });
 
-  test("bring images along, which a model that sees none is not asked about; what is no image is refused", async () => {
+  test("carry images, which are not sent to a model that sees none; other files are refused as images", async () => {
     const images = [{ name: "a.png", data: PNG_BASE64 }];
     const sent = await call("post", "/messages", { body: { images, chat: "seen", wait: 20 } });
     expect([sent.status, (sent.body.reply as Json).text]).toEqual([
@@ -114,7 +114,7 @@ describe("messages", () => {
       expect(await status(wrong)).toBe(400);
   });
 
-  test("are stopped while they are answered, by whoever sent them", async () => {
+  test("are stopped while they are answered, by their sender", async () => {
     const sent = await call("post", "/messages", { body: { text: "hang", chat: "hung" } });
     const path = { id: sent.body.message_id as string };
     const stop = (token = operator) => call("post", "/messages/{id}/stop", { path, token });
@@ -173,7 +173,7 @@ describe("messages", () => {
 describe("jobs", () => {
   const patch = JSON.stringify([create("a.txt", "one\n")]);
 
-  test("are previewed, applied, shown, taken back and brought in again", async () => {
+  test("are previewed, applied, shown, undone and redone", async () => {
     const preview = await call("post", "/jobs", { body: { patch, mode: "preview" } });
     const jobId = (preview.body.result as { job_id: string }).job_id;
     expect([preview.body.outcome, Object.keys(server.tree()).includes("a.txt")]).toEqual(["staged", false]);
@@ -193,7 +193,7 @@ describe("jobs", () => {
     expect(dry.body.outcome).toBe("dry-run");
   });
 
-  test("a patch that would hold up everybody else is refused before it is parsed", async () => {
+  test("a patch that would block other requests is refused before it is parsed", async () => {
     const long = await call("post", "/jobs", { body: { patch: "```\n".repeat(400_000), mode: "dry-run" } });
     expect([long.status, (long.body.error as { code: string }).code]).toEqual([413, "too-large"]);
   });
@@ -248,7 +248,7 @@ describe("jobs", () => {
       expect([query, (await call("get", "/jobs", { query })).status]).toEqual([query, 400]);
   });
 
-  test("that are none are unknown, whatever the address tries", async () => {
+  test("that do not exist are unknown, for any address", async () => {
     for (const job of ["job_1_aaaaaaaa", "../x", "..", "job_1_aaaaaaaa/../..", "%00"])
       for (const template of ["/jobs/{job}", "/jobs/{job}/diff"]) {
         const url = template.replace("{job}", encodeURIComponent(job));
@@ -263,7 +263,7 @@ describe("jobs", () => {
       );
   });
 
-  test("that are no patches are refused with the line at fault", async () => {
+  test("that are not patches are refused with the line at fault", async () => {
     const { status, body } = await call("post", "/jobs", { body: { patch: "just words" } });
     expect([status, (body.error as Json).code]).toEqual([422, "not-a-patch"]);
     expect((await call("post", "/jobs", { body: { patch: 1 } })).status).toBe(400);

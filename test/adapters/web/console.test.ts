@@ -59,7 +59,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       expect(await page.inputValue("#text")).toBe("");
     }, 300_000);
 
-    test("a change is carried out, shown with its difference, taken back and brought in again", async () => {
+    test("a change is carried out, shown with its difference, undone and redone", async () => {
       await page.fill("#text", "/code3 write a test for greet");
       await page.press("#text", "Enter");
       await page.waitForSelector(".job-card .diff");
@@ -268,7 +268,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await context.close();
     }, 300_000);
 
-    test("the first sight of the console is small, and asks nobody else for anything", async () => {
+    test("the first page of the console is small, and requests nothing from other hosts", async () => {
       const context = await browser.newContext({ storageState: await desk.storageState() });
       const fresh = await context.newPage();
       const bodies: Promise<number>[] = [];

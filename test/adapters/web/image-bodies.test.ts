@@ -67,7 +67,7 @@ test.each([
   [[{ name: "a", data: "" }]],
   [[{ data: " " }]],
   [{}],
-])("%j is no list of images", async (given) => {
+])("%j is not a list of images", async (given) => {
   expect(await readImageList(given)).toEqual({ ok: false, trouble: { kind: "not-a-list" } });
 });
 
@@ -83,7 +83,7 @@ test("short bodies that come together are read together: a burst is seen before 
   expect(turns).toBeLessThan(32);
 });
 
-test("of the texts of a message a megabyte is read; files beyond it are told by name and size", async () => {
+test("a megabyte of a message's text is read; files beyond it are listed by name and size", async () => {
   const file = (name: string, bytes: number) => new File(["x".repeat(bytes)], name, { type: "text/plain" });
   const read = await readAttachments([file("a", 600_000), file("b", 600_000), file("c", 400_000)]);
   const found = read.ok ? read.attachments : [];

@@ -41,7 +41,7 @@ describe("settings in the console", () => {
     writeFileSync(join(server.home, "config.yaml"), before);
   }, 300_000);
 
-  test("a model is exchanged in its place; what is not known is not written", async () => {
+  test("a model is replaced in its place; an unknown one is not written", async () => {
     const before = file();
     expect(await press("/manage/roles/coder2", { provider: "demo", model: "other" })).toContain("Saved");
     expect(file()).toBe(
@@ -91,7 +91,7 @@ describe("settings in the console", () => {
     expect(await press("/manage/schedules/remove", { name: "dawn" })).toContain("There is no schedule dawn.");
   }, 300_000);
 
-  test("a model that a role may not use is refused, the file stays, and the form keeps what was chosen", async () => {
+  test("a model that a role may not use is refused, the file stays, and the form keeps the choice", async () => {
     const before = file();
     const answer = await operator.post("/manage/roles/chat", { provider: "far", model: "far-1" });
     const address = answer.headers.get("location") ?? "";
@@ -154,7 +154,7 @@ describe("settings in the console", () => {
     rmSync(dirname(dirname(command)), { recursive: true });
   }, 300_000);
 
-  test("a file that is no YAML is left alone", async () => {
+  test("a file that is not YAML is left alone", async () => {
     const before = file();
     writeFileSync(join(server.home, "config.yaml"), "a: [");
     expect(await press("/manage/budget", { daily: "9", on_exceed: "local" })).toContain(

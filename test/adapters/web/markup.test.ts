@@ -53,7 +53,7 @@ const bare = (markup: unknown) =>
     .replace(TAGS, "");
 
 describe("a template", () => {
-  test("escapes whatever is put in, and nothing of its own", () => {
+  test("escapes every value, and nothing of its own markup", () => {
     expect(
       String(
         html`<a href="${'"><script>'}">${"<b>"}${html`<i>${"&"}</i>`}${[1, null, false, undefined, ["x"]]}</a>`,
@@ -61,7 +61,7 @@ describe("a template", () => {
     ).toBe('<a href="&quot;&gt;&lt;script&gt;">&lt;b&gt;<i>&amp;</i>1x</a>');
   });
 
-  test("takes nobody's word for being safe", () => {
+  test("trusts no value that claims to be safe", () => {
     const forged = { text: "<script>", toString: () => "<script>" } as never;
     expect(String(html`${forged}`)).toBe("&lt;script&gt;");
   });
@@ -169,7 +169,7 @@ describe("a difference", () => {
     expect(String(fileDiffView(t, file!, "inline"))).toContain("two <mark>3</mark> four");
   });
 
-  test("of what is no text, too large, long or no longer known is said to be so", async () => {
+  test("of a file that is not text, too large, too long or no longer known says so", async () => {
     const large = new Uint8Array(700_000).fill(97);
     const long = Array.from({ length: 4_000 }, (_, n) => `line ${n}\n`).join("");
     const files = await fileDiffs([

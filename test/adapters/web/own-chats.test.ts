@@ -105,12 +105,12 @@ test("they go on in it under its own key, and nowhere else", async () => {
   expect(received).toHaveLength(1);
 });
 
-test("somebody whom no operator named so has the console's chats only", async () => {
+test("a person whom no operator named so has the console's chats only", async () => {
   const { ask } = await open("eve");
   expect((await (await ask("/sessions")).text()).includes("/sessions/line")).toBe(false);
 });
 
-test("what was asked in the console is answered there, not on the service", async () => {
+test("a message of the console is answered there, not on the service", async () => {
   const [service, web] = [createFakeChannel(), createFakeChannel("web")];
   const bench = await createServeBench({ fake: service, others: [web.channel] });
   await bench.receive(inbound(1, { replyTo: { via: "web" } }));

@@ -81,7 +81,7 @@ test("a session has twelve streams at most, and others are not touched by that",
   expect(listen("another's")).not.toBeNull();
 });
 
-test("streams end with their session, whoever ended it", async () => {
+test("streams end with their session, however it ended", async () => {
   const { streams, listen, pass, gone } = open();
   const [left, expired, stays] = [listen("left"), listen("expired"), listen("stays")];
   streams.endSession("left");

@@ -74,7 +74,7 @@ test("bodies under a false signature share one budget, and give it back", async 
     if (Date.now() > deadline) throw new Error("the budget was not given back");
 }, 300_000);
 
-test("a body of no told length ends at its limit or at the budget, one that drips when its time is over", async () => {
+test("a body without an announced length ends at its limit or at the budget, a slow one when its time is over", async () => {
   const gate = createBodyGate({ budgetBytes: 100, shareBytes: 100, mostOpen: 9, shareOpen: 9, readMs: 200 });
   const webhook = {
     signedBy: "signature",
@@ -138,7 +138,7 @@ test("one source has a share of the budget, and others the rest", async () => {
   expect((await post("10.0.0.1", 40, true)).status).toBe(200);
 });
 
-test("few bodies are read at once, whatever their length, and each source has a share of the places", async () => {
+test("few bodies are read at once, of any length, and each source has a share of the places", async () => {
   const gate = createBodyGate({
     budgetBytes: 100,
     shareBytes: 100,
@@ -166,7 +166,7 @@ test("few bodies are read at once, whatever their length, and each source has a 
   expect((await post("10.0.0.1", true)).status).toBe(200);
 });
 
-test("whoever has a token fills no memory with bodies that never end", async () => {
+test("a client with a token cannot fill the memory with bodies that never end", async () => {
   const before = residentBytes();
   const length = ["Content-Length: 9900000", "Authorization: Bearer of-somebody-or-nobody"];
   const many = strangers(200, 9_800_000, length, "/api/messages");

@@ -88,7 +88,7 @@ test("a preview that was thrown away is discarded, not stopped", async () => {
   expect(server.run(["jobs"]).out).toContain("Discarded");
 }, 300_000);
 
-test("what the server works with is told, and beside it what was edited since", async () => {
+test("the settings in use are shown, and beside them those edited since", async () => {
   const file = join(server.home, "config.yaml");
   const before = readFileSync(file, "utf8");
   writeFileSync(
@@ -119,7 +119,7 @@ test("a chat is called by its first message, and chats of a terminal stand in th
   expect((await alice.get("/sessions/cli/nightly")).status).toBe(404);
 }, 300_000);
 
-test("a button that takes back is told once, on the job's card, and is no message in anybody's name", async () => {
+test("an undo button is reported once, on the job's card, and is not a message of the user", async () => {
   const page = await answered(operator, "operator.pressed", "/code3 named");
   const form = [...page.matchAll(/<form[^>]*data-say>[\s\S]*?<\/form>/g)]
     .map(([one]) => one)
@@ -167,7 +167,7 @@ test("the number of a line in a difference leads to the job that wrote it, throu
   expect((await guest.get(`/jobs/${second}/why?path=why%2Fa.txt&line=1`)).status).toBe(404);
 }, 300_000);
 
-test("the composer is told the project's files that a word after @ may mean", async () => {
+test("the composer gets the project's files that a word after @ may mean", async () => {
   server.apply([create("src/cart-total.ts", "x")]);
   const found = async (visitor: Visitor) => (await visitor.get("/files?q=carttot")).json();
   expect(await found(operator)).toEqual(["src/cart-total.ts"]);
@@ -225,7 +225,7 @@ describe("a reader of another language and zone than the server's", () => {
       expect([ja, page.includes(String(ja)), page.includes(String(en))]).toEqual([ja, true, false]);
   });
 
-  test("sees times in the zone that the browser told", async () => {
+  test("sees times in the zone that the browser sent", async () => {
     const at = "2026-01-01T12:00:00.000Z";
     await answered(operator, "operator.zone", "hello");
     const times = async (zone: string) => {
@@ -269,7 +269,7 @@ describe("coming in", () => {
     expect((await fetch(link, { method: "POST", redirect: "manual" })).status).toBe(303);
   });
 
-  test("a link that nobody listens for says so", () => {
+  test("a link to a port without a listener says so", () => {
     const made = server.run(["serve", "link", "--port", "1"]);
     expect([made.code, made.err]).toEqual([
       0,
@@ -399,7 +399,7 @@ describe("the border", () => {
     expect(response.status).toBe(413);
   });
 
-  test("a client that sends its head a byte at a time is let go, and holds nobody up", async () => {
+  test("a client that sends its head a byte at a time is disconnected, and blocks no other", async () => {
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     socket.write("GET /healthz HTTP/1.1\r\n");
     const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
@@ -446,7 +446,7 @@ describe("the border", () => {
 });
 
 describe("what others wrote", () => {
-  test("stands as text, in messages, replies, file names, diffs and output", async () => {
+  test("is shown as text, in messages, replies, file names, diffs and output", async () => {
     const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`;
     const page = await answered(operator, "operator.xss", `/code3 ${hostile}`);
     expect(page).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&gt;&lt;img");
@@ -571,7 +571,7 @@ describe("one and the other", () => {
     expect(again).toContain('class="notice bad"');
   });
 
-  test("two operators press Undo at once: one wins, the other is told", async () => {
+  test("two operators press Undo at once: one wins, the other gets the reason", async () => {
     server.apply([create("both.txt", "x\n")]);
     const [, jobId] = /\/jobs\/(job_\d+_\w{8})"/.exec(await operator.text("/jobs")) ?? [];
     const other = await signIn(server.link(server.url, "--user", "second"));
@@ -618,7 +618,7 @@ describe("one and the other", () => {
 });
 
 describe("live", () => {
-  test("a stream tells of a message, and ends when its browser goes", async () => {
+  test("a stream reports a message, and ends when its browser disconnects", async () => {
     const gone = new AbortController();
     const stream = await operator.get("/live?chat=web:operator.live");
     expect(stream.headers.get("content-type")).toContain("text/event-stream");

@@ -156,7 +156,7 @@ describe("admission", () => {
     expect(await admit(inbound(1, { channel: "slack", eventId: "schedule:a:1" }))).not.toBeNull();
   });
 
-  test("no caller is treated as one of another name", () => {
+  test("reserved names and names with a colon are not names of users", () => {
     const names = ["alice", "schedule", "operator", "a:b"];
     expect(names.filter((name) => isUserName(name, "user"))).toEqual(["alice"]);
   });

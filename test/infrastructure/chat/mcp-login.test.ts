@@ -90,7 +90,7 @@ test.each([
 test.each([
   ["streamable HTTP", false],
   ["HTTP+SSE", true],
-])("a server over %s that asks nobody to log in works as it did", async (_, isOlder) => {
+])("a server over %s that requires no login works as before", async (_, isOlder) => {
   const server = start({ isOlder, isOpen: true });
   expect(await readTicket(server)).toEqual(WORKS);
   expect(await login(server)).toEqual({ kind: "not-needed" });
@@ -129,7 +129,7 @@ test("a login that the server ended is asked for again, and the next one needs n
   expect(server.seen.filter((line) => line === "POST /register")).toHaveLength(1);
 });
 
-test("a token goes to the address it was made for, and nowhere else", async () => {
+test("a token is sent to the address it was made for, and nowhere else", async () => {
   const [mine, theirs] = [start(), start()];
   await login(mine);
   const seen: (string | null)[] = [];
@@ -232,7 +232,7 @@ test("the redirect page takes the answer of this login alone", async () => {
   ]);
 });
 
-test("the browser is told of a login only after its code was taken", async () => {
+test("the browser sees the login's success only after its code was accepted", async () => {
   const shown = async (server: OauthMcpServer) => {
     const told = Promise.withResolvers<string>();
     const outcome = await loginToMcpServer(settings(server.url), logins, {
@@ -251,7 +251,7 @@ test("the browser is told of a login only after its code was taken", async () =>
   expect(await shown(start())).toEqual(["done", "in"]);
 });
 
-test("whoever refuses, stops or cannot be registered is told so, and nothing is kept", async () => {
+test("a server that refuses, stops or cannot register is reported, and nothing is kept", async () => {
   const server = start();
   const refused = await loginToMcpServer(settings(server.url), logins, {
     page,
@@ -296,7 +296,7 @@ test("a client of the configuration is used where the server registers none, and
   expect(readFileSync(join(logins.folder, file), "utf8")).not.toContain("swordfish");
 });
 
-test("a broken file of a login is no login", async () => {
+test("a broken file of a login counts as no login", async () => {
   const server = start();
   await login(server);
   const [file = ""] = readdirSync(logins.folder);

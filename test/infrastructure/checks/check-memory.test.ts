@@ -51,7 +51,7 @@ const RECORD: CheckRecord = {
   ],
 };
 
-test("what was kept is recalled by another process, and belongs to the user alone", () => {
+test("kept results are recalled by another process, and are readable by the user alone", () => {
   expect(memory().recall()).toBe(null);
   memory().keep(RECORD);
   expect(memory().recall()).toEqual(RECORD);

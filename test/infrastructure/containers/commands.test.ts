@@ -96,7 +96,7 @@ describe.if(requirePart("docker"))("commands in a container", () => {
     expect([direct.outcome, direct.failure?.code]).toEqual(["not-started", "program-missing"]);
   });
 
-  test("output is passed on as it comes, in whole characters", async () => {
+  test("output is passed on as it arrives, in whole characters", async () => {
     const seen: string[] = [];
     const first = Promise.withResolvers<void>();
     const running = run("printf '\\346\\227'; sleep 0.2; printf '\\245本\\n'; cat go; echo end", {
@@ -161,7 +161,7 @@ describe.if(requirePart("docker"))("commands in a container", () => {
   });
 
   describe("at its limits", () => {
-    test("a time limit ends the whole tree and returns what was printed", async () => {
+    test("a time limit ends the whole tree and returns the output", async () => {
       const result = await run(
         "echo early; (setsid setsid sleep 301 &); env -i sh -c 'trap \"\" TERM; sleep 302; sleep 303' & sleep 304",
         { timeoutMs: 5_000 },
@@ -196,7 +196,7 @@ describe.if(requirePart("docker"))("commands in a container", () => {
       expect((await running).outcome).toBe("aborted");
     });
 
-    test("a daemon outlives its command, is listed, goes on writing, and can be ended", async () => {
+    test("a daemon outlives its command, is listed, continues to write, and can be ended", async () => {
       const left = await run("(while :; do echo tick; sleep 0.01; done) & echo started");
       expect(left.outcome).toBe("exited");
       expect(left.stdout.startsWith("started\n") || left.stdout.includes("tick")).toBe(true);
@@ -239,7 +239,7 @@ describe.if(requirePart("docker"))("commands in a container", () => {
     }, 300_000);
   });
 
-  test("whoever stops its own watchers is ended with the container's restart, and the files stay", async () => {
+  test("a command that stops its own watchers is ended by the container's restart, and the files stay", async () => {
     await run("echo kept >kept");
     const result = await run("kill -STOP -1; sleep 60", { timeoutMs: 5_000 });
     expect([result.outcome, result.exitCode]).toEqual(["timed-out", null]);
@@ -247,7 +247,7 @@ describe.if(requirePart("docker"))("commands in a container", () => {
     expect(engine.warnings.at(-1)).toContain("restarted");
   });
 
-  test("whoever writes into the supervisor's own stream loses its command, and nobody else is misled", async () => {
+  test("a command that writes into the supervisor's own stream is lost, and no other is misled", async () => {
     const supervisor = "sup=$(cut -d' ' -f4 /proc/$PPID/stat)";
     const forged = `${supervisor}; printf '\\177\\0\\0\\0x\\0\\0\\0\\1' >/proc/$sup/fd/1; sleep 60`;
     const result = await run(forged, { timeoutMs: 120_000 });
@@ -255,7 +255,7 @@ describe.if(requirePart("docker"))("commands in a container", () => {
     expect((await run("echo back")).stdout).toBe("back\n");
   });
 
-  test("whoever kills its own watchers inside gets an answer, and the next command works", async () => {
+  test("a command that kills its own watchers inside gets an answer, and the next command works", async () => {
     const result = await run("kill -9 -1; sleep 60", { timeoutMs: 120_000 });
     expect(["disconnected", "signaled"]).toContain(result.outcome);
     expect(result.exitCode === 0).toBe(false);

@@ -194,7 +194,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     inside("rm /workspace/project/out");
   });
 
-  test("a job of edits is taken back and brought in again; what changed since is a conflict", async () => {
+  test("a job of edits is undone and redone; a later change is a conflict", async () => {
     const result = await apply([
       { type: "file_edit", action: "update", target: "a.txt", content: "changed\n" },
       { type: "file_edit", action: "create", target: "fresh/c.txt", content: "c\n" },
@@ -245,7 +245,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     expect(inside("cat /workspace/project/a.txt /workspace/project/b.txt")).toBe("one\ntwo\nb");
   });
 
-  test("a file that is too large to be kept is deleted all the same, and told", async () => {
+  test("a file that is too large to be kept is deleted all the same, and reported", async () => {
     inside("head -c 70000000 /dev/zero > /workspace/project/large.bin");
     const result = await apply([{ type: "file_edit", action: "delete", target: "large.bin" }]);
     expect([result.success, result.changes]).toEqual([true, [{ path: "large.bin", kind: "deleted" }]]);
@@ -258,7 +258,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     inside("rm /workspace/project/large.bin");
   });
 
-  test("an answer that a task forged is no answer, and takes no memory", async () => {
+  test("an answer that a task forged is not accepted, and takes no memory", async () => {
     // Stops the server that runs as the task's user, and writes to its output in its place.
     const server = inside("ps -eo pid,args | grep '[A]nswers for the files' | head -1").trim().split(" ")[0];
     inside(`kill -STOP ${server}; printf '\\377\\377\\377\\377garbage' > /proc/${server}/fd/1`);
@@ -267,7 +267,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     inside(`kill -KILL ${server}`);
   });
 
-  test("the file server is none of the task's processes, and goes with its connection", async () => {
+  test("the file server is not one of the task's processes, and ends with its connection", async () => {
     const channel = (await files.open(container, "/workspace/project")) as FileChannel;
     const running = () => inside("ps -eo args | grep -c '[A]nswers for the files' || true");
     expect([running(), await environments.sandboxes.listProcesses(container)]).toEqual(["1", []]);

@@ -99,7 +99,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       await environments.manager.cleanup(uuid);
     });
 
-    test("a task without a network is cloned by somebody else, and never has the token", async () => {
+    test("a task without a network is cloned by another container, and never has the token", async () => {
       const engine = openRealEngine({ image: PYTHON });
       try {
         const network = { mode: "allow-list", allowedDomains: [], allowedHosts: [server.host] } as const;
@@ -128,7 +128,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       }
     });
 
-    test("a host that only the cloning container could be told of is refused where it is private", async () => {
+    test("a host that only the cloning container could reach is refused if it is private", async () => {
       const { manager } = await kit.open(executor({ docker: { network: { external_access: false } } }));
       const repository = server.url(name);
       const refused = await manager.tryPrepare({ uuid: randomUUID(), repository }, "python");
@@ -184,7 +184,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expect(await failing(join(kit.folder, "none"))).toMatchObject({ code: "repository-missing" });
     });
 
-    test("a repository that takes for ever is given up at the limit", async () => {
+    test("a repository that takes too long is given up at the limit", async () => {
       const slow = await serveGit(kit.folder, { stall: true });
       try {
         expect(await failing(slow.url(name), { host: slow.host, timeout: 2 })).toMatchObject({
@@ -196,7 +196,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       }
     });
 
-    test("an image that cannot be had is told with the command that helps", async () => {
+    test("an image that cannot be obtained is reported with the command that helps", async () => {
       const { manager } = await kit.open(executor({ environments: { other: "nobody/has-this:1" } }));
       const outcome = await manager.tryPrepare(
         { uuid: randomUUID(), repository: kit.repository({ a: "1" }) },
@@ -206,7 +206,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expect(kit.left()).toEqual([]);
     });
 
-    test("an engine that does not answer is told as such", async () => {
+    test("an engine that does not answer is reported as such", async () => {
       const { manager } = await kit.open(executor({ docker: { host: `unix://${kit.folder}/none.sock` } }));
       const repository = kit.repository({ a: "1" });
       const outcome = await manager.tryPrepare({ uuid: randomUUID(), repository }, "python");

@@ -84,7 +84,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     expect(kit.left()).toEqual([]);
   });
 
-  test("the whole history comes when the configuration says so, one commit when not", async () => {
+  test("the whole history is cloned when the configuration says so, one commit when not", async () => {
     const path = kit.repository({ "a.py": "1\n" });
     for (const n of [2, 3]) kit.git(path, "commit", "-q", "--allow-empty", "-m", `commit ${n}`);
     const shallow = await prepare(path, { env: "python" });
@@ -98,7 +98,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     await whole.manager.cleanup(uuid);
   });
 
-  test("a request's branch comes with its target, far enough back to compare them", async () => {
+  test("a request's branch is cloned with its target, deep enough to compare them", async () => {
     const path = kit.repository({ "a.py": "1\n" });
     for (const n of [1, 2, 3]) kit.git(path, "commit", "-q", "--allow-empty", "-m", `main ${n}`);
     kit.git(path, "checkout", "-q", "-b", "feature/x", "HEAD~2");
@@ -122,7 +122,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     }
   });
 
-  test("an environment that nobody named is found by the files of a remote project", async () => {
+  test("without a named environment the files of a remote project decide", async () => {
     const path = kit.repository({ "package.json": '{"name":"x","version":"1.0.0"}\n', "index.js": "" });
     const server = await serveGit(kit.folder);
     const local = await kit.open(executor({ docker: { network: { allowed_hosts: [server.host] } } }));
@@ -235,7 +235,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     }
   });
 
-  test("an installation that hangs is ended, told, and the environment is there", async () => {
+  test("an installation that hangs is ended and reported, and the environment exists", async () => {
     const local = await kit.open(executor({ install: { timeout: 2 } }));
     const manifest = { name: "x", version: "1.0.0", scripts: { preinstall: "sleep 1000" } };
     const repository = kit.repository({ "package.json": JSON.stringify(manifest) });
@@ -268,7 +268,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     await local.manager.cleanup(uuid);
   }, 300_000);
 
-  test("what a person has not committed is not in the clone, and is told", async () => {
+  test("uncommitted work of a person is not in the clone, and is reported", async () => {
     const path = kit.repository({ "a.py": "1\n" });
     await Bun.write(join(path, "b.py"), "2\n");
     const task = await prepare(path, { env: "python" });
@@ -370,7 +370,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     expect(said).toEqual(["coding-agent-executor:latest unchanged", `${PYTHON} unchanged`]);
   });
 
-  test("while the feature is off models are offered nothing; what is there is asked of the configuration", async () => {
+  test("while the feature is off models are offered nothing; available environments are read from the configuration", async () => {
     const { manager } = environments;
     expect(manager.isEnabled()).toBe(false);
     expect([await manager.getFunctionCallingTools(), await manager.getTextEditorTools()]).toEqual([[], []]);

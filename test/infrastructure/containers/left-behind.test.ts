@@ -52,7 +52,7 @@ describe.if(requirePart("docker"))("what is left behind", () => {
     expect(exists(name)).toBe(false);
   });
 
-  test("killed during a command: the command ends by itself, the container goes with the next clean-up", async () => {
+  test("killed during a command: the command ends by itself, the container is removed by the next clean-up", async () => {
     const id = await killed("command");
     while ((await processes(id)).includes("555"));
     const cleaned = await engine.sandbox.cleanupStaleContainers({ thresholdMs: 24 * HOUR });
@@ -60,7 +60,7 @@ describe.if(requirePart("docker"))("what is left behind", () => {
     expect(docker("ps", "-aq", "--no-trunc", "--filter", `id=${id}`)).toBe("");
   });
 
-  test("a detached one outlives its maker until nobody used it for the threshold", async () => {
+  test("a detached one outlives its maker until it is unused for the threshold", async () => {
     const id = await killed("detached");
     const clean = (thresholdMs: number, live: readonly string[] = []) =>
       engine.sandbox.cleanupStaleContainers({ thresholdMs, liveTasks: new Set(live) });

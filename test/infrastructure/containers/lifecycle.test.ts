@@ -29,7 +29,7 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     if (facts.ok) expect(facts.engineVersion).toBe(docker("version", "-f", "{{.Server.Version}}"));
   });
 
-  test("limits, user and hardening are what was asked for", async () => {
+  test("limits, user and hardening are as requested", async () => {
     const { id, from } = await engine.start();
     expect(from).toBe("cold");
     const host = JSON.parse(docker("inspect", "-f", "{{json .HostConfig}}", id));
@@ -103,7 +103,7 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     expect(exists(mine.name)).toBe(false);
   });
 
-  test("somebody else's container with the name is left alone", async () => {
+  test("another installation's container with the name is left alone", async () => {
     const spec = specOf(engine.image);
     docker("create", "--name", spec.name, engine.image, "true");
     try {
@@ -223,7 +223,7 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     expect(removals.every(({ removed }) => removed)).toBe(true);
   }, 300_000);
 
-  test("another process of this installation finds it, runs in it, and is told of its task", async () => {
+  test("another process of this installation finds it, runs in it, and learns its task", async () => {
     const { id, name } = await engine.start({ taskId: randomUUID(), labels: { environment: "python" } });
     const other = engine.another();
     expect(await other.findContainer(name)).toMatchObject({

@@ -101,7 +101,7 @@ echo reached`;
     expect(await bash(ids.listed, viaProxy("deb.debian.org"))).toContain("403");
   });
 
-  test("a large download comes through whole", async () => {
+  test("a large download arrives whole", async () => {
     const script = `${viaProxy(`host.docker.internal:${port}`).replace("/ HTTP", "/large HTTP")} | tr -cd x | wc -c`;
     expect((await bash(ids.listed, script)).trim()).toBe(String(48 * 1024 ** 2));
   });
@@ -111,7 +111,7 @@ echo reached`;
       expect(await bash(ids.empty, viaProxy(target))).toContain("403");
   });
 
-  test("programs are told of the proxy in both spellings", async () => {
+  test("programs get the proxy's address in both spellings", async () => {
     const told = await bash(ids.open, "env | grep -i proxy | sort");
     for (const line of ["HTTPS_PROXY=http://127.0.0.1:3129", "http_proxy=http://127.0.0.1:3129"])
       expect(told).toContain(line);
@@ -136,7 +136,7 @@ echo reached`;
     );
   });
 
-  test("many starts at once make one proxy, and an aborted one fails nobody else", async () => {
+  test("many starts at once make one proxy, and an aborted one fails no other", async () => {
     const own = openRealEngine();
     const network = { mode: "open", allowedHosts: ["b.example:1"] } as const;
     const abort = new AbortController();
@@ -158,7 +158,7 @@ echo reached`;
     await own.end();
   });
 
-  test("a proxy that was killed comes back", async () => {
+  test("a proxy that was killed is started again", async () => {
     const name = docker("inspect", "-f", '{{index .Config.Labels "picoclaw.proxy"}}', ids.listed);
     const network = {
       mode: "allow-list",
@@ -196,7 +196,7 @@ echo reached`;
     await own.end();
   });
 
-  test("what is no host or domain in the list is refused before anything is made", async () => {
+  test("an entry of the list that is not a host or domain is refused before anything is made", async () => {
     const failure = await engine
       .start({
         network: { mode: "allow-list", allowedDomains: ["http://example.org/x"], allowedHosts: [] },

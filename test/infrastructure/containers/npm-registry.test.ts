@@ -24,12 +24,12 @@ test("npm says where its registry is, asked outside of any project", async () =>
   ).toBe("https://packages.example/");
 });
 
-test("the configuration goes before npm", async () => {
+test("the configuration overrides npm", async () => {
   expect(await ask("echo https://packages.example/", "https://own.example/")).toBe("https://own.example/");
 });
 
 test.each([["exit 1"], ["echo undefined"], [null]])(
-  "nobody knows where npm does not say it: %p",
+  "the registry is unknown where npm does not say it: %p",
   async (script) => {
     expect(await ask(script)).toBeNull();
   },

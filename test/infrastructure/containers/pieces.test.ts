@@ -72,7 +72,7 @@ describe("frames of a program that was taken over", () => {
     expect(seen).toEqual(["P", "broken"]);
   });
 
-  test("a list that breaks off is none", () => {
+  test("a truncated list counts as none", () => {
     const list = encodeList(["a", Buffer.from([0, 255]), ""]);
     expect(decodeList(list).map((item) => item.toString("hex"))).toEqual(["61", "00ff", ""]);
     for (const cut of [1, 4, 6]) expect(() => decodeList(list.subarray(0, cut))).toThrow(RangeError);
@@ -106,14 +106,14 @@ describe("how a command ended", () => {
   test("a success is never blamed on a limit that others ran into", () => {
     expect(ending({ oomKills: 3, refusedForks: 3 }).limit).toBeUndefined();
   });
-  test("signals are told by name", () => {
+  test("signals are reported by name", () => {
     expect(ending({ status: 11 })).toMatchObject({ outcome: "signaled", signal: "SIGSEGV", exitCode: 139 });
   });
   test("a full disk is known by the signal or by the words of the program", () => {
     expect(ending({ status: 25 }).limit?.kind).toBe("disk");
     expect(ending({ status: 256 }, "write: No space left on device").limit?.kind).toBe("disk");
   });
-  test("what no supervisor says is no ending", () => {
+  test("a line that no supervisor writes is not an ending", () => {
     expect(() => ending({ kind: 9 })).toThrow(RangeError);
     expect(() => readEnding(Buffer.alloc(3), { cwd: "", program: "", stderr: "" }, LIMITS)).toThrow(
       RangeError,
@@ -125,7 +125,7 @@ describe("how a command ended", () => {
 });
 
 describe("owners", () => {
-  test("one is alive while it holds its lock, whoever asks", () => {
+  test("one is alive while it holds its lock, for every caller", () => {
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-owners-"));
     let count = 0;
     const make = () => createOwners({ folder, newId: () => `id-${++count}` });
@@ -150,7 +150,7 @@ describe("owners", () => {
   });
 });
 
-describe("what is stale", () => {
+describe("stale containers", () => {
   const now = 1_000 * HOUR;
   const container = (
     labels: Record<string, string>,
@@ -234,7 +234,7 @@ describe("what is stale", () => {
     const rule = { thresholdMs: 0, liveTasks: new Set(["t"]) };
     expect(isStale(container(process, 999), rule, facts)).toBe(false);
   });
-  test("a lease is read back, touched and removed; a broken one is none", () => {
+  test("a lease is read back, touched and removed; a broken one counts as none", () => {
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-leases-"));
     const leases = createLeases(folder);
     const { usedAtMs: _, ...kept } = lease({});

@@ -39,13 +39,13 @@ describe("a container whose engine hears of its pauses late", () => {
     expect([at.stands, asked.length]).toEqual([true, 4]);
   });
 
-  test("that stands still already is said to, however long it is asked", async () => {
+  test("that is already suspended is reported so, for any waiting time", async () => {
     const { at, parts } = lateEngine({ stands: true, counts: true, late: 0 });
     expect(await freezeContainer(parts, "c")).toBe(true);
     expect(at.stands).toBe(true);
   });
 
-  test("goes on although it counts as running", async () => {
+  test("continues although it counts as running", async () => {
     const { at, parts } = lateEngine({ stands: true, counts: false, late: 100 });
     await thawContainer(parts, "c");
     expect(at.stands).toBe(false);

@@ -44,7 +44,7 @@ describe.if(requirePart("docker-tls") && requirePart("environment-images"))("an 
     );
   });
 
-  test("an engine that nobody vouches for, and a client that it does not know, get nothing", async () => {
+  test("an engine with an untrusted certificate, and a client that it does not know, get nothing", async () => {
     const folder = join(kit.folder, "certificates");
     const open = (address: string, certificates: string) => {
       const engine = openEngine({ api_timeout: 5, host: address } as never, {

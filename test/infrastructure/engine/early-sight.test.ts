@@ -39,7 +39,7 @@ async function untilNoted(path: string): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("a file is known as it stood when the command had changed it, whatever its user saves before the command ends", async () => {
+test("a file is known as the command had left it, even if its user saves before the command ends", async () => {
   const stop = early.watch();
   change("d/a");
   await untilNoted("d/a");

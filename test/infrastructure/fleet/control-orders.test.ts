@@ -143,7 +143,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     );
   }, 300_000);
 
-  test("whoever waits for an order is told when the machine that took it goes away", async () => {
+  test("a caller that waits for an order learns when the machine that took it leaves", async () => {
     const store = open();
     const [near, far] = [await machine(store, "a"), await machine(store, "b")];
     await far.fleet.enter();
@@ -155,7 +155,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     expect(await given).toEqual({ status: "gone" });
   }, 300_000);
 
-  test("whoever serves an order asks the store what its asker may do", async () => {
+  test("the process that serves an order asks the store for its sender's rights", async () => {
     const store = open();
     const [near, far] = [await machine(store, "a"), await machine(store, "b")];
     const access = await createAccessStore(store.db, now);

@@ -195,7 +195,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     expect(two).toMatchObject({ name: "host-b", here: false, processes: [] });
   });
 
-  test("a message waits for the machine that holds its workspace; its chat is told once, and again when it is back", async () => {
+  test("a message waits for the machine that holds its workspace; its chat is informed once, and again when it is back", async () => {
     const { db, url } = open();
     const [a, b] = [await machine(db, url, "a"), await machine(db, url, "b")];
     for (const { fleet } of [a, b]) {

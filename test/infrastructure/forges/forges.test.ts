@@ -57,7 +57,7 @@ test("where GitHub has no drafts, the title says that it is one", async () => {
   expect(pull?.title).toBe("T");
 });
 
-test("an answer of 200 that is a page or another document is no answer, and the address is told", async () => {
+test("an answer of 200 that is a page or another document is not accepted, and the address is named", async () => {
   addRepository(world, "acme/shapes");
   const { fetch } = quickFetch();
   const forge = openForge("github", { world, url: server.url, fetch });
@@ -92,7 +92,7 @@ test("an answer of 200 that is a page or another document is no answer, and the 
   });
 });
 
-test("what GitHub refuses is told with its reasons", async () => {
+test("a refusal of GitHub is reported with its reasons", async () => {
   const { fetch } = quickFetch();
   const forge = openForge("github", { world, url: server.url, fetch });
   const body = {

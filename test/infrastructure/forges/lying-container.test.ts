@@ -201,7 +201,7 @@ describe("what a killed process left of a publishing", () => {
     expect(readdirSync(own)).toEqual([]);
   });
 
-  test("what lives stays; what has no owner goes when it is old", () => {
+  test("living containers stay; one without an owner is removed when it is old", () => {
     const own = join(folder, "others");
     makePublishFolder(own, next());
     const nobodys = join(own, "publish-old");

@@ -145,7 +145,7 @@ describe("publishing a task's change", () => {
     expect(await publisher.publish(request(patch, { leftOut: all }))).toMatchObject({ status: "nothing" });
   });
 
-  test("a known secret is not pushed, in a text, a binary file, many lines, a name or a link; one that was there before is no news", async () => {
+  test("a known secret is not pushed, in a text, a binary file, many lines, a name or a link; one that was there before is not reported", async () => {
     const key = "-----BEGIN KEY-----\nabcdefghijklmnop0123456789\n-----END KEY-----";
     const secrets = ["s3cret-value-1", key, "short"];
     for (const [name, content] of [
@@ -194,7 +194,7 @@ describe("publishing a task's change", () => {
     }
   });
 
-  test("somebody else's branch of that name is not touched", async () => {
+  test("another owner's branch of that name is not touched", async () => {
     git(bare, "branch", "picoclaw/7-fix", "main");
     pushCommit(bare, "picoclaw/7-fix", { "theirs.txt": "x\n" });
     const before = git(bare, "rev-parse", "picoclaw/7-fix");
@@ -202,7 +202,7 @@ describe("publishing a task's change", () => {
     expect(git(bare, "rev-parse", "picoclaw/7-fix")).toBe(before);
   });
 
-  test("our own earlier push is replaced, unless somebody built on it", async () => {
+  test("our own earlier push is replaced, unless other commits build on it", async () => {
     const first = await publisher.publish(request(patchOf(edit)));
     const previous = first.status === "pushed" ? first.commit : "";
     const better = patchOf(patchOfText("a.txt", "one\n2\nthree\n"));
@@ -244,7 +244,7 @@ describe("publishing a task's change", () => {
     expect(git(bare, "branch", "--list")).toBe("* main");
   });
 
-  test("a follow-up goes on top of its own branch, also when a person pushed meanwhile", async () => {
+  test("a follow-up is committed on top of its own branch, also when a person pushed meanwhile", async () => {
     await publisher.publish(request(patchOf(edit)));
     const head = git(bare, "rev-parse", "picoclaw/7-fix");
     const more = patchOf(patchOfText("b.txt", "more\n"), head);

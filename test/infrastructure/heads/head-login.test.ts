@@ -115,7 +115,7 @@ describe("a person's login", () => {
   });
 
   test.each(["", "null", "[]", "{", '{"claudeAiOauth":{"accessToken":7}}'])(
-    "a broken file (%p) is none",
+    "a broken file (%p) counts as none",
     (text) => {
       write(".claude/.credentials.json", text);
       expect(find("claude-code", { login: "file" })).toMatchObject({

@@ -65,7 +65,7 @@ const TIMES = [
 ];
 const INODES = ["0", "7", "9007199254740991", "9007199254740992", "9007199254740993", "18446744073709551615"];
 
-test("what an entry is goes to the disk and back exactly, with any time and any inode", () => {
+test("an entry is written to disk and read back exactly, with any time and any inode", () => {
   const all = TIMES.flatMap((time) =>
     INODES.map((ino) => written(ino, time, TIMES[TIMES.length - 1 - TIMES.indexOf(time)])),
   );

@@ -7,7 +7,7 @@ import {
 
 const NOBODY = 2 ** 22 + 1;
 
-test("an owner is gone when its number is nobody's, or another process's by now; of strangers nobody can tell", () => {
+test("an owner is gone when its number is unused, or another process's by now; of strangers it is unknown", () => {
   const names = createOwnerNames(process.pid);
   const { place, isGone } = names;
   expect(isGone(names.next())).toBe(false);

@@ -45,7 +45,7 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
   }, 300_000);
 
   for (const script of ["lock-child.ts", "flock-child.ts"])
-    test(`and is stopped is named and left alone, and goes on when it is continued (${script})`, async () => {
+    test(`and is stopped is named and left alone, and continues when it is resumed (${script})`, async () => {
       const holder = await start(script);
       await stop(holder);
       expect(await take(1_500)).toBe("busy");
@@ -55,7 +55,7 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
       expect(lives(holder)).toBe(true);
     }, 300_000);
 
-  test("and is ended by somebody leaves the lock to whoever waits, and its name nowhere", async () => {
+  test("and is ended leaves the lock to a waiting process, and its name nowhere", async () => {
     const holder = await start("lock-child.ts");
     await stop(holder);
     const waiting = take(20_000);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { canConnect } from "../../../src/infrastructure/platform/connections.ts";
 import { startModelServer } from "../../fakes/model-server/server.ts";
 
-test("a connection comes about, is refused, or is given up", async () => {
+test("a connection is made, is refused, or is given up", async () => {
   const server = await startModelServer();
   expect(await canConnect(server.url, new AbortController().signal)).toBe(true);
   await server.stop();

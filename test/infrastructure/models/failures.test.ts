@@ -222,7 +222,7 @@ describe("what servers really say is understood", () => {
     expect(of(429, body, headers as Record<string, string>).retryAfterMs).toBe(ms as number);
   });
 
-  test("a page is not repeated, a long story is cut, the key is not told", () => {
+  test("a page is not repeated, a long story is cut, the key is not shown", () => {
     expect(of(502, "<html>…</html>").message).toBe("p (m) reported a server error: HTTP 502");
     expect(of(400, error("x".repeat(9000))).message.length).toBeLessThan(500);
     expect(of(401, error("bad key sk-key-1234")).message).not.toContain("sk-key-1234");

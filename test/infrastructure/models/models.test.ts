@@ -158,7 +158,7 @@ describe("local-only", () => {
   });
 });
 
-describe("what is not configured", () => {
+describe("missing configuration", () => {
   test("a key that is not there is named, and what sets it", async () => {
     expect(await role("coder3", {})).toMatchObject({
       code: "no-key",
@@ -231,7 +231,7 @@ answers:
     expect((await answerOf(await demo(text, "worker"))).text).toBe("from the worker");
   });
 
-  test("fails as told, so often as told", async () => {
+  test("fails as configured, as often as configured", async () => {
     const model = await demo(`
 - { times: 1, fail: { code: rate-limited, retry_after_ms: 1 } }
 - { times: 1, fail: context-too-long }
@@ -285,7 +285,7 @@ test("a watch tells who is ill and what helps, not who is well from the start", 
   await server.stop();
 });
 
-test("an Ollama that is not there is told at once, its address once in each language", async () => {
+test("an Ollama that is not running is reported at once, its address once in each language", async () => {
   const model = isModel(await role("chat", { ollama: { base_url: "http://127.0.0.1:1" } }));
   const [event, ...more] = await eventsOf(model);
   expect(more).toEqual([]);

@@ -29,7 +29,7 @@ const answered = (answer: object) => ({ type: "finished", answer });
 const failed = (failure: object) => ({ type: "failed", failure });
 const usage = { prompt_tokens: 3, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 5 } };
 
-describe("a refusal is told as one, with its words", () => {
+describe("a refusal is reported as one, with its words", () => {
   test("chat completions", async () => {
     const frames = [
       { choices: [{ delta: { refusal: "I cannot " } }] },
@@ -59,7 +59,7 @@ describe("a refusal is told as one, with its words", () => {
   );
 });
 
-test("half an answer that ended for a reason nobody knows yet is not a whole one", async () => {
+test("half an answer that ended for an unknown reason is not a whole one", async () => {
   const half = (finishReason: string) => [
     { candidates: [{ content: { parts: [{ text: "half an" }] } }] },
     { candidates: [{ finishReason }] },
@@ -73,7 +73,7 @@ test("half an answer that ended for a reason nobody knows yet is not a whole one
 });
 
 describe("items of a response belong together by their place, not by ids that some servers rotate", () => {
-  test("text comes once, a call stays one", async () => {
+  test("text is reported once, a call stays one", async () => {
     const at = (output_index: number) => ({ output_index, item_id: crypto.randomUUID() });
     const item = (place: number, whole: object) => ({
       ...at(place),
@@ -133,7 +133,7 @@ test("a prompt that counts as nothing does not hide what the answer cost", async
     expect(await endOf(wire, frames)).toMatchObject(answered({ usage: { inputTokens: 0, outputTokens: 5 } }));
 });
 
-test("more tokens than any model can mean are as good as none told", async () => {
+test("more tokens than any model can mean count as none reported", async () => {
   const chat = (prompt_tokens: number, completion_tokens: number) => [
     {
       choices: [{ delta: { content: "hi" }, finish_reason: "stop" }],
@@ -147,7 +147,7 @@ test("more tokens than any model can mean are as good as none told", async () =>
   expect(await endOf("openai-compatible", chat(2_000_000, 5))).toMatchObject(told(2_000_000, 5));
 });
 
-test("a call that Google cannot read is no answer, and worth another try", async () => {
+test("a call that Google cannot read is not an answer, and worth another try", async () => {
   const frames = [
     { candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed: print(" }] },
   ];
@@ -156,7 +156,7 @@ test("a call that Google cannot read is no answer, and worth another try", async
   expect(JSON.stringify(end)).toContain("print(");
 });
 
-describe("thoughts that took all tokens are named, also when nobody saw them", () => {
+describe("thoughts that took all tokens are named, even if they were not shown", () => {
   test.each([
     ["openai-compatible", [{ choices: [{ delta: { content: "" }, finish_reason: "length" }], usage }]],
     [
@@ -248,7 +248,7 @@ describe("one whole answer of a server that does not stream is read", () => {
 });
 
 test.each(["anthropic", "openai", "openai-compatible", "google"] as const)(
-  "a document of another protocol is no answer of %s, and not one that was cut off",
+  "a document of another protocol is not an answer of %s, and not one that was cut off",
   async (wire) => {
     const end = await endOf(wire, [{ status: "ok" }], { whole: true });
     expect(end).toMatchObject(failed({ code: "malformed" }));
@@ -266,7 +266,7 @@ test("a list of parts is text and thoughts", async () => {
   );
 });
 
-test("the pieces of a tool that Anthropic runs itself are no call of ours", async () => {
+test("the pieces of a tool that Anthropic runs itself are not calls of ours", async () => {
   const input = { type: "input_json_delta", partial_json: '{"query":"x"}' };
   const frames = [
     { type: "message_start", message: { usage: { input_tokens: 10, cache_read_input_tokens: 5 } } },
@@ -290,7 +290,7 @@ test("the pieces of a tool that Anthropic runs itself are no call of ours", asyn
   );
 });
 
-test("Google's call that comes in pieces is one call, with its id, and a piece without a beginning is none", async () => {
+test("Google's call in pieces is one call, with its id, and a piece without a beginning is not a call", async () => {
   const part = (functionCall: object, more = {}) => ({
     candidates: [{ content: { parts: [{ functionCall, ...more }] } }],
   });

@@ -284,7 +284,7 @@ describe("what a provider wants back", () => {
     });
   });
 
-  test("a call that a local model writes into its text is a call, and nobody sees the JSON", async () => {
+  test("a call that a local model writes into its text is a call, and its JSON is not shown", async () => {
     const own = { ...settings, type: "ollama", baseUrl: server.url, local: true } as const;
     const wire = createOllamaWire(own, { keepAlive: -1, maxContext: 4096 });
     const model = createWireModel(wire, own, testParts([]));
@@ -297,7 +297,7 @@ describe("what a provider wants back", () => {
     expect((await answerOf(model, { ...request, tools: [] })).toolCalls).toEqual([]);
   });
 
-  test("what was read from a cache is counted", async () => {
+  test("cached tokens are counted", async () => {
     const own = { ...settings, baseUrl: server.baseUrl("anthropic"), local: true };
     const model = createWireModel(createAnthropicWire(own), own, testParts([]));
     server.say({ text: "yes", usage: { input: 1000, output: 5, cached: 900 } });

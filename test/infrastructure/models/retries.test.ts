@@ -25,7 +25,7 @@ async function waitsFor(failure: Partial<ModelFailure>, local: boolean, retries 
   return waits;
 }
 
-describe("a server that is asked too much is waited for, and not for ever", () => {
+describe("an overloaded server is waited for, within a limit", () => {
   test.each([{ code: "rate-limited", status: 429 }, { status: 503 }, { status: 529 }] as const)(
     "a cloud's %j: about a minute",
     async (failure) => {
@@ -37,7 +37,7 @@ describe("a server that is asked too much is waited for, and not for ever", () =
     expect(await waitsFor({ status: 500 }, false)).toEqual([500, 1000, 2000, 4000, 8000]);
   });
 
-  test("a server of one's own: three times, shortly", async () => {
+  test("the user's own server: three times, shortly", async () => {
     expect(await waitsFor({ status: 503 }, true)).toEqual([500, 1000, 2000]);
     expect(await waitsFor({ code: "unreachable" }, true)).toEqual([100, 200, 400]);
   });

@@ -150,7 +150,7 @@ async function goingBack(wire: ModelSettings["type"], frames: readonly object[])
   return { mine: next("recorded", stored), other: next("another", stored), lost: next("recorded") };
 }
 
-describe("thoughts go back with the calls that followed them, in their order, and to nobody else", () => {
+describe("thoughts are sent back with the calls that followed them, in their order, and to no other model", () => {
   test("Anthropic's signed and redacted ones", async () => {
     const start = (index: number, content_block: object) => ({
       type: "content_block_start",
@@ -240,7 +240,7 @@ describe("thoughts go back with the calls that followed them, in their order, an
     expect(lost).toEqual(other);
   });
 
-  test("an older Claude that lost its thoughts goes on without thinking", () => {
+  test("an older Claude that lost its thoughts continues without thinking", () => {
     const toolCalls = [{ id: "t1", name: "look", arguments: {} }];
     const messages: readonly ModelMessage[] = [
       { role: "user", text: "hi" },

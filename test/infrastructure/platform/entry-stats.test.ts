@@ -86,7 +86,7 @@ test("nothing is undefined, and other failures have their code", () => {
   expect(() => lstatEntry(`${at("file")}\0`)).toThrow();
 });
 
-test("a name that is no UTF-8 is asked for by its bytes", () => {
+test("a name that is not UTF-8 is asked for by its bytes", () => {
   const name = Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff, 0xfe])]);
   writeFileSync(name, "x");
   expect(lstatEntry(name)?.isFile()).toBe(true);

@@ -56,7 +56,7 @@ afterAll(() => {
 });
 
 describe.if(linux)("whether a file has writers", () => {
-  test("is known while somebody has it open for writing, and no lease stays behind", () => {
+  test("is known while a process has it open for writing, and no lease stays behind", () => {
     writeFileSync(path("leased"), "");
     const reader = opened("leased", "r");
     expect(hasWriters(reader)).toEqual({ ok: true, value: false });
@@ -203,7 +203,7 @@ describe.if(linux)("processes", () => {
     expect([setChildSubreaper().ok, setChildSubreaper().ok]).toEqual([true, true]);
   });
 
-  test("somebody else's child cannot be buried", () => {
+  test("another process's child cannot be reaped", () => {
     expect(reapChild(1)).toMatchObject({ ok: false, code: "ECHILD" });
   });
 

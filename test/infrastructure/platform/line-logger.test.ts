@@ -115,7 +115,7 @@ describe("the logger", () => {
     expect(logText(options)).toContain('"i":99');
   });
 
-  test("never fails the caller, whatever cannot be written or read", () => {
+  test("never fails the caller, even if something cannot be written or read", () => {
     const options = setUp();
     writeFileSync(join(options.home, "logs"), "a file where the folder should be");
     const log = createLineLogger(options);

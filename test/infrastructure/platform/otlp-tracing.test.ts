@@ -76,7 +76,7 @@ test("spans arrive as a collector reads them, in one trace, without secrets", as
   expect(collector.seen.bodies).not.toContain("hunter2");
 });
 
-test("a trace that came from outside goes on, and one that is not wanted is not sent", async () => {
+test("a trace from outside is continued, and an unwanted one is not sent", async () => {
   const collector = collecting();
   const { tracing, pass } = tracingTo(collector.url);
   const outside = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331";
@@ -93,7 +93,7 @@ test("a trace that came from outside goes on, and one that is not wanted is not 
   });
 });
 
-test("a collector that is away is told once, keeps a bounded number waiting, and gets them when it is back", async () => {
+test("an absent collector is reported once, keeps a bounded number waiting, and gets them when it is back", async () => {
   const state = { up: false };
   const collector = collecting(() => (state.up ? Response.json({}) : new Response(null, { status: 503 })));
   const { tracing, pass, troubles } = tracingTo(collector.url);

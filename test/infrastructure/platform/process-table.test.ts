@@ -44,7 +44,7 @@ describe("/proc", () => {
     });
   });
 
-  test("a dead first thread with living siblings is no zombie", () => {
+  test("a dead first thread with living siblings is not a zombie", () => {
     const line = (threads: number) =>
       `42 (x) Z 7 42 43 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 ${threads} 0 98765 1\n`;
     expect([parseStat(line(2)).zombie, parseStat(line(1)).zombie]).toEqual([false, true]);
@@ -126,7 +126,7 @@ describe("which processes belong to a job", () => {
 });
 
 describe("a tag", () => {
-  test("names its job, fits a signed 64-bit limit, and is no other job's", () => {
+  test("names its job, fits a signed 64-bit limit, and is unique to the job", () => {
     const tag = newRunTag("job_1_abc");
     expect(isTag(tag) && tag < 2n ** 63n).toBe(true);
     expect([isOfJob(tag, "job_1_abc"), isOfJob(tag, "job_1_abd"), isTag(2n ** 64n - 1n), isTag(0n)]).toEqual([

@@ -21,7 +21,7 @@ test("a tree is gone although another process removes a part of it at the same t
   removeTree(folder);
 });
 
-test("folders that shut out their owner go too, whatever the bytes of their names", () => {
+test("folders that shut out their owner are removed too, for any bytes in their names", () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-remove-"));
   const shut = [join(folder, "a/b"), Buffer.concat([Buffer.from(`${folder}/a/`), Buffer.from([0xff, 0x64])])];
   mkdirSync(join(folder, "a"));

@@ -23,7 +23,7 @@ test("two writers share a file, and the one that did not rotate it follows", () 
   other.close();
 });
 
-test("a file that was removed is made again, and writing goes on after a close", () => {
+test("a file that was removed is made again, and writing continues after a close", () => {
   const { file, open } = setUp();
   const log = open();
   log.write("first\n");

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { editorAddress } from "../../../src/domain/texts/format-text.ts";
 import { createRunningEditor } from "../../../src/infrastructure/platform/running-editor.ts";
 
-test("a file opens at its line in the editor that runs, whatever its name holds", () => {
+test("a file opens at its line in the running editor, for any characters in its name", () => {
   const file = '/ws/a b/ü#?"<x>.ts';
   expect(editorAddress("vscode", file, 12)).toBe("vscode://file/ws/a%20b/%C3%BC%23%3F%22%3Cx%3E.ts:12");
   expect(editorAddress("zed", "/ws/a.ts", 1)).toBe("zed://file/ws/a.ts:1");

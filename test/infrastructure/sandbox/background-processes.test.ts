@@ -128,7 +128,7 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
     expect(await processes.stop("nobody")).toEqual({ status: "unknown", name: "nobody" });
   });
 
-  test("that goes into the background is still the process, and ends whole though it ignores TERM", async () => {
+  test("that moves into the background is still the process, and ends whole though it ignores TERM", async () => {
     const processes = open({ confinement });
     const script = `(setsid env -i bash -c 'trap "" TERM; echo $$ > pid; while :; do sleep 0.1; done' &) ; exit 0`;
     const process = started(await processes.start({ command: script, name: "daemon" }));
@@ -144,7 +144,7 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
       expect(isRunning(Number(readFileSync(join(root, "pid"), "utf8")))).toBe(false);
   });
 
-  test("whose keeper was killed is ended by whoever looks next, and no stranger is", async () => {
+  test("whose keeper was killed is ended by the next process that looks, and no unrelated process is", async () => {
     const processes = open({ confinement });
     started(await processes.start({ command: "echo $$ > pid; exec sleep 300", name: "lost" }));
     const pid = Number(readFileSync(join(root, "pid"), "utf8"));
@@ -164,7 +164,7 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
 });
 
 describe("a background process", () => {
-  test("that dies at once is told with its last lines", async () => {
+  test("that dies at once is reported with its last lines", async () => {
     const outcome = await open().start({ command: "echo one; echo boom hunter2 >&2; exit 3", name: "bad" });
     expect(outcome).toMatchObject({
       ok: false,
@@ -205,7 +205,7 @@ describe("a background process", () => {
     },
   );
 
-  test("that makes a git directory with hooks or settings is told with them, and nothing else is", async () => {
+  test("that makes a git directory with hooks or settings is reported with them, and no other is", async () => {
     mkdirSync(join(root, "old/.git/hooks"), { recursive: true });
     writeFileSync(join(root, "old/.git/hooks/pre-commit"), "mine");
     const processes = open();
@@ -229,7 +229,7 @@ describe("a background process", () => {
     ]);
   });
 
-  test("is told with them while it runs", async () => {
+  test("is reported with them while it runs", async () => {
     const processes = open();
     started(await processes.start({ command: "mkdir -p a/.git/hooks; : > a/.git/hooks/update; sleep 300" }));
     const [found] = await until(async () => {
@@ -239,7 +239,7 @@ describe("a background process", () => {
     expect(found).toMatchObject({ state: { kind: "running" }, plantedGit: ["a/.git/hooks/update"] });
   });
 
-  test("in a home is told with the start files that it makes there, as links too, and not with those that stood there", async () => {
+  test("in a home is reported with the start files that it makes there, as links too, and not with those that existed", async () => {
     writeFileSync(join(root, ".bashrc"), "mine");
     const env = { PATH: process.env.PATH, HOME: root, PICOCLAW_HOME: home };
     const processes = open({ env });

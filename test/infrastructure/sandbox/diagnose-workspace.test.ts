@@ -5,7 +5,7 @@ import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { diagnoseSpace, diagnoseWorkspace } from "../../../src/infrastructure/sandbox/diagnose-machine.ts";
 import { trySandbox } from "../../../src/infrastructure/sandbox/diagnose-sandbox.ts";
 
-test("doctor says of a workspace that nobody may write to that no job can change it", () => {
+test("doctor says of an unwritable workspace that no job can change it", () => {
   const messages = messagesFor("en");
   expect(diagnoseWorkspace(tmpdir(), messages)).toEqual({ name: "workspace", ok: true, text: tmpdir() });
   const closed = diagnoseWorkspace("/closed", messages, () => {

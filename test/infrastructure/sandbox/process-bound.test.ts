@@ -21,7 +21,7 @@ test("a job never gets all that is left, however little that is, and a useful pa
   expect(divideRoom(4000)).toEqual({ kept: 1000, spare: 64, most: 2936 });
 });
 
-describe.if(process.platform === "linux")("what is left here", () => {
+describe.if(process.platform === "linux")("remaining room on this machine", () => {
   test("is counted by the machine, and by the groups where there are any", () => {
     expect(findRoomInMachine()).toBeGreaterThan(100);
     expect(countThreads()).toBeGreaterThanOrEqual(countThreadsOfUser(process.getuid?.() ?? 0));

@@ -25,7 +25,7 @@ describe("an output capture", () => {
   ];
   test.each(cases)("%s", (_name, actual, expected) => expect(actual).toEqual(expected));
 
-  test("whatever the chunks are, head and tail are the text's own and the bytes add up", () => {
+  test("for any chunks, head and tail are the text's own and the bytes add up", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 30 })), fc.nat(60), (chunks, limit) => {
         const whole = Buffer.from(chunks.join(""));

@@ -30,7 +30,7 @@ function start(argument: string | undefined, env: Record<string, string> = {}) {
 }
 
 describe("the proxy as a program", () => {
-  test("carries out what is allowed, tells of what it refuses, and ends when told", async () => {
+  test("carries out allowed requests, reports refused ones, and ends on request", async () => {
     const host = await startHost(GREETING);
     const settings = { listen: { host: "127.0.0.1", port: 0 }, allowed: [`127.0.0.1:${host.port}`] };
     const { child, line } = start(JSON.stringify(settings));
@@ -45,20 +45,20 @@ describe("the proxy as a program", () => {
     host.stop();
   });
 
-  test("reads its settings from a variable where there is no argument", async () => {
+  test("reads its settings from a variable if there is no argument", async () => {
     const PICOCLAW_PROXY = JSON.stringify({ listen: { host: "127.0.0.1", port: 0 }, allowed: [] });
     const { line } = start(undefined, { PICOCLAW_PROXY });
     expect((await line()).event).toBe("ready");
   });
 
-  test("ends by itself when nobody uses it", async () => {
+  test("ends by itself when it is unused", async () => {
     const listen = { host: "127.0.0.1", port: 0 };
     const { child, line } = start(JSON.stringify({ listen, allowed: [], idle_hours: 0.00002 }));
     expect((await line()).event).toBe("ready");
     expect(await child.exited).toBe(0);
   });
 
-  test("a socket that a killed one left does not stop the next, and everybody who sees it may use it", async () => {
+  test("a socket that a killed one left does not stop the next, and every user who sees it may use it", async () => {
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-proxy-"));
     const path = join(folder, "proxy.sock");
     for (let i = 0; i < 2; i++) {

@@ -128,7 +128,7 @@ describe("a request through the proxy", () => {
     expect(tried).toEqual(["1.1.1.1", "8.8.8.8"]);
   });
 
-  test("to a private host goes through where an exact host:port says so", async () => {
+  test("to a private host passes where an exact host:port says so", async () => {
     const { port: to } = await host(GREETING);
     const { port } = await proxy({
       allowed: [`gitlab.local:${to}`, "*.local"],
@@ -202,7 +202,7 @@ describe("a request that two readers could understand differently", () => {
     expect(heard[0]).not.toContain("smuggled");
   });
 
-  test("loses no framing to a Connection header that names it, and what it names goes", async () => {
+  test("loses no framing to a Connection header that names it, and drops the headers it names", async () => {
     const { port: to, heard } = await host(GREETING, (text) => text.endsWith("abc"));
     const { port } = await proxy({ allowed: ["good.example"], names: { "good.example": [PUBLIC] }, to });
     const named = "Connection: close, content-length, host, x-mine, upgrade";
@@ -236,11 +236,14 @@ describe("the answer", () => {
     );
   });
 
-  test.each(["", "nonsense\r\n\r\n", "HTTP/1.1 101 Switching\r\n\r\n"])("%p is no answer", async (reply) => {
-    const { port: to } = await host(reply);
-    const { port } = await proxy({ allowed: ["good.example"], names: { "good.example": [PUBLIC] }, to });
-    expect(statusOf(await ask(port, get("http://good.example/")))).toBe(502);
-  });
+  test.each(["", "nonsense\r\n\r\n", "HTTP/1.1 101 Switching\r\n\r\n"])(
+    "%p is not an answer",
+    async (reply) => {
+      const { port: to } = await host(reply);
+      const { port } = await proxy({ allowed: ["good.example"], names: { "good.example": [PUBLIC] }, to });
+      expect(statusOf(await ask(port, get("http://good.example/")))).toBe(502);
+    },
+  );
 
   test("of many megabytes arrives byte for byte, to a slow reader too", async () => {
     const body = "0123456789abcdef".repeat(512 * 1024);
@@ -264,7 +267,7 @@ describe("the proxy's limits", () => {
     expect(statusOf(await ask(port, "GET http://good"))).toBe(408);
   });
 
-  test("hold for connections: whoever holds them without a word makes room for the next", async () => {
+  test("hold for connections: a silent one makes room for the next", async () => {
     const { port: to } = await host(() => {});
     const { port } = await proxy({
       allowed: ["good.example"],

@@ -34,21 +34,21 @@ const ASKED = [
 ] as const;
 
 describe("the demo", () => {
-  test.each(ASKED)("what is fixed already is not fixed again (%s)", async (locale, request, answer) => {
+  test.each(ASKED)("a fixed demo is not fixed again (%s)", async (locale, request, answer) => {
     const at = await demo(locale);
-    const mended = readFileSync(at.file, "utf8").replace(
+    const fixed = readFileSync(at.file, "utf8").replace(
       "{ price } of items) sum += price;",
       "{ price, quantity = 1 } of items) sum += price * quantity;",
     );
-    writeFileSync(at.file, mended);
+    writeFileSync(at.file, fixed);
     const reply = await at.send(request);
     expect(reply.ok).toBe(true);
     expect(reply.text).toContain(answer);
     expect(JAPANESE.test(reply.text)).toBe(locale === "ja");
-    expect(readFileSync(at.file, "utf8")).toBe(mended);
+    expect(readFileSync(at.file, "utf8")).toBe(fixed);
   });
 
-  test("what is gone is said to be gone", async () => {
+  test("a missing file is reported as missing", async () => {
     const at = await demo("en");
     rmSync(at.file);
     expect((await at.send("/code3 Fix the failing test")).text).toContain("no src to fix any more");

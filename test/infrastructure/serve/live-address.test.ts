@@ -23,7 +23,7 @@ test("an address is known while its server runs", () => {
   expect(liveAddress(home)).toBeNull();
 });
 
-test("what a killed server left is not believed, and goes", () => {
+test("the address of a killed server is not believed, and is removed", () => {
   noteAddress(home, at, new Date());
   change({ pid: 2 ** 22 + 1 });
   expect([liveAddress(home), readdirSync(join(home, "serving"))]).toEqual([null, []]);

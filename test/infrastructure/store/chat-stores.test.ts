@@ -138,7 +138,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
   });
   describeStores("Postgres", async () => db);
 
-  test("a machine whose clock is wrong holds a chat no longer than others, and takes it from nobody", async () => {
+  test("a machine whose clock is wrong holds a chat no longer than others, and takes it from no other", async () => {
     const on = (name: string, wrongMs: number) => {
       const now = () => new Date(Date.now() + wrongMs);
       const turns = openTurns(db, name, { workspace: "/skew", now });

@@ -47,7 +47,7 @@ export function describeChatTurns(name: string, prepare: () => Promise<TurnHarne
       expect(next.filter(({ taken }) => taken)).toHaveLength(1);
     });
 
-    test("nobody waits for a process that was not heard of for fifteen seconds, holder or waiting", async () => {
+    test("no process waits for one that was silent for fifteen seconds, holder or waiting", async () => {
       const dead = kit.open("dead");
       const lost = await begin(dead);
       expect(lost.taken).toBe(true);
@@ -60,7 +60,7 @@ export function describeChatTurns(name: string, prepare: () => Promise<TurnHarne
       expect(await dead.look(lost)).toEqual({ held: false, stop: false });
     });
 
-    test("nobody waits for a process that is surely gone, holder or waiting", async () => {
+    test("no process waits for one that is surely gone, holder or waiting", async () => {
       const dead = kit.open("dead");
       await begin(dead);
       await begin(dead);
@@ -69,7 +69,7 @@ export function describeChatTurns(name: string, prepare: () => Promise<TurnHarne
       expect(await other.take(mine)).toEqual({ taken: true, ahead: 0 });
     });
 
-    test("whoever was taken for dead while it waited begins anew, behind the others", async () => {
+    test("a waiting process that was taken for dead starts over, behind the others", async () => {
       const slept = kit.open("slept");
       const one = await begin();
       const early = await begin(slept);
@@ -82,7 +82,7 @@ export function describeChatTurns(name: string, prepare: () => Promise<TurnHarne
       expect(await slept.take(early)).toEqual({ taken: true, ahead: 0 });
     });
 
-    test("a short turn costs no beat; the row of a longer one goes with it", async () => {
+    test("a short turn costs no beat; the row of a longer one is removed with it", async () => {
       const one = await begin();
       await turns.beat();
       expect(await kit.beats()).toEqual([]);

@@ -8,7 +8,7 @@ import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 const folder = mkdtempSync(join(tmpdir(), "picoclaw-give-way-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("whoever only talks to the embedded store does not keep everybody else waiting", async () => {
+test("work that only talks to the embedded store does not keep other work waiting", async () => {
   const db = openSqlite(join(folder, "picoclaw.db"));
   await migrate(db, () => new Date());
   const others = { turns: 0, ended: false };

@@ -30,7 +30,7 @@ export function describeImageStore(name: string, open: () => Promise<Kysely<Data
     });
 
     test.each([PNG.length, 98_303, 98_304, 98_305, LARGE.length])(
-      "one of %d bytes comes back as it was",
+      "one of %d bytes is read back unchanged",
       async (length) => {
         const bytes = LARGE.subarray(0, length);
         const { id } = await keep("web:a", bytes);
@@ -51,7 +51,7 @@ export function describeImageStore(name: string, open: () => Promise<Kysely<Data
       expect(read.done).toHaveLength(1);
     });
 
-    test("a text that came as a file comes back as it was, in pieces that cut no character in two", async () => {
+    test("a text sent as a file is read back unchanged, in pieces that cut no character in two", async () => {
       const text = "aé漢😀".repeat(30_000);
       const written = await turnsDuring(() => storeIn("/ws").keepText("web:a", text));
       expect(written.turns).toBeGreaterThanOrEqual(3);
@@ -78,7 +78,7 @@ export function describeImageStore(name: string, open: () => Promise<Kysely<Data
       expect((await storeIn("/ws").load("web:a", [id, "old"])).map((image) => image.id)).toEqual([id, "old"]);
     });
 
-    test("one that its process did not finish is not there, and goes with the messages of its day", async () => {
+    test("one that its process did not finish is absent, and is removed with the messages of its day", async () => {
       const { id } = await keep("web:a", LARGE);
       await db.deleteFrom("images").where("id", "=", id).execute();
       expect(await storeIn("/ws").load("web:a", [id])).toEqual([]);

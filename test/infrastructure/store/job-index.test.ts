@@ -67,7 +67,7 @@ test("the jobs of one turn are found by their group", async () => {
   await index.close();
 });
 
-test("a fresh store has its migrations pending, then applied, in whatever process asks first", async () => {
+test("a fresh store has its migrations pending, then applied, by the first process that asks", async () => {
   const file = tempFile();
   const index = createJobIndex(openSqlite(file), now);
   const fresh = await index.status();
@@ -99,7 +99,7 @@ test("eight processes fill one store at once without losing a job", async () => 
   await index.close();
 }, 300_000);
 
-test("a file that is no database is refused with an error, not silently replaced", () => {
+test("a file that is not a database is refused with an error, not silently replaced", () => {
   const file = tempFile();
   writeFileSync(file, "this is not a database, and somebody may want it back".repeat(50));
   expect(() => openSqlite(file)).toThrow();

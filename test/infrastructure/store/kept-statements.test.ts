@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { createStatementCache } from "../../../src/infrastructure/store/sqlite.ts";
 
-test("the last used stay, whatever was used longest ago is made anew", () => {
+test("the last used stay, the one used longest ago is prepared again", () => {
   const made: string[] = [];
   const kept = createStatementCache(2, (text) => {
     made.push(text);

@@ -14,7 +14,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the trace of a message is known to whoever sends its reply, of whichever workspace it is", async () => {
+test("the trace of a message is known to the sender of its reply, in any workspace", async () => {
   const now = () => new Date("2026-03-01T12:00:00Z");
   const { store, queue } = await openMessages({ db, now, workspace: "/elsewhere" });
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

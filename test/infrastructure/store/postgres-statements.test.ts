@@ -39,7 +39,7 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
     }
   };
 
-  test("one that was prepared goes by its name; a column that was added since is seen", () =>
+  test("a prepared one is used by its name; a column that was added since is seen", () =>
     opened(server.newDatabase(), async () => {
       await insert(db, 1);
       await insert(db, 2);
@@ -50,7 +50,7 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
       expect(await rowsOf(db)).toContainEqual({ a: 3, b: 7 } as never);
     }));
 
-  test("a transaction whose first statement fails leaves nothing, and its connection goes on", () =>
+  test("a transaction whose first statement fails leaves nothing, and its connection stays usable", () =>
     opened(server.newDatabase(), async () => {
       await insert(db, 1);
       const failing = db.transaction().execute(async (within) => {

@@ -136,7 +136,7 @@ async function names(db: Kysely<Database>) {
 
 function describeRetention(name: string, open: () => Kysely<Database>): void {
   describe(`retention in ${name}`, () => {
-    test("only what has ended and is old enough goes, in batches, each kind for itself", async () => {
+    test("only ended and old entries are removed, in batches, each kind for itself", async () => {
       const db = open();
       await migrate(db, now);
       const store = createRetentionStore(db, now);
@@ -175,7 +175,7 @@ function describeRetention(name: string, open: () => Kysely<Database>): void {
       for (const kind of KEPT_KINDS) expect(await forget(kind)).toBe(0);
     });
 
-    test("of many processes one has the turn, and nobody again before its time", async () => {
+    test("of many processes one has the turn, and none again before its time", async () => {
       const db = open();
       await migrate(db, now);
       const stores = [1, 2, 3, 4].map(() => createRetentionStore(db, now));

@@ -84,7 +84,7 @@ export function describeRoutingAndUsage(name: string, open: () => Promise<Routin
       expect(await routing.rules("cli:default")).toEqual([]);
     });
 
-    test("a damaged decision is no decision", async () => {
+    test("a damaged decision counts as none", async () => {
       await harness.routing.record(decision());
       await harness.damage("update decisions set route = 'NOWHERE'");
       expect(await harness.routing.last("cli:default")).toBeNull();

@@ -138,7 +138,7 @@ function describeServeStores(
       expect(claims.flatMap((one) => one?.message.id ?? [])).toEqual(["msg_beside_3"]);
     });
 
-    test("what a dead process answered is another's; what is given back has not been tried", async () => {
+    test("the answer of a dead process passes to another; one that is given back has not been tried", async () => {
       const { store, queue, add, process } = await fresh("lease");
       await add(1);
       const dead = await process("dead");
@@ -152,7 +152,7 @@ function describeServeStores(
       expect((await store.claimMessage({}))?.message.attempts).toBe(2);
     });
 
-    test("replies are claimed in order and told from those that may have arrived", async () => {
+    test("replies are claimed in order and distinguished from those that may have arrived", async () => {
       const { store, queue, key, add, clock, process } = await fresh("out");
       await add(1);
       const { work } = (await store.claimMessage({})) as ClaimedMessage;
@@ -212,7 +212,7 @@ function describeServeStores(
       );
     });
 
-    test("what nobody asked for stands with the message that it followed", async () => {
+    test("an unrequested message is kept with the message that it followed", async () => {
       const { store, key, add } = await fresh("notices");
       const post = (text: string) =>
         store.post({
@@ -263,7 +263,7 @@ function describeServeStores(
       expect(await listed()).toEqual([`s1-${name}`]);
     });
 
-    test("what is to be used once is used once, and not when its time is over", async () => {
+    test("a single-use token is used once, and not when its time is over", async () => {
       const access = await createAccessStore(open(), now);
       const link = { hash: `h-${name}`, userId: "u", role: "user" as const, expiresAt: at(60) };
       await access.saveLink(link);

@@ -63,7 +63,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       });
     });
 
-    test("one chat has one open session, whoever is quicker", async () => {
+    test("one chat has one open session, in any race", async () => {
       const results = await Promise.all(
         ["a", "b", "c", "d"].map((id) => store.open(newSession({ id }), null).catch(() => "moved")),
       );
@@ -145,7 +145,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect(await store.find("a-b:c", "nothing")).toBeNull();
     });
 
-    test("going back opens the older session with what was said since at its end", async () => {
+    test("going back opens the older session with the later messages at its end", async () => {
       await store.open(newSession({ id: "one" }), null);
       await store.append("cli:default", "one", [turn("1"), turn("2")]);
       await store.open(newSession({ id: "two" }), "one");
@@ -162,7 +162,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect((await store.current("cli:default")).session?.id).toBe("one");
     });
 
-    test("a summary never goes back", async () => {
+    test("a summary of fewer turns does not replace one of more", async () => {
       await store.open(newSession(), null);
       await store.append("cli:default", "20260301-cli-default", [turn("1"), turn("2"), turn("3")]);
       await store.saveSummary("cli:default", "20260301-cli-default", { text: "two", upTo: 2 });
@@ -181,7 +181,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect((await store.notes("cli:default", 9)).map(({ sessionId }) => sessionId)).toEqual(["two", "one"]);
     });
 
-    test("what is due is what is open and past its time", async () => {
+    test("an open session past its time is due", async () => {
       await store.open(newSession({ chatKey: "a:1", id: "early" }), null);
       const late = { at: "2026-03-09T15:00:00.000Z", clock: CUT.clock };
       await store.open(newSession({ chatKey: "a:2", id: "late", cut: late }), null);

@@ -59,7 +59,7 @@ describe("another process holds the write lock", () => {
   });
   afterEach(() => other.close());
 
-  test("a write waits without stopping the process, others read meanwhile, and it succeeds when the lock goes", async () => {
+  test("a write waits without stopping the process, others read meanwhile, and it succeeds when the lock is released", async () => {
     const seen: number[] = [];
     time.onPause = async () => {
       seen.push((await read()).length);
@@ -87,7 +87,7 @@ describe("another process holds the write lock", () => {
   });
 });
 
-test("a transaction is whole: a statement of somebody else does not get into it", async () => {
+test("a transaction is whole: a statement of another caller does not get into it", async () => {
   const order: string[] = [];
   const one = db.transaction().execute(async (within) => {
     await tryWrite(within, new Date(1));
@@ -102,7 +102,7 @@ test("a transaction is whole: a statement of somebody else does not get into it"
   expect(order).toEqual(["first", "second", "read 0"]);
 });
 
-describe("a file of the store that is no longer the one that was opened takes no writes", () => {
+describe("a file of the store that is no longer the opened one takes no writes", () => {
   const away = (name: string) => renameSync(join(folder, name), join(folder, `${name}.away`));
   const back = (name: string) => renameSync(join(folder, `${name}.away`), join(folder, name));
   for (const name of ["picoclaw.db", "picoclaw.db-wal"])
@@ -138,7 +138,7 @@ describe("a file of the store that is no longer the one that was opened takes no
       .execute()
       .then(() => "written", readStoreAway);
 
-  test("its log is cut anywhere: what is acknowledged is there after a kill", async () => {
+  test("its log is cut anywhere: acknowledged writes are there after a kill", async () => {
     const sizes = [0, 1, 31, 32, 100, 0.25, 0.5, 0.75, 0.999];
     for (const [n, cut] of sizes.entries()) {
       const size = statSync(`${file}-wal`).size;
@@ -189,7 +189,7 @@ describe("a file of the store that is no longer the one that was opened takes no
     expect(kept()).toBe(6);
   });
 
-  test("emptied; the error says which file and how to mend it", async () => {
+  test("emptied; the error says which file and how to repair it", async () => {
     expect(await write()).toBe("written");
     truncateSync(file, 0);
     expect(await write()).toBe("gone");

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite, tryWrite } from "../../../src/infrastructure/store/open-store.ts";
 
-test("a store that can be read and not written is told from one that can", async () => {
+test("a store that can be read and not written is distinguished from one that can", async () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-write-"));
   const db = openSqlite(join(folder, "store.db"));
   await migrate(db, () => new Date(0));

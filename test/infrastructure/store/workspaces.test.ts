@@ -92,7 +92,7 @@ function describeWorkspaces(
       await db.destroy();
     });
 
-    test("what is being answered in one workspace holds up no other", async () => {
+    test("an answer in one workspace blocks no other", async () => {
       const { db, a, b } = await opened();
       await a.messages.addAll([newMessage(inbound(1), "msg_1", NOW)]);
       await b.messages.addAll([newMessage(inbound(2), "msg_2", NOW)]);
@@ -101,7 +101,7 @@ function describeWorkspaces(
       await db.destroy();
     });
 
-    test("the same event is one message, wherever it comes a second time", async () => {
+    test("the same event is one message, though another workspace receives it again", async () => {
       const { db, a, b } = await opened();
       await a.messages.addAll([newMessage(inbound(1), "msg_1", NOW)]);
       const [again] = await b.messages.addAll([newMessage(inbound(1), "msg_2", NOW)]);

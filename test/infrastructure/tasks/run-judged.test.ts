@@ -85,7 +85,7 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     expect(bench.tree()).toEqual(before);
   }, 300_000);
 
-  test("resumed, it is judged against the repository as it stood when the task began", async () => {
+  test("resumed, it is judged against the repository as it was when the task began", async () => {
     const stop = new AbortController();
     const first = await bench.run({
       prompts: [`${forge}; echo fixed >> code.txt`, "true"],

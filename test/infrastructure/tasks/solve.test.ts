@@ -259,7 +259,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       for (const phase of ["prepare the environment", "work"])
         test(`kill -9 in “${phase}”`, () => killIn(phase), 300_000);
 
-      test("a forge that refuses the pull request: the remedy is told, and nothing is left", async () => {
+      test("a forge that refuses the pull request: the remedy is named, and nothing is left", async () => {
         const answer = () => Response.json({ message: "no 401" }, { status: 401 });
         world.faults.push({ method: "POST", path: /\/pulls$/, times: 1, answer });
         const { code, task } = await solve();

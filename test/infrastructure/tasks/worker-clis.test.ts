@@ -66,7 +66,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
   };
 
   for (const kind of WORKER_KINDS)
-    test.concurrent(`${kind.name} edits, is tested, is reused, and its failures are told`, async () => {
+    test.concurrent(`${kind.name} edits, is tested, is reused, and its failures are reported`, async () => {
       const at = open(kind);
       at.write("greet.sh", "echo bye\n");
       at.git("add", ".");

@@ -47,7 +47,7 @@ describe.if(requirePart("docker"))("runs of a worker, one after the other in one
     for (const one of benches) one.end();
   });
 
-  test("leave on the host what the same commands leave in a plain folder, after each run; and undo leaves what was", async () => {
+  test("leave on the host what the same commands leave in a plain folder, after each run; and undo restores the start", async () => {
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(script, { minLength: 2, maxLength: 4 }), async (scripts) => {

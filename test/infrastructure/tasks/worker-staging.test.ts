@@ -45,7 +45,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     for (const one of benches) one.end();
   });
 
-  test("each is a job of its own in one container, and the group is taken back exactly", async () => {
+  test("each is a job of its own in one container, and the group is undone exactly", async () => {
     const at = bench();
     const before = at.tree();
     const { record } = await at.run({
@@ -112,7 +112,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(existsSync(join(at.workspace, ".git/hooks/pre-commit"))).toBe(false);
   }, 300_000);
 
-  test("what they leave gives nobody more power, and makes no git directory that runs something", async () => {
+  test("their files give no user more power, and make no git directory that runs something", async () => {
     const at = bench();
     const { record } = await at.run({
       id: "staging-power",
@@ -132,7 +132,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(settings).toEqual(["../o", ""]);
   }, 300_000);
 
-  test("what hides from being ended stands still while the job is judged and copied", async () => {
+  test("a process that hides from being ended is suspended while the job is judged and copied", async () => {
     const at = bench();
     const hidden = `perl -e '# Runs commands inside an environment
 use POSIX; exit if fork; POSIX::setsid(); open($_, "+<", "/dev/null") for *STDIN, *STDOUT, *STDERR;
@@ -143,7 +143,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(existsSync(join(at.workspace, "two"))).toBe(true);
   }, 300_000);
 
-  test("what somebody edits on the host meanwhile is a conflict, and never lost", async () => {
+  test("an edit on the host meanwhile is a conflict, and never lost", async () => {
     const at = bench();
     const { record } = await at.run({
       id: "staging3",
@@ -156,7 +156,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(at.read("a.txt")).toBe("mine\n");
   }, 300_000);
 
-  test("what somebody edits between two runs is left alone by the second", async () => {
+  test("an edit between two runs is left alone by the second", async () => {
     const at = bench();
     const { record } = await at.run({
       id: "staging4",
@@ -195,7 +195,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(at.read("a.txt")).toBe("one\ntwo\n");
   }, 300_000);
 
-  test("a run past its time is ended with everything it started, and the next one goes on", async () => {
+  test("a run past its time is ended with everything it started, and the next one continues", async () => {
     const at = bench();
     const { record } = await at.run({
       id: "staging6",
@@ -226,7 +226,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(at.tree()).toMatchObject({ "kept.txt": "kept\n" });
   }, 300_000);
 
-  test("an interrupt takes the run back, removes the container, and a resume goes on", async () => {
+  test("an interrupt reverts the run, removes the container, and a resume continues", async () => {
     const at = bench();
     const before = at.tree();
     const stop = new AbortController();
@@ -246,7 +246,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(at.read(".picoclaw/task-staging8.md")).toContain("COMPLETE");
   }, 300_000);
 
-  test("a crash leaves the repository as it was, and the next task clears away what is left", async () => {
+  test("a crash leaves the repository unchanged, and the next task clears the remains", async () => {
     const child = Bun.spawn([process.execPath, "--no-env-file", join(import.meta.dir, "task-child.ts")], {
       stdout: "pipe",
       stderr: "inherit",

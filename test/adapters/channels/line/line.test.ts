@@ -218,7 +218,7 @@ describe("LINE", () => {
     expect(received.map(({ text }) => text)).toEqual(["こんにちは"]);
   });
 
-  test("a stranger is told how to be let in, by the free reply", async () => {
+  test("a stranger learns how to get access, by the free reply", async () => {
     answer = () => ({ status: "refused", reason: "stranger", text: "コード 1234" });
     await send(event());
     expect(line.shown).toMatchObject([{ chatId: "Ualice", how: "reply", text: "コード 1234" }]);
@@ -239,7 +239,7 @@ describe("LINE", () => {
     ]);
   });
 
-  test("a mention of nobody and a time ahead of ours keep no event from being taken", async () => {
+  test("a mention without a target and a timestamp ahead of our clock do not keep an event from being accepted", async () => {
     const message = { type: "text", id: "1", text: "/undo", quoteToken: "q", mention: { mentionees: null } };
     const tomorrow = timers.now().getTime() + 86_400_000;
     expect((await send(event({ message, timestamp: tomorrow }))).status).toBe(200);

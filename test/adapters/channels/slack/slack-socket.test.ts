@@ -148,7 +148,7 @@ describe("Slack's Socket Mode", () => {
       await hearsAgain("Ev1");
     });
 
-  test("connections that end at once are made anew after pauses that grow", async () => {
+  test("connections that end at once are opened again after growing pauses", async () => {
     await app.start();
     const attempts = () => slack.calls.filter((call) => call === "apps.connections.open").length;
     for (let times = 1; times < 6; times += 1) {
@@ -166,7 +166,7 @@ describe("Slack's Socket Mode", () => {
     await hearsAgain("Ev1");
   });
 
-  test("a new connection that Slack asks for is made at once, and is no trouble", async () => {
+  test("a new connection that Slack asks for is opened at once, and is not a problem", async () => {
     await app.start();
     await timers.advance(MINUTE / 4);
     slack.pushFrame('{"type":"disconnect","reason":"refresh_requested","debug_info":{}}');
@@ -193,7 +193,7 @@ describe("Slack's Socket Mode", () => {
     expect(troubles).toEqual([]);
   });
 
-  test("a connection over which nothing comes any more is given up", async () => {
+  test("a connection without traffic is given up", async () => {
     const silent = createServer(greetAndFallSilent);
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");

@@ -186,7 +186,7 @@ describe("Slack", () => {
     expect(received).toEqual([]);
   });
 
-  test("the address is verified as Slack asks; a body that is no JSON is a bad request", async () => {
+  test("the address is verified as Slack asks; a body that is not JSON is a bad request", async () => {
     const response = await post(JSON.stringify({ type: "url_verification", challenge: "abc" }));
     expect(await response.json()).toEqual({ challenge: "abc" });
     expect((await post("{")).status).toBe(400);
@@ -271,7 +271,7 @@ describe("Slack", () => {
     }
   });
 
-  test("an app that may not read files is told which right it lacks", async () => {
+  test("an app that may not read files reports which right it lacks", async () => {
     const other = createSlackChannel({
       client: app.client,
       texts: () => slackMessagesFor("en"),
@@ -288,7 +288,7 @@ describe("Slack", () => {
     });
   });
 
-  test("somebody else may be named before the bot", async () => {
+  test("another person may be mentioned before the bot", async () => {
     const both = event({ text: "<@UBOB> <@UBOT> fix it" });
     await post(
       JSON.stringify({ ...both, authorizations: [{ team_id: "T1", user_id: "UBOT", is_bot: true }] }),
@@ -313,7 +313,7 @@ describe("Slack", () => {
     expect(await (await post(form(" "), { type })).text()).toContain("Usage");
   });
 
-  test("a pressed button is its message, in the thread it stands in", async () => {
+  test("a pressed button is its message, in the button's thread", async () => {
     const payload = {
       type: "block_actions",
       team: { id: "T1" },
@@ -327,7 +327,7 @@ describe("Slack", () => {
     expect(received).toMatchObject([{ text: "/undo", chatId: "C1:1700000001.000100", userId: "Ualice" }]);
   });
 
-  test("a stranger is told only to themselves", async () => {
+  test("a stranger alone sees the answer to them", async () => {
     answer = () => ({ status: "refused", reason: "stranger", text: "code 1234" });
     await post(JSON.stringify(event({})));
     expect(slack.messages).toMatchObject([{ ephemeralTo: "Ualice", text: "code 1234" }]);
@@ -499,7 +499,7 @@ describe("Slack", () => {
     expect(await channel.wasDelivered?.(sent, signal)).toBe(true);
   });
 
-  test("after a death what was begun as working is taken up by whoever answers, or by the reply", async () => {
+  test("after a crash the working indicator is taken over by the process that answers, or by the reply", async () => {
     channel.progress?.(stored(), word("first "));
     await updated(1);
     channel.progress?.(stored("msg_2"), word("second "));
@@ -513,7 +513,7 @@ describe("Slack", () => {
     expect(slack.messages.map(({ text }) => text)).toEqual(["the end", "stored before"]);
   });
 
-  test("a rate limit is waited for as told, a closed channel is the end, silence is tried again", async () => {
+  test("a rate limit is waited for as requested, a closed channel is the end, silence is retried", async () => {
     slack.faults.push({
       method: "chat.postMessage",
       answer: () => new Response("", { status: 429, headers: { "retry-after": "7" } }),
@@ -536,7 +536,7 @@ describe("Slack", () => {
     expect(slack.files[0]?.text).toContain("the last line");
   });
 
-  test("its health names who it is, and what is missing", async () => {
+  test("its health names the bot, and missing rights", async () => {
     expect(await channel.check(signal)).toEqual({ ok: true, detail: "team picoclaw" });
     slack.stop();
     expect(await channel.check(signal)).toMatchObject({ ok: false, remedy: "SLACK_BOT_TOKEN" });
@@ -551,7 +551,7 @@ test("what Slack sends is what the person typed", () => {
   ).toBe("see https://x.example/?a=1&b=2 <b> @U1 #general @here a@b.c");
 });
 
-test("Markdown becomes Slack's dialect; code stays code, and nobody is called", () => {
+test("Markdown becomes Slack's dialect; code stays code, and no one is notified", () => {
   expect(
     toMrkdwn(
       "## Title\n- **a** [b](https://x.example/?q=1)\n`<!channel>`\n```diff\n-<a>\n+<b>\n```\n<!everyone>",

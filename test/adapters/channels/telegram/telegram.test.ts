@@ -143,7 +143,7 @@ test("a photo is fetched by its id, in the largest size that models take", async
 });
 
 describe("long polling", () => {
-  test("an update is acknowledged once it is stored; what could not be stored comes again", async () => {
+  test("an update is acknowledged once it is stored; one that could not be stored is delivered again", async () => {
     let failures = 1;
     const { client, take, received } = start(async () => {
       if (failures-- > 0) throw new Error("disk full");
@@ -233,7 +233,7 @@ describe("long polling", () => {
   });
 });
 
-test("the webhook is closed to whoever does not know its secret", async () => {
+test("the webhook is closed to callers without its secret", async () => {
   const { take, received } = start();
   const hook = createTelegramWebhook({ secret: "s3cret", take, onTrouble: () => {} });
   const body = JSON.stringify(saying(1, "hello"));
@@ -258,7 +258,7 @@ describe("while it works", () => {
   };
   const running = { type: "job-command", jobId: "job_1_aaaaaaaa", index: 1, command: "npm test" } as const;
 
-  test("what is quick shows only that somebody types", async () => {
+  test("quick work only shows the typing indicator", async () => {
     const { channel } = start();
     for (let i = 0; i < 5; i++) channel.progress?.(asked, running);
     await until(() => telegram.calls.includes("sendChatAction"));
@@ -266,7 +266,7 @@ describe("while it works", () => {
     expect(telegram.calls).toEqual(["sendChatAction", "sendMessage"]);
   });
 
-  test("what takes longer is told in a silent message, which the reply takes the place of", async () => {
+  test("longer work is reported in a silent message, which the reply replaces", async () => {
     const { channel } = start();
     channel.progress?.(asked, running);
     clock.ms += 4_500;
@@ -314,7 +314,7 @@ describe("what a person sees", () => {
     expect(telegram.messages[0]?.keyboard).toEqual([]);
   });
 
-  test("a long reply comes in pieces, goes on where it broke off, and ends as a file", async () => {
+  test("a long reply is sent in pieces, continues where it broke off, and ends as a file", async () => {
     const { channel } = start();
     const text = Array.from({ length: 400 }, (_, i) => `Line ${i} ${"word ".repeat(10)}`).join("\n");
     const reply = delivery(text);

@@ -50,7 +50,7 @@ async function twoProcesses() {
   };
 }
 
-test("an outage, or a machine that slept, is nobody's silence", async () => {
+test("an outage, or a machine that slept, does not count as silence", async () => {
   const { worker, judge, work, pass, close } = await twoProcesses();
   pass(3 * DEAD_AFTER_MS);
   await judge.beat();

@@ -32,7 +32,7 @@ const login = {
   ".codex/history.jsonl": "private",
 };
 
-test("a login goes with the worker, its key variable then does not", () => {
+test("a login is passed to the worker, its key variable then is not", () => {
   const found = findCredentials(codex, {
     home: homeWith(login),
     hostEnv: { CODEX_API_KEY: "k" },

@@ -49,7 +49,7 @@ afterAll(async () => {
 const ask = (path: string, init: RequestInit = {}) =>
   fetch(`http://127.0.0.1${path}`, { ...init, unix: proxy.socket } as RequestInit);
 
-test("a key stands where its stand-in was, in headers and in the address, and the answer comes as it is", async () => {
+test("a key replaces its stand-in, in headers and in the address, and the answer is passed unchanged", async () => {
   const headers = { "x-api-key": "stand-in", authorization: "Bearer stand-in" };
   const answer = await ask("/v1/messages?key=stand-in", { method: "POST", body: "stand-in", headers });
   expect([answer.status, answer.headers.get("x-said"), await answer.text()]).toEqual([200, "yes", "one two"]);
@@ -71,7 +71,7 @@ test("who has no stand-in is refused, and nothing leads to another server", asyn
   expect(statSync(dirname(proxy.socket)).mode & 0o077).toBe(0);
 });
 
-test("a server that is not there is told as such", async () => {
+test("a server that does not run is reported as such", async () => {
   const gone = await startKeyProxy({
     upstream: "http://127.0.0.1:9",
     keys: new Map([["s", "k-real"]]),
@@ -114,7 +114,7 @@ describe("what one task may use of a key", () => {
   const send = (socket: string, init: RequestInit) =>
     fetch("http://127.0.0.1/v1/x", { ...init, unix: socket } as RequestInit);
 
-  test("requests beyond the quota reach nobody, also those of a later run", async () => {
+  test("requests beyond the quota reach no server, also those of a later run", async () => {
     const count = seen.length;
     const end = await within({ requests: 2, bytes: 1_000_000 }, async (headers, socket) => {
       const answers = [1, 2, 3].map(async () => (await send(socket, { headers })).status);
@@ -125,7 +125,7 @@ describe("what one task may use of a key", () => {
     expect(seen.length).toBe(count + 2);
   });
 
-  test("a body that is larger than what is left is not passed on", async () => {
+  test("a body larger than the remaining quota is not passed on", async () => {
     const count = seen.length;
     const end = await within({ requests: 99, bytes: 50_000 }, async (headers, socket) => {
       const body = new Uint8Array(200_000);
@@ -136,7 +136,7 @@ describe("what one task may use of a key", () => {
     expect(seen.length).toBe(count);
   });
 
-  test("an answer that is larger than what is left is broken off", async () => {
+  test("an answer larger than the remaining quota is broken off", async () => {
     const end = await within({ requests: 99, bytes: 5 }, async (headers, socket) => {
       const answer = await send(socket, { headers });
       expect(await answer.text().catch(() => "broken off")).not.toBe("one two");
@@ -145,7 +145,7 @@ describe("what one task may use of a key", () => {
   });
 });
 
-test("what a killed process left is swept, and what is in use stays", async () => {
+test("remains of a killed process are swept, and files in use stay", async () => {
   const below = mkdtempSync(join(tmpdir(), "picoclaw-sweep-"));
   try {
     const make = (name: string) => {

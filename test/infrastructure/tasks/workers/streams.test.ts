@@ -84,7 +84,7 @@ test("the older name means the same kind", () => {
   expect(findWorkerKind("claude-code-cli")).toBe(findWorkerKind("claude-code"));
 });
 
-test("whatever a CLI prints, reading goes on", () => {
+test("for any output of a CLI, reading continues", () => {
   const lines = WORKER_KINDS.flatMap(({ name }) => recorded(name.split("-")[0] ?? "").split("\n"));
   const line = fc.oneof(
     fc.constantFrom(...lines),

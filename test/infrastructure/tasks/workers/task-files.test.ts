@@ -54,7 +54,7 @@ test("a task is held by one at a time", () => {
   second?.release();
 });
 
-test("layers of tasks that nobody holds are dead, those of a held task are not", () => {
+test("layers of tasks without a holder are dead, those of a held task are not", () => {
   expect(deadViews(join(folder, "storage"))).toEqual([]);
   const [live, dead] = [open("live"), open("dead")];
   const held = live.claim();

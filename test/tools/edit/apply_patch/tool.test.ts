@@ -167,7 +167,7 @@ describe("bad arguments", () => {
     expect(calls).toEqual([]);
   });
 
-  test("what nobody expects is INTERNAL", async () => {
+  test("an unexpected error is INTERNAL", async () => {
     bench.write("a.txt", "old\n");
     const spawn: Spawn = () => Promise.reject(new Error("the disk is on fire"));
     expect(
@@ -261,7 +261,7 @@ describe("any workspace, any name", () => {
     expect(bench.read("src/a.txt")).toBe("new\n");
   });
 
-  test("it works in a folder of somebody else's repository, with paths from the workspace", async () => {
+  test("it works in a folder of another repository, with paths from the workspace", async () => {
     bench.git("init", "-q");
     bench.write("packages/api/a.txt", "old\n");
     bench.write("a.txt", "old\n");
@@ -315,7 +315,7 @@ describe("what git does, lands", () => {
     expect(bench.read("a.md")).toBe("two  \n");
   });
 
-  test("bytes that are no UTF-8 stay what they are", async () => {
+  test("bytes that are not UTF-8 stay unchanged", async () => {
     bench.write("a.txt", Buffer.from([0x82, 0xa0, 10, 0x61, 10]));
     const patch = "--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-a\n+b\n";
     const toolkit = await bench.toolkit();
@@ -353,7 +353,7 @@ describe("what git does, lands", () => {
     expect(bench.exists("../ran")).toBe(false);
   });
 
-  test("what somebody writes while git works is not lost: git works again on the new content", async () => {
+  test("a file written while git works is not lost: git works again on the new content", async () => {
     bench.write("a.txt", "old\nlast\n");
     const { calls, spawn } = fakeSpawn(0, "", ({ cwd }) => {
       const copy = join(cwd, "a.txt");
@@ -367,7 +367,7 @@ describe("what git does, lands", () => {
     expect([codeOf(result), calls.length, bench.read("a.txt")]).toEqual(["success", 2, "new\nmine\n"]);
   });
 
-  test("a file that somebody writes all the time ends in an error, and keeps what they wrote", async () => {
+  test("a file that is written all the time ends in an error, and keeps the written text", async () => {
     bench.write("a.txt", "0\n");
     const { calls, spawn } = fakeSpawn(0, "", ({ cwd }) => {
       writeFileSync(join(cwd, "a.txt"), "git\n");
