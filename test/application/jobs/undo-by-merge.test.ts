@@ -33,8 +33,8 @@ test("the third of eight in one file is undone alone, redone, and undone again",
   const jobs = await eightJobs();
   const third = jobs[2] as string;
   const undone = await at.send(`/undo ${third}`);
-  expect(undone.ok).toBe(true);
   expect(undone.text).toContain(`${third} was merged out of them as job_`);
+  expect(undone.ok).toBe(true);
   expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2)));
   expect(at.archive.read(third)?.state).toBe("undone");
   expect((await at.send(`/undo ${third}`)).ok).toBe(false);
