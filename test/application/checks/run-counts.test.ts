@@ -184,7 +184,7 @@ describe.if(python)("runs of pytest", () => {
       {
         // Slow, and not silent: that would be a test that hangs.
         "tests/test_h.py":
-          'import time\nimport pytest\n\n\n@pytest.mark.parametrize("n", range(9000))\ndef test_h(n):\n    time.sleep(0.05)\n',
+          'import time\nimport pytest\n\n\n@pytest.mark.parametrize("n", range(900))\ndef test_h(n):\n    time.sleep(0.5)\n',
       },
       "checks: { auto_limit: 3 }\n",
     );
