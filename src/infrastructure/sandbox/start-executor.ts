@@ -138,17 +138,134 @@ function watchProcesses(bound: ProcessBound, onReached: () => void): () => void 
   return () => clearInterval(timer);
 }
 
-interface Executor {
+const COMPLAINT_CHARACTERS = 4000;
+/** A sandbox takes some 20 ms, and seconds on a machine that is short of everything. */
+const LONGEST_START_MS = 30_000;
+
+/** A process that is making a sandbox, and the executor in it. */
+interface SpawnedSandbox {
+  readonly plan: SandboxPlan;
+  readonly bound: ProcessBound;
+  readonly channels: Channels;
+  readonly child: SpawnedChild;
+  readonly exited: Promise<void>;
+}
+
+/** An executor inside its sandbox, from its process to its end. */
+class Executor {
   readonly call: Call;
   readonly processes: ProcessRunner;
-  /** Leads to the head's socket; null where there is none. */
-  readonly headPort: number | null;
-  /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
-  readonly whyEnded: () => Error | null;
-  /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
-  stop(): Promise<void>;
   /** Resolves when it was asked to end and its namespace has no processes left; its mounts may still exist. */
   readonly quiet: Promise<void>;
+  /** Leads to the head's socket; null where there is none, and until the executor is ready. */
+  headPort: number | null = null;
+  readonly #sandbox: SpawnedSandbox;
+  readonly #ready = Promise.withResolvers<number | null>();
+  readonly #complaining: Promise<void>;
+  readonly #endedForMemory = countOutOfMemory();
+  #complaint = "";
+  #whyEnded: Error | null = null;
+  #stopping: Promise<void> | null = null;
+  /** Ends each watch over a limit; null until the executor is ready. */
+  #watches: readonly (() => void)[] | null = null;
+
+  constructor(sandbox: SpawnedSandbox) {
+    this.#sandbox = sandbox;
+    const { calls, answers, requests, replies, complaints } = sandbox.channels;
+    this.call = createCall(calls.writeEnd, answers.readEnd);
+    this.#complaining = complaints.read((bytes) => {
+      this.#complaint = (this.#complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
+    });
+    const quiet = Promise.withResolvers<void>();
+    void sandbox.exited.then(quiet.resolve);
+    this.quiet = quiet.promise;
+    const remote = createRemoteProcesses((head) => sendFrame(requests.writeEnd, head));
+    this.processes = remote.runner;
+    const onFrame = (frame: Frame) => {
+      const { ready, headPort, alone, processes } = frame.head;
+      if (ready === true) this.#ready.resolve(typeof headPort === "number" ? headPort : null);
+      // The last that it does. Its descriptors are no sign: bubblewrap holds them until the mounts are gone.
+      else if (alone === true) quiet.resolve();
+      else if (processes === true) this.#onProcessLimit();
+      else remote.onFrame(frame);
+    };
+    void replies.read(createFrameReader(onFrame)).then(() => {
+      if (this.#stopping === null) this.#whyEnded ??= this.#findCauseOfEnd();
+      remote.onEnd();
+    });
+  }
+
+  /** False where its sandbox ended instead. */
+  async becomesReady(): Promise<boolean> {
+    const { child, exited } = this.#sandbox;
+    const timer = setTimeout(() => child.kill("SIGKILL"), LONGEST_START_MS);
+    // Not a blocking read: a sandbox that was killed half made may never close its end.
+    const ready = await Promise.race([
+      this.#ready.promise.then((headPort) => ({ headPort })),
+      exited.then(() => null),
+    ]);
+    clearTimeout(timer);
+    this.headPort = ready?.headPort ?? null;
+    return ready !== null;
+  }
+
+  /** Ends the job where it reaches a limit. */
+  watchLimits(): void {
+    const { plan, bound } = this.#sandbox;
+    this.#watches = [
+      watchDisk(plan, (reached) => this.#endJob(reached)),
+      watchProcesses(bound, () => this.#onProcessLimit()),
+    ];
+  }
+
+  /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
+  whyEnded(): Error | null {
+    return this.#whyEnded;
+  }
+
+  /** The last messages of its sandbox. */
+  complaint(): string {
+    return this.#complaint.trim() || SILENT_SANDBOX;
+  }
+
+  /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#end();
+    return this.#stopping;
+  }
+
+  async #end(): Promise<void> {
+    const { plan, channels, child, exited } = this.#sandbox;
+    for (const unwatch of this.#watches ?? []) unwatch();
+    closeSync(channels.calls.writeEnd);
+    closeSync(channels.requests.writeEnd);
+    await waitForExit(child, exited);
+    closeSync(channels.answers.readEnd);
+    await waitForComplaint(this.#complaining);
+    // A home that reached its limit is not worth keeping as a cache.
+    if (this.#whyEnded instanceof LimitReached && this.#whyEnded.reached.what === "home")
+      for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
+  }
+
+  #onProcessLimit(): void {
+    if (this.#watches !== null) this.#endJob(this.#tooManyProcesses());
+  }
+
+  #endJob(reached: LimitReached): void {
+    this.#whyEnded ??= reached;
+    void this.stop();
+  }
+
+  /** The executor's runtime ends where it cannot have a thread, and the kernel ends it where memory runs out. */
+  #findCauseOfEnd(): Error {
+    if (this.#sandbox.bound.isReached()) return this.#tooManyProcesses();
+    return countOutOfMemory() > this.#endedForMemory ? new MemoryRanOut() : new ChannelClosed();
+  }
+
+  #tooManyProcesses(): LimitReached {
+    const { bound, plan } = this.#sandbox;
+    return new LimitReached({ what: "processes", most: bound.most, configured: plan.limits.processes });
+  }
 }
 
 export type ExecutorStart =
@@ -162,134 +279,68 @@ export async function startExecutor(
   env: Readonly<Record<string, string>>,
 ): Promise<ExecutorStart> {
   const bound = openProcessBound(plan.limits.processes, true);
-  const pipes = openChannels();
-  if (pipes === null) {
+  const channels = openChannels();
+  if (channels === null) {
     bound.release();
     return { ok: false, complaint: "no pipes" };
   }
-  const { calls, answers, requests, replies, complaints, filter } = pipes;
+  const stage = openStage(plan);
+  const command = executorCommand(installation, plan, bound, env.PATH ?? SYSTEM_PATH);
+  const argv = () => boundSandbox([plan.bubblewrap, ...sandboxArguments(plan, command, stage.path())], bound);
+  const child = spawnSandbox(plan, argv, env, { channels, bound });
+  if ("complaint" in child) {
+    stage.close();
+    bound.release();
+    return { ok: false, complaint: child.complaint };
+  }
+  const group = enterGroup(bound, child.pid);
+  const exited = child.exited.then(async () => {
+    await group.begun;
+    bound.release();
+  });
+  const executor = new Executor({ plan, bound, channels, child, exited });
+  const isReady = await executor.becomesReady();
+  stage.close();
+  if (!isReady) {
+    killStrays(plan.job);
+    await executor.stop();
+    return { ok: false, complaint: executor.complaint() };
+  }
+  await group.finish();
+  executor.watchLimits();
+  return { ok: true, executor };
+}
+
+/** Closes the ends of the channels that belong to the child. */
+function spawnSandbox(
+  { confined }: SandboxPlan,
+  argv: () => readonly string[],
+  env: Readonly<Record<string, string>>,
+  { channels, bound }: Pick<SpawnedSandbox, "channels" | "bound">,
+): SpawnedChild | { readonly complaint: string } {
+  const { calls, answers, requests, replies, complaints, filter } = channels;
   writeFrame(filter.writeEnd, keyringFilter());
   closeSync(filter.writeEnd);
-
-  const command = executorCommand(installation, plan, bound, env.PATH ?? SYSTEM_PATH);
   const ends = [
     requests.readEnd,
     replies.writeFd,
     complaints.writeFd,
     calls.readEnd,
     answers.writeEnd,
-    ...(plan.confined ? [filter.readEnd] : []),
+    ...(confined ? [filter.readEnd] : []),
   ];
-  const stage = openStage(plan);
-  const spawn = (start: () => SpawnedChild) => trySpawn(() => withProcessLimit(bound.mostOfUser, start));
-  const started = spawn(() =>
-    spawnChild({
-      argv: boundSandbox([plan.bubblewrap, ...sandboxArguments(plan, command, stage.path())], bound),
-      stdio: ends,
-      // The runtime would keep a cache in the home of the view, which may lie in the workspace.
-      env: { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
-      cwd: "/",
-      detached: false,
-    }),
-  );
-  for (const end of ends) closeSync(end);
-  if (!plan.confined) closeSync(filter.readEnd);
-  if ("complaint" in started) {
-    stage.close();
-    bound.release();
-    return { ok: false, complaint: started.complaint };
+  // The runtime would keep a cache in the home of the view, which may lie in the workspace.
+  const variables = { ...env, PATH: SYSTEM_PATH, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
+  const start = () => spawnChild({ argv: argv(), stdio: ends, env: variables, cwd: "/", detached: false });
+  try {
+    return withProcessLimit(bound.mostOfUser, start);
+  } catch (error) {
+    return { complaint: (error as Error).message };
+  } finally {
+    for (const end of ends) closeSync(end);
+    if (!confined) closeSync(filter.readEnd);
   }
-  const child = started;
-  const group = enterGroup(bound, child.pid);
-  const exited = child.exited.then(async () => {
-    await group.begun;
-    bound.release();
-  });
-  const endedForMemory = countOutOfMemory();
-  let complaint = "";
-  const complaining = complaints.read((bytes) => {
-    complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
-  });
-  const remote = createRemoteProcesses((head) => sendFrame(requests.writeEnd, head));
-  let stopping: Promise<void> | null = null;
-  let whyEnded: Error | null = null;
-  const ready = Promise.withResolvers<number | null>();
-  const quiet = Promise.withResolvers<void>();
-  void exited.then(quiet.resolve);
-  let onProcesses = () => {};
-  const onFrame = (frame: Frame) => {
-    if (frame.head.ready === true)
-      ready.resolve(typeof frame.head.headPort === "number" ? frame.head.headPort : null);
-    // The last that it does. Its descriptors are no sign: bubblewrap holds them until the mounts are gone.
-    else if (frame.head.alone === true) quiet.resolve();
-    else if (frame.head.processes === true) onProcesses();
-    else remote.onFrame(frame);
-  };
-  void replies.read(createFrameReader(onFrame)).then(() => {
-    if (stopping === null) whyEnded ??= findCauseOfEnd();
-    remote.onEnd();
-  });
-  /** The executor's runtime ends where it cannot have a thread, and the kernel ends it where memory runs out. */
-  const findCauseOfEnd = () => {
-    if (bound.isReached()) return tooManyProcesses();
-    return countOutOfMemory() > endedForMemory ? new MemoryRanOut() : new ChannelClosed();
-  };
-  const tooManyProcesses = () =>
-    new LimitReached({ what: "processes", most: bound.most, configured: plan.limits.processes });
-  let unwatch = () => {};
-  const stop = () => {
-    stopping ??= (async () => {
-      unwatch();
-      closeSync(calls.writeEnd);
-      closeSync(requests.writeEnd);
-      await waitForExit(child, exited);
-      closeSync(answers.readEnd);
-      await waitForComplaint(complaining);
-      // A home that reached its limit is not worth keeping as a cache.
-      if (whyEnded instanceof LimitReached && whyEnded.reached.what === "home")
-        for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
-    })();
-    return stopping;
-  };
-  const startTimer = setTimeout(() => child.kill("SIGKILL"), LONGEST_START_MS);
-  // Not a blocking read: a sandbox that was killed half made may never close its end.
-  const answer = await Promise.race([
-    ready.promise.then((headPort) => ({ headPort })),
-    exited.then(() => null),
-  ]);
-  clearTimeout(startTimer);
-  stage.close();
-  if (answer === null) {
-    killStrays(plan.job);
-    await stop();
-    return { ok: false, complaint: complaint.trim() || SILENT_SANDBOX };
-  }
-  await group.finish();
-  const endJob = (reached: LimitReached) => {
-    whyEnded ??= reached;
-    void stop();
-  };
-  onProcesses = () => endJob(tooManyProcesses());
-  const unwatchers = [watchDisk(plan, endJob), watchProcesses(bound, onProcesses)];
-  unwatch = () => {
-    for (const one of unwatchers) one();
-  };
-  return {
-    ok: true,
-    executor: {
-      call: createCall(calls.writeEnd, answers.readEnd),
-      processes: remote.runner,
-      headPort: answer.headPort,
-      whyEnded: () => whyEnded,
-      stop,
-      quiet: quiet.promise,
-    },
-  };
 }
-
-const COMPLAINT_CHARACTERS = 4000;
-/** A sandbox takes some 20 ms, and seconds on a machine that is short of everything. */
-const LONGEST_START_MS = 30_000;
 
 /**
  * Without confinement, the folder for the set-up must exist on the host. When the sandbox is ready it is no longer needed, and
@@ -345,6 +396,8 @@ function sendFrame(descriptor: number, head: Readonly<Record<string, unknown>>):
   }
 }
 
+type Channels = NonNullable<ReturnType<typeof openChannels>>;
+
 function openChannels() {
   const calls = rawPipe();
   const answers = rawPipe();
@@ -361,14 +414,6 @@ function openChannels() {
     complaints: complaints.value,
     filter: filter.value,
   };
-}
-
-function trySpawn(start: () => SpawnedChild): SpawnedChild | { readonly complaint: string } {
-  try {
-    return start();
-  } catch (error) {
-    return { complaint: (error as Error).message };
-  }
 }
 
 const GRACE_MS = 500;
@@ -555,10 +600,12 @@ export async function confineCopy({
   }));
   const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
   if (!started.ok) return { complaint: started.complaint };
-  const { call, headPort: _, ...rest } = started.executor;
+  const { executor } = started;
   return {
-    ...rest,
-    view: createRemoteView(call),
+    view: createRemoteView(executor.call),
+    processes: executor.processes,
+    whyEnded: () => executor.whyEnded(),
+    stop: () => executor.stop(),
     environment: sandboxEnvironment(sandbox),
     confined: sandbox.confined,
     hiddenHome,

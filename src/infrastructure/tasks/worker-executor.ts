@@ -16,7 +16,7 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { Sandbox } from "../engine/folder-workspace.ts";
-import { createKeyQuota, type KeyLimits } from "../heads/key-proxy.ts";
+import { createKeyQuota, type KeyLimits, type KeyQuota } from "../heads/key-proxy.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import {
   CONTAINER_HOME,
@@ -132,148 +132,162 @@ const TEST_OUTPUT = 256 * 1024;
 const HOOK_FILES = 32 * 1024;
 
 /** A container named after its task, one exec per run, and every run a job (docs/decisions/043-a-run-is-judged-before-it-lands.md). */
-export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
-  const { sandbox, kind, messages, mask } = deps;
-  const name = `agent-runner-${deps.taskId}`;
-  const quota = createKeyQuota(deps.keyLimits);
-  let standing: RunningContainer | null = null;
-  let staged: StagedWork | null = null;
-  /** The judge's inputs for a new container. */
-  let task: { readonly test: string } = { test: "" };
-  const landed: string[] = [];
+export class ContainerExecutor implements WorkerExecutor {
+  readonly #deps: WorkerExecutorDeps;
+  readonly #name: string;
+  readonly #quota: KeyQuota;
+  /** Null before the first run, and after the container went away. */
+  #running: RunningContainer | null = null;
+  #staged: StagedWork | null = null;
+  /** The test command of the task, with which each new container's judge is opened. */
+  #test = "";
+  readonly #landed: string[] = [];
 
-  async function start({
+  constructor(deps: WorkerExecutorDeps) {
+    this.#deps = deps;
+    this.#name = `agent-runner-${deps.taskId}`;
+    this.#quota = createKeyQuota(deps.keyLimits);
+  }
+
+  async start({
     signal,
-    test = task.test,
+    test = this.#test,
     landed: before = [],
     kept,
     onProgress,
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
-    if (standing !== null) return started(standing);
-    task = { test };
-    const hasKept = kept !== undefined && deps.previews.isLanded(kept);
-    landed.push(...before, ...(hasKept ? [kept] : []));
-    if (!deps.credentials.found)
+    const { sandbox, kind, messages, mask } = this.#deps;
+    if (this.#running !== null) return this.#started(this.#running);
+    this.#test = test;
+    const hasKept = kept !== undefined && this.#deps.previews.isLanded(kept);
+    this.#landed.push(...before, ...(hasKept ? [kept] : []));
+    if (!this.#deps.credentials.found)
       return {
         ok: false,
         code: "credentials",
         message: messages.noCredentials(kind.name, kind.keyVariables),
       };
     const engine = await sandbox.describe(signal);
-    if (!engine.ok) return startFailure(deps, engine);
-    await sandbox.cleanupStaleContainers({ thresholdMs: deps.staleThresholdMs, signal });
+    if (!engine.ok) return startFailure(this.#deps, engine);
+    await sandbox.cleanupStaleContainers({ thresholdMs: this.#deps.staleThresholdMs, signal });
     const tell = (text: string) => onProgress?.(text);
-    const image = await deps.ensureImage({ signal, onProgress: tell });
+    const image = await this.#deps.ensureImage({ signal, onProgress: tell });
     if (!image.ok) {
       if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
       return {
         ok: false,
         code: "image",
-        message: messages.imageMissing(deps.image, image.detail, kind.image),
+        message: messages.imageMissing(this.#deps.image, image.detail, kind.image),
       };
     }
-    for (const folder of deps.deadLayers()) await sweepLayers(deps, folder, image.name);
+    for (const folder of this.#deps.deadLayers()) await sweepLayers(this.#deps, folder, image.name);
     tell(messages.setup("starting", image.name));
-    const trouble = overlayTrouble(deps.workspace);
-    let up = await startOn(trouble === null ? "overlay" : "copy", image.name, signal);
+    const trouble = overlayTrouble(this.#deps.workspace);
+    let up = await this.#startOn(trouble === null ? "overlay" : "copy", image.name, signal);
     if (!up.ok && trouble === null && (up.code === "engine-error" || up.code === "bad-spec")) {
-      tell(messages.setup("copying", deps.workspace));
-      up = await startOn("copy", image.name, signal);
+      tell(messages.setup("copying", this.#deps.workspace));
+      up = await this.#startOn("copy", image.name, signal);
     }
-    if (!up.ok) return startFailure(deps, up);
-    standing = up.standing;
-    const placed = await placeCredentials(sandbox, standing.container, deps.credentials);
+    if (!up.ok) return startFailure(this.#deps, up);
+    const { running } = up;
+    this.#running = running;
+    const placed = await placeCredentials(sandbox, running.container, this.#deps.credentials);
     if (placed !== null) {
-      await stop();
+      await this.stop();
       return { ok: false, code: "container", message: messages.containerFailed(mask(placed)) };
     }
-    const missing = await firstMissing(sandbox, standing.container, [kind.argv[0], firstWord(test)]);
+    const missing = await firstMissing(sandbox, running.container, [kind.argv[0], firstWord(test)]);
     if (missing !== null) {
-      await stop();
+      await this.stop();
       return { ok: false, code: "cannot-run", message: messages.cannotRun(missing, image.name) };
     }
     // Before any worker touched it.
-    if (test !== "") standing = { ...standing, judge: await openJudge(standing, signal) };
-    return { ...started(standing), hasKept };
+    if (test !== "") this.#running = { ...running, judge: await this.#openJudge(running, signal) };
+    return { ...this.#started(running), hasKept };
   }
 
-  function openJudge({ container, layers }: RunningContainer, signal: AbortSignal): Promise<RunJudge | null> {
+  #openJudge({ container, layers }: RunningContainer, signal: AbortSignal): Promise<RunJudge | null> {
+    const { sandbox, mask } = this.#deps;
     const { directory } = layers;
-    const storage = join(deps.folder, "judged");
+    const storage = join(this.#deps.folder, "judged");
     return openRunJudge(
       {
-        ...deps.judged,
+        ...this.#deps.judged,
         sandbox,
         container,
         directory,
-        variables: testVariables(),
+        variables: this.#testVariables(),
         mask,
         storage,
-        before: deps.previews.beforeJobs(landed),
+        before: this.#deps.previews.beforeJobs(this.#landed),
       },
       signal,
     );
   }
 
   /** The variables of the task file, but not the keys: the project's own code runs with them. */
-  function testVariables(): Readonly<Record<string, string>> {
-    return { HOME: CONTAINER_HOME, ...withoutKeyVariables(deps.credentials.env, kind.keyVariables) };
+  #testVariables(): Readonly<Record<string, string>> {
+    const { kind } = this.#deps;
+    return { HOME: CONTAINER_HOME, ...withoutKeyVariables(this.#deps.credentials.env, kind.keyVariables) };
   }
 
-  async function startOn(
+  async #startOn(
     stage: "overlay" | "copy",
     image: string,
     signal: AbortSignal,
-  ): Promise<{ readonly ok: true; readonly standing: RunningContainer } | SandboxFailure> {
-    const layers = makeLayers(deps, stage);
+  ): Promise<{ readonly ok: true; readonly running: RunningContainer } | SandboxFailure> {
+    const { sandbox, kind } = this.#deps;
+    const layers = makeLayers(this.#deps, stage);
     if (typeof layers === "string")
       return { ok: false, code: "no-resources", actor: "user", retryable: false, detail: layers };
     const container = await sandbox.startContainer(
       {
-        name,
-        taskId: deps.taskId,
+        name: this.#name,
+        taskId: this.#deps.taskId,
         image,
         labels: { worker: kind.name },
-        user: deps.user,
+        user: this.#deps.user,
         workingDirectory: layers.directory,
         env: { HOME: CONTAINER_HOME },
-        limits: deps.limits,
-        network: deps.network,
+        limits: this.#deps.limits,
+        network: this.#deps.network,
         mounts: layers.mounts,
       },
       { signal },
     );
-    if (container.ok) return { ok: true, standing: { container: container.id, layers, image, judge: null } };
-    await sweepLayers(deps, layers.folder, image);
+    if (container.ok) return { ok: true, running: { container: container.id, layers, image, judge: null } };
+    await sweepLayers(this.#deps, layers.folder, image);
     return container;
   }
 
-  function started({ container, image, layers }: RunningContainer): Extract<ExecutorStarted, { ok: true }> {
-    return { ok: true, container, image, staging: layers.kind, notes: readable() };
+  #started({ container, image, layers }: RunningContainer): Extract<ExecutorStarted, { ok: true }> {
+    return { ok: true, container, image, staging: layers.kind, notes: this.#readable() };
   }
 
-  function readable(): readonly string[] {
-    const logins = readableLogins(deps.credentials);
+  #readable(): readonly string[] {
+    const { kind, messages } = this.#deps;
+    const logins = readableLogins(this.#deps.credentials);
     return logins.length === 0 ? [] : [messages.loginReadable(kind.name, logins)];
   }
 
-  async function runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
-    const startedAt = deps.now().toISOString();
-    const id = deps.newId();
-    const up = await start({ signal: options.signal });
-    if (!up.ok || standing === null)
+  async runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
+    const { sandbox, kind, messages, mask } = this.#deps;
+    const startedAt = this.#deps.now().toISOString();
+    const id = this.#deps.newId();
+    const up = await this.start({ signal: options.signal });
+    if (!up.ok || this.#running === null)
       return {
         ...emptyRun(id, startedAt),
         error: up.ok ? "" : up.message,
-        finishedAt: deps.now().toISOString(),
+        finishedAt: this.#deps.now().toISOString(),
       };
-    const { layers, container } = standing;
+    const { layers, container } = this.#running;
     const run = stageRun({
       sandbox,
       container,
       layers,
-      workspace: deps.workspace,
-      unlanded: staged?.runs ?? null,
+      workspace: this.#deps.workspace,
+      unlanded: this.#staged?.runs ?? null,
       runCli: () =>
         runCli({
           sandbox,
@@ -281,23 +295,23 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
           kind,
           prompt,
           cwd: layers.directory,
-          credentials: deps.credentials,
-          quota,
+          credentials: this.#deps.credentials,
+          quota: this.#quota,
           messages,
           mask,
           options,
         }),
     });
-    const result = await deps.execute(requestFor(options), run.stage).finally(run.goOn);
+    const result = await this.#deps.execute(this.#requestFor(options), run.stage).finally(run.goOn);
     const ran = run.result();
-    if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
-    const job = await stageJob(await toRunJob(result, deps), run.unlanded());
+    if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await this.stop();
+    const job = await this.#stageJob(await toRunJob(result, this.#deps), run.unlanded());
     const guarded =
       result.about === "job" ? result.commands.find(({ success }) => !success)?.error : undefined;
     return {
       id,
       startedAt,
-      finishedAt: deps.now().toISOString(),
+      finishedAt: this.#deps.now().toISOString(),
       exitCode: ran?.exec.exitCode ?? null,
       rawOutput: ran?.rawOutput ?? "",
       summary: ran?.findings.summary ?? "",
@@ -310,14 +324,15 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
     };
   }
 
-  function requestFor(options: RunOptions): ExecuteRequest {
+  #requestFor(options: RunOptions): ExecuteRequest {
+    const { kind } = this.#deps;
     const target = kind.argv.join(" ");
     return {
       patch: JSON.stringify([{ type: "shell_command", action: "run", target }]),
       plan: options.title ?? target,
-      groupId: deps.taskId,
+      groupId: this.#deps.taskId,
       source: "task",
-      sessionKey: `task:${deps.taskId}`,
+      sessionKey: `task:${this.#deps.taskId}`,
       dryRun: false,
       preview: options.preview === true,
       allowNetwork: true,
@@ -330,44 +345,45 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
   }
 
   /** The job of a run takes the place of the one before it, whose change it holds. */
-  async function stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<RunJob | null> {
+  async #stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<RunJob | null> {
     if (job === null || runs === null || (job.outcome !== "staged" && job.outcome !== "committed"))
       return job;
-    if (staged !== null) await deps.previews.discard(staged.job.id);
-    staged = job.outcome === "staged" && job.changes.length > 0 ? { job, runs } : null;
-    if (staged !== null) return job;
+    if (this.#staged !== null) await this.#deps.previews.discard(this.#staged.job.id);
+    this.#staged = job.outcome === "staged" && job.changes.length > 0 ? { job, runs } : null;
+    if (this.#staged !== null) return job;
     // A preview of nothing would wait for nothing.
-    if (job.outcome === "staged") await deps.previews.land(job.id);
-    landed.push(job.id);
+    if (job.outcome === "staged") await this.#deps.previews.land(job.id);
+    this.#landed.push(job.id);
     return { ...job, outcome: "committed" };
   }
 
-  async function land({ signal }: Pick<RunOptions, "signal">): Promise<RunJob | null> {
-    if (staged === null || standing === null) return null;
-    const { job } = staged;
-    const refusing = await askHooks(standing, job, signal);
+  async land({ signal }: Pick<RunOptions, "signal">): Promise<RunJob | null> {
+    if (this.#staged === null || this.#running === null) return null;
+    const { job } = this.#staged;
+    const refusing = await this.#askHooks(this.#running, job, signal);
     if (refusing !== null) return { ...job, notes: [...job.notes, refusing] };
-    const conflicts = await deps.previews.land(job.id);
+    const conflicts = await this.#deps.previews.land(job.id);
     if (conflicts.length > 0) return { ...job, outcome: "conflict", conflicts };
-    staged = null;
-    landed.push(job.id);
+    this.#staged = null;
+    this.#landed.push(job.id);
     return { ...job, outcome: "committed" };
   }
 
   /** The hook that does not let a job land; null: it may. They run where its change is, with the programs of the container. */
-  async function askHooks(
+  async #askHooks(
     { container, layers }: RunningContainer,
     { changes }: RunJob,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const { commands, timeout } = deps.previews.hooks;
+    const { sandbox, mask } = this.#deps;
+    const { commands, timeout } = this.#deps.previews.hooks;
     const files = changes.map(({ path }) => path).join("\n");
     for (const command of commands) {
       const asked = await sandbox.exec(container, {
         command,
         cwd: layers.directory,
         env: {
-          ...testVariables(),
+          ...this.#testVariables(),
           PICOCLAW_HOOK: "before_landing",
           PICOCLAW_FILES: files.slice(0, HOOK_FILES),
         },
@@ -381,24 +397,25 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
     return null;
   }
 
-  async function runTest(
+  async runTest(
     { command, cwd }: { readonly command: string; readonly cwd: string },
     options: RunOptions,
   ): Promise<TestRun> {
-    if (standing === null)
-      return { command, exitCode: null, output: "", durationMs: 0, error: messages.workerLost(name) };
-    const { container, layers, judge } = standing;
-    const judged = judge === null ? null : await judgeTest(judge, { command, cwd }, options);
+    const { sandbox, messages, mask } = this.#deps;
+    if (this.#running === null)
+      return { command, exitCode: null, output: "", durationMs: 0, error: messages.workerLost(this.#name) };
+    const { container, layers, judge } = this.#running;
+    const judged = judge === null ? null : await this.#judgeTest(judge, { command, cwd }, options);
     if (judged !== null) return judged;
     const result = await sandbox.exec(container, {
       command,
       cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
-      env: testVariables(),
+      env: this.#testVariables(),
       timeoutMs: options.timeoutMs,
       signal: options.signal,
       outputLimitBytes: TEST_OUTPUT,
     });
-    if (result.outcome === "disconnected") await forget();
+    if (result.outcome === "disconnected") await this.stop();
     for (const { pid } of result.background) await sandbox.endProcess(container, pid);
     const ended = result.outcome === "exited" || result.outcome === "signaled";
     const timedOut = result.outcome === "timed-out";
@@ -416,11 +433,12 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
   }
 
   /** Null where nothing was to be judged: nothing was changed. */
-  async function judgeTest(
+  async #judgeTest(
     judge: RunJudge,
     test: { readonly command: string; readonly cwd: string },
     options: RunOptions,
   ): Promise<TestRun | null> {
+    const { messages, mask } = this.#deps;
     const judged = await judge.judge(test, options).catch((error: unknown) => error);
     if (judged instanceof Error) {
       if (options.signal.aborted) return null;
@@ -432,7 +450,7 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
     const [run] = attempt.runs;
     if (run === undefined) return null;
     const { facts, verdict, report } = attempt;
-    const texts = checksMessagesFor(deps.judged.locale);
+    const texts = checksMessagesFor(this.#deps.judged.locale);
     const isRed = verdict === "red";
     const isLate = run.outcome === "timed-out";
     const why = [texts.line(facts), ...texts.remarks(facts)].join(". ");
@@ -450,23 +468,17 @@ export function createWorkerExecutor(deps: WorkerExecutorDeps): WorkerExecutor {
     };
   }
 
-  /** The container went away by itself; the next run gets another. */
-  async function forget(): Promise<void> {
-    await stop();
-  }
-
-  async function stop(): Promise<void> {
-    if (standing === null) return;
-    const { layers, container, image, judge } = standing;
-    standing = null;
+  async stop(): Promise<void> {
+    const { sandbox } = this.#deps;
+    if (this.#running === null) return;
+    const { layers, container, image, judge } = this.#running;
+    this.#running = null;
     // It stays as a preview; the next container begins with the repository.
-    staged = null;
+    this.#staged = null;
     await judge?.close();
     await sandbox.stopContainer(container, { force: true });
-    await sweepLayers(deps, layers.folder, image);
+    await sweepLayers(this.#deps, layers.folder, image);
   }
-
-  return { start, runWorker, land, runTest, stop };
 }
 
 function withoutKeyVariables(
