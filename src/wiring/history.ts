@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { toResult } from "../application/history/compare.ts";
-import type { OpenedFigures, OpenedHistory } from "../application/history/open-history.ts";
+import type { OpenedFigures, OpenedHistory } from "../application/ports/history-opened.ts";
 import type { NotOpened, Opening, OpenOptions, Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ComparisonReader } from "../application/ports/web.ts";
 import { formatDayIn } from "../domain/chat/session.ts";

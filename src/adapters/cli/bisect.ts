@@ -1,4 +1,4 @@
-import { bisectJobs } from "../../application/history/bisect-jobs.ts";
+import { bisectJobs } from "../../application/history/earlier-draft.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, printable, type Subcommand } from "./command.ts";

@@ -4,10 +4,11 @@ import {
   type CompareResult,
   chooseOrder,
   playComparison,
+  readCoder,
+  readContestant,
   seeCases,
   toResult,
 } from "../../application/history/compare.ts";
-import { readCoder, readContestant } from "../../application/history/contestants.ts";
 import { findCases, readLinkedIssues } from "../../application/history/find-cases.ts";
 import type { PlayFailure } from "../../application/ports/history.ts";
 import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";

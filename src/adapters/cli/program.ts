@@ -1,7 +1,7 @@
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
-import type { OpenedCompare, OpenedFigures, OpenedHistory } from "../../application/history/open-history.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
+import type { OpenedCompare, OpenedFigures, OpenedHistory } from "../../application/ports/history-opened.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
   DoctorCheck,

@@ -1,5 +1,5 @@
-import type { FigureRow, WorkFigures } from "../../application/history/open-history.ts";
 import { csvOfFigures, figureCells } from "../../application/history/word-why.ts";
+import type { FigureRow, WorkFigures } from "../../application/ports/history-opened.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { notOpened, openOptions, readFlags } from "./flags.ts";

@@ -1,8 +1,8 @@
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { SeenInJob, Why } from "../../application/history/find-why.ts";
-import type { WorkFigures } from "../../application/history/open-history.ts";
 import type { ImageStore, OwnCommand, TalkForm } from "../../application/ports/chat.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
+import type { WorkFigures } from "../../application/ports/history-opened.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
 import type {
   AccessStore,

@@ -110,3 +110,169 @@ export function readState({ files }: EarlierState, path: string): Uint8Array | n
     throw error;
   }
 }
+
+export interface BisectRequest {
+  readonly command: string;
+  readonly timeoutSeconds: number;
+  /** Probes that run at once. */
+  readonly atOnce: number;
+  readonly signal: AbortSignal;
+  readonly onProbe: (probe: BisectProbe) => void;
+}
+
+export interface BisectProbe {
+  /** The state after this job; null is the state before the oldest one. */
+  readonly after: string | null;
+  readonly verdict: "passes" | "fails" | "skipped";
+  /** States that may still be the first to fail. */
+  readonly left: number;
+}
+
+export type BisectEnd =
+  | {
+      readonly kind: "found";
+      /** The job; or the job after which files were changed by hand. */
+      readonly culprit:
+        | { readonly kind: "job"; readonly jobId: string }
+        | { readonly kind: "by-hand"; readonly edits: readonly HandEdit[] };
+      /** States that could not be judged (exit code 125) right before it: one of their jobs may be the first instead. */
+      readonly skipped: readonly string[];
+      readonly probes: number;
+    }
+  | { readonly kind: "passes-now" }
+  /** It fails before the oldest job whose originals are kept. `jobs`: how many there are. */
+  | { readonly kind: "fails-before"; readonly jobs: number }
+  | { readonly kind: "no-jobs" }
+  | { readonly kind: "cannot-run"; readonly message: string };
+
+/** One moment of the workspace: before a job, or after it where changes by hand followed. */
+interface Moment {
+  /** Of the first job that is not in it yet. */
+  readonly place: number;
+  readonly other: ReadonlyMap<string, Uint8Array | null>;
+  /** The change that led here. */
+  readonly by:
+    | { readonly kind: "job"; readonly jobId: string }
+    | { readonly kind: "by-hand"; readonly edits: readonly HandEdit[] }
+    | null;
+}
+
+/** As `git bisect run` has it: this state cannot be judged. */
+const SKIP = 125;
+
+/** The program cannot be started, or is not there (yet). */
+const NOT_RUN = [126, 127];
+
+/**
+ * Finds the first job, or change by hand, after which a command fails. Each probe runs in a draft over the state, several at
+ * once; the workspace is not touched.
+ */
+export async function bisectJobs(
+  workspace: Pick<Workspace, "openDraft">,
+  stack: JobStack,
+  request: BisectRequest,
+): Promise<BisectEnd> {
+  const oldest = stack.jobs.findLastIndex(({ known }) => !known) + 1;
+  const moments = listMoments(stack, oldest);
+  if (moments.length < 2) return { kind: "no-jobs" };
+  const verdicts = new Map<number, BisectProbe["verdict"]>();
+  let probes = 0;
+  let trouble: string | null = null;
+  let [good, bad] = [0, moments.length - 1];
+  const probe = async (at: number) => {
+    probes += 1;
+    const ran = await runProbe(workspace, stack, moments[at] as Moment, {
+      ...request,
+      isNow: at === moments.length - 1,
+    });
+    if ("trouble" in ran) {
+      trouble ??= ran.trouble;
+      return;
+    }
+    const { verdict } = ran;
+    verdicts.set(at, verdict);
+    const { by } = moments[at] as Moment;
+    const after = by === null ? null : by.kind === "job" ? by.jobId : (by.edits[0]?.after ?? null);
+    request.onProbe({ after, verdict, left: bad - good });
+  };
+  /** Whether all of them could be run. */
+  const run = async (places: readonly number[]) => {
+    await Promise.all(places.map(probe));
+    return trouble === null;
+  };
+  const cannotRun = (): BisectEnd => ({ kind: "cannot-run", message: trouble ?? `exit code ${SKIP}` });
+  if (!(await run([good, bad])) || verdicts.get(bad) === "skipped") return cannotRun();
+  if (verdicts.get(bad) !== "fails") return { kind: "passes-now" };
+  const judged = (verdict: BisectProbe["verdict"]) =>
+    [...verdicts].flatMap(([at, one]) => (one === verdict ? [at] : []));
+  // A project that began as an empty folder fails at first: a state that passed is sought from the present back.
+  const backwards = range(0, Math.ceil(Math.log2(bad))).map((n) => bad - 2 ** n);
+  while (judged("passes").length === 0) {
+    const chosen = backwards.splice(0, request.atOnce);
+    if (chosen.length === 0) return { kind: "fails-before", jobs: stack.jobs.length - oldest };
+    if (!(await run(chosen))) return cannotRun();
+  }
+  for (;;) {
+    good = Math.max(...judged("passes"));
+    bad = Math.min(...judged("fails").filter((at) => at > good));
+    const open = range(good + 1, bad).filter((at) => !verdicts.has(at));
+    if (open.length === 0) break;
+    if (!(await run(spread(open, request.atOnce)))) return cannotRun();
+  }
+  const { by } = moments[bad] as Moment;
+  const skipped = range(good + 1, bad).flatMap((at) => {
+    const change = (moments[at] as Moment).by;
+    return change?.kind === "job" ? [change.jobId] : [];
+  });
+  if (by === null) return { kind: "fails-before", jobs: stack.jobs.length - oldest };
+  return { kind: "found", culprit: by, skipped, probes };
+}
+
+/** The states from before the oldest known job to the present, each with the change that led to it. */
+function listMoments(stack: JobStack, oldest: number): readonly Moment[] {
+  if (oldest >= stack.jobs.length) return [];
+  const { handEdits } = stack.openBefore(oldest);
+  const none = new Map<string, Uint8Array | null>();
+  const moments: Moment[] = [{ place: oldest, other: none, by: null }];
+  for (let place = oldest; place < stack.jobs.length; place++) {
+    const jobId = stack.jobs[place]?.jobId ?? "";
+    const edits = handEdits.filter(({ after }) => after === jobId);
+    const left = edits.map(({ path }) => [path, stack.difference(place, path)?.after] as const);
+    const other = new Map(
+      left.flatMap(([path, bytes]) => (bytes === undefined ? [] : [[path, bytes] as const])),
+    );
+    moments.push({ place: place + 1, other, by: { kind: "job", jobId } });
+    if (other.size > 0) moments.push({ place: place + 1, other: none, by: { kind: "by-hand", edits } });
+  }
+  return moments;
+}
+
+async function runProbe(
+  workspace: Pick<Workspace, "openDraft">,
+  stack: JobStack,
+  { place, other }: Moment,
+  { command, timeoutSeconds, signal, isNow }: BisectRequest & { readonly isNow: boolean },
+): Promise<Pick<BisectProbe, "verdict"> | { readonly trouble: string }> {
+  const opened = await openDraftBefore(workspace, stack, place, { source: "bisect", signal }, other);
+  if (!opened.ok) return { trouble: "refusal" in opened ? opened.refusal.message : opened.gone.join(", ") };
+  try {
+    const ran = await opened.draft.check({ commands: [command], over: "draft", timeoutSeconds, signal });
+    if (!ran.ok) return { trouble: ran.message };
+    const { exitCode = null, output = "" } = ran.runs[0] ?? {};
+    const isNotRun = NOT_RUN.includes(exitCode ?? 0);
+    if (isNotRun && isNow) return { trouble: output.trim() };
+    const isSkipped = isNotRun || exitCode === SKIP;
+    return { verdict: exitCode === 0 ? "passes" : isSkipped ? "skipped" : "fails" };
+  } finally {
+    await opened.close();
+  }
+}
+
+const range = (from: number, to: number) =>
+  Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
+
+/** Up to `count` of them that part the rest evenly. */
+function spread(open: readonly number[], count: number): number[] {
+  const parts = Math.min(count, open.length) + 1;
+  return [...new Set(range(1, parts).map((at) => open[Math.floor((at * open.length) / parts)] as number))];
+}

@@ -1,7 +1,8 @@
 import { csvText, formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
+import type { FigureRow } from "../ports/history-opened.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
-import { type FigureRow, NO_FIGURES } from "./open-history.ts";
+import { NO_FIGURES } from "./work-figures.ts";
 
 /** Lines of a plan, a request or a replaced stretch that are shown. */
 const MOST_LINES = 12;

@@ -1,8 +1,8 @@
 import { giveWay } from "../platform/give-way.ts";
+import type { FigureRow, WorkFigures } from "../ports/history-opened.ts";
 import type { JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { UsageStore } from "../ports/models.ts";
 import { modelOf, toReason } from "./find-why.ts";
-import { type FigureRow, NO_FIGURES, type WorkFigures } from "./open-history.ts";
 
 export interface FigureSources {
   readonly usage: Pick<UsageStore, "totals">;
@@ -94,3 +94,19 @@ function addFigures(one: FigureRow, other: FigureRow = NO_FIGURES): FigureRow {
   ]);
   return Object.fromEntries(sums) as FigureRow;
 }
+
+/** In the order of the columns of a table. */
+export const NO_FIGURES: FigureRow = {
+  day: "",
+  model: "",
+  requests: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  costUsd: 0,
+  unpriced: 0,
+  jobs: 0,
+  checked: 0,
+  firstTry: 0,
+  undone: 0,
+};

@@ -3,8 +3,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { bisectJobs } from "../../../src/application/history/bisect-jobs.ts";
-import { findPlace, openDraftBefore, walkStates } from "../../../src/application/history/earlier-draft.ts";
+import {
+  bisectJobs,
+  findPlace,
+  openDraftBefore,
+  walkStates,
+} from "../../../src/application/history/earlier-draft.ts";
 import { findRemoved, findWhy } from "../../../src/application/history/find-why.ts";
 import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 import { createHistory } from "../../../src/wiring/history.ts";

@@ -1,6 +1,6 @@
-import type { FigureRow, WorkFigures } from "../../../application/history/open-history.ts";
 import { csvOfFigures, figureCells } from "../../../application/history/word-why.ts";
 import type { EnvironmentSummary } from "../../../application/ports/containers.ts";
+import type { FigureRow, WorkFigures } from "../../../application/ports/history-opened.ts";
 import type { StoreCounts } from "../../../application/ports/serve.ts";
 import type { TaskSummary } from "../../../application/ports/tasks.ts";
 import type { HealthReport } from "../../../application/serve/health.ts";

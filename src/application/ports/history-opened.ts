@@ -1,8 +1,7 @@
-import type { JobStack, ReadIssue } from "../ports/history.ts";
-import type { CompareDeps } from "./compare.ts";
-import type { ContestantDeps } from "./contestants.ts";
-import type { CaseDeps } from "./find-cases.ts";
-import type { WhyDeps } from "./find-why.ts";
+import type { CompareDeps, ContestantDeps } from "../history/compare.ts";
+import type { CaseDeps } from "../history/find-cases.ts";
+import type { WhyDeps } from "../history/find-why.ts";
+import type { JobStack, ReadIssue } from "./history.ts";
 
 /** The history of one workspace, as commands, chats and tools ask it. Each call reads the jobs as they are by then. */
 export interface WorkspaceHistory {
@@ -36,22 +35,6 @@ export interface FigureRow {
   /** Jobs that are undone by now. */
   readonly undone: number;
 }
-
-/** In the order of the columns of a table. */
-export const NO_FIGURES: FigureRow = {
-  day: "",
-  model: "",
-  requests: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedTokens: 0,
-  costUsd: 0,
-  unpriced: 0,
-  jobs: 0,
-  checked: 0,
-  firstTry: 0,
-  undone: 0,
-};
 
 export interface WorkFigures {
   /** Oldest first; only where there is something. */
