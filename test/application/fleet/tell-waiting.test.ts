@@ -3,7 +3,9 @@ import { createWaitingNotifier, openMachine } from "../../../src/application/fle
 import type { NewReply } from "../../../src/application/ports/serve.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
 
-/** The store tells of a chat that waits; time and reach obey the test. */
+type MachineDeps = Parameters<typeof openMachine>[0];
+
+/** One chat waits for an absent machine; the test moves the clock. */
 function bench() {
   const chat = {
     workspace: "m:/ws",
@@ -45,23 +47,21 @@ test("a chat gets no message about an outage that its machine shared with all ot
   expect(await lookAfter(5_000)).toBe(2);
 });
 
-test("a machine that leaves without draining, as after a failed start, waits for the look under way and looks no more", async () => {
-  const due = new Set<() => void>();
-  const asked = Promise.withResolvers<void>();
-  let looks = 0;
-  const machine = await openMachine({
+/** A machine over a store that accepts everything; a test replaces the calls it is about. */
+function enterMachine(given: {
+  readonly fleet: Partial<MachineDeps["fleet"]>;
+  readonly after?: MachineDeps["timers"]["after"];
+}) {
+  return openMachine({
     fleet: {
       enter: async () => ({ status: "entered" }),
       beat: async () => "held",
       leave: async () => {},
-      async waitingForAway() {
-        looks += 1;
-        await asked.promise;
-        return [];
-      },
+      waitingForAway: async () => [],
       noteAwayNotice: async () => true,
       listAwayNotices: async () => [],
       forgetAwayNotices: async () => false,
+      ...given.fleet,
     },
     store: { post: async () => {} },
     busy: () => 0,
@@ -70,16 +70,29 @@ test("a machine that leaves without draining, as after a failed start, waits for
     reaches: () => true,
     words: () => serveMessagesFor("en"),
     uuid: () => "id",
-    timers: {
-      now: () => new Date(0),
-      after(_, run) {
-        due.add(run);
-        return () => void due.delete(run);
-      },
-    },
+    timers: { now: () => new Date(0), after: given.after ?? (() => () => {}) },
     log: () => {},
     end: () => {},
     onTrouble: () => {},
+  });
+}
+
+test("a machine that leaves without draining, as after a failed start, waits for the running look and starts no other", async () => {
+  const due = new Set<() => void>();
+  const asked = Promise.withResolvers<void>();
+  let looks = 0;
+  const machine = await enterMachine({
+    fleet: {
+      async waitingForAway() {
+        looks += 1;
+        await asked.promise;
+        return [];
+      },
+    },
+    after(_, run) {
+      due.add(run);
+      return () => void due.delete(run);
+    },
   });
   const runDue = () => {
     for (const run of [...due]) if (due.delete(run)) run();
@@ -100,31 +113,15 @@ test("a machine that leaves without draining, as after a failed start, waits for
 test("a machine leaves after its last beat, however slow that is", async () => {
   const written: string[] = [];
   const slow = Promise.withResolvers<void>();
-  const machine = await openMachine({
+  const machine = await enterMachine({
     fleet: {
-      enter: async () => ({ status: "entered" }),
       async beat({ draining }) {
         if (draining) await slow.promise;
         written.push(draining ? "drains" : "works");
         return "held";
       },
       leave: async () => void written.push("left"),
-      waitingForAway: async () => [],
-      noteAwayNotice: async () => true,
-      listAwayNotices: async () => [],
-      forgetAwayNotices: async () => false,
     },
-    store: { post: async () => {} },
-    busy: () => 0,
-    lacking: () => [],
-    newerSchema: async () => ({ added: [], breaking: [] }),
-    reaches: () => true,
-    words: () => serveMessagesFor("en"),
-    uuid: () => "id",
-    timers: { now: () => new Date(0), after: () => () => {} },
-    log: () => {},
-    end: () => {},
-    onTrouble: () => {},
   });
   machine.drain();
   const left = machine.leave();
