@@ -1,5 +1,5 @@
 import { succeeds } from "../domain/platform/error-text.ts";
-import { isJsonObject } from "../domain/platform/json-members.ts";
+import { isJsonObject, ownMember } from "../domain/platform/json-members.ts";
 import type { SchemaNode } from "./keys.ts";
 
 const SIZE = /^(\d+(?:\.\d+)?)\s*(B|[KMGT]B|[KMGT]iB|[kmgtKMGT])?$/;
@@ -46,7 +46,7 @@ export function coerceText(text: string, node: SchemaNode): unknown {
   }
   switch (node.type) {
     case "boolean":
-      return WORDS[text.trim().toLowerCase()];
+      return ownMember(WORDS, text.trim().toLowerCase());
     case "integer":
     case "number":
       return numberOf(text, node.type === "integer");

@@ -19,6 +19,7 @@ import { chatKeyOf } from "../../domain/chat/session.ts";
 import { readPlanSteps } from "../../domain/coder/plan-steps.ts";
 import { listProblems } from "../../domain/config/config-problem.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
@@ -196,7 +197,7 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
       const toolCallId = `tool_${calls}`;
       tools.set(name, toolCallId);
       const status = { started: "in_progress", succeeded: "completed", failed: "failed" } as const;
-      const kind = TOOL_KINDS[name] ?? "other";
+      const kind = ownMember(TOOL_KINDS, name) ?? "other";
       send({ sessionUpdate: "tool_call", toolCallId, title, kind, status: status[state] });
     } else {
       tools.delete(name);

@@ -1,5 +1,6 @@
 import { describeListTrouble } from "../../application/setup/setup-steps.ts";
 import { resolveLocale } from "../../config/environment.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/setup.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
@@ -66,7 +67,7 @@ async function login(program: CliProgram, args: readonly string[]): Promise<numb
 function readProvider(text: string): KeyProvider | null {
   const name = text.trim().toLowerCase();
   if (Object.hasOwn(KEYS, name)) return name as KeyProvider;
-  return OTHER_NAMES[name] ?? null;
+  return ownMember(OTHER_NAMES, name) ?? null;
 }
 
 type KeptKey =

@@ -6,6 +6,7 @@ import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
@@ -360,7 +361,7 @@ export async function runCoder(
     tell(calls) {
       // Sub-agents tell of themselves.
       const reported = calls.filter(({ name }) => name !== DELEGATE_TOOL);
-      for (const [how, same] of Map.groupBy(reported, ({ name }) => LOOKS[name] ?? "call"))
+      for (const [how, same] of Map.groupBy(reported, ({ name }) => ownMember(LOOKS, name) ?? "call"))
         reportCoderEvent(deps, turn, { type: "asks", how, wanted: same.map(wordCall) }, checks);
     },
   });
@@ -468,7 +469,7 @@ function wordCall({ name, arguments: given }: ToolCall): string {
   const all = typeof given === "object" && given !== null ? Object.values(given) : [];
   // How many lines around a match, and from which line on: that says nothing to people.
   const values = all.filter((value) => typeof value === "string");
-  const isSaid = LOOKS[name] !== undefined && values.length > 0;
+  const isSaid = ownMember(LOOKS, name) !== undefined && values.length > 0;
   return oneLine([...(isSaid ? [] : [name]), ...values].join(" ")).slice(0, 100);
 }
 

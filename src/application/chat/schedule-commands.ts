@@ -6,6 +6,7 @@ import {
   readScheduleSentence,
   type ScheduleWish,
 } from "../../domain/chat/schedule-sentence.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import type { ScheduleLine } from "../../domain/texts/en/chat-schedules.ts";
 import { askJson } from "../models/complete.ts";
 import type { ChatSchedule, ChatSchedules } from "../ports/chat.ts";
@@ -30,7 +31,7 @@ export const schedule: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
   const [word = "", name = ""] = rest.trim().split(/\s+/);
   const schedules = await deps.openSchedules();
   if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(deps, turn, schedules);
-  const act = ACTIONS[word.toLowerCase()];
+  const act = ownMember(ACTIONS, word.toLowerCase());
   if (act === undefined || !/^#?[\w-]+$/.test(name) || /\s/.test(rest.trim().slice(word.length).trim()))
     return addSchedule(deps, turn, schedules, rest);
   const found = (await visibleSchedules(turn, schedules)).find(

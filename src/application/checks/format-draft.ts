@@ -96,10 +96,16 @@ function isSame(one: Uint8Array | undefined, other: Uint8Array | undefined): boo
   return one !== undefined && other !== undefined && Buffer.compare(one, other) === 0;
 }
 
+/** Each folder is listed once: a draft may hold thousands of files of one folder. */
 function readProject({ files }: FormattableDraft, isOnPath: (program: string) => boolean): FormattedProject {
+  const listed = new Map<string, readonly string[]>();
   return {
     isOnPath,
-    names: (folder) => attemptOr([], () => files.list(folder)),
+    names(folder) {
+      const names = listed.get(folder) ?? attemptOr([], () => files.list(folder));
+      listed.set(folder, names);
+      return names;
+    },
     text: (path) =>
       attemptOr("", () => {
         const entry = files.look(path);

@@ -197,7 +197,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     attempts++;
     hasReturned = false;
     checks?.propose(proposal.check ?? null);
-    const own = new Set(opened.changes().map(({ path }) => path));
+    const own = ownPaths();
     const { now, later, checked, ...sorted } = await sortCommands(deps, commands);
     held.splice(0, held.length, ...later);
     covered = sorted.covered;
@@ -246,7 +246,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
   }
 
   function rememberPaths(changes: readonly Change[]): void {
-    const files = deps.shown.watch(filesNow(), isOwn);
+    const files = watchFiles();
     for (const { path } of changes) files.read(path, 0);
   }
 
@@ -291,7 +291,9 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     return { path, what, shown: text(base), yours: text(ours), other: whoChanged(path) };
   }
 
-  const isOwn = (path: string) => draft?.changes().some((change) => change.path === path) === true;
+  const ownPaths = () => new Set(draft?.changes().map(({ path }) => path));
+
+  const watchFiles = () => deps.shown.watch(filesNow(), ownPaths);
 
   /** Files that others changed while the coder worked, and in which nothing of that change is left. */
   async function findReplaced(opened: Draft): Promise<MergedNote[]> {
@@ -315,9 +317,9 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
       const opened = await open();
       if (!("code" in opened)) checks?.begin(opened);
     },
-    files: () => deps.shown.watch(filesNow(), isOwn),
+    files: watchFiles,
     settle(commands) {
-      const own = new Set(draft?.changes().map(({ path }) => path));
+      const own = ownPaths();
       const { source } = filesNow();
       bases = new Map();
       return settleStaleEdits(
@@ -402,7 +404,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
         goesBack,
         whoChanged,
         outdated() {
-          const own = new Set(open.changes().map(({ path }) => path));
+          const own = ownPaths();
           return goesBack ? deps.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
         },
         replaced: () => findReplaced(open),

@@ -23,19 +23,27 @@ export function createShownFiles() {
     /** Its bytes when the work began, as far as they are known: those that were shown first. */
     firstBytes: (path: string): Uint8Array | null | undefined => first.get(path),
     knowFirst,
-    /** The same files; each that is read is remembered. `isOwn`: the coder's own change is in it. */
-    watch: (files: ProjectFiles, isOwn: (path: string) => boolean = () => false): ProjectFiles => ({
-      ...files,
-      read(path, limitChars) {
-        const entry = lookOrNull(files.source, path);
-        const read = files.read(path, limitChars);
-        const isRead = entry?.kind === "missing" || (read !== null && entry?.kind === "file");
-        if (!isRead) return read;
-        shown.set(path, bytesOf(entry));
-        if (!first.has(path) && !isOwn(path)) knowFirst(path, bytesOf(entry));
-        return read;
-      },
-    }),
+    /**
+     * The same files, for reading at once; each that is read is remembered. `ownPaths`: the files with the coder's own changes,
+     * which are listed at most once, because a draft may have thousands.
+     */
+    watch(files: ProjectFiles, ownPaths: () => ReadonlySet<string> = () => new Set()): ProjectFiles {
+      let own: ReadonlySet<string> | null = null;
+      return {
+        ...files,
+        read(path, limitChars) {
+          const entry = lookOrNull(files.source, path);
+          const read = files.read(path, limitChars);
+          const isRead = entry?.kind === "missing" || (read !== null && entry?.kind === "file");
+          if (!isRead) return read;
+          shown.set(path, bytesOf(entry));
+          if (first.has(path)) return read;
+          own ??= ownPaths();
+          if (!own.has(path)) knowFirst(path, bytesOf(entry));
+          return read;
+        },
+      };
+    },
     /** The bytes when it was last shown; null if it did not exist, undefined if it was never read. */
     bytes: (path: string): Uint8Array | null | undefined => shown.get(path),
     /** Files that a message really showed, whole or in part. */

@@ -2,6 +2,7 @@ import { openFence } from "../patch/formats/markdown/piece-extent.ts";
 import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { parsePatch } from "../patch/parse-patch.ts";
 import type { ParseResult } from "../patch/patch-command.ts";
+import { ownMember } from "../platform/json-members.ts";
 
 /** The proposal of a coder. It runs nothing itself. */
 export interface Proposal {
@@ -118,7 +119,7 @@ function collect(text: string, from: number, to: number, into: Heading[], where?
   const part = text.slice(from, to);
   for (const match of part.matchAll(HEADING_LINE)) {
     const [, called = "", rest = ""] = HEADING.exec(withoutClosingHashes(match[1] as string)) ?? [];
-    const name = NAMES[called.trim().toLowerCase()];
+    const name = ownMember(NAMES, called.trim().toLowerCase());
     if (name === undefined || (where === "flush" && !match[0].startsWith("#"))) continue;
     const start = from + match.index;
     const newline = text.indexOf("\n", start + match[0].length);

@@ -26,11 +26,11 @@ export function isWorkflowPath(path: string): boolean {
 }
 
 /** Folders with ordinary names that belong to a tool if its manifest is beside them. */
-const BESIDE_MANIFEST: Readonly<Record<string, readonly string[]>> = {
-  target: ["Cargo.toml", "pom.xml"],
-  vendor: ["composer.json", "go.mod", "Gemfile"],
-  build: ["build.gradle", "build.gradle.kts"],
-};
+const BESIDE_MANIFEST = new Map([
+  ["target", ["Cargo.toml", "pom.xml"]],
+  ["vendor", ["composer.json", "go.mod", "Gemfile"]],
+  ["build", ["build.gradle", "build.gradle.kts"]],
+]);
 
 const CLEAR: ReadonlySet<string> = new Set(CLEAR_TOOL_FOLDERS);
 const TOOL_FILE = /(?:^|\/)(?:[^/]+\.py[co]|\.coverage|\.DS_Store|\.eslintcache|npm-debug\.log)$/;
@@ -89,7 +89,7 @@ function isToolFolder(folder: string, present: ReadonlySet<string>): boolean {
   const at = folder.lastIndexOf("/") + 1;
   const name = folder.slice(at);
   if (CLEAR.has(name) || name.endsWith(".egg-info")) return true;
-  return (BESIDE_MANIFEST[name] ?? []).some((manifest) => present.has(folder.slice(0, at) + manifest));
+  return (BESIDE_MANIFEST.get(name) ?? []).some((manifest) => present.has(folder.slice(0, at) + manifest));
 }
 
 /** `a/b/c` is in `a` and `a/b`. */

@@ -75,3 +75,8 @@ export function isServiceId(value: unknown): value is string {
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** The entry of a table under a word from outside: `constructor` and `__proto__` are no entries of it. */
+export function ownMember<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

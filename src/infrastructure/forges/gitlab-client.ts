@@ -164,7 +164,7 @@ export function readNoteEvent(
   ref: (kind: ItemRef["kind"], number: number) => ItemRef,
 ): readonly ForgeSaid[] {
   if (note === undefined || note.system === true || note.type === "DiffNote") return [];
-  const kind = NOTEABLE[note.noteable_type];
+  const kind = NOTEABLE.get(note.noteable_type);
   const { id, body, author, noteable_iid: number } = note;
   if (kind === undefined || typeof number !== "number" || Date.parse(note.created_at) < since.getTime())
     return [];
@@ -173,11 +173,11 @@ export function readNoteEvent(
   ];
 }
 
-const NOTEABLE: Readonly<Record<string, ItemRef["kind"]>> = {
-  Issue: "issue",
-  WorkItem: "issue",
-  MergeRequest: "pull",
-};
+const NOTEABLE = new Map<string, ItemRef["kind"]>([
+  ["Issue", "issue"],
+  ["WorkItem", "issue"],
+  ["MergeRequest", "pull"],
+]);
 
 export interface LabelEvent {
   readonly id: number;

@@ -1,6 +1,7 @@
 import type { WorkerProgress } from "../../application/ports/heads.ts";
 import type { ProcessInput } from "../../application/ports/jobs-transaction.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import {
   listAt,
   objectAt,
@@ -183,7 +184,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
         return [{ kind: "text", text: summary }];
       case "plan": {
         const entries = listAt(update, "entries").map(
-          (entry) => `${MARKS[textAt(entry, "status")] ?? "·"} ${textAt(entry, "content")}`,
+          (entry) => `${ownMember(MARKS, textAt(entry, "status")) ?? "·"} ${textAt(entry, "content")}`,
         );
         return entries.length === 0 ? [] : [{ kind: "text", text: entries.join("\n") }];
       }

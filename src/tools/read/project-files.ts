@@ -265,13 +265,18 @@ function hostEntries(folder: string): Dirent[] {
   );
 }
 
-/** Whether any part of the way there is a symbolic link, as far as the way exists; only the executor resolves those. */
+/**
+ * Whether any part of the way there is a symbolic link, as far as the way exists, or cannot be looked at: a closed folder, a
+ * name that no file can have. Only the executor resolves those.
+ */
 function isLinked(workspace: string, path: string): boolean {
   let at = workspace;
-  for (const part of path.split("/")) {
-    at = join(at, part);
-    const stats = lstatSync(at, { throwIfNoEntry: false });
-    if (stats?.isDirectory() !== true) return stats?.isSymbolicLink() === true;
-  }
-  return false;
+  return attemptOr(true, () => {
+    for (const part of path.split("/")) {
+      at = join(at, part);
+      const stats = lstatSync(at, { throwIfNoEntry: false });
+      if (stats?.isDirectory() !== true) return stats?.isSymbolicLink() === true;
+    }
+    return false;
+  });
 }

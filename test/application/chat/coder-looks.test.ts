@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { requirePart } from "../../require.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
@@ -75,6 +77,43 @@ test.if(requirePart("bwrap"))(
     });
   },
 );
+
+test("a call of any name and for any path is answered, and the next proposal counts", async () => {
+  const names = Object.getOwnPropertyNames(Object.prototype);
+  const paths = [
+    "a\0b.txt",
+    "a.txt/x",
+    "shut/x.txt",
+    "n".repeat(300),
+    "d/".repeat(2_500),
+    "\ud800",
+    "../x",
+    "",
+  ];
+  at = await openConversation(
+    (_, turn) =>
+      turn === 0
+        ? {
+            calls: [
+              ...names.map((name) => call(name, { path: "a.txt" })),
+              ...paths.flatMap((path) => ["read_file", "search", "tree"].map((name) => call(name, { path }))),
+            ],
+          }
+        : proposal("p", turn === 1 ? replace("a\0b.txt", "x", "y") : replace("a.txt", "one", "two")),
+    { ...cloud, config },
+  );
+  at.write("a.txt", "one\n");
+  at.write("shut/x.txt", "closed\n");
+  chmodSync(join(at.workspace, "shut"), 0);
+  const reply = await at.send("/code3 change a.txt");
+  chmodSync(join(at.workspace, "shut"), 0o755);
+  expect(reply.text).not.toContain("unexpected");
+  expect(reply.ok).toBe(true);
+  expect(at.read("a.txt")).toBe("two\n");
+  expect(at.asked[1]?.messages.filter(({ role }) => role === "tool")).toHaveLength(
+    names.length + 3 * paths.length,
+  );
+});
 
 test("a coder that only looks is asked to write, and then ends", async () => {
   at = await openConversation(() => ({ calls: [call("tree", {})], text: "I keep looking." }), {

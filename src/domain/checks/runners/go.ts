@@ -1,3 +1,4 @@
+import { ownMember } from "../../platform/json-members.ts";
 import { countTests, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 import { type CheckRunner, hasName } from "./check-runner.ts";
 
@@ -87,7 +88,7 @@ function readGoJson(lines: readonly string[]): TestResults | null {
   const open = new Set<string>();
   const failing = new Set<string>();
   for (const { Action = "", Package = "", Test } of lines.flatMap(readGoEvent)) {
-    const outcome = GO_JSON_OUTCOMES[Action];
+    const outcome = ownMember(GO_JSON_OUTCOMES, Action);
     if (Action === "start") open.add(Package);
     else if (Action === "run") tests.set(`${Package} › ${Test}`, "fail");
     if (outcome === undefined) continue;

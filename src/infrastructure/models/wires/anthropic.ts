@@ -1,4 +1,5 @@
 import type { ModelAnswer, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
@@ -74,7 +75,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
         reason = textAt(frame, "delta", "stop_reason") || reason;
         return usage.take(fieldAt(frame, "usage"));
       case "message_stop":
-        if (reason !== "") answer.finish(FINISH[reason] ?? "stop");
+        if (reason !== "") answer.finish(ownMember(FINISH, reason) ?? "stop");
         return answer.over();
       // A server that does not stream.
       case "message":
@@ -83,11 +84,11 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
           end(place);
         }
         usage.take(fieldAt(frame, "usage"));
-        answer.finish(FINISH[textAt(frame, "stop_reason")] ?? "stop");
+        answer.finish(ownMember(FINISH, textAt(frame, "stop_reason")) ?? "stop");
         return answer.over();
       case "error": {
         const code = textAt(frame, "error", "type");
-        const status = STATUS[code];
+        const status = ownMember(STATUS, code);
         return answer.problem({
           code,
           message: textAt(frame, "error", "message"),

@@ -1,4 +1,5 @@
 import type { Effort, ModelAnswer, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
@@ -35,7 +36,7 @@ export function readGemini(answer: AnswerSink): (frame: Json) => void {
     if (reason !== "") closeCall();
     if (UNREADABLE.test(reason))
       answer.problem({ message: textAt(candidate, "finishMessage") || reason, unreadable: true });
-    else if (reason !== "") answer.finish(FINISH[reason] ?? "filtered");
+    else if (reason !== "") answer.finish(ownMember(FINISH, reason) ?? "filtered");
     if (textAt(frame, "promptFeedback", "blockReason") !== "") answer.finish("filtered");
     takeUsage(answer, fieldAt(frame, "usageMetadata"));
   }

@@ -1,5 +1,6 @@
 import type { ModelAnswer, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
 import { familyOf } from "../../../domain/models/model-facts.ts";
+import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
@@ -52,7 +53,7 @@ export function readChat(answer: AnswerSink): (frame: Json) => void {
     if (reason !== "" || isWhole) thoughts.keep();
     if (TROUBLE.test(reason)) return answer.problem({ message: reason, code: "server_error" });
     if (reason !== "")
-      answer.finish(refused || FILTERED.test(reason) ? "filtered" : (FINISH[reason] ?? "stop"));
+      answer.finish(refused || FILTERED.test(reason) ? "filtered" : (ownMember(FINISH, reason) ?? "stop"));
     if (isWhole) {
       if (reason === "") answer.finish(refused ? "filtered" : "stop");
       answer.over();
