@@ -80,10 +80,10 @@ async function over(name: string, db: Kysely<Database>, url?: string): Promise<R
   }
 }
 
-type Opened = Awaited<ReturnType<typeof openMessages>>;
+type OpenedWorkspace = Awaited<ReturnType<typeof openMessages>>;
 
 /** One process adds, another that listens claims. */
-async function idleLatency(name: string, one: Opened, other: Opened): Promise<Row> {
+async function idleLatency(name: string, one: OpenedWorkspace, other: OpenedWorkspace): Promise<Row> {
   const times: number[] = [];
   for (let n = 0; n < IDLE; n += 1) {
     const claimed = Promise.withResolvers<number>();
@@ -113,7 +113,7 @@ async function idleLatency(name: string, one: Opened, other: Opened): Promise<Ro
 }
 
 /** Returns the milliseconds that each took. What comes first in the queue is claimed, be it of these or one that waited. */
-async function passThrough({ store }: Opened, channel: string): Promise<number> {
+async function passThrough({ store }: OpenedWorkspace, channel: string): Promise<number> {
   const began = performance.now();
   for (let n = 0; n < MESSAGES; n += 1) {
     const message = inbound(n, { channel, chatId: `c${n % CHATS}` });
@@ -131,7 +131,7 @@ async function passThrough({ store }: Opened, channel: string): Promise<number> 
   return (performance.now() - began) / MESSAGES;
 }
 
-async function wait({ store }: Opened): Promise<void> {
+async function wait({ store }: OpenedWorkspace): Promise<void> {
   const one = (n: number) =>
     newMessage(inbound(n, { channel: "many", chatId: `m${n}` }), `msg_many_${n}`, at());
   for (let n = 0; n < MANY; n += 1_000)

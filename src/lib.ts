@@ -5,7 +5,7 @@ import type { TakeBack } from "./application/jobs/undo-job.ts";
 import type { Conversation } from "./application/ports/chat.ts";
 import type { SandboxManager } from "./application/ports/containers.ts";
 import type { JobEvent, StoredJob } from "./application/ports/jobs.ts";
-import type { NotOpened, Opened, OpenOptions } from "./application/ports/jobs-workspace.ts";
+import type { NotOpened, OpenedWorkspace, OpenOptions } from "./application/ports/jobs-workspace.ts";
 import type { Models } from "./application/ports/models.ts";
 import type { WorkerChoices, WorkerExecutor } from "./application/ports/tasks.ts";
 import { listProblems } from "./domain/config/config-problem.ts";
@@ -258,7 +258,7 @@ async function takeBack(
   });
 }
 
-async function open(options: WorkspaceOptions): Promise<Opened> {
+async function open(options: WorkspaceOptions): Promise<OpenedWorkspace> {
   const opened = await openWorkspace(...place(options));
   return opened.ok ? opened : refuse(opened);
 }

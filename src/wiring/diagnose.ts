@@ -1,6 +1,6 @@
 import { diagnoseJobs } from "../application/jobs/dead-jobs.ts";
 import { findModelTroubles } from "../application/models/diagnose-models.ts";
-import type { DoctorCheck, Opened, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { DoctorCheck, OpenedWorkspace, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { createSecrets } from "../config/config.ts";
 import { resolveHome } from "../config/environment.ts";
 import type { Locale } from "../domain/texts/locale.ts";
@@ -16,7 +16,7 @@ import { type Environment, openServices } from "./services.ts";
 /** `doctor`: every column says what it finds on this machine. */
 export async function diagnose(
   env: Environment,
-  opened: Opened,
+  opened: OpenedWorkspace,
   options: { repair: boolean },
 ): Promise<DoctorCheck[]> {
   const { messages, workspace } = opened;
@@ -37,13 +37,13 @@ export async function diagnose(
   ];
 }
 
-async function docker(env: Environment, opened: Opened): Promise<DoctorCheck[]> {
+async function docker(env: Environment, opened: OpenedWorkspace): Promise<DoctorCheck[]> {
   const { openEngine } = await import("../infrastructure/containers/docker-engine.ts");
   const { diagnoseDocker } = await import("../infrastructure/containers/diagnose-docker.ts");
   return diagnoseDocker(openEngine(opened.config.command_executor.docker, env), opened);
 }
 
-async function modelsAndMemory(env: Environment, opened: Opened): Promise<DoctorCheck[]> {
+async function modelsAndMemory(env: Environment, opened: OpenedWorkspace): Promise<DoctorCheck[]> {
   const { openModels } = await import("./models.ts");
   const { diagnoseModels } = await import("../application/models/diagnose-models.ts");
   const { diagnoseMemory } = await import("../infrastructure/chat/diagnose-memory.ts");

@@ -1,4 +1,4 @@
-import type { Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { toolLimits, toolPolicy } from "../config/settings.ts";
 import { removeTree } from "../infrastructure/platform/remove-tree.ts";
 import {
@@ -39,7 +39,7 @@ export async function openToolkit(env: Environment, options: OpenOptions) {
 
 export function contextOf(
   env: Environment,
-  { workspace, config }: Pick<Opened, "workspace" | "config">,
+  { workspace, config }: Pick<OpenedWorkspace, "workspace" | "config">,
   options: OpenOptions,
   choices: ToolContextChoices,
 ): ToolContext {

@@ -1,7 +1,12 @@
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import type { WorkspaceDeps } from "../application/jobs/execution.ts";
-import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type {
+  NotOpened,
+  OpenedWorkspace,
+  Opening,
+  OpenOptions,
+} from "../application/ports/jobs-workspace.ts";
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/jobs/machine-trouble.ts";
@@ -24,7 +29,7 @@ export interface WorkspaceDetails {
   readonly deps: WorkspaceDeps;
 }
 
-export type OpenedFolder = Opened & WorkspaceDetails;
+export type OpenedFolder = OpenedWorkspace & WorkspaceDetails;
 
 /** Opens a folder as a workspace: configuration, policy, transactions, journal, all wired by hand. */
 export async function openWorkspace(

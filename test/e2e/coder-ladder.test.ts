@@ -161,7 +161,7 @@ withChecks("a proposed check that sees nothing of the change is no check", () =>
   const ran = cli.chat("/code3 comment one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, NOT CHECKED: no tests or linters were found");
   expect(ran.out).toContain(
-    "The coder proposed the check true, which cannot be used either: it does not notice when what was changed is broken.",
+    "The coder proposed the check true, which cannot be used either: it does not notice when the changed code is broken.",
   );
 });
 

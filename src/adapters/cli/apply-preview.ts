@@ -2,7 +2,7 @@ import { previewFacts } from "../../application/jobs/action-report.ts";
 import { storedFacts } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordJob } from "../../application/jobs/job-report.ts";
 import { resolveJobName } from "../../application/jobs/undo-job.ts";
-import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { printable, styleReport } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
@@ -10,7 +10,7 @@ import { reportAction } from "./report-action.ts";
 /** `apply --job JOB`: commits exactly what the preview showed. */
 export async function applyPreview(
   program: CliProgram,
-  opened: Opened,
+  opened: OpenedWorkspace,
   name: string,
   { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
 ): Promise<number> {
@@ -29,7 +29,7 @@ export async function applyPreview(
 /** A dry run of `--job`: what it would bring in. */
 async function showPreview(
   program: CliProgram,
-  opened: Opened,
+  opened: OpenedWorkspace,
   jobId: string,
   json: boolean,
 ): Promise<number> {

@@ -1,6 +1,6 @@
 import { toResultJson, wordJob, wordRefusal } from "../../application/jobs/job-report.ts";
 import type { JobEvent } from "../../application/ports/jobs.ts";
-import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { type JobResult, oneLine, type RefusedJob } from "../../domain/jobs/result.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
 import { fail, printable, type Subcommand, styleReport } from "./command.ts";
@@ -19,7 +19,7 @@ export interface Progress {
  * For a person at a terminal, on standard error: what is about to run, then one line that says what
  * runs now. Nothing elsewhere.
  */
-export function createProgress(program: CliProgram, opened: Opened, on: boolean): Progress {
+export function createProgress(program: CliProgram, opened: OpenedWorkspace, on: boolean): Progress {
   if (!on) return { event: () => {}, output: () => {}, end: () => {} };
   const {
     messages,
@@ -63,7 +63,7 @@ export function createProgress(program: CliProgram, opened: Opened, on: boolean)
 /** Says what a job did, from its facts alone, and chooses the exit code. */
 export async function reportResult(
   program: CliProgram,
-  { messages }: Opened,
+  { messages }: OpenedWorkspace,
   result: JobResult,
   json: boolean,
 ): Promise<number> {
@@ -162,7 +162,7 @@ type PatchInput =
   | { readonly ok: true; readonly patch: string }
   | { readonly ok: false; readonly text: string };
 
-function readPatch(program: CliProgram, { messages }: Opened, name = "-"): PatchInput {
+function readPatch(program: CliProgram, { messages }: OpenedWorkspace, name = "-"): PatchInput {
   const fromInput = name === "-";
   if (fromInput && program.inIsTerminal) return { ok: false, text: messages.noInput };
   let bytes: Uint8Array;

@@ -2,7 +2,7 @@ import { bisectJobs } from "../../application/history/earlier-draft.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { describeJob } from "./show.ts";
 
@@ -19,7 +19,7 @@ const [DEFAULT_SECONDS, DEFAULT_AT_ONCE, MOST_AT_ONCE] = [600, 3, 16];
 
 async function bisect(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
-  const opened = await openedOrStop(program, flags.values, program.openHistory);
+  const opened = await openOrStop(program, flags.values, program.openHistory);
   const { history, messages, workspace } = opened;
   const texts = historyMessagesFor(messages.locale);
   const json = flags.values.json === true;

@@ -7,7 +7,7 @@ import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../serve/reply-json.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags, Stop } from "./flags.ts";
+import { openOrStop, readFlags, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { prepareFolder } from "./repair-first.ts";
@@ -136,7 +136,7 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
   }
   if (stays)
     return (await import("./open-conversation.ts")).openConversation(program, values, { route, first });
-  const opened = await openedOrStop(program, values, (options) =>
+  const opened = await openOrStop(program, values, (options) =>
     program.openChat({ ...options, isOnce: true }),
   );
   try {

@@ -15,7 +15,7 @@ import { isDistinct, isNonInferior } from "../../domain/history/statistics.ts";
 import { csvText } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, maskedJson, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedComparison } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -45,7 +45,7 @@ type Opened = Extract<OpenedComparison, { ok: true }>;
 
 async function compare(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
-  const opened = await openedOrStop(program, flags.values, program.openCompare);
+  const opened = await openOrStop(program, flags.values, program.openCompare);
   const texts = historyMessagesFor(opened.messages.locale);
   if (flags.words[0] === "cases") return tellCases(program, opened, texts, flags);
   const json = flags.values.json === true;

@@ -5,7 +5,7 @@ import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { belowRoot } from "./why.ts";
 
@@ -22,7 +22,7 @@ const MOST_NAMED = 5;
 
 async function diff(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
-  const { history, messages, workspace } = await openedOrStop(program, flags.values, program.openHistory);
+  const { history, messages, workspace } = await openOrStop(program, flags.values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
   const json = flags.values.json === true;
   const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });

@@ -1,7 +1,7 @@
 import { discardFacts } from "../../application/jobs/action-report.ts";
 import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import { waitingPreview } from "../../application/jobs/unfinished-jobs.ts";
-import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -42,7 +42,7 @@ async function discard(program: CliProgram, args: readonly string[]): Promise<nu
 
 async function discardAside(
   program: CliProgram,
-  opened: Opened,
+  opened: OpenedWorkspace,
   { json, jobId }: { readonly json: boolean; readonly jobId: string | undefined },
 ): Promise<number> {
   const { messages } = opened;

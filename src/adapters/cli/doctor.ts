@@ -1,5 +1,5 @@
 import type { Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
 
@@ -15,7 +15,7 @@ export const command: Subcommand = {
 async function doctor(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
-  const opened = await openedOrStop(program, flags.values, (options) =>
+  const opened = await openOrStop(program, flags.values, (options) =>
     program.openWorkspace({ ...options, reclaimStorage: flags.values.repair === true }),
   );
   const checks = await whileWaiting(program, { words: opened.messages.waitsFor.checks, quiet: json }, () =>

@@ -1,6 +1,6 @@
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import { fail, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `export [--name CHAT] [--html]`: a conversation at a terminal as one document. */
@@ -14,7 +14,7 @@ export const command: Subcommand = {
 
 async function exportChat(program: CliProgram, args: readonly string[]): Promise<number> {
   const { values } = await readFlags(program, command, args);
-  const opened = await openedOrStop(program, values, (options) =>
+  const opened = await openOrStop(program, values, (options) =>
     program.openChat({ ...options, isOnce: true }),
   );
   try {

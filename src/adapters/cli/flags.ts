@@ -1,4 +1,9 @@
-import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/jobs-workspace.ts";
+import type {
+  NotOpened,
+  OpenedWorkspace,
+  Opening,
+  OpenOptions,
+} from "../../application/ports/jobs-workspace.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
@@ -55,8 +60,8 @@ function usage(program: CliProgram, args: readonly string[], text: string): Stop
 }
 
 /** Opens the workspace that the common flags mean, and prints the configuration's warnings. */
-export async function openFromFlags(program: CliProgram, { values }: Flags): Promise<Opened> {
-  return openedOrStop(program, values, program.openWorkspace);
+export async function openFromFlags(program: CliProgram, { values }: Flags): Promise<OpenedWorkspace> {
+  return openOrStop(program, values, program.openWorkspace);
 }
 
 /** Opens the index of jobs in the store that the configuration means. */
@@ -79,7 +84,7 @@ export async function openedStoreOrStop<T extends { readonly ok: true }>(
 }
 
 /** Opens what works on the workspace that the common flags mean, or says why it cannot and stops. */
-export async function openedOrStop<T extends Opening>(
+export async function openOrStop<T extends Opening>(
   program: CliProgram,
   values: Flags["values"],
   open: (options: OpenOptions) => Promise<T>,

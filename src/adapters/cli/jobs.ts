@@ -2,11 +2,11 @@ import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../applicat
 import { wordStatus } from "../../application/jobs/job-report.ts";
 import { numberJobs } from "../../application/jobs/undo-job.ts";
 import { wordInterruption, wordNote } from "../../application/jobs/word-notes.ts";
-import type { Opened, Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
+import { openFromFlags, openIndexFromFlags, openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -22,7 +22,7 @@ export const command: Subcommand = {
 async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   if (flags.values.live === true) {
-    const live = await openedOrStop(program, flags.values, program.openProcesses);
+    const live = await openOrStop(program, flags.values, program.openProcesses);
     return (await import("./live-jobs.ts")).showLiveJobs(program, live, flags);
   }
   const opened = await openFromFlags(program, flags);
@@ -82,7 +82,7 @@ export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, job: ListedJo
 }
 
 /** Jobs that cannot be used, and the possible actions for waiting ones. */
-async function remarks(opened: Opened, list: readonly ListedJob[]): Promise<string> {
+async function remarks(opened: OpenedWorkspace, list: readonly ListedJob[]): Promise<string> {
   const { messages, workspace } = opened;
   const damaged = list
     .filter((job) => job.damaged !== undefined)
@@ -102,7 +102,7 @@ async function remarks(opened: Opened, list: readonly ListedJob[]): Promise<stri
   return `${lines.map((line) => `\n${printable(line)}\n`).join("")}${previews(opened, list)}`;
 }
 
-function previews({ messages, workspace }: Opened, list: readonly ListedJob[]): string {
+function previews({ messages, workspace }: OpenedWorkspace, list: readonly ListedJob[]): string {
   const waiting = list.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
   const isElsewhere = waiting.some((job) => job.workspace !== workspace.root);
   return waiting.length === 0 ? "" : `\n${messages.previewsHint(waiting.length, isElsewhere)}\n`;
@@ -110,7 +110,7 @@ function previews({ messages, workspace }: Opened, list: readonly ListedJob[]): 
 
 /** By number, as people name jobs; those of other folders are numbered separately there, so they are listed by id. */
 function table(
-  opened: Opened,
+  opened: OpenedWorkspace,
   list: readonly ListedJob[],
   { withWorkspace, withIds }: { readonly withWorkspace: boolean; readonly withIds: boolean },
 ): string {

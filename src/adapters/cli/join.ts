@@ -1,6 +1,6 @@
 import { fleetMessagesFor } from "../../domain/texts/fleet.ts";
 import { fail, type Subcommand, untilStopped } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const MOST = 1_000;
@@ -17,7 +17,7 @@ export const command: Subcommand = {
 async function join(program: CliProgram, args: readonly string[]): Promise<number> {
   const { values } = await readFlags(program, command, args);
   const json = values.json === true;
-  const opened = await openedOrStop(program, values, (options) =>
+  const opened = await openOrStop(program, values, (options) =>
     program.openServe({ ...options, demo: false }),
   );
   try {

@@ -3,7 +3,7 @@ import { resolveLocale } from "../../config/environment.ts";
 import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, openedStoreOrStop, readFlags } from "./flags.ts";
+import { openedStoreOrStop, openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const INTERRUPTED = 130;
@@ -29,7 +29,7 @@ async function mcp(program: CliProgram, args: readonly string[]): Promise<number
   const json = values.json === true;
   if (port === "bad")
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "--http PORT: 0-65535" });
-  const server = await openedOrStop(program, values, program.openMcp);
+  const server = await openOrStop(program, values, program.openMcp);
   const stop = new AbortController();
   const end = () => stop.abort();
   for (const signal of STOPPING) process.once(signal, end);

@@ -54,8 +54,8 @@ async function openFolder(
   values: Flags["values"],
   isOpen: () => void = () => {},
 ) {
-  const { openedOrStop, Stop } = await import("./flags.ts");
-  const opened = await openedOrStop(program, values, program.openChat).catch((error: unknown) => {
+  const { openOrStop, Stop } = await import("./flags.ts");
+  const opened = await openOrStop(program, values, program.openChat).catch((error: unknown) => {
     if (error instanceof Stop) return error.exitCode;
     throw error;
   });

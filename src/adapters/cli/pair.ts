@@ -2,7 +2,7 @@ import type { Role } from "../../application/ports/serve.ts";
 import { createPairingCodes } from "../../application/serve/access.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak to PicoClaw from a channel. */
@@ -17,7 +17,7 @@ export const command: Subcommand = {
 async function pair(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
-  const opened = await openedOrStop(program, flags.values, (options) =>
+  const opened = await openOrStop(program, flags.values, (options) =>
     program.openServe({ ...options, demo: false }),
   );
   try {

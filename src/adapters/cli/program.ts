@@ -6,7 +6,7 @@ import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
   DoctorCheck,
   NotOpened,
-  Opened,
+  OpenedWorkspace,
   Opening,
   OpenOptions,
 } from "../../application/ports/jobs-workspace.ts";
@@ -103,8 +103,14 @@ export interface CliProgram {
    * Removes for good what the roll-back of a job kept aside. Null: nothing is kept for it. `unfinished`: the roll-back
    * has not ended.
    */
-  readonly removeKeptAside: (opened: Opened, jobId: string) => Promise<KeptAsideFolder | "unfinished" | null>;
-  readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly DoctorCheck[]>;
+  readonly removeKeptAside: (
+    opened: OpenedWorkspace,
+    jobId: string,
+  ) => Promise<KeptAsideFolder | "unfinished" | null>;
+  readonly diagnose: (
+    opened: OpenedWorkspace,
+    options: { repair: boolean },
+  ) => Promise<readonly DoctorCheck[]>;
 }
 
 /** Git, the user's editor and the shell, as a conversation needs them. */

@@ -10,7 +10,7 @@ import {
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -37,7 +37,7 @@ const MOST_LINES = 10_000;
 
 async function ps(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
-  const opened = await openedOrStop(program, flags.values, program.openProcesses);
+  const opened = await openOrStop(program, flags.values, program.openProcesses);
   const [action = "list", ...words] = flags.words;
   switch (action) {
     case "list":
@@ -183,7 +183,7 @@ async function stop(
 /** `stop ID` with the id of a process. */
 export async function stopById(program: CliProgram, flags: Flags): Promise<number> {
   const [id = ""] = flags.words;
-  const opened = await openedOrStop(program, flags.values, program.openProcesses);
+  const opened = await openOrStop(program, flags.values, program.openProcesses);
   const found = (await opened.processes.list()).find((one) => one.id === id);
   return stop(program, opened, flags, [found?.name ?? id]);
 }

@@ -8,7 +8,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags, Stop } from "./flags.ts";
+import { openOrStop, readFlags, Stop } from "./flags.ts";
 import { createTaskProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
@@ -45,7 +45,7 @@ async function run(program: CliProgram, args: readonly string[]): Promise<number
   const first = given && (await readCheckedTask(program, json, given.text, given.name));
   const base = typeof values.workspace === "string" ? resolve(program.cwd, values.workspace) : program.cwd;
   const workspace = resolve(base, first?.file.task.repo ?? ".");
-  const opened = await openedOrStop(program, { ...values, workspace }, program.openTasks);
+  const opened = await openOrStop(program, { ...values, workspace }, program.openTasks);
   const { tasks } = opened;
   const source = given?.text ?? tasks.sourceOf(resume ?? "");
   if (source === null)

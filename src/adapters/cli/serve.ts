@@ -1,6 +1,6 @@
 import type { RunningServer } from "../../application/serve/server.ts";
 import { type Flags, fail, type Subcommand, untilStopped } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type OpenServer = Extract<OpenedServe, { ok: true }>;
@@ -41,7 +41,7 @@ async function serve(program: CliProgram, args: readonly string[]): Promise<numb
 
 async function run(program: CliProgram, flags: Flags, { demo }: { readonly demo: boolean }): Promise<number> {
   const { values, words } = flags;
-  const opened = await openedOrStop(program, values, (options) => program.openServe({ ...options, demo }));
+  const opened = await openOrStop(program, values, (options) => program.openServe({ ...options, demo }));
   try {
     if (words.length === 0) return await listen(program, flags, opened, demo);
     const { admit } = await import("./serve-access.ts");

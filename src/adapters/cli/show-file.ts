@@ -2,7 +2,7 @@ import { findPlace, readState } from "../../application/history/earlier-draft.ts
 import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, printable } from "./command.ts";
-import { openedOrStop } from "./flags.ts";
+import { openOrStop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { belowRoot } from "./why.ts";
 
@@ -13,7 +13,7 @@ export async function showFile(
   name: string,
   file: string,
 ): Promise<number> {
-  const { history, messages, workspace } = await openedOrStop(program, values, program.openHistory);
+  const { history, messages, workspace } = await openOrStop(program, values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
   const json = values.json === true;
   const stop = (code: string, text: string) => fail(program, json, { exitCode: EXIT.usage, code, text });

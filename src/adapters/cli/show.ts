@@ -13,7 +13,7 @@ import { numberJobs, resolveJobName } from "../../application/jobs/undo-job.ts";
 import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
 import type { JobEvent, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
-import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import type { InterruptedFiles } from "../../domain/jobs/note.ts";
 import { changedFiles, countFiles } from "../../domain/jobs/result.ts";
@@ -38,7 +38,7 @@ interface ShownJob {
 
 /** A job as `show` tells it. `all`: nothing of what the journal holds is left out. */
 export function describeJob(
-  { messages, workspace }: Opened,
+  { messages, workspace }: OpenedWorkspace,
   job: StoredJob,
   { all, files, damagedUndo }: ShownJob,
 ): string {
@@ -102,7 +102,7 @@ export function describeJob(
 
 /** Why no change of a job is in effect; empty if that is unknown, or a change is in effect. */
 function whyDropped(
-  { locale }: Opened["messages"],
+  { locale }: OpenedWorkspace["messages"],
   { state }: StoredJob,
   journal: readonly JournalLine[],
 ): string {
@@ -125,7 +125,7 @@ function interruptedDirection({ interruptions = [] }: StoredJob) {
 /** The same as a card: what was done, the difference in colour, then the verdict and the journal. */
 async function describeAsCard(
   program: CliProgram,
-  { messages, workspace }: Opened,
+  { messages, workspace }: OpenedWorkspace,
   job: StoredJob,
   { text, label, isWhole }: { readonly text: string; readonly label: string; readonly isWhole: boolean },
 ): Promise<string> {

@@ -5,7 +5,7 @@ import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import { fail, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags, usageText } from "./flags.ts";
+import { openOrStop, readFlags, usageText } from "./flags.ts";
 import { createSolveProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -23,7 +23,7 @@ export const command: Subcommand = {
 async function solve(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
-  const opened = await openedOrStop(program, flags.values, program.openSolve);
+  const opened = await openOrStop(program, flags.values, program.openSolve);
   const [url] = flags.words;
   if (url === undefined) {
     await opened.close();

@@ -1,6 +1,6 @@
 import type { ToolEnvelope } from "../../application/ports/tools.ts";
 import type { Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** The first of these ends the call and takes its job back; a second one ends the program. */
@@ -24,7 +24,7 @@ async function tool(program: CliProgram, args: readonly string[]): Promise<numbe
   }
   const read = readArguments(program, text);
   if (!read.ok) return say(program, badArguments(read));
-  const { toolkit } = await openedOrStop(program, values, program.openToolkit);
+  const { toolkit } = await openOrStop(program, values, program.openToolkit);
   const abort = new AbortController();
   const stop = () => abort.abort();
   for (const signal of STOPPING) process.once(signal, stop);

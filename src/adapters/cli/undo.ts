@@ -1,6 +1,6 @@
 import { takeBackFacts } from "../../application/jobs/action-report.ts";
 import { chooseJobs, type TakeBack } from "../../application/jobs/undo-job.ts";
-import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
 import { printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
@@ -38,7 +38,7 @@ export async function undoOrRedo(
 
 function list(
   program: CliProgram,
-  opened: Opened,
+  opened: OpenedWorkspace,
   request: Parameters<typeof chooseJobs>[1],
   json: boolean,
 ): number | Promise<number> {
@@ -58,7 +58,7 @@ function list(
 
 function report(
   program: CliProgram,
-  opened: Opened,
+  opened: OpenedWorkspace,
   outcome: TakeBack,
   direction: "undo" | "redo",
   json: boolean,

@@ -2,7 +2,7 @@ import { findRemoved, findWhy, readFileLine } from "../../application/history/fi
 import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, maskedJson, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `why FILE:LINE` and `why --removed TEXT`: the job that wrote a line, or removed it, and what for. */
@@ -16,7 +16,7 @@ export const command: Subcommand = {
 
 async function why(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
-  const { history, messages, workspace } = await openedOrStop(program, flags.values, program.openHistory);
+  const { history, messages, workspace } = await openOrStop(program, flags.values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
   const { removed } = flags.values;
   const json = flags.values.json === true;

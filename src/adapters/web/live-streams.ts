@@ -6,7 +6,7 @@ import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
 import { markdown } from "./markdown.ts";
-import { agentOf, duration, html, type Markup, sealOf, visible } from "./markup.ts";
+import { agentOfRoute, duration, html, type Markup, sealOf, visible } from "./markup.ts";
 
 /** The state of a message at work as a page shows it; the stream sends the same, so that both always agree. */
 export interface LiveLine {
@@ -60,7 +60,7 @@ function progressText(t: ConsoleMessages, { event, agent }: LiveWork): string | 
   const words = t.chatEvents;
   switch (event?.type) {
     case "decided":
-      return words.decided(agent ?? agentOf(event.decision.route));
+      return words.decided(agent ?? agentOfRoute(event.decision.route));
     case "thinking":
       return words.thinking(event.agent);
     case "proposed":

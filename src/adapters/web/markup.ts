@@ -1,5 +1,5 @@
 import type { HealthLine } from "../../application/serve/health.ts";
-import { type AgentName, agentOf as agentOfRole, roleOf } from "../../domain/chat/agents.ts";
+import { type AgentName, agentOf, roleOf } from "../../domain/chat/agents.ts";
 import type { Route } from "../../domain/config/route.ts";
 import type { PageContext } from "./page-context.ts";
 import { html, type Markup, type Piece } from "./safe-html.ts";
@@ -75,8 +75,8 @@ export function seal(agent: string): Markup {
 }
 
 /** The agent that answers a route, if the reply does not state it. */
-export function agentOf(route: Route | undefined): AgentName {
-  return agentOfRole(roleOf(route ?? "CHAT", "coder3"));
+export function agentOfRoute(route: Route | undefined): AgentName {
+  return agentOf(roleOf(route ?? "CHAT", "coder3"));
 }
 
 export function csrfField({ csrf }: Pick<PageContext, "csrf">): Markup {

@@ -37,7 +37,7 @@ export const newJob = z.object({
   atomic: z.boolean().default(false),
 });
 
-const force = z.object({ force: z.boolean().optional().describe("Overwrite what was changed since.") });
+const force = z.object({ force: z.boolean().optional().describe("Overwrite later changes.") });
 
 const wholeNumber = (most: number) => z.coerce.number().int().min(1).max(most);
 

@@ -5,7 +5,7 @@ import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
-import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
+import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { wordDeclarations } from "../checks/checks-state.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { createShownFiles } from "../drafts/shown-files.ts";
@@ -67,7 +67,7 @@ export function wordHeadTrouble(words: HeadMessages, trouble: HeadTrouble): stri
   }
 }
 
-function inAllWords(trouble: HeadTrouble): Worded {
+function inAllWords(trouble: HeadTrouble): WordsByLocale {
   return inEveryLanguage((locale) => wordHeadTrouble(headMessagesFor(locale), trouble));
 }
 

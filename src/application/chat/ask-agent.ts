@@ -4,7 +4,7 @@ import type { ModelTrouble } from "../../domain/models/model-facts.ts";
 import { readWrittenCall } from "../../domain/models/worker-output.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
+import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { contextBudget, projectOverview } from "../coder/coder-context.ts";
 import { createExplorer, type Explorer } from "../coder/explorer.ts";
 import {
@@ -42,7 +42,7 @@ export type AgentAnswer =
   /** `trouble` is for the user; `model` is there when it answered, but not whole. */
   | {
       readonly ok: false;
-      readonly trouble: Worded;
+      readonly trouble: WordsByLocale;
       readonly model?: Model;
       /** The stream broke or said nothing: the same may be asked again. */
       readonly again?: boolean;
@@ -282,7 +282,7 @@ export function emitThinking(
 export function wordTrouble(
   { role, model }: { readonly role: ModelRole; readonly model?: Model | undefined },
   unanswered: UnfinishedCompletion,
-): Worded {
+): WordsByLocale {
   const { message, texts } = completionFailure(unanswered);
   const asked = {
     agent: agentOf(role),

@@ -1,6 +1,6 @@
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ModelTool } from "../ports/models.ts";
-import type { Web } from "../ports/sandbox.ts";
+import type { WebReader } from "../ports/sandbox.ts";
 import type { BackgroundProcess, WorkspaceProcesses } from "../ports/sandbox-processes.ts";
 import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../sandbox/process-report.ts";
 
@@ -22,7 +22,7 @@ export interface ProcessOutcome {
 interface ProcessToolsDeps {
   readonly processes: () => Promise<WorkspaceProcesses>;
   /** Reads pages of the workspace's own processes only. */
-  readonly web: () => Promise<Web>;
+  readonly web: () => Promise<WebReader>;
   readonly now: () => Date;
   /** Whether nothing may be started or ended. */
   readonly readOnly: boolean;
@@ -79,7 +79,7 @@ export interface ProcessesDoor {
 export interface ProcessesDoorDeps {
   readonly open: () => WorkspaceProcesses;
   /** Reads pages at ports of which the answer is yes, and no others. */
-  readonly openPages: (isOwnPort: ProcessesDoor["isOwnPort"]) => Promise<Web>;
+  readonly openPages: (isOwnPort: ProcessesDoor["isOwnPort"]) => Promise<WebReader>;
   /** Whether the policy of tools forbids this one. */
   readonly isDenied: (tool: string) => Promise<boolean>;
   /** `tools.write_scope`. */

@@ -13,7 +13,7 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { CoderStopReason } from "../coder/coder-ends.ts";
 import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
 import {
@@ -113,7 +113,7 @@ function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReaso
 export type ReplyPiece =
   | { readonly kind: "text"; readonly text: string }
   /** A text that is neither facts nor a model's words: worded in every language when it was sent. */
-  | { readonly kind: "worded"; readonly texts: Worded }
+  | { readonly kind: "worded"; readonly texts: WordsByLocale }
   /** A line of its own above the next piece. */
   | { readonly kind: "heading"; readonly text: string }
   | NamedText

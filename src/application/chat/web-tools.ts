@@ -1,11 +1,11 @@
 import { htmlToMarkdown, readSearchResults } from "../../domain/chat/web-content.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ModelTool } from "../ports/models.ts";
-import type { Web, WebRead } from "../ports/sandbox.ts";
+import type { WebRead, WebReader } from "../ports/sandbox.ts";
 import type { ToolOutcome } from "./chat-turn.ts";
 
 export interface WebToolsDeps {
-  readonly web: Web;
+  readonly web: WebReader;
   /** An address with `{query}` in it; null where none is configured. */
   readonly searchUrl: string | null;
   /** Characters of a page that a model is given. */

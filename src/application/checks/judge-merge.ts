@@ -1,6 +1,6 @@
 import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
-import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
+import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { createAdvise } from "../platform/advise.ts";
 import { type OpenChecksDeps, openChecks } from "./baseline.ts";
 import { factsWithoutChecks } from "./checks-state.ts";
@@ -12,7 +12,7 @@ export async function judgeMerge(
   deps: OpenChecksDeps,
   draft: JudgedDraft,
   signal: AbortSignal,
-): Promise<Worded> {
+): Promise<WordsByLocale> {
   const facts = await judgeOnce(deps, draft, signal);
   return inEveryLanguage((locale) => {
     const texts = checksMessagesFor(locale);

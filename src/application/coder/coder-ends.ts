@@ -4,7 +4,7 @@ import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
 import { findHookRefusal } from "../../domain/jobs/note.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParseFailure } from "../../domain/patch/patch-command.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import { firstFailureLine } from "./coder-reports.ts";
 
@@ -20,7 +20,7 @@ export type CoderEnd =
   | { readonly kind: "said"; readonly text: string; readonly claims?: true }
   | { readonly kind: "planned"; readonly plan: string }
   /** The model gave no answer before anything was carried out; `text` is for the user. `claimed`: its words before. */
-  | { readonly kind: "unanswered"; readonly text: Worded; readonly claimed?: string }
+  | { readonly kind: "unanswered"; readonly text: WordsByLocale; readonly claimed?: string }
   /** No proposal could be carried out; `why` is in the coder's own words, or names a setting. */
   | { readonly kind: "unusable"; readonly why: string; readonly reason?: SentBackReason }
   | { readonly kind: "refused"; readonly result: JobResult }
@@ -74,7 +74,7 @@ export type CoderStopReason =
   /** Others changed the same lines, and the coder did not bring the two together. */
   | { readonly why: "conflict" }
   /** No further answer came; `text` is for the user. */
-  | { readonly why: "unanswered"; readonly text: Worded };
+  | { readonly why: "unanswered"; readonly text: WordsByLocale };
 
 /** The user's hook that kept the draft from landing, even if there were other problems. */
 export function findHookRed(result: JobResult | null): RedAttempt | null {

@@ -10,7 +10,7 @@ import {
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
@@ -87,7 +87,7 @@ export type CoderAnswer =
       readonly shown: (path: string) => boolean;
     }
   /** `text` is for the user. */
-  | { readonly ok: false; readonly text: Worded };
+  | { readonly ok: false; readonly text: WordsByLocale };
 
 /** One turn of an agent, which ends when it has nothing more to do. `back`: the loop's words; null: the request. */
 export type WorkByHead = (attempt: number, back: string | null) => Promise<HeadWorkResult>;
@@ -96,7 +96,7 @@ export type HeadWorkResult =
   | Exclude<CarryOutResult, { kind: "ran" }>
   | { readonly kind: "ran"; readonly summary: string; readonly results: readonly CommandResult[] }
   /** It did not do what it could; `text` is for the user. */
-  | { readonly kind: "unanswered"; readonly text: Worded };
+  | { readonly kind: "unanswered"; readonly text: WordsByLocale };
 
 /** How a coder looks at what it was not shown: in files, by a search, by a command, or by a tool of an MCP server. */
 export type CoderLook = "read" | "search" | "run" | "call";
@@ -438,7 +438,7 @@ function toHeadProposal(plan: string): Proposal {
 }
 
 /** An agent that was cut off may have left half of a change: it is kept to be looked at, and never lands by itself. */
-async function endStoppedShort(loop: CoderLoop, state: LoopState, text: Worded): Promise<CoderEnd> {
+async function endStoppedShort(loop: CoderLoop, state: LoopState, text: WordsByLocale): Promise<CoderEnd> {
   if (loop.planOnly || loop.bench.changes().length === 0) return { kind: "unanswered", text };
   // The draft was green, and the question was only about untouched code: a missing answer does not fail the change.
   if (isGreen(state) && state.hasAskedUntouched) {

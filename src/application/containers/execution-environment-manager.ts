@@ -526,10 +526,10 @@ interface OpenConnection {
 }
 
 /** Open containers, one a task. One that was used stays connected: the next call takes a millisecond, not a tenth of a second. */
-export function keepConnections<Opened extends { readonly workspace: OpenConnection }>(
-  connect: (info: ContainerInfo) => Promise<Opened>,
-): { open(info: ContainerInfo): Promise<Opened>; close(taskUuid?: string): void } {
-  const kept = new Map<string, { readonly container: string; readonly opened: Promise<Opened> }>();
+export function keepConnections<OpenedWorkspace extends { readonly workspace: OpenConnection }>(
+  connect: (info: ContainerInfo) => Promise<OpenedWorkspace>,
+): { open(info: ContainerInfo): Promise<OpenedWorkspace>; close(taskUuid?: string): void } {
+  const kept = new Map<string, { readonly container: string; readonly opened: Promise<OpenedWorkspace> }>();
   const close = (taskUuid: string) => {
     void kept.get(taskUuid)?.opened.then(
       ({ workspace }) => workspace.close(),

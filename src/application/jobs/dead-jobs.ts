@@ -1,6 +1,6 @@
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
-import type { DoctorCheck, Opened, Workspace } from "../ports/jobs-workspace.ts";
+import type { DoctorCheck, OpenedWorkspace, Workspace } from "../ports/jobs-workspace.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import { toJobRecord } from "./job-facts.ts";
 import { interruptedFileLines, wordRepair } from "./word-notes.ts";
@@ -40,7 +40,7 @@ export async function closeDeadJobs(deps: CloseDeadJobsDeps): Promise<readonly s
 
 /** Jobs that a crash left behind: named, or with `repair` finished or taken back. */
 export async function diagnoseJobs(
-  { workspace, messages }: Pick<Opened, "workspace" | "messages">,
+  { workspace, messages }: Pick<OpenedWorkspace, "workspace" | "messages">,
   options: { readonly repair: boolean },
 ): Promise<DoctorCheck[]> {
   if (!options.repair) {

@@ -1,7 +1,7 @@
 import { isLockFile } from "../../domain/jobs/file-bytes.ts";
 import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
 import type { Change, Conflict, RanJob } from "../../domain/jobs/result.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { Draft, MergedNote } from "../ports/jobs-draft.ts";
 import { type BeginResult, type Transaction, ViewFault } from "../ports/jobs-transaction.ts";
@@ -14,7 +14,7 @@ import { JobRun } from "./job-run.ts";
 export type JudgeMerge = (
   draft: Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">,
   signal: AbortSignal,
-) => Promise<Worded>;
+) => Promise<WordsByLocale>;
 
 /** `judge`: absent without checks. */
 type MergeDeps = WorkspaceDeps & { readonly judge?: JudgeMerge | undefined };
@@ -29,7 +29,7 @@ export type MergedUndo =
       readonly jobId: string;
       readonly changes: readonly Change[];
       /** The verdict of the project's checks on the merge; absent without checks. */
-      readonly checked?: Worded;
+      readonly checked?: WordsByLocale;
     }
   /** Lines of the job were changed since, or something of it is not known any more. Nothing changed. */
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] };
@@ -115,7 +115,7 @@ async function beginMerge(deps: MergeDeps, jobId: string): Promise<BeginResult> 
 }
 
 /** Checks never block an undo that the user requested; their result is only reported. */
-async function judgeMerge(deps: MergeDeps, run: JobRun, signal: AbortSignal): Promise<Worded | null> {
+async function judgeMerge(deps: MergeDeps, run: JobRun, signal: AbortSignal): Promise<WordsByLocale | null> {
   const { transaction } = run;
   const { layers } = transaction;
   if (deps.judge === undefined || transaction.kind === "direct" || layers === undefined) return null;

@@ -1,5 +1,5 @@
 import { type Change, type Conflict, countFiles } from "../../domain/jobs/result.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
@@ -25,7 +25,7 @@ export interface TakenBack {
   /** The job that took it back by a merge, because its files were changed since. */
   readonly mergedBy?: string;
   /** The verdict of the project's checks on the merge. */
-  readonly checked?: Worded;
+  readonly checked?: WordsByLocale;
   /** A damaged record of the job that was rebuilt first. */
   readonly rebuilt?: string;
 }

@@ -1,6 +1,6 @@
 import { priceOf } from "../../domain/models/catalogue.ts";
 import { modelMessagesFor } from "../../domain/texts/models.ts";
-import type { DoctorCheck, Opened } from "../ports/jobs-workspace.ts";
+import type { DoctorCheck, OpenedWorkspace } from "../ports/jobs-workspace.ts";
 import type { ModelCheck, ModelRole, Models } from "../ports/models.ts";
 
 /** A busy machine answers late; a local model that is being loaded may take longer still, which is not an error. */
@@ -21,7 +21,7 @@ const CODERS = ["coder1", "coder2", "coder3"] as const;
  */
 export async function diagnoseModels(
   models: Models,
-  { config, messages }: Pick<Opened, "config" | "messages">,
+  { config, messages }: Pick<OpenedWorkspace, "config" | "messages">,
   patienceMs: number = PATIENCE_MS,
 ): Promise<DoctorCheck[]> {
   const { doctor } = modelMessagesFor(messages.locale);

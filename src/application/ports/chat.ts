@@ -5,7 +5,7 @@ import type { Decision, Route } from "../../domain/config/route.ts";
 import type { JobAction, JobStatus } from "../../domain/jobs/job-status.ts";
 import type { ImageType } from "../../domain/models/image.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
 import type { AgentEnd, FileDifference } from "./jobs.ts";
@@ -198,7 +198,7 @@ export type ChatEvent =
   | {
       readonly type: "notice";
       readonly text: string;
-      readonly texts?: Worded;
+      readonly texts?: WordsByLocale;
       readonly step?: {
         readonly kind: "read" | "search" | "run" | "call" | "retry";
         readonly detail: string;

@@ -112,7 +112,7 @@ export interface OpenOptions {
 }
 
 /** A workspace with the configuration that holds there, and the words of its language. */
-export interface Opened {
+export interface OpenedWorkspace {
   readonly workspace: Workspace;
   readonly config: Config;
   readonly messages: Messages;
@@ -130,7 +130,7 @@ export interface NotOpened {
 }
 
 /** A workspace and what was opened on it. */
-export type Opening<T = unknown> = (T & Opened & { readonly ok: true }) | NotOpened;
+export type Opening<T = unknown> = (T & OpenedWorkspace & { readonly ok: true }) | NotOpened;
 
 /** One finding of `doctor`. */
 export interface DoctorCheck {

@@ -1,6 +1,6 @@
 import type { ImageType } from "../../domain/models/image.ts";
 import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 
 /**
  * One configured LLM, local or cloud.
@@ -142,7 +142,7 @@ export interface ModelFailure {
   /** For a person; no secret in it. */
   readonly message: string;
   /** The same for readers of each language; absent where the message is in no particular language. */
-  readonly texts?: Worded;
+  readonly texts?: WordsByLocale;
   readonly retryable: boolean;
   readonly status?: number;
   /** When the server would like to be asked again. */

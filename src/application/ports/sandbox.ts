@@ -2,7 +2,7 @@
  * The web, for reading. A call never rejects. Names are looked up once and only public addresses are dialled, after
  * each redirect again; a host of the configuration by name and port may be private.
  */
-export interface Web {
+export interface WebReader {
   read(url: string, signal: AbortSignal): Promise<WebRead>;
 }
 

@@ -4,7 +4,7 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { type ServeMessages, serveMessagesFor } from "../../domain/texts/serve.ts";
 import type { OpenChat } from "../chat/conversation.ts";
 import type { Conversation, ImageStore, OwnCommands } from "../ports/chat.ts";
-import type { NotOpened, Opened, Opening } from "../ports/jobs-workspace.ts";
+import type { NotOpened, OpenedWorkspace, Opening } from "../ports/jobs-workspace.ts";
 import type { AccessStore } from "../ports/serve.ts";
 import type { SignIn } from "./access.ts";
 import type { TimedWork } from "./timed-rounds.ts";
@@ -53,7 +53,7 @@ export interface RunningServer {
 }
 
 /** The parts that a reload replaces. */
-export interface ServeState extends Opened {
+export interface ServeState extends OpenedWorkspace {
   readonly conversation: Conversation;
   readonly images: ImageStore;
   readonly ownCommands: OwnCommands;

@@ -1,4 +1,4 @@
-import type { Worded } from "../texts/worded.ts";
+import type { WordsByLocale } from "../texts/worded.ts";
 
 /**
  * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
@@ -102,7 +102,7 @@ export function toUndoState({
 export interface JobAction {
   readonly label: string;
   /** For readers of each language; buttons about jobs are rebuilt instead. */
-  readonly labels?: Worded;
+  readonly labels?: WordsByLocale;
   readonly message: string;
 }
 

@@ -1,8 +1,8 @@
 import { LOCALES, type Locale } from "./locale.ts";
 
 /** One text in every language, because the reader's language is not known yet. */
-export type Worded = Readonly<Record<Locale, string>>;
+export type WordsByLocale = Readonly<Record<Locale, string>>;
 
-export function inEveryLanguage(word: (locale: Locale) => string): Worded {
+export function inEveryLanguage(word: (locale: Locale) => string): WordsByLocale {
   return Object.fromEntries(LOCALES.map((locale) => [locale, word(locale)])) as Record<Locale, string>;
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { compileRules } from "../../domain/chat/routing-rules.ts";
 import { memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { openMigratedStore, type StoreLocation } from "../store/open-store.ts";
@@ -8,7 +8,7 @@ import { openMigratedStore, type StoreLocation } from "../store/open-store.ts";
 /** The store that conversations live in, and the rules of the configuration that are not used. */
 export async function diagnoseMemory(
   place: StoreLocation,
-  { config, messages }: Pick<Opened, "config" | "messages">,
+  { config, messages }: Pick<OpenedWorkspace, "config" | "messages">,
 ): Promise<DoctorCheck[]> {
   const words = memoryMessagesFor(messages.locale);
   const { problems } = compileRules(config.routing.rules, "config", () => performance.now());

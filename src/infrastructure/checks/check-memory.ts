@@ -7,7 +7,7 @@ import type { TestOutcome, TestResults } from "../../domain/checks/test-results.
 import type { CheckResult } from "../../domain/checks/verdict.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isSeenAsWhole } from "../../domain/policy/tool-folders.ts";
-import type { Worded } from "../../domain/texts/worded.ts";
+import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
@@ -135,7 +135,7 @@ export function createMergeJudge({
   path,
   ...place
 }: CheckMemoryDeps & Pick<OpenChecksDeps, "files" | "settings" | "now"> & { readonly path: string }) {
-  return async (draft: JudgedDraft, signal: AbortSignal): Promise<Worded> => {
+  return async (draft: JudgedDraft, signal: AbortSignal): Promise<WordsByLocale> => {
     const { judgeMerge } = await import("../../application/checks/judge-merge.ts");
     const hasProgram = (name: string) => findProgram(name, path) !== null;
     return judgeMerge({ files, settings, now, memory: createCheckMemory(place), hasProgram }, draft, signal);

@@ -1,5 +1,5 @@
 import type { SandboxFailure } from "../../application/ports/containers.ts";
-import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { recipeFor, withTag } from "../../domain/containers/image-recipes.ts";
 import { dockerMessages, environmentMessages } from "../../domain/texts/containers.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
@@ -9,7 +9,7 @@ import { createDockerImages } from "./docker-images.ts";
 /** Which images of environments are there. A missing one is a fault only where environments are switched on. */
 async function diagnoseImages(
   engine: Engine,
-  { environments, enabled }: Opened["config"]["command_executor"],
+  { environments, enabled }: OpenedWorkspace["config"]["command_executor"],
   locale: Locale,
 ): Promise<DoctorCheck> {
   const texts = environmentMessages(locale);
@@ -39,7 +39,7 @@ const PATIENCE_MS = 5000;
  */
 export async function diagnoseDocker(
   engine: Engine | SandboxFailure,
-  { messages, config }: Pick<Opened, "messages" | "config">,
+  { messages, config }: Pick<OpenedWorkspace, "messages" | "config">,
 ): Promise<DoctorCheck[]> {
   const { docker, enabled } = config.command_executor;
   const texts = dockerMessages(messages.locale);
@@ -113,7 +113,7 @@ export async function diagnoseDocker(
 
 function networkText(
   texts: ReturnType<typeof dockerMessages>,
-  network: Opened["config"]["command_executor"]["docker"]["network"],
+  network: OpenedWorkspace["config"]["command_executor"]["docker"]["network"],
 ): string {
   const { external_access, whitelist_mode, allowed_domains, allowed_hosts } = network;
   if (!external_access) return texts.network("none", [], []);

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
 import { identifyAt } from "../jobs/entry-identity.ts";
 import { type Op, readIntent, swappedJobId } from "../jobs/job-folder.ts";
@@ -103,7 +103,7 @@ export function removeKeptAside(storage: string, jobId: string): KeptAsideFolder
 export function diagnoseAside({
   messages,
   workspace,
-}: Pick<Opened, "messages" | "workspace">): DoctorCheck[] {
+}: Pick<OpenedWorkspace, "messages" | "workspace">): DoctorCheck[] {
   return listKeptAside(workspace.storage).map((kept) => ({
     name: "aside",
     ok: false,

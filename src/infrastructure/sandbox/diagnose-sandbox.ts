@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import type { TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
@@ -86,7 +86,7 @@ function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult
 
 /** A home of jobs that was put aside: named, or with `repair` brought back. */
 export function diagnoseHome(
-  { messages, workspace: { storage } }: Opened,
+  { messages, workspace: { storage } }: OpenedWorkspace,
   options: { readonly repair: boolean },
 ): DoctorCheck[] {
   const shared = join(storage, HOME_LAYER);
@@ -105,7 +105,7 @@ export function diagnoseHome(
  */
 export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
-  { messages, workspace, config }: Opened,
+  { messages, workspace, config }: OpenedWorkspace,
 ): Promise<DoctorCheck[]> {
   const { root, storage, staging } = workspace;
   const places = {
@@ -193,7 +193,7 @@ interface TriedJob {
 }
 
 /** A job with a command, as any other in this workspace: begun, run, and discarded. Only what it got counts. */
-async function tryJob({ begin, staging, storage }: Opened["workspace"]): Promise<TriedJob> {
+async function tryJob({ begin, staging, storage }: OpenedWorkspace["workspace"]): Promise<TriedJob> {
   const { kind, reason } = staging;
   const jobId = `job_${Math.floor(Date.now() / 1000)}_${crypto.randomUUID().slice(0, 8)}`;
   const begun = await begin({ jobId, kind });
@@ -223,7 +223,7 @@ async function tryJob({ begin, staging, storage }: Opened["workspace"]): Promise
 
 /** The parts of a sandbox: which exist, and the remedies. */
 function sandboxChecks(found: {
-  readonly messages: Opened["messages"];
+  readonly messages: OpenedWorkspace["messages"];
   readonly bubblewrap: string | null;
   readonly trial: ReturnType<typeof trySandbox>;
   readonly optional: boolean;
@@ -266,7 +266,7 @@ function sandboxChecks(found: {
 }
 
 function promises(found: {
-  readonly messages: Opened["messages"];
+  readonly messages: OpenedWorkspace["messages"];
   readonly optional: boolean;
   readonly kind: string;
   readonly confined: boolean;

@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import type { Web, WebRead } from "../../application/ports/sandbox.ts";
+import type { WebRead, WebReader } from "../../application/ports/sandbox.ts";
 import { createNetworkPolicy, type Destination } from "../../domain/policy/network.ts";
 import { type AddressDeps, findAllowedAddresses } from "./dial.ts";
 
@@ -23,7 +23,7 @@ const MOST_REDIRECTS = 5;
 const TEXTUAL = /^(?:text\/|application\/(?:json|xml|xhtml\+xml|javascript|[\w.+-]+\+(?:json|xml))$)/;
 
 /** Reads pages over HTTP and HTTPS. Each address that is dialled was judged; a redirect is judged like a new page. */
-export function createWeb(deps: WebDeps): Web {
+export function createWeb(deps: WebDeps): WebReader {
   return {
     async read(url, signal) {
       let at = url;
@@ -43,7 +43,7 @@ const OWN_PAGE_MS = 20_000;
 const OWN_PAGE_BYTES = 1024 ** 2;
 
 /** Reads pages of a workspace's background processes only. */
-export function createOwnPages(deps: Required<Pick<WebDeps, "isOwnPort" | "userAgent">>): Web {
+export function createOwnPages(deps: Required<Pick<WebDeps, "isOwnPort" | "userAgent">>): WebReader {
   return createWeb({
     ...deps,
     policy: createNetworkPolicy({ allowed: [], denied: ["*:*"] }),

@@ -195,11 +195,11 @@ type Closing = { readonly ok: true; close(): Promise<void> };
  * Openings of one key share one connection, which the last of them closes. Two connections of one process to one SQLite
  * file would wait for each other.
  */
-export function shareOpened<Place, Options, Opened extends Closing | { readonly ok: false }>(
-  open: (place: Place, options?: Options) => Promise<Opened>,
+export function shareOpened<Place, Options, OpenedWorkspace extends Closing | { readonly ok: false }>(
+  open: (place: Place, options?: Options) => Promise<OpenedWorkspace>,
   keyOf: (place: Place) => string,
-): (place: Place, options?: Options) => Promise<Opened> {
-  const shared = new Map<string, { readonly store: Promise<Opened>; users: number }>();
+): (place: Place, options?: Options) => Promise<OpenedWorkspace> {
+  const shared = new Map<string, { readonly store: Promise<OpenedWorkspace>; users: number }>();
   return async (place, options) => {
     const key = keyOf(place);
     const entry = shared.get(key) ?? { store: open(place, options), users: 0 };

@@ -17,7 +17,7 @@ import { liveLine } from "../live-streams.ts";
 import { markdown, WINDOW_CHARACTERS, windowEnd } from "../markdown.ts";
 import {
   actionButton,
-  agentOf,
+  agentOfRoute,
   csrfField,
   duration,
   html,
@@ -85,7 +85,7 @@ interface ReplyView {
 /** An answer: words as Markdown, each job as a card, and who gave it. */
 function renderReply(context: PageContext, view: ReplyView, reply: Reply): Markup {
   const { t } = context;
-  const agent = agentOf(reply.decision?.route);
+  const agent = agentOfRoute(reply.decision?.route);
   // A card unfolds its differences itself.
   const actions = view
     .actionsOf(reply)

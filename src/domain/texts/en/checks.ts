@@ -15,12 +15,12 @@ export const checkWords: CheckWords = {
     untrusted:
       "nothing confines commands here, and tests are the project's own code; install bubblewrap, or run `picoclaw trust` in that folder",
     unavailable: "the checks could not be run separately from the workspace",
-    blind: "the tests do not notice when what was changed is broken",
+    blind: "the tests do not notice when the changed code is broken",
     aborted: "the checks were stopped",
   },
   whyProposed: {
     "cannot-run": "it cannot run here",
-    blind: "it does not notice when what was changed is broken",
+    blind: "it does not notice when the changed code is broken",
     "red-before": "it fails before the change as well",
     slow: "it takes too long to run automatically (checks.auto_limit)",
   },

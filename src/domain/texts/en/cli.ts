@@ -60,14 +60,14 @@ export const helpTexts = {
       does: "undo the last job, or the named one",
       flags: {
         "--list": "only show which paths it would restore",
-        "--force": "overwrite what was changed since",
+        "--force": "overwrite later changes",
       },
     },
     redo: {
       does: "apply an undone job again",
       flags: {
         "--list": "only show which paths it would change",
-        "--force": "overwrite what was changed since",
+        "--force": "overwrite later changes",
       },
     },
     jobs: {
@@ -241,7 +241,7 @@ export const helpTexts = {
     run: {
       does: "run a task file: plan, worker CLI in a container, assess, until done",
       flags: {
-        "--no-meta": "no planning model: the worker gets the requirements, then whatever still fails",
+        "--no-meta": "no planning model: the worker gets the requirements, then the remaining failures",
         "--preview": "keep the changes as a preview (with --no-meta)",
         "--follow": "show every step as it happens",
         "--resume ID": "resume an interrupted task",
@@ -330,7 +330,7 @@ export const mcpTexts = {
       `${name} already has an Authorization header. Remove it to log in instead.`,
     "no-registration": (name: string) =>
       `${name} does not register clients by itself. Create an OAuth application there and set mcp_servers.${name}.oauth.client_id.`,
-    "too-late": () => "Nobody logged in within five minutes. Nothing was saved.",
+    "too-late": () => "There was no login within five minutes. Nothing was saved.",
     stopped: () => "Stopped. Nothing was saved.",
     "bad-server": (name: string) =>
       `The login to ${name} failed: its authorization server sent an invalid response. Nothing was saved.`,
