@@ -11,6 +11,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { join } from "node:path";
 import { keepEarlierPieces } from "./earlier-pieces.ts";
 import { loadedPieces, piecesByRuns } from "./loaded-pieces.ts";
+import { findLiveNames, toPlainPiece } from "./plain-pieces.ts";
 
 const root = join(import.meta.dir, "..");
 const fresh = join(root, "dist.new");
@@ -41,7 +42,9 @@ await build({
   splitting: true,
   plugins: [unfrozen()],
 });
-for (const piece of readdirSync(pieces)) requireLate(join(pieces, piece));
+const split = readdirSync(pieces).map((piece) => ({ piece, text: readFileSync(join(pieces, piece), "utf8") }));
+const live = new Set(split.flatMap(({ piece, text }) => findLiveNames(piece, text)));
+for (const { piece, text } of split) writeFileSync(join(pieces, piece), toPlainPiece(piece, text, live));
 await build({
   ...OF_PIECES,
   entrypoints: readdirSync(pieces).map((piece) => join(pieces, piece)),
@@ -111,19 +114,6 @@ async function together(group: ReadonlySet<string>, files: ReadonlyMap<string, s
 
 function ask(file: string, piece: string): string {
   return `module.exports=require("./${file}")("${piece}")`;
-}
-
-/**
- * A late `import()` of a piece becomes a late `require`: the runtime would start a thread to read the file, and where anything
- * is still under way when its entry has been read, it collects garbage once. A small job is over by then.
- */
-function requireLate(piece: string): void {
-  const text = readFileSync(piece, "utf8");
-  const late = text.replace(
-    /\bimport\(("\.\/chunk-\w+\.js")\)/g,
-    "Promise.resolve().then(() => require($1))",
-  );
-  if (late !== text) writeFileSync(piece, late);
 }
 
 /**

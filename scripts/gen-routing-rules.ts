@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import type { Rule } from "../src/domain/chat/rule-pattern.ts";
+import { normalPattern, type Rule } from "../src/domain/chat/rule-pattern.ts";
+import { findNeededWords } from "./needed-words.ts";
 
 export function renderRules(yaml: string): string {
   const { rules } = parse(yaml) as { rules: readonly Rule[] };
@@ -12,6 +13,7 @@ export function renderRules(yaml: string): string {
     confidence,
     ...(yields === true && { yields }),
     ...(order === true && { order }),
+    needs: findNeededWords(normalPattern(pattern))?.join("|"),
   }));
   return `${JSON.stringify(entries, null, 2)}\n`;
 }

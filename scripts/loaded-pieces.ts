@@ -9,7 +9,6 @@ export type Run = (typeof RUNS)[number];
 const PIECE = /^chunk-.*\.js$/;
 /** A server that does not say in this time where it listens is given up. */
 const PATIENCE_MS = 30_000;
-const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 const PROPOSAL =
   "## Plan\nCreate b.txt.\n\n## Patch\n```text:b.txt\nb\n```\n\n## Risk\nlow\n\n## CostHint\nlow\n";
 
@@ -37,11 +36,18 @@ export async function loadedPieces(main: string): Promise<ReadonlyMap<Run, Reado
     `process.on("exit", () => require("node:fs").writeFileSync(${JSON.stringify(list)}, Object.keys(require.cache).join("\\n")));`,
   );
 
+  const model = answerAlways();
   async function run(...args: string[]): Promise<ReadonlySet<string>> {
     rmSync(list, { force: true });
     const child = Bun.spawn([process.execPath, "--no-env-file", "--preload", tell, main, ...args], {
       cwd: workspace,
-      env: { PATH: process.env.PATH ?? "", HOME: folder, PICOCLAW_HOME: home },
+      env: {
+        PATH: process.env.PATH ?? "",
+        HOME: folder,
+        PICOCLAW_HOME: home,
+        ANTHROPIC_API_KEY: "none",
+        PICOCLAW_PROVIDERS_CLAUDE_BASE_URL: model.url.origin,
+      },
       stdio: ["ignore", "pipe", "ignore"],
       timeout: PATIENCE_MS,
     });
@@ -63,24 +69,27 @@ export async function loadedPieces(main: string): Promise<ReadonlyMap<Run, Reado
     loaded.set("edit", await run("apply", patch));
     loaded.set("jobs", await run("jobs"));
     loaded.set("help", await run("--help"));
-    answerByScript(home);
     loaded.set("chat", await run("chat", "Create b.txt containing b."));
     loaded.set("serve", await run("serve", "--port", "0", "--json"));
     return loaded;
   } finally {
+    await model.stop(true);
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** A configuration in which a script takes the place of every model. */
-function answerByScript(home: string): void {
-  const roles = ROLES.map((role) => `  ${role}: { provider: demo, model: demo }\n`);
-  mkdirSync(home, { recursive: true });
-  writeFileSync(
-    join(home, "config.yaml"),
-    `providers:\n  demo: { type: scripted, model: demo, script: script.json, local: true }\nroles:\n${roles.join("")}`,
-  );
-  writeFileSync(join(home, "script.json"), JSON.stringify({ answers: [{ text: PROPOSAL }] }));
+/** A model that gives the same proposal to whoever asks, as Anthropic's API would stream it. */
+function answerAlways() {
+  const events = [
+    { type: "message_start", message: { role: "assistant", content: [], usage: {} } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: PROPOSAL } },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 1 } },
+    { type: "message_stop" },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  const headers = { "content-type": "text/event-stream" };
+  return Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(events.join(""), { headers }) });
 }
 
 /**

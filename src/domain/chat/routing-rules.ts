@@ -137,14 +137,19 @@ function compileRule(
 
 /** Without any check: for rules that a test has checked. */
 export function compileTrustedRule(rule: Rule, origin: RuleOrigin): CompiledRule {
-  const { pattern, route, confidence, yields, order } = rule;
+  const { pattern, route, confidence, yields, order, needs } = rule;
   const isShipped = origin === "shipped";
+  let regex: RegExp | undefined;
   return {
     pattern,
     route,
     confidence,
     origin,
-    regex: new RegExp(normalPattern(pattern), "iu"),
+    get regex() {
+      regex ??= new RegExp(normalPattern(pattern), "iu");
+      return regex;
+    },
+    needs: isShipped ? (needs?.split("|") ?? null) : null,
     yields: isShipped && yields === true,
     order: isShipped && order === true,
   };
@@ -165,12 +170,18 @@ export function matchRules(rules: readonly CompiledRule[], message: string): Rul
 function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]): RuleMatch | null {
   for (const rule of rules) {
     for (const { text, negated, asks } of clauses) {
-      if (negated || (asks && isAction(rule.route))) continue;
+      if (negated || (asks && isAction(rule.route)) || !mayMatch(rule, text)) continue;
       const found = rule.regex.exec(text);
       if (found !== null && found[0] !== "") return { rule, words: found[0] };
     }
   }
   return null;
+}
+
+/** To compile a pattern costs a hundred times what a look for its words does. */
+function mayMatch({ needs }: CompiledRule, text: string): boolean {
+  const lower = text.toLowerCase();
+  return needs === null || needs.some((word) => lower.includes(word));
 }
 
 function isAction(route: Route): boolean {

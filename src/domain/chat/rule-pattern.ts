@@ -13,6 +13,8 @@ export interface Rule {
   readonly yields?: boolean | undefined;
   /** Of a shipped rule: the clause is a clear order to change code. */
   readonly order?: boolean | undefined;
+  /** Of a shipped rule: words, with `|` between them, without one of which it matches nothing. */
+  readonly needs?: string | undefined;
 }
 
 export type RuleOrigin = "config" | "learned" | "shipped";
@@ -22,7 +24,9 @@ export interface CompiledRule {
   readonly route: Route;
   readonly confidence: number;
   readonly origin: RuleOrigin;
+  /** Made at its first use: of the shipped rules a message tries few. */
   readonly regex: RegExp;
+  readonly needs: readonly string[] | null;
   readonly yields: boolean;
   readonly order: boolean;
 }
