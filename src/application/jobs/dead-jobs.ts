@@ -21,7 +21,7 @@ export function isDead(job: StoredJob, isAlive: (job: JobProcess) => boolean): b
 /** Ends what dead jobs left running, drops what they had staged, and closes their records. */
 export async function closeDeadJobs(deps: CloseDeadJobsDeps): Promise<readonly string[]> {
   const { archive, transactions, isAlive } = deps;
-  const dead = archive.list().filter((job) => isDead(job, isAlive));
+  const dead = archive.list(["running", "staged"]).filter((job) => isDead(job, isAlive));
   if (dead.length === 0) return [];
   const { killJobProcesses } = await deps.processes();
   const closed: string[] = [];

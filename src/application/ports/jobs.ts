@@ -192,8 +192,8 @@ export interface JobArchive {
   append(jobId: string, event: JobEvent): void;
   save(record: JobRecord): void;
   read(jobId: string): StoredJob | null;
-  /** Oldest first. */
-  list(): StoredJob[];
+  /** Oldest first. Jobs in other states than the named ones are passed over at a third of the cost. */
+  list(states?: readonly JobState[]): StoredJob[];
   events(jobId: string): JournalLine[];
   differences(jobId: string): FileDifference[];
   /**

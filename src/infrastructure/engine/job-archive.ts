@@ -7,6 +7,7 @@ import type {
   JournalLine,
   StoredJob,
 } from "../../application/ports/jobs.ts";
+import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
@@ -158,9 +159,14 @@ export function createJobArchive(
     return standsSince(record?.reversedBy) === null ? state.at : null;
   }
 
-  function list(): StoredJob[] {
+  function list(states?: readonly JobState[]): StoredJob[] {
     const intent = readIntent(storage);
+    const isAsked = (jobId: string) => {
+      const state = states === undefined ? undefined : readSoundState(jobFolder(storage, jobId))?.state;
+      return states === undefined || (state !== undefined && states.includes(state));
+    };
     const jobs = listJobIds(storage)
+      .filter(isAsked)
       .map((jobId) => read(jobId, intent))
       .filter((job) => job !== null);
     return inOrder(jobs, readOrder(storage));
