@@ -42,7 +42,10 @@ await build({
   splitting: true,
   plugins: [unfrozen()],
 });
-const split = readdirSync(pieces).map((piece) => ({ piece, text: readFileSync(join(pieces, piece), "utf8") }));
+const split = readdirSync(pieces).map((piece) => ({
+  piece,
+  text: readFileSync(join(pieces, piece), "utf8"),
+}));
 const live = new Set(split.flatMap(({ piece, text }) => findLiveNames(piece, text)));
 for (const { piece, text } of split) writeFileSync(join(pieces, piece), toPlainPiece(piece, text, live));
 await build({

@@ -89,7 +89,11 @@ function answerAlways() {
     { type: "message_stop" },
   ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   const headers = { "content-type": "text/event-stream" };
-  return Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(events.join(""), { headers }) });
+  return Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(events.join(""), { headers }),
+  });
 }
 
 /**

@@ -6,9 +6,9 @@ import { parse } from "yaml";
 import { findNeededWords } from "../../scripts/needed-words.ts";
 import { normalPattern, type Rule } from "../../src/domain/chat/rule-pattern.ts";
 
-const { rules } = parse(
-  readFileSync(join(import.meta.dir, "../../src/domain/chat/rules.yaml"), "utf8"),
-) as { rules: readonly Rule[] };
+const { rules } = parse(readFileSync(join(import.meta.dir, "../../src/domain/chat/rules.yaml"), "utf8")) as {
+  rules: readonly Rule[];
+};
 
 test("words are found through groups, alternatives, repetitions and escapes", () => {
   const cases: readonly (readonly [pattern: string, words: readonly string[] | null])[] = [
