@@ -1,7 +1,7 @@
 import type { ScriptedCall, ScriptedReply } from "../test/fakes/model-server/reply.ts";
 import { type ModelServer, type SeenRequest, startModelServer } from "../test/fakes/model-server/server.ts";
 
-/** The one edit that everybody is asked for. */
+/** The one edit that every contestant is asked for. */
 export const PROMPT = "Create hello.txt containing hello world.";
 export const FILE = "hello.txt";
 export const CONTENT = "hello world\n";

@@ -32,7 +32,7 @@ export async function diffEngine(): Promise<Row[]> {
         `diff --git a/${name} b/${name}\n${createTwoFilesPatch(`a/${name}`, `b/${name}`, before[i] as string, after[i] as string, undefined, undefined, { context: 3 }).replace(/^=+\n/, "")}`,
     )
     .join("");
-  // Made anew: ext4 writes a file that was emptied first to the disk when it is closed, and git, which removes it, would wait.
+  // Created again: ext4 writes a file that was emptied first to the disk when it is closed, and git, which removes it, would wait.
   const reset = () => {
     for (const [i, name] of names.entries()) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });

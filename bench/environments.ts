@@ -57,7 +57,7 @@ async function warmStart(home: string): Promise<Row> {
   const times: Record<"cold" | "warm", number[]> = { cold: [], warm: [] };
   try {
     while (times.warm.length < 8 || times.cold.length < 8) {
-      // Another limit is another key: made cold, whatever the pool holds.
+      // Another limit is another key: made cold, regardless of the pool.
       const cold = times.cold.length < times.warm.length;
       const limits = cold ? { ...LIMITS, pids: LIMITS.pids + times.cold.length + 1 } : LIMITS;
       const begun = performance.now();

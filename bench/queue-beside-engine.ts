@@ -25,7 +25,7 @@ interface Cost {
 }
 
 /**
- * Our queue beside the engine it stands on, in turns and the least of the rounds: first with nothing else waiting, then behind ten
+ * Our queue beside the engine it uses, in turns and the least of the rounds: first with nothing else waiting, then behind ten
  * thousand jobs of as many chats. Processor time is that of this process and of Postgres.
  */
 export async function besideEngine(server: PostgresServer): Promise<Row[]> {

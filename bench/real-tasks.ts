@@ -113,7 +113,7 @@ function saidGreen(reply: Reply): boolean {
   return (checks.verdict === "same" || checks.verdict === "better") && (checks.counts?.failed ?? 0) === 0;
 }
 
-/** Every request that this process sends by `fetch`, whatever the model's protocol is. */
+/** Every request that this process sends by `fetch`, for any protocol of a model. */
 function countRequests() {
   const original = globalThis.fetch;
   const end = () => {

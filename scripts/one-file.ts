@@ -1,6 +1,6 @@
 /**
  * `npm run one-file [-- [--package FILE.tgz] [--fast] PLATFORM …]`: PicoClaw with its runtime as one file a platform, in `release/`: a
- * shell script with the package behind it. The package is made anew unless one is given; `--fast` packs it less tightly. Needs npm
+ * shell script with the package behind it. The package is built unless one is given; `--fast` packs it less tightly. Needs npm
  * for the runtime of another platform. A file for another platform is built and not run.
  */
 import { createHash } from "node:crypto";

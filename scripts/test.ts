@@ -247,8 +247,8 @@ function readReport(xml: string, used: ReadonlyMap<string, number>): FileRun[] {
 }
 
 /**
- * Files that failed beside others, once more and with nothing beside them. One that passes now is told as unsteady: it depends
- * on the speed of the machine or on its neighbours, and is to be mended. Where many fail, none of them is run again.
+ * Files that failed beside others, once more and with nothing beside them. One that passes now is reported as unsteady: it depends
+ * on the speed of the machine or on its neighbours, and has to be fixed. If many fail, none of them is run again.
  */
 async function runAgain(ran: readonly Ran[]): Promise<Counts> {
   const isOneFile = ran.length === 1 && ran[0]?.files.length === 1;

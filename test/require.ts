@@ -62,7 +62,7 @@ const answers = new Map<string, boolean>();
 /** `.ci/run` starts the engine and builds the images beside the first tests, and says in these files when each is there. */
 const MADE_MEANWHILE: Readonly<Record<string, string>> = {
   docker: ".docker",
-  // One that a test starts for itself stands on the same Debian root, which is made once.
+  // An engine that a test starts for itself uses the same Debian root, which is made once.
   dockerd: ".docker",
   "docker-tls": ".docker",
   "environment-images": ".images",

@@ -68,7 +68,7 @@ plugin({
     }),
 });
 
-// By day the random cases are the same for everybody, so that a red run means a change; by night they are new.
+// By day the random cases are the same on every machine, so that a red run means a change; by night they are new.
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 if (!nightly) fc.configureGlobal({ seed: 20_260_301 });
 

@@ -1,5 +1,5 @@
 /**
- * The contract of every channel, whatever service stands behind it. A bench opens the channel on a stand-in for its service
+ * The contract of every channel and its service. A bench opens the channel on a stand-in for its service
  * (or none, where there is none) and says what a person at the other end does and sees.
  */
 import { afterEach, describe, expect, test } from "bun:test";

@@ -3,7 +3,7 @@ import { existsSync, renameSync, rmSync, symlinkSync, utimesSync } from "node:fs
 import { type ContractPart, changeAll, replaceByRename } from "./contract-job.ts";
 import { appendInPlace, type TransactionBench, text } from "./transaction-bench.ts";
 
-/** Undo touches only what still stands as the job left it. */
+/** Undo touches only entries that are still as the job left them. */
 export const describeUndo: ContractPart = (kind, current) => {
   let bench: TransactionBench;
   beforeEach(() => {

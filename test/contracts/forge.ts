@@ -22,7 +22,7 @@ export interface ForgeUnderTest {
   readonly forge: Forge;
   readonly url: string;
   readonly stop: () => void;
-  /** How long the forge was told to wait, in order. */
+  /** The waits that the client was asked for, in order. */
   readonly waits: number[];
 }
 

@@ -10,13 +10,13 @@ import type { Fetch, ModelDeps, ModelLimits } from "../../src/infrastructure/mod
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import type { ModelServer } from "../fakes/model-server/server.ts";
 
-/** A model under test and what it is told to answer. */
+/** A model under test and its scripted answers. */
 export interface ModelBench {
   open(limits?: Partial<ModelLimits>, deps?: Partial<ModelDeps>): Model;
   say(...replies: ScriptedReply[]): void;
   /** How often it was asked. */
   asked(): number;
-  /** Waits between tries, in order; nobody really waits. */
+  /** Waits between tries, in order; no time passes. */
   readonly waits: number[];
   /** Behind a wire. */
   readonly server?: ModelServer;

@@ -18,7 +18,7 @@ import { answerOf, ask, eventsOf, failureOf, testParts } from "./model-kit.ts";
 
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 const PATIENCE_MS = 120_000;
-// The server closes a connection after a hundred requests, also under the next one: the other try that everybody has.
+// The server closes a connection after a hundred requests, also under the next one: the second try that every request has.
 const LIMITS: ModelLimits = {
   connectMs: PATIENCE_MS,
   firstTokenMs: PATIENCE_MS,

@@ -3,7 +3,7 @@ import type { ModelEvent } from "../../src/application/ports/models.ts";
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import { answerOf, ask, eventsOf, failureOf, type ModelBench } from "./model-kit.ts";
 
-/** The contract of every model behind a wire, whatever the wire does. `begins` frames come before the first part. */
+/** The contract of every model behind a wire. `begins` frames come before the first part. */
 export function wireContract(bench: () => ModelBench, begins: number): void {
   const on = (...replies: ScriptedReply[]) => {
     bench().say(...replies);

@@ -9,7 +9,7 @@ const TOOL = {
   parameters: { type: "object", properties: { path: { type: "string" } } },
 } as const;
 
-/** The promises of the port, whoever answers. */
+/** The promises of the port, for every implementation. */
 export function modelContract(bench: () => ModelBench): void {
   const on = (...replies: ScriptedReply[]) => {
     bench().say(...replies);

@@ -33,7 +33,7 @@ export const WIRES: readonly WireKind[] = [
   { protocol: "gemini", type: "google", wire: createGeminiWire, begins: 0 },
 ];
 
-/** A real wire over HTTP to the stub server; nobody really waits between tries. */
+/** A real wire over HTTP to the stub server; no time passes between tries. */
 export function openStubModel(
   { type, protocol, wire }: WireKind,
   server: ModelServer,

@@ -110,7 +110,7 @@ function testTurns(open: () => { readonly db: Kysely<Database>; readonly kit: Qu
     const work = claimed?.work as Work;
     const message = here.name("web:c", work);
     expect(message).toMatchObject({ id: work.id, isOwn: false });
-    // A message that was claimed and does not ask for the turn holds up nobody.
+    // A claimed message that does not ask for the turn blocks no other.
     const first = terminal.name("web:c");
     expect(await terminal.begin(first)).toBe(true);
     expect(await here.begin(message)).toBe(false);
@@ -167,7 +167,7 @@ describe("sqlite", () => {
     rmSync(folder, { recursive: true, force: true });
   });
   test("a listener to a queue or a kind is not called for the others, and a caller that waits for an end is", async () => {
-    // No look each second: what is heard is what was told.
+    // Without the look each second, only notifications are heard.
     const still = { ...timers, after: () => () => {} };
     const queue = createWorkQueue({
       db,

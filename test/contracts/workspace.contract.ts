@@ -1,4 +1,4 @@
-/** The contract of every workspace, whether a folder or a container stands behind it. */
+/** The contract of every workspace, in a folder or in a container. */
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";

@@ -20,10 +20,10 @@ export interface RunOptions {
   readonly program?: string;
 }
 
-/** Set-up looks where local servers usually listen: on the developer's machine one may, on this port nobody does. */
+/** Set-up looks where local servers usually listen: on the developer's machine one may, on this port none does. */
 export const NO_LLAMA_SERVER = { LLAMA_ARG_PORT: "9" };
 const NOBODY = { TYPE: "openai-compatible", BASE_URL: "http://127.0.0.1:9/v1" };
-/** The same for all kinds; whoever sets these variables has configured providers. */
+/** The same for all kinds; setting these variables counts as configuring the providers. */
 export const NO_LOCAL_SERVERS: Readonly<Record<string, string>> = {
   ...NO_LLAMA_SERVER,
   ...Object.fromEntries(
@@ -127,7 +127,7 @@ export const create = (target: string, content: string) => ({
 });
 export const shell = (target: string) => ({ type: "shell_command", action: "run", target });
 
-/** After the name of a job that nobody knows. */
+/** Follows the name of an unknown job. */
 export const JOBS_HINT = "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all\n";
 
 export function jobIdIn(text: string): string {

@@ -150,7 +150,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
 
     const ended = watch({ columns: 30, rows: 5 });
     await ended.until("Running now: 1");
-    // By the next second the terminal's own answers have been read; after the end nobody would read them.
+    // By the next second the terminal's own answers have been read; after the end they would not be read.
     const first = ended.screen();
     await ended.until(() => ended.screen() !== first);
     ended.child.kill("SIGTERM");

@@ -47,7 +47,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
       const { job, said, processes } = await startLongJob();
       const end = ended(job);
       job.kill(signal);
-      // A shell expects 130 of whatever Ctrl-C ended.
+      // A shell expects 130 from a program that Ctrl-C ended.
       expect(await end).toBe(signal === "SIGINT" ? 130 : 1);
       expect(said()).toStartWith(
         "Stopped, nothing changed\n\nFailed: stopped. Every change was undone; the workspace is as it was before.",

@@ -71,7 +71,7 @@ test.if(isPossible)(
   "each is listed by another process and stopped there alone; the coder continues",
   async () => {
     const agents = await begin();
-    // They begin beside each other; which of them is listed first is nobody's promise.
+    // They begin beside each other; their order in the list is not defined.
     expect(agents.map(({ task }) => task).sort()).toEqual(["answer me", "write it"]);
     const out: string[] = [];
     child.stdout?.on("data", (text) => out.push(String(text)));

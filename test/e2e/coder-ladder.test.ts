@@ -1,4 +1,4 @@
-/** Projects whose declared check cannot judge as it stands, through the real program. */
+/** Projects whose declared check cannot judge, through the real program. */
 import { afterEach, expect } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";

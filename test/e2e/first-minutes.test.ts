@@ -49,7 +49,7 @@ test("the first undone job, within a minute", async () => {
   const { code, text } = await type("picoclaw demo");
   expect(text).toContain("files are back, byte for byte");
   expect(code).toBe(0);
-  // The recording that the README shows: scripts/record-demo.ts writes it anew.
+  // The recording that the README shows: scripts/record-demo.ts writes it again.
   const recorded = readFileSync(join(ROOT, "docs/images/demo.svg"), "utf8");
   const shown = [...recorded.matchAll(/<text y="\d+">(.*?)<\/text>/g)].map(([, row = ""]) =>
     row

@@ -95,7 +95,7 @@ describe.if(requirePart("postgres"))("two machines", () => {
     // The terminal of this machine does not know the job.
     expect(JSON.stringify(undone.body)).toMatch(new RegExp(`picoclaw redo ${jobId} \\(on .+\\)`));
     expect(existsSync(file)).toBe(false);
-    // Whoever asked sees at once what became of it.
+    // The machine that sent the order sees the outcome at once.
     expect((await nearApi(`/jobs/${jobId}`)).body).toMatchObject({ state: "undone" });
     expect((await order(`/jobs/${jobId}/redo`)).status).toBe(200);
     expect(existsSync(file)).toBe(true);

@@ -9,7 +9,7 @@ import { createNodeProject, type NodeProject } from "./node-project.ts";
 
 /** One turn of a stub. */
 export interface StubTurn {
-  /** Shell lines, run one after the other in the folder where the stub stands. */
+  /** Shell lines, run one after the other in the folder where the stub runs. */
   readonly sh?: readonly string[];
   readonly text?: string;
   /** Says so and ends, in its own words. */
@@ -18,7 +18,7 @@ export interface StubTurn {
   readonly offline?: boolean;
   /** Bytes that it prints as one line that never ends. */
   readonly floods?: number;
-  /** Waits for ever when it has done the rest. */
+  /** Waits without end when it has done the rest. */
   readonly hangs?: boolean;
   /** Of the ACP stub: how often it asks for permission. */
   readonly asks?: number;

@@ -45,8 +45,8 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-package-")));
 const cli = createCli();
 
 /**
- * Of a copy: packing makes the bundle anew, and other tests are running the one of this checkout. Beside a full run the bundle that
- * `npm ci` made there goes into the package, where there is one.
+ * Of a copy: packing rebuilds the bundle, and other tests are running the one of this checkout. Beside a full run the package
+ * gets the bundle that `npm ci` made, if there is one.
  */
 const checkout = join(folder, "checkout");
 const isBundled = (process.env.PICOCLAW_TEST_BRIEF ?? "") !== "" && existsSync(join(ROOT, "dist/main.js"));

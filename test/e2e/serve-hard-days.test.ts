@@ -1,4 +1,4 @@
-/** Several processes on one store, hung models, deaths and outages: everybody is answered, once. */
+/** Several processes on one store, hung models, crashes and outages: every message is answered once. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Server, signIn } from "../adapters/web/web-kit.ts";
 import { startPostgres } from "../infrastructure/store/postgres-server.ts";

@@ -24,7 +24,7 @@ const PASTE = Array.from(
   (_, n) => `2026-05-01 12:00:${n % 60} worker ${n} took ${n * 7} ms`,
 );
 
-/** All routes, in both languages, and what is no request at all. */
+/** All routes, in both languages, and messages without a request. */
 const MESSAGES = [
   "What does add.js do?",
   "Which file has the tests?",

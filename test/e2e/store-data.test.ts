@@ -63,7 +63,7 @@ test("a backup is made while the server works, and brings everything back into a
   mkdirSync(home);
   const restored = server.run(["restore", folder, "--json"], { env: elsewhere(home) });
   expect([restored.code, JSON.parse(restored.out)]).toEqual([0, { success: true, rows }]);
-  // Waiting messages are there, and nobody's.
+  // Waiting messages are there, and unclaimed.
   const again = join(server.home, "../again");
   expect(server.run(["backup", again], { env: elsewhere(home) }).code).toBe(0);
   for (const table of ["messages", "replies", "turns", "people", "api_tokens", "usage_entries"])

@@ -60,7 +60,7 @@ async function again(options: StartOptions = {}): Promise<Shown> {
   return shown;
 }
 
-/** A program that stands for the user's editor: it notes what it was given, and writes what it is told to. */
+/** A program in place of the user's editor: it records its input, and writes the scripted text. */
 function editorThat(script: string): Readonly<Record<string, string>> {
   const path = join(files().folder, "editor.sh");
   writeFileSync(path, `#!/bin/sh\n${script}\n`);

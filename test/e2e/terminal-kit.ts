@@ -104,7 +104,7 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
           show();
           return;
         }
-        // A slow line: every byte takes its time, and so does whatever the terminal answers to it.
+        // A slow line: every byte takes its time, and so does the terminal's answer.
         const now = performance.now();
         line.freeAt = Math.max(now, line.freeAt) + (bytes.length / options.bytesPerSecond) * 1000;
         line.waiting += bytes.length;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TOUR_SIZES, takeTour, wordTour } from "./terminal-tour.ts";
 
-/** Written by `bun scripts/terminal-screens.ts`, and read by whoever reviews a change of the screen. */
+/** Written by `bun scripts/terminal-screens.ts`, and read by reviewers of a change of the screen. */
 const STORED = readFileSync(join(import.meta.dir, "../../docs/images/terminal.txt"), "utf8");
 
 test.each(TOUR_SIZES)(

@@ -1,6 +1,6 @@
 import type { Channel, Delivery, DeliveryResult, InboundMessage } from "../../src/application/ports/serve.ts";
 
-/** A service that tells doubles by their key, and can be told to fail. */
+/** A service that recognises doubles by their key, and can be made to fail. */
 export function createFakeChannel(name = "test") {
   const shown: { readonly chatId: string; readonly text: string; readonly key: string }[] = [];
   const calls: Delivery[] = [];

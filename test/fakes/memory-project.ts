@@ -1,6 +1,6 @@
 import type { ProjectFiles } from "../../src/application/ports/drafts.ts";
 
-/** A project that stands in memory: paths and their texts. */
+/** A project in memory: paths and their texts. */
 export function memoryProject(files: Readonly<Record<string, string>>): ProjectFiles {
   return {
     list: (limit) => Object.keys(files).slice(0, limit),

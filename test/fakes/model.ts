@@ -1,6 +1,6 @@
 import type { Model, ModelEvent, ModelFailure, ModelRequest } from "../../src/application/ports/models.ts";
 
-/** Answers in order; a failure stands for one. What it was asked is kept. */
+/** Answers in order; a failure replaces an answer. The requests are kept. */
 export function fakeModel(
   answers: readonly (string | ModelFailure)[],
 ): Model & { readonly requests: ModelRequest[] } {

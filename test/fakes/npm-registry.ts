@@ -48,7 +48,7 @@ export function startNpmRegistry(
         ? [[own.version, readManifest(own.tarball)] as const]
         : (places.get(name) ?? []).map(([folder, entry]) => {
             const file = join(root, folder, "package.json");
-            // A package of another platform is not here; the lock file says whose it is, and nobody fetches it.
+            // A package of another platform is not here; the lock file names its platform, and npm does not fetch it.
             const manifest = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as object) : entry;
             return [entry.version, { name, ...manifest, version: entry.version }] as const;
           });

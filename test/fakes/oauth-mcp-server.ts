@@ -7,7 +7,7 @@ import { createHash, randomUUID } from "node:crypto";
 export interface OauthMcpOptions {
   /** Only the older HTTP+SSE transport. */
   readonly isOlder?: boolean;
-  /** Nobody is asked to log in. */
+  /** No login is required. */
   readonly isOpen?: boolean;
   /** Clients must be known beforehand: `picoclaw-by-hand` with the secret `swordfish-swordfish`. */
   readonly withoutRegistration?: boolean;

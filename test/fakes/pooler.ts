@@ -1,7 +1,7 @@
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
 
-/** Stands between a client and a Postgres on a socket, and gives out process numbers of its own, as pgbouncer does. */
+/** Relays between a client and a Postgres on a socket, and gives out process numbers of its own, as pgbouncer does. */
 export async function startPooler(folder: string, real: string): Promise<{ stop(): void }> {
   const socket = ".s.PGSQL.5432";
   const server = createServer((client) => {

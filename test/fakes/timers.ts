@@ -1,6 +1,6 @@
 import type { Timers } from "../../src/application/ports/platform.ts";
 
-/** Time that stands until it is moved. */
+/** Time that only the test moves. */
 export function createManualTimers(start = "2026-03-01T00:00:00.000Z") {
   const alarms = new Set<{ readonly at: number; readonly callback: () => void }>();
   const clock = { ms: Date.parse(start) };

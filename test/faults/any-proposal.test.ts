@@ -102,7 +102,7 @@ function fill(world: Omit<World, "git"> & { readonly git?: World["git"] }, proje
   world.git("-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-qm", "sample");
 }
 
-/** What was said to a person, and the way back. */
+/** The reply to a person, and the jobs to undo. */
 interface Played {
   readonly said: string;
   readonly undo: (() => Promise<string>) | null;

@@ -83,7 +83,7 @@ const target = fc.oneof(
 );
 const action = fc.constantFrom("read", "write", "remove", "mkdir", "link", "rename", "copy", "list", "look");
 
-/** A file edit resolves, then acts. Whatever comes back must not be the canary's. */
+/** A file edit resolves, then acts. The result must not be the canary's. */
 function attempt(view: View, what: string, from: string, to: string, followLast: boolean): void {
   const bounds = { view, rootNames: [bench.workspace] };
   const resolve = (path: string) => resolveTarget(bounds, path, followLast ? "all" : "parents").path;

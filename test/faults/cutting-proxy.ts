@@ -1,5 +1,5 @@
 /**
- * Stands between a program and Postgres, knows which statement passes, and breaks every connection at a chosen one, as
+ * A relay between a program and Postgres that knows the passing statement and breaks every connection at a chosen one, as
  * the end of the server does: before the statement arrives, or after it was carried out and before that is known.
  */
 import { connect, createServer, type Socket } from "node:net";

@@ -204,7 +204,7 @@ async function crashAt(step: number, swap: "commit" | "undo" | "redo", jobId: st
 
 const STEPS = 60;
 
-/** Without times: each preview is made anew. */
+/** Without times: each preview is made again. */
 const look = () => treeOf(bench.workspace, { times: false });
 
 describe("an intent that cannot be read", () => {

@@ -1,6 +1,6 @@
 /**
- * The database goes away at each statement of a message's life, before it is carried out and after: whatever was being
- * done then, each message is answered once, in its chat's order, and changes what it changes once.
+ * The database goes away at each statement of a message's life, before it is carried out and after: at any
+ * point, each message is answered once, in its chat's order, and its changes happen once.
  */
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

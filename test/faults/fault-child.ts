@@ -14,7 +14,7 @@ function raise(): void {
   if (kind === "throw") throw fault;
   if (kind === "reject") void Promise.reject(fault);
   if (kind === "inside") {
-    // The next code that sorts, maps or filters fails, whoever calls it.
+    // The next code that sorts, maps or filters fails, for any caller.
     for (const name of ["map", "filter", "some", "find"] as const) {
       const real = Array.prototype[name];
       Object.defineProperty(Array.prototype, name, {

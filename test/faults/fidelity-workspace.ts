@@ -29,7 +29,7 @@ export const HARD_NAMES = [
   "x".repeat(250),
 ];
 
-/** Everything on which undo by git has failed somebody. */
+/** Everything that undo by git is known to lose. */
 export function fillWorkspace(bench: TransactionBench): void {
   git(bench.workspace, "init", "-q", "-b", "main");
   bench.save(".gitattributes", "* text=auto\n");

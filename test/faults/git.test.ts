@@ -69,7 +69,7 @@ describe.if(requirePart("git"))("a job that", () => {
       const jobId = await bench.script(script);
       expect(readFileSync(bench.at(`${path}/.git${path === "inside" ? "" : "/HEAD"}`), "utf8")).not.toBe("");
       bench.git("-C", path, "fsck", "--strict", "--no-progress");
-      // An index without the times of files: the user's glance writes it anew, which is no obstacle.
+      // An index without the times of files: the user's `git status` rewrites it, which is not an obstacle.
       bench.git("-C", path, "read-tree", "HEAD");
       bench.git("-C", path, "status");
       expect(filesSaying(bench.folder, join(bench.storage.folder, "jobs"))).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * A job that edits, runs a command over some thirty paths and commits is killed without farewell at a random moment (by day at
- * 24 of them): its program in one half of the rounds, its sandbox in the other. Whatever the moment, the next command finds the
+ * 24 of them): its program in one half of the rounds, its sandbox in the other. At any moment, the next command finds the
  * workspace exactly as before the job or exactly as after it.
  */
 
@@ -91,7 +91,7 @@ function processesNaming(text: string): string[] {
   });
 }
 
-/** Layers and states of jobs that nobody works on any more. */
+/** Layers and states of jobs that no process works on any more. */
 function remains(folder: string): string[] {
   const workspaces = join(folder, "home/workspaces");
   if (!existsSync(workspaces)) return [];
@@ -120,7 +120,7 @@ function createRandom(seed: number): () => number {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** One job, one kill, one look; returns which side of the job stands. */
+/** One job, one kill, one look; returns the side of the job that is in the workspace. */
 async function round(
   victim: "program" | "sandbox",
   delayMs: number,

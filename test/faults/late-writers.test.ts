@@ -27,7 +27,7 @@ function benchWith(points: () => Readonly<Record<string, () => void>> | null): T
   return bench;
 }
 
-/** Opens a file, and writes to it and ends when it is told so. */
+/** Opens a file, and writes to it and ends on command. */
 class Writer {
   readonly #marks: string;
   readonly #ended: Promise<unknown>;
@@ -288,7 +288,7 @@ describe.if(process.platform === "linux")(
   () => {
     const SCRIPT = `const bytes = Bun.mmap(process.argv[1]); process.stdout.write("mapped"); await Bun.stdin.text(); bytes[0] = 77;`;
 
-    // Of a few files the kernel is asked one by one, of many whoever has files open.
+    // For a few files the kernel is asked one by one, for many every process with open files.
     test.each([
       ["among a few", 1],
       ["among many", 201],

@@ -15,7 +15,7 @@ const CHATS = 10;
 const KILLS = runs(2);
 const MESSAGES = runs(20);
 
-/** Starts processes, kills them one after another, and lets somebody insist on every message meanwhile. */
+/** Starts processes, kills them one after another, and sends every message again meanwhile. */
 async function suffer(server: Server, settled: () => Promise<void>): Promise<void> {
   const token = server.token("--user", "alice", "--role", "user", "--scope", "read,chat");
   const start = async () => {

@@ -29,7 +29,7 @@ const roles: Record<string, () => Promise<void> | void> = {
         rmSync(at);
         renameSync(`${at}.real`, at);
       } catch {
-        // A job made the folder anew in the instant without one: that one goes, the real one comes back.
+        // A job recreated the folder in the instant without one: that one is removed, the real one is restored.
         rmSync(at, { recursive: true, force: true });
         if (existsSync(`${at}.real`)) renameSync(`${at}.real`, at);
         else mkdirSync(at);

@@ -186,7 +186,7 @@ describe("a server with its database open", () => {
   });
 });
 
-/** Inserts until it is told to stop, then says how often. */
+/** Inserts until it is stopped, then reports how often. */
 const SERVER = `
 const { Database } = require("bun:sqlite");
 const database = new Database(process.argv[1]);

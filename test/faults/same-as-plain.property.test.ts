@@ -1,4 +1,4 @@
-/** The oracle of a view: whatever commands do in a job, the workspace ends as if they had been run in it directly. */
+/** The oracle of a view: after any commands in a job, the workspace is as if they had been run in it directly. */
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Jobs upon jobs: each undo and redo in order is carried out, exactly, where nobody but PicoClaw was at work; also where some are killed. */
+/** Jobs upon jobs: each undo and redo in order is exact if only PicoClaw changed the workspace; also if some are killed. */
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -74,7 +74,7 @@ class Chain {
     expect(this.bench.tree()).toEqual(this.trees[this.standing] as Tree);
   }
 
-  /** A turn whose process is killed at its checkpoint number `point`, and the repair after it: what stands is one side, whole. */
+  /** A turn whose process is killed at its checkpoint number `point`, and the repair after it: the workspace is one side, whole. */
   async turnKilled(direction: "undo" | "redo", point: number): Promise<void> {
     const isUndo = direction === "undo";
     if (isUndo ? this.standing === 0 : this.standing === this.ids.length) return;

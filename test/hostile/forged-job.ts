@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A swap of somebody else's that opens the folder `root` to everybody. */
+/** A forged swap that opens the folder `root` to all users. */
 export function forge(storage: string, root: string): void {
   const job = join(storage, "jobs/job_1_aaaaaaaa");
   mkdirSync(join(job, "slots"), { recursive: true });

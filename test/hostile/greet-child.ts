@@ -1,4 +1,4 @@
-/** `greet-child.ts TEXT PATH|@NAME|PORT…`: greets whoever connects to any of these sockets, and prints `ready PORT…`. */
+/** `greet-child.ts TEXT PATH|@NAME|PORT…`: greets every client of any of these sockets, and prints `ready PORT…`. */
 import { createServer } from "node:net";
 
 const [text = "", ...places] = process.argv.slice(2);

@@ -28,7 +28,7 @@ function settleHome(below: string): void {
 
 const inHome = (path: string) => join(at, path);
 
-/** Names that some program runs or obeys without being told to: at login, in the next shell, in the next command. */
+/** Names that some program runs or obeys unasked: at login, in the next shell, in the next command. */
 const OBEYED = [
   ".bashrc",
   ".profile",

@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => target.remove());
 
 const limit = (name: string, value: string) => ({ [`PICOCLAW_WORKER_LIMITS_${name}`]: value });
-/** Writes 4 MiB at a time until somebody ends it; its end would be a failure. */
+/** Writes 4 MiB at a time until it is ended; ending by itself would be a failure. */
 const filling = (file: string) =>
   `i=0; while [ $i -lt 400 ]; do head -c 4194304 /dev/zero >> ${file.replace("$N", "$i")}; i=$((i+1)); sleep 0.02; done`;
 

@@ -1,4 +1,4 @@
-/** Names are bytes: one that is no UTF-8 is never lost, and a job that touches one is told so before its commit. */
+/** Names are bytes: one that is not UTF-8 is never lost, and a job that touches one is refused before its commit. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ describe.if(here).each(["overlay", "copy"] as const)("a name that is not UTF-8 (
   const env = { PICOCLAW_WORKER_TRANSACTION: kind };
   const run = (line: string, args: readonly string[] = []) => cli.apply([shell(line)], args, { env });
 
-  /** Nothing of the job landed, and the name is told. */
+  /** Nothing of the job landed, and the reply gives the name. */
   function expectRefused(line: string, folder = ""): void {
     for (const args of [[], ["--preview"]]) {
       const ran = run(`echo landed > landed.txt; ${line}`, args);

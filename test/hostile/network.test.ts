@@ -70,7 +70,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap") && requirePart(
         notes?: string[];
         job_id?: string;
       };
-      // Nothing ran: whoever expects results is told why there are none.
+      // Nothing ran: a test that expects results fails with the output.
       if (json.results === undefined && code !== 3) throw new Error(`no results: ${code} ${out}${err}`);
       return {
         code,

@@ -1,4 +1,4 @@
-/** A file that a job wrote anew with the bytes it had is no change. */
+/** A file that a job rewrote with the same bytes is not a change. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type Cli, createCli, shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";

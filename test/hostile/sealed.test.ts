@@ -42,7 +42,7 @@ function repository(...init: string[]): void {
   git("commit", "-qm", "one");
 }
 
-/** A program in the workspace that leaves a mark outside when somebody runs it there. */
+/** A program in the workspace that leaves a mark outside when it is run there. */
 function plantEvil(): void {
   target.write("evil.sh", `#!/bin/sh\necho ran >> ${target.outside}/ran\nexit 1\n`);
   chmodSync(join(target.workspace, "evil.sh"), 0o755);

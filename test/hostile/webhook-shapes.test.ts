@@ -1,4 +1,4 @@
-/** Signed deliveries of other shapes than their services describe: nobody is asked to send them again. */
+/** Signed deliveries of other shapes than their services describe: none is requested again. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -250,7 +250,7 @@ for (const kind of ["github", "gitlab"] as const)
       forges: { github: null, gitlab: null, [kind]: { secret: SECRET, site: server.url } },
       formats: DELIVERY_FORMATS,
       intake: (event) => {
-        // Only the reading is looked at here: whatever is read must be storable and of the port's types.
+        // This test covers reading only: every result must be storable and of the port's types.
         expect(typeof event.item.number).toBe("number");
         for (const text of [event.deliveryId, event.item.repository, event.event.actor])
           expect(typeof text).toBe("string");

@@ -82,7 +82,7 @@ function buildTable(
       const isText = after >= 32 && after < 127;
       weigh(before, after, isText ? ((before * 31 + after * 17) % 97) / 970 : -2);
     }
-    // Whatever a grammar allows ends soon.
+    // Every text that a grammar allows ends soon.
     for (const [rank, mark] of ['"', "}", "]"].entries()) weigh(before, id(mark), 0.7 - rank / 10);
     weigh(before, id("<|end|>"), 0.3);
   }

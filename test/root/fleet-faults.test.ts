@@ -21,7 +21,7 @@ const RIGHTS = [
 ];
 const FAKE_CLOCK = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
-/** Resolves when somebody works on a message for the nth time. */
+/** Resolves when a process works on a message for the nth time. */
 async function workingOn({ db }: Fleet, id: string, attempt: number): Promise<void> {
   for (;;) {
     const { rows } = await sql`select id from messages where id = ${id} and attempts = ${attempt}`.execute(

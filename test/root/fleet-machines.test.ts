@@ -1,7 +1,7 @@
 /**
  * A fleet under fire. A machine is a network and a pid namespace with a home and a workspace of its own; all share one
- * Postgres, reached by its socket. Processes are ended without a word at random moments and started again. Whatever
- * happens, each message is answered once, in its chat's order, and what it changes is changed once.
+ * Postgres, reached by its socket. Processes are killed at random moments and started again. Each
+ * message is answered once, in its chat's order, and its changes happen once.
  */
 import { describe, expect, test } from "bun:test";
 import { copyFileSync } from "node:fs";

@@ -22,7 +22,7 @@ const ENGINE = process.env.DOCKER_HOST ?? "unix:///var/run/docker.sock";
 describe.if(nightly && hasNamespaces() && requirePart("postgres"))("a task in hand", () => {
   const kit = fleetKit();
 
-  /** A forge that never answers, so that whoever has a task keeps it; `asked` resolves at its first request. */
+  /** A forge that never answers, so that the owner of a task keeps it; `asked` resolves at its first request. */
   function silentForge() {
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-forge-"));
     const socket = join(folder, "forge.sock");
@@ -102,7 +102,7 @@ describe.if(nightly && hasNamespaces() && requirePart("postgres"))("a task in ha
       const begun = () => all.filter((n) => living.forge.paths.some((path) => path.endsWith(`/issues/${n}`)));
       while (begun().length < all.length) await Bun.sleep(20);
       expect(dead.forge.paths).toEqual([]);
-      // The others are told that it has no engine now.
+      // The others learn that it has no engine now.
       const labels = async () => {
         const { rows } = await sql<{ labels: string }>`select labels from machine_processes`.execute(
           fleet.db,

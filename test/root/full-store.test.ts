@@ -1,4 +1,4 @@
-/** A full disk under the store of `serve`: whoever speaks is told, and it goes on when there is room again. */
+/** A full disk under the store of `serve`: senders learn of it, and it continues when there is room again. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -73,7 +73,7 @@ describe.if(process.getuid?.() === 0)("a full disk under SQLite", () => {
     await until(() => server.errors().split("database or disk is full").length > 2);
     expect(server.errors()).not.toContain("cannot rollback");
     rmSync(filler);
-    // Whether its answer, or that there was no room for it: it is told once there is.
+    // Either its answer, or that there was no room for it, once there is room.
     expect(await reach(slow, "done")).toMatch(/^slow answer$|^No space left on the disk/);
     const next = (await say("next")).said.message_id as unknown as string;
     expect(await reach(next, "done")).toBe("re: next");

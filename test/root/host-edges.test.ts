@@ -25,7 +25,7 @@ async function listen(command: readonly string[], cwd: string): Promise<Bun.Subp
 
 describe.if(isRoot && process.platform === "linux" && requirePart("bwrap"))("outside of homes", () => {
   let target: Target;
-  /** Where everybody may look, and no home is. */
+  /** A folder that all users may read, outside every home. */
   let shared: string;
   const servers: Bun.Subprocess[] = [];
 

@@ -1,4 +1,4 @@
-/** Files that root's jobs leave behind give nobody root's power. */
+/** Files that root's jobs leave behind give no user root's power. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";

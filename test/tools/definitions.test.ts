@@ -1,6 +1,6 @@
 /**
- * The public surface, pinned: what a model or a client is told of each tool. After a change that is meant, write the
- * files anew with UPDATE_GOLDEN=1.
+ * The public surface, pinned: the definition of each tool that models and clients get. After an intended change, rewrite
+ * the files with UPDATE_GOLDEN=1.
  */
 
 import { describe, expect, test } from "bun:test";

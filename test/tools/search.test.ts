@@ -278,7 +278,7 @@ describe("ignored files", () => {
             try {
               bench.write(each, "");
             } catch {
-              // A file stands where this path needs a folder.
+              // A file is where this path needs a folder.
             }
           }
           bench.write(".gitignore", top);

@@ -56,7 +56,7 @@ export function createMcp() {
       );
       return client;
     },
-    /** The server with nobody in between; `next` waits for the message that fits. */
+    /** The server without a client library; `next` waits for the message that fits. */
     async bare(args: readonly string[] = []) {
       const server = spawnServer(args);
       const messages = linesOf(server);
@@ -109,7 +109,7 @@ export const INITIALIZE = {
   params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "bare", version: "1" } },
 } as const;
 
-/** Everything the server wrote to standard output; a line that is no JSON breaks the test. */
+/** Everything the server wrote to standard output; a line that is not JSON breaks the test. */
 function linesOf(server: ChildProcessWithoutNullStreams): Message[] {
   const messages: Message[] = [];
   let rest = "";

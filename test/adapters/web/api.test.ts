@@ -119,7 +119,7 @@ describe("messages", () => {
     const path = { id: sent.body.message_id as string };
     const stop = (token = operator) => call("post", "/messages/{id}/stop", { path, token });
     expect((await stop(bob)).status).toBe(404);
-    // Nobody answers it before it is its turn.
+    // It is not answered before its turn.
     while ((await stop()).status === 409) await Bun.sleep(20);
     let found = await call("get", "/messages/{id}", { path });
     for (; found.body.state !== "done"; found = await call("get", "/messages/{id}", { path }))

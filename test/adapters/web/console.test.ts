@@ -21,7 +21,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
     beforeAll(async () => {
       server = await createServer({ args: ["--demo"] });
       browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-      // Whoever asks for no motion gets none, and no frame after frame of it is drawn.
+      // With reduced motion the page draws no animation frames.
       desk = await browser.newContext({ viewport: SIZES.desk, locale: "en", reducedMotion: "reduce" });
       page = await desk.newPage();
       page.on("pageerror", (error) => trouble.push(error.message));
@@ -70,7 +70,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.waitForSelector(".job-card tr.added");
       await page.click(".job-card button:has-text('Undo')");
       await page.waitForSelector(".job-card .state.taken-back");
-      // An unfolded part stays unfolded when the page is drawn anew.
+      // An unfolded part stays unfolded when the page is drawn again.
       await page.waitForSelector(".job-card tr.added");
       await page.click(".job-card button:has-text('Redo')");
       await page.waitForSelector(".job-card .state.applied");

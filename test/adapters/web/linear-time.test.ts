@@ -1,4 +1,4 @@
-/** Whatever people, models and projects write is rendered and read in time that grows with it, and not with its square. */
+/** Any text of people, models and projects is rendered and read in linear, not quadratic time. */
 import { expect, test } from "bun:test";
 import { toMrkdwn } from "../../../src/adapters/channels/slack-channel.ts";
 import { toTelegramHtml } from "../../../src/adapters/channels/telegram-channel.ts";
@@ -206,7 +206,7 @@ const LATER_CASES: readonly Case[] = [
 
 const PATHS = Array.from({ length: 20_000 }, (_, n) => `src/d${n % 50}/f${n}.test.ts`);
 const RULES = SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped"));
-/** Whatever looks at a message before a model does. */
+/** Every function that reads a message before a model does. */
 const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   requestTerms,
   namedFiles: (message) => namedFiles(message, PATHS),

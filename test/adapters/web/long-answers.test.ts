@@ -1,4 +1,4 @@
-/** Answers of megabytes: a page shows their beginning and leads to the rest, and holds up nobody. */
+/** Answers of megabytes: a page shows their beginning and links to the rest, without blocking other requests. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -41,7 +41,7 @@ const hostile = fc.oneof(
     ),
   }),
 );
-/** Every tag and attribute of our own; whatever else looks like one came from a text. */
+/** Every tag and attribute of our own; anything else that looks like one came from a text. */
 const TAGS =
   /<\/?(?:p|pre|code|a|em|s|hr|blockquote|ul|ol|li|thead|th|strong|br|details|summary|span|div|table|caption|tbody|colgroup|col|tr|td|mark)(?: (?:class|tabindex|role|aria-label|colspan|start|href|rel|target)="[^"<>]*"| open)*\s*>/g;
 /** Addresses of links stay: they are letters of the text too, unless they are its label. */

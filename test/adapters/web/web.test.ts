@@ -80,7 +80,7 @@ test("a preview that was thrown away is discarded, not stopped", async () => {
   expect(page).toContain('<span class="state discarded">Discarded</span>');
   expect(page).not.toContain("Rolled back");
   expect(page).not.toContain("Stopped, nothing changed");
-  // A filter names every job of its kind, whatever the number of failed commands is.
+  // A filter names every job of its kind, with any number of failed commands.
   const offered = [
     ...(await operator.text("/jobs")).matchAll(/<option value="(?:partly|no-change)"[^>]*>([^<]*)</g),
   ];

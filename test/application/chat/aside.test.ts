@@ -44,7 +44,7 @@ for (const [question, locale] of [
     const reply = await work;
     expect(reply.ok).toBe(true);
     expect(at.read("a.txt")).toBe("a\n");
-    // The coder was asked once, and was told nothing of it.
+    // The coder was asked once, and its request says nothing of the question.
     expect(at.asked.filter(({ role }) => role === "coder3")).toHaveLength(1);
     // It is not remembered either.
     await at.send("/chat and now?");

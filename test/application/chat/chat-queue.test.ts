@@ -38,7 +38,7 @@ function setTimer(run: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Work that begins, and ends when it is told to. */
+/** Work that ends when the test says so. */
 function gate() {
   const begun = Promise.withResolvers<AbortSignal>();
   const end = Promise.withResolvers<void>();

@@ -68,7 +68,7 @@ export async function openConversation(
     conversation: opened.conversation,
     images: () => opened.images,
     commands: opened.commands,
-    /** As a restart of the program: everything is closed and opened anew. */
+    /** As a restart of the program: everything is closed and opened again. */
     async reopen() {
       await opened.close();
       opened = await open();

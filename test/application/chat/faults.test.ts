@@ -163,7 +163,7 @@ describe("a message that is", () => {
     const begin = cpuTimeMs();
     expect((await at.send(`/chat ${taken}`)).text).toBe("Long.");
     expect(cpuTimeMs() - begin).toBeLessThan(5_000);
-    // Whatever is asked later is the summary of so long a history, which is made after the reply.
+    // Later requests belong to the summary of the long history, which is made after the reply.
     expect(at.asked[0]?.messages.at(-1)?.text).toBe(taken);
   });
 

@@ -440,7 +440,7 @@ describe("files that a change extends", () => {
     expect(shown).toContain('"KiB"');
     expect(shown).toContain("lines");
     expect(shown.length).toBeLessThan(4_500);
-    // Whoever asks for all of it gets all of it.
+    // A request for the whole table shows the whole table.
     expect(context("Sort data/units.json by factor", { "data/units.json": table })).toContain(table);
   });
 

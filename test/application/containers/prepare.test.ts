@@ -32,7 +32,7 @@ const ENDED: ExecResult = {
 
 type Answer = (command: string, request: ExecRequest) => Partial<ExecResult> | undefined;
 
-/** A sandbox that answers commands as told; everything else succeeds. */
+/** A sandbox that answers commands as given; everything else succeeds. */
 function fakeParts(answer: Answer, config: Partial<PrepareDeps["config"]> = {}) {
   const ran: string[] = [];
   const where: string[] = [];

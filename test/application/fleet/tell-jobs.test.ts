@@ -1,4 +1,4 @@
-/** The reports of jobs to other machines: seldom enough and small enough, whatever a job does. */
+/** Reports of jobs to other machines stay rare and small, for any behaviour of a job. */
 import { expect, test } from "bun:test";
 import { createJobReporter } from "../../../src/application/fleet/report-jobs.ts";
 import type { FleetJobs, JobSummary } from "../../../src/application/ports/fleet.ts";

@@ -412,7 +412,7 @@ test.if(requirePart("bwrap"))(
           });
           const git = commits.bisect("job 0", "grep -q good value.txt");
           expect(git.culprit).toBe(`${byHand ? "hand" : "job"} ${culprit}`);
-          // Both ends are run, where git is told of them; a passing state is sought first where the oldest fails.
+          // Both ends are run, while git is given them; if the oldest fails, a passing state is sought first.
           const most = git.steps + 2 + (fromEmpty ? 3 : 0) + (atOnce - 1) * 2;
           expect(end.kind === "found" && end.probes).toBeLessThanOrEqual(most);
           expect(readAll()).toEqual(before);

@@ -19,7 +19,7 @@ afterEach(() => bench.remove());
 
 type Tree = Readonly<Record<string, Planted>>;
 
-/** One repository makes all of the diffs: they are of trees, whatever stood there before. */
+/** One repository makes all of the diffs: they compare trees, regardless of earlier contents. */
 const folder = mkdtempSync(join(tmpdir(), "picoclaw-diffs-"));
 afterAll(() => removeTree(folder));
 

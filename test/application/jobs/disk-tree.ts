@@ -36,7 +36,7 @@ export function plantTree(root: string, entries: Readonly<Record<string, Planted
   }
 }
 
-/** Puts what lies below one folder into another, writable whatever it was. */
+/** Copies the contents of one folder into another and makes them writable. */
 export function copyTree(from: string, to: string): void {
   cpSync(from, to, { recursive: true, verbatimSymlinks: true });
   for (const path of readdirSync(to, { recursive: true, encoding: "utf8" })) {

@@ -42,7 +42,7 @@ async function check(draft: Draft, command: string, more: object = {}) {
 const run = (draft: Draft, ...commands: readonly object[]) =>
   draft.run({ attempt: 1, work: { patch: JSON.stringify(commands) } });
 
-/** A repository as somebody clones it, whose tests reach for the home, for `/tmp` and for a port of this machine. */
+/** A freshly cloned foreign repository, whose tests reach for the home, for `/tmp` and for a port of this machine. */
 function cloneStranger(port: number): void {
   const script = `echo stolen > ~/x; echo left > /tmp/picoclaw-left-behind; exec 3<>/dev/tcp/127.0.0.1/${port} && echo DIALLED`;
   const origin = join(bench.folder, "origin");
@@ -264,7 +264,7 @@ if (requirePart("bwrap"))
   });
 
 describe("a draft on a machine whose sandbox does not start", () => {
-  /** A bubblewrap that fails while the file stands. */
+  /** A bubblewrap that fails while the file exists. */
   function brokenBubblewrap(): Settings {
     const bin = join(bench.folder, "bin");
     mkdirSync(bin);

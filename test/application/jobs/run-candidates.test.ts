@@ -1,4 +1,4 @@
-/** Several coders at one message: who waits, who is chosen, who is told. */
+/** Several coders at one message: which wait, which is chosen, which are informed. */
 import { expect, test } from "bun:test";
 import { runCoderCandidates } from "../../../src/application/coder/candidates.ts";
 

@@ -30,7 +30,7 @@ const cloud = answering(["cloud"], { provider: "claude", model: "big", local: fa
 const local = answering(["local"]);
 const both: Models = { forRole: (role) => (role.startsWith("coder") ? cloud : local).models.forRole(role) };
 
-/** Nobody said what the cloud's model costs. */
+/** The price of the cloud's model is unknown. */
 function unpricedMeter(budget: MeterDeps["budget"], usage = ledger()) {
   return createMeter({
     models: both,

@@ -33,7 +33,7 @@ export interface ServeChoices {
   readonly fake?: ReturnType<typeof createFakeChannel>;
   /** More channels than the one. */
   readonly others?: readonly Channel[];
-  /** Stands between the use cases and the store. */
+  /** Wraps the store for the use cases. */
   readonly around?: (store: MessageStore) => MessageStore;
 }
 
@@ -120,7 +120,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
   }
   return {
     file,
-    /** Takes up what a dead process left, then whatever comes. */
+    /** Resumes the work of a dead process, then answers new messages. */
     async start() {
       await keeper.start();
       answering.look();

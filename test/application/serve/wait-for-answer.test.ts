@@ -1,4 +1,4 @@
-/** Whoever waits for an answer has it when it is stored, whichever process wrote it. */
+/** A waiting caller gets an answer when it is stored, whichever process wrote it. */
 import { expect, test } from "bun:test";
 import type { Reply } from "../../../src/application/ports/chat.ts";
 import type { StoredMessage } from "../../../src/application/ports/serve.ts";

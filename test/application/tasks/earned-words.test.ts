@@ -33,7 +33,7 @@ describe("words are earned", () => {
       turn === 0 ? PLAN : turn % 2 === 1 ? shell(`echo ${turn} >> code.txt`) : DECLARED,
     );
     expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
-    // The work, and one repair that was told what failed, and that it did before: the same failure twice is the end.
+    // The work, and one repair with the failure in its request: the same failure twice is the end.
     expect(model.asked.length).toBe(5);
     expect(JSON.stringify(model.asked[3]?.messages.at(-1))).toContain(
       "You declared that your change fixes tests which are still red.",
@@ -45,7 +45,7 @@ describe("words are earned", () => {
     expect(`${pull().body}\n${message()}`).not.toMatch(/closes #1/i);
     expect(comment()).toContain(`/pull/${pull().number}`);
     expect(comment()).toContain("- [x] publish");
-    // Mended in the next go, it is ready and closes.
+    // Fixed in the next run, it is ready and closes.
     const again = await kit.solve([shell("echo fixed >> code.txt"), DONE]);
     expect(again.task).toMatchObject({ state: "done", failure: null });
     expect(pull()).toMatchObject({ pull: { draft: false }, body: expect.stringContaining("Closes #1") });

@@ -156,7 +156,7 @@ test("plans, lets the worker run, tests, judges, and is done", async () => {
 
 test("a verdict that is not enough, or a failing test, sends the task back to the worker", async () => {
   const { executor, calls } = fakeExecutor({ tests: [{ exitCode: 1, output: "1 failed" }] });
-  // Called done on red: nobody is asked whether that is so.
+  // Called done on red: no model is asked whether that is so.
   const meta = fakeModel([PLAN, RUN, DONE, RUN, DONE, GOOD]);
   const { record } = await runTask(partsWith({ executor, meta }), facts);
   expect(record.state).toBe("COMPLETE");

@@ -34,7 +34,7 @@ describe("dependencies are installed by lock file", () => {
       ["package.json", "package-lock.json", "requirements.txt"],
       ["npm ci --no-audit --no-fund --no-progress", "pip install --no-input -r requirements.txt"],
     ],
-    // Only the root counts; a fixture deep below is nobody's dependency.
+    // Only the root counts; a manifest of a fixture is not a dependency.
     [["test/fixtures/package.json", "docs/requirements.txt"], []],
   ];
   for (const [files, commands] of cases)

@@ -39,7 +39,7 @@ test("of candidates only what the kept one did is the task's own", () => {
   const { answers, answersBefore, commands } = toPriorProgress([...tried, ...kept]) ?? {};
   expect({ answers, answersBefore }).toEqual({ answers: 2, answersBefore: 1 });
   expect(commands?.map(({ command }) => command)).toEqual(["b", "c"]);
-  // None was kept before the process died: they begin anew.
+  // None was kept before the process died: they start over.
   expect(toPriorProgress([...tried, ...steps(up)])).toMatchObject({
     answers: 2,
     answersBefore: 2,

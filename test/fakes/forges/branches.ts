@@ -37,7 +37,7 @@ export function branchOf(
   return status === 0 ? stdout.trim() : null;
 }
 
-/** A branch that nobody packed lies in a file. */
+/** An unpacked branch is a file. */
 function looseRef(path: string): string | null {
   try {
     return /^[0-9a-f]{40}\n$/.exec(readFileSync(path, "utf8"))?.[0].trim() ?? null;

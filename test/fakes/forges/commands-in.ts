@@ -11,7 +11,7 @@ const MENTION = /(?<![A-Za-z0-9])@[A-Za-z0-9_][\w-]*/g;
 const QUICK_ACTION = /^[ \t]*\/[a-z_]+/gim;
 const TAG = /<(?:[a-z/!?])[^>]*/gi;
 
-/** The actions that a forge would take because of a text: read as it stands, and as its Markdown decodes it. */
+/** The actions that a forge would take because of a text: read literally, and as its Markdown decodes it. */
 export function commandsIn(forge: ForgeKind, text: string): string[] {
   const closing = forge === "gitlab" ? GITLAB_CLOSING : GITHUB_CLOSING;
   const readings = [text, decoded(text)].flatMap((one) => [

@@ -50,7 +50,7 @@ function makeRepository(below: string, files: Readonly<Record<string, string>>):
   return new Map(made);
 }
 
-/** One more commit on a branch of a bare repository, as somebody else would push it. */
+/** One more commit on a branch of a bare repository, as another user would push it. */
 export function pushCommit(bare: string, branch: string, files: Readonly<Record<string, string>>): void {
   const tree = mkdtempSync(join(dirname(bare), "tree-"));
   git(tree, "clone", "--quiet", "--branch", branch, bare, ".");

@@ -143,7 +143,7 @@ export function addComment(item: Item, author: Person, body: string, review?: Co
   return comment;
 }
 
-/** Somebody puts a label on, or assigns somebody: the state and the event of it. */
+/** A user sets a label or an assignee: the new state and its event. */
 export function request(
   item: Item,
   actor: Person,

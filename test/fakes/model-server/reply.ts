@@ -1,4 +1,4 @@
-/** The stub's answer, whatever protocol it is asked in. */
+/** The stub's answer, for every protocol. */
 export interface ScriptedReply {
   readonly text?: string;
   /** The text in these pieces; default: one. */

@@ -126,9 +126,9 @@ export function startTelegram(token: string) {
     calls,
     faults,
     webhook: () => webhook,
-    /** Updates that nobody acknowledged yet. */
+    /** Updates that are not acknowledged yet. */
     waiting: () => updates.map(({ update_id: id }) => id),
-    /** A person did something; whoever polls is told. */
+    /** A person did something; a polling client gets it. */
     post(update: Record<string, unknown>): void {
       updates.push(update);
       arrived.resolve();

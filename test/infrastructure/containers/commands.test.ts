@@ -204,7 +204,7 @@ describe.if(requirePart("docker"))("commands in a container", () => {
       const daemon = left.background.find(({ command }) => !command.startsWith("sleep"));
       const listed = await engine.sandbox.listProcesses(id);
       expect(listed).toContainEqual(expect.objectContaining({ pid: daemon?.pid }) as never);
-      // Its pipe would be full after 64 KiB if nobody read it.
+      // Its pipe would be full after 64 KiB if it were not read.
       await run("sleep 0.3");
       expect((await run(`kill -0 ${daemon?.pid}`)).exitCode).toBe(0);
       expect(await engine.sandbox.endProcess(id, daemon?.pid ?? 0)).toBe(true);

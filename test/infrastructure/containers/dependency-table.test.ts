@@ -223,7 +223,7 @@ content-hash = "100e3cf5c691f66052c8f142f69667783339492ef65eb67bada1532bcd32c329
     use: "cargo run --offline --quiet",
     says: "36",
   },
-  // No index of gems can be counted on: a gem beside the project stands in for one.
+  // No index of gems can be counted on: a gem beside the project replaces one.
   bundle: {
     environment: "tools",
     files: {

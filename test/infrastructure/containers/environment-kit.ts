@@ -122,7 +122,7 @@ export interface GitServer {
 
 /**
  * Git's own server program behind a password, as a forge has it. `stall` answers the request for the pack with
- * nothing at all, like a repository that takes for ever.
+ * nothing at all, like a repository that never finishes.
  */
 export async function serveGit(
   root: string,

@@ -348,7 +348,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     expect((await call({ command: "view", path: "no.py" })).error).toContain("no such file");
     await call({ command: "create", path: "new/deep/file.txt", file_text: "日本語\n" });
     expect((await task.run("cat new/deep/file.txt")).stdout).toBe("日本語\n");
-    // A container that went away under the connection is told once, and reached anew.
+    // A container that ended under the connection is reported once, and reached again.
     docker("restart", "-t", "0", task.prepared.container.container_id);
     expect((await call({ command: "view", path: "calc.py" })).error).toContain("cannot be reached");
     expect(await call({ command: "view", path: "calc.py" })).toMatchObject({ success: true });

@@ -207,7 +207,7 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     expect((await remote.run(id, "cat", { stdin: "over tcp" })).stdout).toBe("over tcp");
     const cut = await remote.run(id, "echo on; sleep 300", { onOutput: () => wire.cut() });
     expect([cut.outcome, cut.exitCode, cut.stdout]).toEqual(["disconnected", null, "on\n"]);
-    // Nobody waits for that command any more: it was ended inside.
+    // That command was abandoned: it was ended inside.
     while (JSON.stringify(await remote.sandbox.listProcesses(id)).includes("sleep 300"));
     expect((await remote.run(id, "echo again")).stdout).toBe("again\n");
     await remote.end();

@@ -10,8 +10,8 @@ import { DOCKER_HOST, docker, openRealEngine, type RealEngine, specOf } from "./
 const IMAGE = "picoclaw-test-without-perl:2";
 
 /**
- * The programs of PicoClaw inside are in Perl. The image stands in for any that has none: its package manager brings back what
- * was put aside, and its git only exists.
+ * The programs of PicoClaw inside are in Perl. The image represents any without Perl: its package manager restores the
+ * removed files, and its git does nothing.
  */
 const MAKE = `
 mv /usr/bin/perl /opt/perl

@@ -1,4 +1,4 @@
-/** Orders between machines, jobs that are told, and replies of machines that are away: on a real Postgres. */
+/** Orders between machines, reported jobs, and replies of absent machines: on a real Postgres. */
 import { describe, expect, test } from "bun:test";
 import { type Kysely, sql } from "kysely";
 import { reportedWorks } from "../../../src/application/fleet/far-jobs.ts";

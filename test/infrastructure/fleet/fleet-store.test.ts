@@ -1,4 +1,4 @@
-/** Machines that share a store: who is there, whose id is whose, and who is told that a machine is away. */
+/** Machines that share a store: which are present, their ids, and which chats learn that a machine is absent. */
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, renameSync, rmSync } from "node:fs";

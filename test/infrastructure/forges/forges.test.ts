@@ -6,7 +6,7 @@ import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
 import { addRepository, createWorld } from "../../fakes/forges/world.ts";
 
-/** Waits are told, not slept. */
+/** Waits are recorded, not slept. */
 function quickFetch() {
   const waits: number[] = [];
   const fetch = createForgeFetch({

@@ -12,7 +12,7 @@ import { addComment, addItem, addRepository, createWorld } from "../../fakes/for
 
 const NAME = "acme/tools";
 
-/** Every call of the port that posts words, with words of somebody else in each place that takes them. */
+/** Every call of the port that posts words, with foreign words in each place that takes them. */
 const POSTING: Partial<
   Readonly<Record<keyof Forge, (forge: Forge, at: Places, text: string) => Promise<ForgeAnswer<unknown>>>>
 > = {

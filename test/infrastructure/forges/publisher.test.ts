@@ -230,7 +230,7 @@ describe("publishing a task's change", () => {
   });
 
   test("a base that the branch never had brings no workflow along", async () => {
-    // As whoever runs in the container could name it: the forge hands out the commits of forks as well.
+    // As code in the container could name it: the forge hands out the commits of forks as well.
     git(bare, "branch", "fork", "main");
     pushCommit(bare, "fork", { ".github/workflows/evil.yml": "on: push\n", "a.txt": "1\n2\n3\n" });
     const strange = git(bare, "rev-parse", "fork");

@@ -1,4 +1,4 @@
-/** Nobody is ended for holding a lock, not even a PicoClaw that stands still: its name lets a person decide. */
+/** No process is ended for holding a lock, not even a suspended PicoClaw: it is named, so that a person can decide. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

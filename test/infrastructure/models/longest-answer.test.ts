@@ -20,7 +20,7 @@ const settings: ModelSettings = {
 
 const PIECE = Array.from({ length: 8_000 }, (_, n) => `word${n}`).join(" ");
 
-/** A server that goes on for as long as somebody reads, in pieces of one kind. */
+/** A server that writes as long as the client reads, in pieces of one kind. */
 function startEndless(message: (piece: string) => object, piece = PIECE) {
   const seen = { asked: 0, pieces: 0, isCancelled: false };
   const line = new TextEncoder().encode(`${JSON.stringify({ message: message(piece), done: false })}\n`);

@@ -16,7 +16,7 @@ export interface RecordedAnswer {
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A real wire whose server gives this answer, in these chunks, to whatever it is asked. */
+/** A real wire whose server gives this answer, in these chunks, to every request. */
 export function openRecorded(
   { wire: type, status, type: contentType, headers }: RecordedAnswer,
   chunks: readonly Bytes[],

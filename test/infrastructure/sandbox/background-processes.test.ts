@@ -79,7 +79,7 @@ function open(given: Partial<BackgroundProcessesDeps> & { readonly confinement?:
 const recordOf = (name: string) => readProcessRecord(join(workspaceProcessesFolder(home, root), name));
 const keeperOf = (name: string) => recordOf(name)?.keeper?.pid ?? 0;
 
-/** The dead whom nobody has buried yet do not count. */
+/** Zombies do not count. */
 const isRunning = (pid: number) => isAlive(pid) && !isZombie(pid);
 
 async function until<T>(ask: () => Promise<T | false> | T | false, deadlineMs = 120_000): Promise<T> {

@@ -1,4 +1,4 @@
-/** Runs a command that prints 300 MB, in a process of its own, and says what came of it and what it cost. */
+/** Runs a command that prints 300 MB, in a process of its own, and reports the outcome and the cost. */
 import { createProcessRunner } from "../../../src/infrastructure/sandbox/process-runner.ts";
 
 const before = process.memoryUsage.rss();

@@ -15,7 +15,7 @@ export interface OpenMessages {
   readonly isGone?: (owner: string) => boolean;
 }
 
-/** Inbox and outbox of one process, over a queue whose time stands still. */
+/** Inbox and outbox of one process, over a queue whose clock does not move. */
 export async function openMessages({ db, now, workspace = "/ws", ...more }: OpenMessages) {
   await migrate(db, now);
   const timers: Timers = { now, after: () => () => {} };

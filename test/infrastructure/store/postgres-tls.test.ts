@@ -49,7 +49,7 @@ describe.if(requirePart("postgres") && requirePart("openssl"))("a Postgres with 
   beforeAll(async () => {
     makeCertificates(folder);
     const tls = `-c ssl=on -c ssl_cert_file=${folder}/crt -c ssl_key_file=${folder}/key`;
-    // Somebody else may take the port in between.
+    // Another process may take the port in between.
     for (let tried = 1; server.postgres === undefined; tried += 1)
       try {
         server.port = await freePort();

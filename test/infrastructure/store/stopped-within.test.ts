@@ -1,4 +1,4 @@
-/** A process that is stopped within a transaction, or a machine that is cut off there, locks nobody out for long. */
+/** A process that is stopped within a transaction, or a machine that is cut off there, locks no other out for long. */
 import { expect, test } from "bun:test";
 import { sql } from "kysely";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";

@@ -106,7 +106,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
       expect(at.git("status", "--short")).toBe(" M greet.sh\n");
       const gone = await at.run({
         id: `gone-${kind.image}`,
-        // A port where nobody listens.
+        // A port without a listener.
         workerEnv: pointAt(kind, at, { ...model, host: "host.docker.internal:9" }),
         maxRunTimeSec: 250,
         noMeta: true,

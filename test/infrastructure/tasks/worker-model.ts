@@ -106,7 +106,7 @@ function commandsIn(text: string): readonly string[] {
   const found = text.lastIndexOf("[[RUN ");
   if (found < 0) return [];
   const marker = text.slice(found + 6, text.indexOf("]]]", found) + 1);
-  // The marker stands in a JSON text.
+  // The marker is in a JSON text.
   return JSON.parse(JSON.parse(`"${marker}"`) as string) as string[];
 }
 

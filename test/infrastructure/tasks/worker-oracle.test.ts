@@ -26,7 +26,7 @@ const script = fc
   .array(command, { minLength: 1, maxLength: 5 })
   .map((list) => list.map((one) => `(${one}) 2>/dev/null || true`).join("\n"));
 
-/** A folder that was made anew, in a folder that is then made anew. */
+/** A recreated folder, in a folder that is then recreated. */
 const MADE_AGAIN = ["rm -rf d/e; mkdir -p d/e; echo new > d/e/x", "rm -rf d; mkdir -p d; echo new > d/x"];
 
 function look(folder: string): Readonly<Record<string, string>> {

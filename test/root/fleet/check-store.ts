@@ -1,4 +1,4 @@
-/** The state of a fleet when everything was answered, whatever happened to it meanwhile. */
+/** The state of a fleet when everything was answered, after any faults. */
 import { expect } from "bun:test";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";

@@ -1,4 +1,4 @@
-/** The state of a machine's workspace when everything was answered: the journals, the tree, and the way back. */
+/** The state of a machine's workspace when everything was answered: the journals, the tree, and the undo. */
 import { expect } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +11,8 @@ import type { Told } from "./check-store.ts";
 const SHARED = "shared.txt";
 
 /**
- * Each message has at most one job that stands; who was told that it is done has its change in the tree, and whoever
- * was not told so has none. Nothing is staged any more, and taking every job back leaves the tree as it was.
+ * Each message has at most one job in effect. A sender who was told that it is done has the change in the tree, any other
+ * has none. Nothing is staged any more, and undoing every job restores the first tree.
  */
 export async function checkWorkspace(
   cli: Cli,
@@ -45,7 +45,7 @@ export async function checkWorkspace(
         job: byMessage.has(id),
         lines: lines.filter((line) => line === word).length,
         own: cli.tree()[`${word}.txt`] ?? null,
-        // Applied, or named by whoever took the message over.
+        // Applied, or named by the process that took the message over.
         told: /^Applied|stays applied and is not repeated: job_/.test(answer),
       };
       const stands = { job: true, lines: 1, own: `${word}\n`, told: true };
@@ -70,7 +70,7 @@ export async function checkWorkspace(
   expect(cli.tree()).toEqual(before);
 }
 
-/** An intent that nobody finished, and views of jobs that are over. */
+/** An unfinished intent, and views of finished jobs. */
 function leftovers(storage: string): string[] {
   const all = existsSync(storage) ? readdirSync(storage) : [];
   return all.filter((name) => name === "intent.json" || name.endsWith(".tmp"));

@@ -1,7 +1,7 @@
 /**
  * Machines for tests: each is a network and a pid namespace with a home and a workspace of its own. What it may reach
  * beside the file system (the database, a channel's service) is forwarded to a port of its own loopback, so that
- * taking that down parts it from everybody.
+ * taking that down disconnects it from all others.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ export interface Machine {
   run(argv: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess;
   /** `join` or `serve`; resolves when it works, or has ended. */
   start(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<Started>;
-  /** Parts it from everybody, without a word to either side; or brings it back. */
+  /** Disconnects it silently from all others, or reconnects it. */
   network(up: boolean): void;
   /** Ends every process of it at once, as a power cut does. */
   end(): void;
@@ -117,7 +117,7 @@ function writeHome({ home }: Cli, { url, config = "", script }: MachineOptions):
 
 /** All processes that `nsenter` started: its children are processes of the namespace. */
 export function signalTree(child: ChildProcess, signal: NodeJS.Signals): void {
-  // The number of one that is gone may be somebody else's by now.
+  // The pid of an ended process may belong to another one by now.
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const of = (pid: string): string[] => childrenOf(pid).flatMap((one) => [...of(one), one]);
   for (const pid of [...of(String(child.pid)), String(child.pid)])

@@ -19,7 +19,7 @@ interface Spawned {
   readonly options: SpawnOptions;
 }
 
-/** A `git apply` that ends as told, after doing something to the private copy. */
+/** A `git apply` that ends as given, after doing something to the private copy. */
 function fakeSpawn(exitCode: number, stderr = "", act: (options: SpawnOptions) => void = () => {}) {
   const calls: Spawned[] = [];
   const spawn: Spawn = async (command, args, options) => {
