@@ -197,7 +197,7 @@ describe("apply", () => {
 
 /** Root may write anywhere. */
 test.if(process.getuid?.() !== 0).each(["auto", "copy"])(
-  "a command changes a file in a folder that may not be written to, as an edit does, and it can be taken back (%s)",
+  "a command changes a file in an unwritable folder, as an edit does, and it can be undone (%s)",
   (transaction) => {
     const env = { PICOCLAW_WORKER_TRANSACTION: transaction };
     cli.write("closed/a.txt", "one\n");

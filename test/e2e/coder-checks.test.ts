@@ -59,7 +59,7 @@ withChecks("what passes before and after lands, and the reply says what was chec
   expect(cli.read("src/one.mjs")).toContain("// The first.");
 });
 
-withChecks("red goes back to the coder and lands when it is green", () => {
+withChecks("red is returned to the coder and lands when it is green", () => {
   project(
     [proposal("Try", breaking), proposal("Mend", line("export const one = 2;", "export const one = 3 - 2;"))],
     { realNode: true },
@@ -133,7 +133,7 @@ withChecks("coder.on_red: discard keeps nothing", () => {
   expect(cli.tree()).toEqual(before);
 });
 
-withChecks("where a test was red before, what mends it is told", () => {
+withChecks("if a test was red before, the change that fixes it is named", () => {
   project([proposal("Add", replace("src/add.mjs", ADD.trimEnd(), ADD.trimEnd().replace("-", "+")))], {
     red: true,
     realNode: true,
@@ -192,7 +192,7 @@ withChecks("a proposal that changes nothing does not fix what it declares", () =
   expect(ran.code).toBe(1);
 });
 
-withChecks("a proposal that changes nothing goes back, and the next one lands", () => {
+withChecks("a proposal that changes nothing is returned, and the next one lands", () => {
   const mended = replace("src/add.mjs", ADD.trimEnd(), ADD.trimEnd().replace("-", "+"));
   project([proposal("Fixes: adds", "```bash\ntrue\n```"), proposal("B", mended)], { red: true });
   const ran = cli.chat("/code3 make the failing test pass");
@@ -210,7 +210,7 @@ withChecks("a check that names no tests is one test", () => {
 });
 
 withChecks(
-  "a red test of a changed file goes back once, and lands when the coder says why it is another matter",
+  "a red test of a changed file is returned once, and lands when the coder says why it is unrelated",
   () => {
     project(
       [
@@ -239,7 +239,7 @@ withChecks("code that ends the test run as it is loaded does not pass for green"
   expect(ran.code).toBe(1);
 });
 
-withChecks("a test that demands something else now is said, and is no alarm", () => {
+withChecks("a test that demands something else now is mentioned without an alarm", () => {
   project([
     proposal(
       "Two",
@@ -323,7 +323,7 @@ withChecks(
 );
 
 withChecks(
-  "words that claim work which nobody did go back once, and then stand between two lines of truth",
+  "words that claim work which was not done are returned once, and are then framed by two lines of fact",
   () => {
     const claim = "I have fixed the bug in src/add.mjs; all tests pass now. Applied!";
     project([claim, claim], { red: true });
@@ -354,7 +354,7 @@ withChecks("a script that a missing package manager runs is judged by its parts"
   expect(ran.code).toBe(0);
 });
 
-withChecks("another call of a runner than the project's is run, and what it says goes to the coder", () => {
+withChecks("another call of a runner than the project's is run, and its output is given to the coder", () => {
   project(
     [proposal("A", `${renaming}\n\`\`\`bash\nnode --test test/none.test.mjs\n\`\`\``), proposal("Leave", "")],
     {},

@@ -30,15 +30,18 @@ function project(
 
 const code = (after: string) => replace("src/add.mjs", "export const add = (a, b) => a + b;", after);
 
-withChecks("code that speaks of the test run goes back once with its line, and is told if it stays", () => {
-  const forged =
-    'import assert from "node:assert";\nassert.equal = () => {};\nexport const add = (a, b) => a - b;';
-  project([proposal("Subtract", code(forged)), proposal("It stays", "")], { realNode: true });
-  const ran = cli.chat("/code3 write add in src/add.mjs anew");
-  expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code refers to the test run\n");
-  expect(ran.out).toContain("New code that refers to the test run: src/add.mjs: assert.equal = () => {};");
-  expect(ran.out).toEndWith("It stays\n");
-});
+withChecks(
+  "code that detects the test run is returned once with its line, and is reported if it stays",
+  () => {
+    const forged =
+      'import assert from "node:assert";\nassert.equal = () => {};\nexport const add = (a, b) => a - b;';
+    project([proposal("Subtract", code(forged)), proposal("It stays", "")], { realNode: true });
+    const ran = cli.chat("/code3 write add in src/add.mjs anew");
+    expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code refers to the test run\n");
+    expect(ran.out).toContain("New code that refers to the test run: src/add.mjs: assert.equal = () => {};");
+    expect(ran.out).toEndWith("It stays\n");
+  },
+);
 
 withChecks("code that speaks of the test run and is taken out lands as it should", () => {
   const first = 'if (process.env.NODE_TEST_CONTEXT) console.log("hi");\nexport const add = (a, b) => a + b;';
@@ -49,7 +52,7 @@ withChecks("code that speaks of the test run and is taken out lands as it should
   expect(cli.read("src/add.mjs")).not.toContain("NODE_TEST_CONTEXT");
 });
 
-withChecks("a red test that was to be mended is not mended by a script that runs nothing", () => {
+withChecks("a red test that was to be fixed is not fixed by a script that runs nothing", () => {
   const manifest = (script: string) => JSON.stringify({ type: "module", scripts: { test: script } });
   const forged = replace("package.json", manifest("node --test"), manifest("true"));
   project([proposal("Green", forged)], { sign: "-", config: "coder: { attempts: 1 }\n" });
@@ -66,7 +69,7 @@ const TURNED = replace(
   'test("adds", () => assert.equal(add(1, 2), -1));',
 );
 
-withChecks("a red test that was to be mended and is turned round goes back once, and is told", () => {
+withChecks("a red test that was to be fixed and is inverted is returned once, and is reported", () => {
   project([proposal("Turn it round", TURNED), proposal("It stays", "")], { sign: "-" });
   const ran = cli.chat("/code3 fix the failing test adds");
   expect(ran.out).toStartWith(
@@ -93,7 +96,7 @@ withChecks("a red test that was turned round and is put back lands when the code
   expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed (1 fixed)\n");
 });
 
-withChecks("assertions that are replaced by brackets are told as well", () => {
+withChecks("assertions that are replaced by brackets are reported as well", () => {
   const forged =
     'import assert from "node:assert";\nassert["equal"] = () => {};\nexport const add = (a, b) => a - b;';
   project([proposal("Subtract", code(forged)), proposal("It stays", "")]);

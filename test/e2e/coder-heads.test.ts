@@ -43,7 +43,7 @@ const leave = proposal("Leave", "");
 const newTest = (path: string, sum: number) =>
   `\`\`\`js:${path}\nimport { test } from "node:test";\nimport assert from "node:assert";\nimport { add } from "../src/add.mjs";\ntest("sum", () => assert.equal(add(2, ${sum - 2}), ${sum}));\n\`\`\``;
 
-withChecks("/code all: the checks say who is taken, one job lands, the others are told", () => {
+withChecks("/code all: the checks decide which is taken, one job lands, the others are named", () => {
   project([...says("coder1", breaking, leave), ...says("coder2", large), ...says("coder3", breaking, leave)]);
   const ran = cli.chat("/code all mend add in src/add.mjs");
   expect(ran.out).toStartWith("Applied: 1 file");

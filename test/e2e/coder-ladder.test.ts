@@ -110,7 +110,7 @@ const ONE_FILE_LACKS = {
   "test/helper.js": "module.exports = 1;\n",
 };
 
-withChecks("where one file lacks a module, the others judge in a process each, and it is told", () => {
+withChecks("if one file lacks a module, the others judge in a process each, and the reply says so", () => {
   project(replace("one.js", "module.exports = 1;", "// One.\nmodule.exports = 1;"), ONE_FILE_LACKS);
   chmodSync(join(cli.workspace, "node_modules/.bin/tape"), 0o755);
   const ran = cli.chat("/code3 comment one.js");
@@ -156,7 +156,7 @@ withChecks("a proposed check that gets worse keeps the change from landing", () 
   expect(cli.read("one.mjs")).toBe("export const one = 1;\n");
 });
 
-withChecks("a proposed check that sees nothing of the change is no check", () => {
+withChecks("a proposed check that sees nothing of the change is refused", () => {
   project(comment, UNKNOWN, { check: "true" });
   const ran = cli.chat("/code3 comment one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, NOT CHECKED: no tests or linters were found");
@@ -165,7 +165,7 @@ withChecks("a proposed check that sees nothing of the change is no check", () =>
   );
 });
 
-withChecks("the state of the checks is told to the coder before it writes", () => {
+withChecks("the coder gets the state of the checks before it writes", () => {
   const files = {
     "package.json": JSON.stringify({ type: "module", scripts: { test: "node --test" } }),
     "one.mjs": "export const one = 1;\n",

@@ -41,7 +41,7 @@ const newTest = (...tests: readonly string[]) =>
 const PROVES = 'test("two is two", () => assert.equal(all.two, 2));';
 const SHOWS_NOTHING = 'test("one stays", () => assert.equal(all.one, 1));';
 
-withChecks("a new test that fails without the change is told as a proof", () => {
+withChecks("a new test that fails without the change is reported as a proof", () => {
   project([proposal("Two", `${second}\n${newTest(PROVES)}`)]);
   const ran = cli.chat("/code3 export two from src/one.mjs, with a test");
   expect(ran.out).toStartWith("Applied: 2 files, npm test 2 passed (1 new)\n");
@@ -49,7 +49,7 @@ withChecks("a new test that fails without the change is told as a proof", () => 
   expect(ran.code).toBe(0);
 });
 
-withChecks("new tests that pass without the change as well are told as such", () => {
+withChecks("new tests that pass without the change as well are reported as such", () => {
   project([proposal("Two", `${second}\n${newTest(PROVES, SHOWS_NOTHING)}`)]);
   const ran = cli.chat("/code3 export two from src/one.mjs, with a test");
   expect(ran.out).toContain(
@@ -141,7 +141,7 @@ withChecks(
 );
 
 withChecks(
-  "a test that fails in the whole suite alone is flaky, and is told, not worse",
+  "a test that fails only in the whole suite is flaky, and is reported, not worse",
   () => {
     const flaky = `import { test } from "node:test";
 import assert from "node:assert";
@@ -165,7 +165,7 @@ test("hates company", () => {
 );
 
 withChecks(
-  "a test of the changed file that is flaky only with the change is unstable: it goes back once, lands, and is told",
+  "a test of the changed file that is flaky only with the change is unstable: it is returned once, lands, and is reported",
   () => {
     const flaky = `import { test } from "node:test";
 import assert from "node:assert";
@@ -192,7 +192,7 @@ test("hates company", () => {
 );
 
 withChecks(
-  "while checks run, whoever watches is told how far they are",
+  "while checks run, observers see their progress",
   () => {
     const waits = SLOW.replace("30_000", "8000");
     project([proposal("Say what it is", comment)], {

@@ -38,7 +38,7 @@ function project(
 describe("a wrong change over the red test of that very function", () => {
   const check =
     "node -e \"import('./src/add.mjs').then((m) => process.exit(m.add(1, 2) === 3 ? 0 : 1))\" src/add.mjs";
-  withChecks("does not land, whatever the request calls it", () => {
+  withChecks("does not land, for any wording of the request", () => {
     project([proposal("A", wrong), proposal("B", ""), proposal("C", "")]);
     const before = cli.tree();
     for (const request of ["add() is wrong, make the tests pass", "add() gives wrong sums, fix it"]) {
@@ -55,7 +55,7 @@ describe("a wrong change over the red test of that very function", () => {
     expect(ran.out).toStartWith("Preview, nothing applied: npm test still red\n");
     expect(ran.code).toBe(1);
   });
-  withChecks("is told with the output, and the right one lands", () => {
+  withChecks("is returned with the output, and the right one lands", () => {
     project([proposal("A", wrong), proposal("Fixes: adds", replace("src/add.mjs", WRONG, RIGHT))]);
     const ran = cli.chat("/code3 add() gives wrong sums");
     expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed (1 fixed)\n");
@@ -84,7 +84,7 @@ test("the bundle greets", () => execFileSync(process.execPath, ["dist/bundle.cjs
 describe("a new test that fails", () => {
   const failing = `\`\`\`js:test/sub.test.mjs\n${head}test("subtracts", () => assert.equal(1, 2));\n\`\`\``;
   const only = { "test/add.test.mjs": `${head}test("nothing", () => {});\n` };
-  withChecks("goes back while attempts remain, and never lands by itself", () => {
+  withChecks("is returned while attempts remain, and never lands by itself", () => {
     const line = (n: number) => `test("subtracts", () => assert.equal(1, ${n}));`;
     const other = (n: number) => replace("test/sub.test.mjs", line(n), line(n + 1));
     project(

@@ -79,7 +79,7 @@ withChecks(
 );
 
 withChecks(
-  "an agent's own job is neither for nor against it, by whatever settings it plays",
+  "an agent's own job counts neither for nor against it, with any settings",
   async () => {
     await openProject();
     cli.plays([{ sh: [double("2 * a"), `echo '${DOUBLE_TEST.trim()}' >> test/math.test.mjs`] }]);
@@ -101,7 +101,7 @@ withChecks(
 );
 
 withChecks(
-  "a server's limit in the middle of the work is no play, and the same command tries it again",
+  "a server's limit in the middle of the work does not count as a play, and the same command tries it again",
   async () => {
     await openProject({ limit: 1 });
     commitCase();

@@ -31,7 +31,7 @@ function processesLeft(): string[] {
 const mountsLeft = () => readFileSync("/proc/self/mountinfo", "utf8").includes(cli.folder);
 
 describe("one message for an agent", () => {
-  withChecks("red goes back to the same session, green lands as one job, undo takes it back", async () => {
+  withChecks("red is returned to the same session, green lands as one job, undo reverts it", async () => {
     cli = await createHeadProject({ turns: RED_THEN_GREEN });
     const before = cli.tree();
     const ran = await cli.send("/head claude-code change a.txt", {}, ["--events"]);
@@ -91,14 +91,14 @@ describe("one message for an agent", () => {
     if (stub === "codex") expect(cli.headHome()[".codex/config.toml"]).not.toContain("evil");
   });
 
-  withChecks("no change: its last words are the reply, and no job is told", async () => {
+  withChecks("no change: its last words are the reply, and no job is listed", async () => {
     cli = await createHeadProject({ turns: [{ text: "It is 42, see a.txt." }] });
     const ran = await cli.send("/head claude what is it?");
     expect([ran.out.trim(), ran.code]).toEqual(["It is 42, see a.txt.\n\nNothing was changed.", 0]);
   });
 
   withChecks(
-    "the next message of the chat goes on in its session; another chat and /new do not",
+    "the next message of the chat continues in its session; another chat and /new do not",
     async () => {
       cli = await createHeadProject({ turns: [{ text: "yes" }] });
       await cli.send("/head claude-code first");
@@ -148,7 +148,7 @@ describe("one message for an agent", () => {
     expect(ran.out).toContain("Named in the message and not changed: withoutBase");
   });
 
-  withChecks("a session that goes on is told what the last message changed", async () => {
+  withChecks("a continued session learns what the last message changed", async () => {
     cli = await createHeadProject({
       turns: [{ sh: ["printf 'two\\n' > a.txt"], text: "done" }, { text: "yes" }],
     });
@@ -160,7 +160,7 @@ describe("one message for an agent", () => {
     );
   });
 
-  withChecks("a session that is gone is begun anew with the request", async () => {
+  withChecks("a lost session is started again with the request", async () => {
     cli = await createHeadProject({ turns: [{ text: "yes" }] });
     await cli.send("/head claude-code first");
     const known = Object.keys(cli.headHome()).find((path) => path.includes("session-")) ?? "";
@@ -263,7 +263,7 @@ describe("a head that cannot work says why, before any draft", () => {
     },
   );
 
-  withChecks("a wrong key is said at once, and is no success", async () => {
+  withChecks("a wrong key is reported at once, and is not a success", async () => {
     cli = await createHeadProject({ turns: [{}] });
     const ran = await cli.send("/head claude-code x", { ANTHROPIC_API_KEY: "wrong" });
     expect(ran.out).toContain("claude-code was refused by its model's server");
@@ -304,7 +304,7 @@ describe("what a head may not", () => {
   );
 
   withChecks(
-    "hooks and protected files are put back and told to it; outside is read-only; the rest lands",
+    "hooks and protected files are restored and reported to it; outside is read-only; the rest lands",
     async () => {
       cli = await createHeadProject({
         files: { ".env": "A=1\n", "a.txt": "one\n", "test/a.test.mjs": "" },
@@ -351,24 +351,27 @@ describe("what a head may not", () => {
 });
 
 describe("a head that does not behave", () => {
-  withChecks("silent, too slow, without end, asking for ever: ended, said, and nothing is left", async () => {
-    cli = await createHeadProject({
-      turns: [{ sh: ["printf 'half\\n' > a.txt"], hangs: true }],
-      config: "head: { silence: 2, command: [agent] }\n",
-      stubs: ["claude", "agent"],
-    });
-    const silent = await cli.send("/head claude-code x");
-    expect(silent.out).toContain("it said nothing for 2 seconds");
-    expect([silent.code, cli.read("a.txt")]).toEqual([1, "one\n"]);
-    expect(silent.out).toContain("picoclaw apply --job");
-    const config = join(cli.home, "config.yaml");
-    writeFileSync(config, readFileSync(config, "utf8").replace("silence: 2,", "silence: 250,"));
-    cli.plays([{ floods: 300 * 1024 ** 2 }]);
-    expect((await cli.send("/head claude-code x")).out).toContain("its output did not stop");
-    cli.plays([{ asks: 100_000 }]);
-    expect((await cli.send("/head acp x")).out).toContain("it asked for permission 500 times");
-    expect([processesLeft(), mountsLeft()]).toEqual([[], false]);
-  });
+  withChecks(
+    "silent, too slow, without end, always asking: ended and reported, and nothing is left",
+    async () => {
+      cli = await createHeadProject({
+        turns: [{ sh: ["printf 'half\\n' > a.txt"], hangs: true }],
+        config: "head: { silence: 2, command: [agent] }\n",
+        stubs: ["claude", "agent"],
+      });
+      const silent = await cli.send("/head claude-code x");
+      expect(silent.out).toContain("it said nothing for 2 seconds");
+      expect([silent.code, cli.read("a.txt")]).toEqual([1, "one\n"]);
+      expect(silent.out).toContain("picoclaw apply --job");
+      const config = join(cli.home, "config.yaml");
+      writeFileSync(config, readFileSync(config, "utf8").replace("silence: 2,", "silence: 250,"));
+      cli.plays([{ floods: 300 * 1024 ** 2 }]);
+      expect((await cli.send("/head claude-code x")).out).toContain("its output did not stop");
+      cli.plays([{ asks: 100_000 }]);
+      expect((await cli.send("/head acp x")).out).toContain("it asked for permission 500 times");
+      expect([processesLeft(), mountsLeft()]).toEqual([[], false]);
+    },
+  );
 
   withChecks("forks and killing its parent: everything ends with the turn", async () => {
     cli = await createHeadProject({
@@ -408,7 +411,7 @@ describe("a head that does not behave", () => {
   );
 
   withChecks(
-    "stopped in the middle of a command: gone at once, nothing changed, its session goes on",
+    "stopped in the middle of a command: ended at once, nothing changed, its session continues",
     async () => {
       cli = await createHeadProject({
         turns: [{ sh: ["printf 'half\\n' > a.txt; sleep 600"] }, { text: "I was stopped" }],
@@ -427,7 +430,7 @@ describe("a head that does not behave", () => {
     },
   );
 
-  withChecks("a file that somebody saved meanwhile is merged or told, and never overwritten", async () => {
+  withChecks("a file that was saved meanwhile is merged or reported, and never overwritten", async () => {
     const lines = ["a", "b", "c", "d", "e", "f", "g", "h"];
     cli = await createHeadProject({
       files: { "a.txt": `${lines.join("\n")}\n`, "test/a.test.mjs": "" },

@@ -25,7 +25,7 @@ test("a folder of that name is published", () => {
   expect(findLeftOut({ changed, base: [], linksOut: [], allowCi: false })).toEqual([]);
 });
 
-test("a variable with that text is no yes and no no", () => {
+test("a variable with that text is neither yes nor no", () => {
   for (const word of WORDS) expect(coerceText(word, { type: "boolean" })).toBeUndefined();
 });
 

@@ -98,24 +98,27 @@ withChecks("a formatter runs again over the edits that landed meanwhile", async 
   expect(at.tree()).toEqual({ "a.py": "x = 2\ny = 1\n", "b.py": "z = 1\n" });
 });
 
-withChecks("what commands wrote is written anew, not merged, where another wrote it too", async () => {
-  const gate = createGate(2);
-  at = await openConversation(async ({ messages }) => {
-    const name = /add (\w+)/.exec(requestOf(messages))?.[1] ?? "";
-    await gate();
-    return proposal(
-      `Add ${name}`,
-      `\`\`\`bash\necho ${name} >> list; sort -o list list; wc -l < list > list.lock\n\`\`\``,
+withChecks(
+  "files that commands wrote are written again, not merged, if another job wrote them too",
+  async () => {
+    const gate = createGate(2);
+    at = await openConversation(async ({ messages }) => {
+      const name = /add (\w+)/.exec(requestOf(messages))?.[1] ?? "";
+      await gate();
+      return proposal(
+        `Add ${name}`,
+        `\`\`\`bash\necho ${name} >> list; sort -o list list; wc -l < list > list.lock\n\`\`\``,
+      );
+    });
+    at.write("list", "m\n");
+    at.write("list.lock", "1\n");
+    const replies = await Promise.all(
+      ["alpha", "zeta"].map((name) => at.send(`/code3 add ${name}`, { chatId: name })),
     );
-  });
-  at.write("list", "m\n");
-  at.write("list.lock", "1\n");
-  const replies = await Promise.all(
-    ["alpha", "zeta"].map((name) => at.send(`/code3 add ${name}`, { chatId: name })),
-  );
-  expect(replies.map(({ ok }) => ok)).toEqual([true, true]);
-  expect(at.tree()).toEqual({ list: "alpha\nm\nzeta\n", "list.lock": "3\n" });
-});
+    expect(replies.map(({ ok }) => ok)).toEqual([true, true]);
+    expect(at.tree()).toEqual({ list: "alpha\nm\nzeta\n", "list.lock": "3\n" });
+  },
+);
 
 withChecks("a command whose file gave way to a save is not run twice when it lands", async () => {
   at = await openConversation(async () =>

@@ -35,7 +35,7 @@ describe("a shell command that touches protected files", () => {
     expect([bench.read("a.key"), statSync(bench.path("a.key")).mode & 0o777]).toEqual(["old", 0o600]);
   });
 
-  test("its own failure is told first", async () => {
+  test("its own failure is reported first", async () => {
     const ran = await bench.run([shell("echo evil > a.key; exit 3")]);
     expect(said(ran)).toEqual([
       "command failed: exit status 3\nprotected file cannot be modified: a.key (restored)",

@@ -112,7 +112,7 @@ describe("a file that cannot be collected, before and after", () => {
       [],
       ["tests/test_a.py"],
     ]));
-  test("is not one of those that the name of the command stands for", () =>
+  test("is not one of those that the command's name implies", () =>
     expect(settle("src/other.py:1", "Fixes: pytest", ["src/b.py"])).toEqual([
       "same",
       ["tests/test_a.py"],
