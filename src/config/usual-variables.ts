@@ -19,7 +19,7 @@ interface UsualSetting {
   readonly variable: string;
   /** Null: the variable cannot be used. */
   readonly keys: Readonly<Record<string, string | null>> | null;
-  /** Left out where one of these is said elsewhere: half of a server's settings fits no other server. */
+  /** Left out if one of these is set elsewhere: half of a server's settings fits no other server. */
   readonly yieldsTo: readonly string[];
   /** Left out where a file says one of these. */
   readonly yieldsToFiles?: readonly string[];

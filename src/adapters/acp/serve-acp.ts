@@ -103,7 +103,7 @@ function fromBase64(data: string): Uint8Array {
   return new Uint8Array(Buffer.from(data, "base64"));
 }
 
-/** The path in the workspace, with the lines that a selection names: `src/a.ts (L3:9)`. Null for what lies elsewhere. */
+/** The path in the workspace, with the lines that a selection names: `src/a.ts (L3:9)`. Null for a file outside the workspace. */
 function fileNameOf(uri: string, root: string): string | null {
   let url: URL;
   let path: string;

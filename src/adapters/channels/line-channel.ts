@@ -409,7 +409,7 @@ export const LIMIT_BYTES = 1024 ** 2;
  * The webhook of LINE. The signature is over the bytes as they came; every event of a genuine request is stored before
  * the 200, and what cannot be stored is answered 500, so that LINE sends it again.
  */
-/** Of one request's events; others go on between two lots. */
+/** Events of one request that are stored at once; other work runs between two batches. */
 const TAKEN_AT_ONCE = 20;
 
 export function createLineWebhook(deps: LineWebhookDeps): (request: Request) => Promise<Response> {
@@ -508,7 +508,7 @@ function readContent(
   }
   if (message.type === "image" && single) {
     const { id, contentProvider } = message as webhook.ImageMessageContent;
-    // One that lies elsewhere came from another bot, by an address of its choice.
+    // An image at another host came from another bot, by an address of its choice.
     if (contentProvider?.type !== "line") return null;
     const image = { name: `${id}.jpg`, mediaType: "image/jpeg", sizeBytes: 0, remote: id };
     return { text: "", attachments: [image] };

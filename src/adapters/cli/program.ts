@@ -38,7 +38,7 @@ export interface CliProgram {
   readonly inIsTerminal: boolean;
   /** The width of the terminal; without a terminal, lines are not wrapped. */
   readonly columns: () => number;
-  /** The width of the terminal that standard error is; 80 where it is none. */
+  /** The width of the terminal on standard error; 80 if it is not a terminal. */
   readonly errColumns: () => number;
   /** Throws EFBIG where it is larger than 64 MiB. */
   readonly readInput: () => Uint8Array;

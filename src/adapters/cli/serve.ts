@@ -72,7 +72,7 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   }
   const secret = await opened.signIn.createLink({ userId: "operator", role: "operator" });
   const link = `${serving.url}/login/${secret}`;
-  // Before a word is said: who reads it may stop the server at once.
+  // Before the first output: its reader may stop the server at once.
   const stopped = untilStopped(program, opened.words, serving);
   if (json) program.out(`${JSON.stringify({ url: serving.url, login: link, demo })}\n`);
   else {

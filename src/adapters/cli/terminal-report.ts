@@ -31,7 +31,7 @@ function wrapLook({ columns }: LookProgram, line: string): string {
   return wrapWords(line, columns(), `${indent}  `);
 }
 
-/** `  M src/cart.js +5 −1`, `[1] ✓ …`, and commands to go on with. */
+/** `  M src/cart.js +5 −1`, `[1] ✓ …`, and commands for the next step. */
 function colourLine(line: string, style: Style): string {
   const change = /^(\s+)([AMDTR])( .*?)( \+\d+)?( −\d+)?$/u.exec(line);
   if (change !== null) {

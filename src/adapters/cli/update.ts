@@ -25,7 +25,7 @@ async function update(program: CliProgram, args: readonly string[]): Promise<num
   return EXIT.done;
 }
 
-/** `uninstall`: how this installation is removed. It changes nothing: the undo of every job lies in the home that it names. */
+/** `uninstall`: how this installation is removed. It changes nothing: the undo data of every job is in the home that it names. */
 export const uninstallCommand: Subcommand = {
   name: "uninstall",
   usage: "uninstall",

@@ -64,7 +64,7 @@ export function createVimKeys() {
     return { line: text.line, column: at };
   }
 
-  /** Where a motion leads; null: there is none of this name, "more": it is not all typed yet. */
+  /** Where a motion leads; null: no motion has this name, "more": it is not typed completely. */
   function motion(
     text: EditedText,
     keys: string,

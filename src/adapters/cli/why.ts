@@ -39,7 +39,7 @@ async function why(program: CliProgram, args: readonly string[]): Promise<number
     : fail(program, json, { exitCode: EXIT.usage, code: found.reason, text });
 }
 
-/** A path as a person types it, relative to the workspace: from the current folder, where that lies below the root. */
+/** A path as a person types it, relative to the workspace: from the current folder, if that is below the root. */
 export function belowRoot(root: string, cwd: string, path: string): string {
   const from = cwd.startsWith(`${root}/`) ? `${cwd.slice(root.length + 1)}/` : "";
   const absolute = path.startsWith(`${root}/`)

@@ -52,7 +52,7 @@ export function createConnections(resumeMs = RESUME_MS) {
       follow(signal, gone);
       return gone.signal;
     },
-    /** Its client came back with this request; calls whose connection broke go on. */
+    /** The client returned with this request; calls whose connection broke continue. */
     resumed({ signal }: Request): void {
       latest = signal;
       for (const resume of [...waiting.keys()]) resume(signal);

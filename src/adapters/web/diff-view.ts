@@ -198,7 +198,7 @@ export function awayDiff(t: ConsoleMessages): Markup {
 
 const NAMED_FILES = 5;
 
-/** A folder with what lies in it, as far as the journal names it; of a link or an empty folder there are no lines. */
+/** A folder with its contents, as far as the journal names them; a link or an empty folder has no lines. */
 export function noDiff(t: ConsoleMessages, path: string, journal: readonly JournalLine[]): Markup {
   const inside = filesInFolder(path, journal);
   if (inside.length === 0) return html`<p class="note">${t.noLines}</p>`;

@@ -134,7 +134,7 @@ export async function readImageList(given: unknown): Promise<ReadImageList> {
   return readAttachments(files);
 }
 
-/** So much is decoded in one go: others wait for a few thousandths of a second. */
+/** Characters decoded at once: other requests wait for a few milliseconds. */
 const PIECE_CHARACTERS = 256 * 1024;
 
 /** Decodes Base64, ignoring white space, in pieces so that other requests are served in between; null if it is invalid. */

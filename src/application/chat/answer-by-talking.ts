@@ -117,7 +117,7 @@ export async function answerByTalking(
   };
 }
 
-/** The hint that coding goes on where Mio has no model. */
+/** The hint that coding works although Mio has no model. */
 function sayWhoWorks(
   { canAsk, settings }: AgentDeps,
   { models }: ChatTurn,

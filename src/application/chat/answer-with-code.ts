@@ -231,7 +231,7 @@ export function reportWork(
   };
 }
 
-/** Each attempt changes the draft of the one before it: its plan comes after that one's. */
+/** Each attempt changes the draft of the one before it, so the plans are joined in their order. */
 function wholePlan({ proposal, story }: Extract<CoderEnd, { kind: "worked" }>): string {
   const plans = [...story.tried, proposal.plan].map((plan) => plan.trim());
   const distinct = plans.filter((plan, at) => plan !== "" && plans.indexOf(plan) === at);

@@ -234,7 +234,7 @@ function createSteps(turn: ChatTurn, agent: Agent, mask: (text: string) => strin
     },
     tell(progress: WorkerProgress): void {
       switch (progress.kind) {
-        // Some tell a text in growing pieces: it is whole when something else comes.
+        // Some agents send a text in growing pieces: it is complete when another event follows.
         case "text": {
           const { text } = progress;
           if (turn.tellsDrafts)
@@ -266,7 +266,7 @@ interface WordedRequest {
   readonly text: string;
   readonly planOnly: boolean;
   readonly checks: readonly string[];
-  /** The last message's changes, which a head that goes on with its session may know nothing of. */
+  /** The last message's changes, which a head that continues its session may not know. */
   readonly changed: readonly string[];
   readonly resumes: boolean;
 }

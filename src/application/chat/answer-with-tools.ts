@@ -330,7 +330,7 @@ async function callTool(
   return { name, ...outcome };
 }
 
-/** An MCP call that failed is an error of the log; the conversation goes on. */
+/** An MCP call that failed is an error of the log; the conversation continues. */
 function logCall({ logger }: AgentDeps, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
   const made = calls.at(-1);
   const about = { job_id: turn.groupId, tool_name: call.name };
@@ -420,7 +420,7 @@ function endsInFailure(calls: readonly MadeCall[]): boolean {
   return [...last.values()].includes(false);
 }
 
-/** Which hosts were asked: that is outside of every undo, so it is said. */
+/** Names the contacted hosts, because no undo covers that. */
 function webRead(calls: readonly MadeCall[]): ReplyPiece[] {
   const hosts = new Set(calls.flatMap(({ web }) => (web === undefined || web === "" ? [] : [web])));
   return hosts.size === 0 ? [] : [say("webRead", [...hosts])];

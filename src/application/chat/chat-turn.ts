@@ -113,7 +113,7 @@ export interface Answer extends Pick<Reply, "text" | "said" | "ok" | "jobs"> {
     readonly preview?: boolean;
     /** The command's own words are a notice on the way, and no part of the reply. */
     readonly isNoticeOnly?: boolean;
-    /** The command's work with the answer, and what is said of it below. */
+    /** The command's work with the answer; its pieces follow the answer. */
     readonly after?: (answer: Answer) => Promise<readonly ReplyPiece[]>;
   };
   /** A command's wish that this message is answered in its place. */
@@ -248,7 +248,7 @@ interface ConversationSettings {
   readonly measured: MeasuredOrder | null;
   readonly dryRun: boolean;
   readonly protectedPatterns: readonly string[];
-  /** Names of the MCP servers; `browser` is the one that `uses_browser` goes to. */
+  /** Names of the MCP servers; `browser` is the one that `uses_browser` uses. */
   readonly mcpServers: readonly string[];
   readonly coder: CoderSettings;
 }
@@ -292,7 +292,7 @@ export interface ToolboxRequest {
 /** Tools for one message. A call never rejects. */
 export interface Toolbox {
   readonly tools: readonly ModelTool[];
-  /** Servers that could not be started, and why; the rest goes on. */
+  /** Servers that could not be started, and why; the others work. */
   readonly unavailable: readonly { readonly server: string; readonly detail: string }[];
   call(
     name: string,

@@ -23,9 +23,9 @@ export interface SubAgentRun {
   readonly planOnly: boolean;
   readonly isSubAgent: true;
   readonly steering: () => readonly string[];
-  /** Asked once, when its draft could land; never taken, since its work goes back instead. */
+  /** Called once, when the draft could land; returns false, since the work is merged into the coder's draft instead. */
   readonly chosen: (ending: CoderEnding, checked: unknown, held: readonly PatchCommand[]) => Promise<boolean>;
-  /** It did not settle a conflict with saves in the workspace: the rest goes back all the same. */
+  /** The agent did not settle a conflict with saves in the workspace: the rest is merged all the same. */
   readonly handOver: (
     ending: CoderEnding,
     contested: readonly ContestedFile[],
@@ -59,7 +59,7 @@ const STOP_LOOK_MS = 500;
 
 /**
  * The sub-agents of one coder at one message. Each is a coder of the same role in a draft of its own over the coder's draft,
- * with a share of its time and budget and without sub-agents; its work comes back merged, and its words as the result.
+ * with a share of its time and budget and without sub-agents; its work is merged into that draft, and its words are the result.
  */
 export function createCoderAgents(deps: CoderAgentsDeps): (asked: Delegation) => Promise<ToolResult> {
   const { subAgents: most } = deps.chat.settings.coder;
@@ -158,7 +158,7 @@ function watchForStop(
 
 const SIGNS = { read: "", search: "search ", run: "$ ", call: "", retry: "✗ " } as const;
 
-/** The step in few words that need no language; empty for what is none. */
+/** The step in few words that need no translation; empty for other events. */
 function stepOf(event: ChatEvent): string {
   switch (event.type) {
     case "thinking":

@@ -6,7 +6,7 @@ import type { ProcessOutcome } from "./process-tools.ts";
 /** The tools of MCP servers and of background processes, as a coder calls them beside its own. */
 export interface CoderTools {
   readonly tools: readonly ModelTool[];
-  /** Null for a tool that is none of these. Never rejects. */
+  /** Null for any other tool. Never rejects. */
   call(call: ToolCall): Promise<ToolResult> | null;
   /** The names of the servers' tools that were called. */
   called(): readonly string[];

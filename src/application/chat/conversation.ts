@@ -783,7 +783,7 @@ function withoutThrowing(listener: HandleOptions["onEvent"]): (event: ChatEvent)
     try {
       listener?.(event);
     } catch {
-      // The message goes on.
+      // The message is answered all the same.
     }
   };
 }

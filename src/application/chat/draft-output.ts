@@ -21,7 +21,7 @@ export function createDraftOutput(
   let lines = 0;
   const words = createWordOutput(mask, (text) => pass(text, lines));
 
-  /** Words go on as they come; a line that may become a heading or a fence waits for its end. */
+  /** Passes words on as they arrive; a line that may become a heading or a fence waits for its end. */
   function passOpenLine(): void {
     if (place === "patch" || place === "other" || MAY_BE_MARKUP.test(line)) return;
     words.add(line.slice(isPassed));

@@ -213,8 +213,8 @@ export function recalledMemory(
 }
 
 /**
- * The chat's memory as a coder may see it. The user's own memos go to every coder; what was noted of a day sums up talk
- * of local routes too, and goes to a cloud coder only where the talk itself is the cloud's.
+ * The chat's memory as a coder may see it. Every coder gets the user's own memos. The note of a day sums up conversations of
+ * local routes too, so a cloud coder gets it only if those conversations were the cloud's.
  */
 export function coderMemory(
   model: { readonly local: boolean },

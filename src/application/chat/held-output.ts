@@ -15,7 +15,7 @@ export function createLineOutput(pass: (text: string) => void): HeldOutput {
 /** A word is masked together with the text before it on its line, at most this much, as long as the result stays the same. */
 const MASKED_AGAIN = 400;
 const KEPT_BEFORE = 200;
-/** Text that cannot be let go is masked again after it has grown by so much. */
+/** Text that is held back is masked again after it has grown by this share. */
 const GROWN = 1 / 16;
 /** Longer than any key. */
 const LONGEST_HELD = 64 * 1024;

@@ -170,7 +170,7 @@ function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): stri
 
 /** How the files get back to a moment. */
 export interface RewindSteps {
-  /** In the order in which they are to be swapped: what came last goes first. */
+  /** In the order of the swaps: the last change first. */
   readonly steps: readonly TakeBackStep[];
   /** Jobs that would have to be swapped too, and cannot be any more. */
   readonly gone: readonly string[];
@@ -302,7 +302,7 @@ function rewindStopped(
   return createAnswer(deps, [{ kind: "action", facts }, say("rewindStopped", left)], false);
 }
 
-/** A rewind stays within its session; where there was one before, the way there is said. */
+/** A rewind stays within its session; if there is an earlier one, the reply names the command that resumes it. */
 async function earlierRewinds(deps: StateDeps, turn: ChatTurn) {
   return (await deps.sessions.hasEarlier(turn.session)) ? [say("rewindEarlier")] : [];
 }

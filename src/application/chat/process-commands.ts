@@ -62,7 +62,7 @@ export const ps: LookCommand<ServiceDeps> = async (deps, _, rest) => {
   }
 };
 
-/** A text: the port that is none. */
+/** A text is the word that is not a port. */
 function readStart(text: string): ProcessStart | string {
   const start: { -readonly [Field in keyof ProcessStart]: ProcessStart[Field] } = {
     command: "",

@@ -679,7 +679,7 @@ interface PostedReview {
   readonly answer: Answer;
 }
 
-/** Only a coder's words are posted; where there are none, that is said instead. */
+/** Posts a coder's words only; without any, the reply says so. */
 async function postReview(
   deps: JobDeps,
   turn: ChatTurn,

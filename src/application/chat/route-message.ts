@@ -59,7 +59,7 @@ JSON形式で回答してください:
 ${FORM}`;
 }
 
-/** Asks Shiro; an answer that is not what was asked for goes back once with what is wrong. Never rejects. */
+/** Asks Shiro; an answer of the wrong form is returned once with the mistake. Never rejects. */
 async function classify(
   model: Model,
   { text, earlier }: { readonly text: string; readonly earlier: EarlierMessage | null },
@@ -106,7 +106,7 @@ export interface RouteRequest {
   readonly text: string;
   readonly forcedRoute?: Route;
   readonly strict?: boolean;
-  /** Where the classifier comes from: Shiro's model. */
+  /** For the classifier, which is Shiro's model. */
   readonly models: Models;
   readonly signal: AbortSignal;
 }
@@ -297,7 +297,7 @@ export type RouteTeacher = ReturnType<typeof createRouteTeacher>;
 interface RouteCorrection {
   readonly decision: StoredDecision;
   readonly route: Route;
-  /** A pattern to confirm; null when the message is too short, or a rule of the configuration goes before. */
+  /** A pattern to confirm; null when the message is too short, or a rule of the configuration takes precedence. */
   readonly offered: string | null;
 }
 

@@ -152,7 +152,7 @@ export async function scheduleByModel(
   return made ?? refuseTimes(deps, schedules, text);
 }
 
-/** Null where the times are none. */
+/** Null if the rule has no times. */
 async function keepSchedule(
   deps: ChatBase,
   turn: ChatTurn,
@@ -162,7 +162,7 @@ async function keepSchedule(
   if (readSlashCommand(message)?.name === "schedule")
     return createAnswer(deps, [say("scheduleUsage")], false);
   const { channel, chatId, userId } = turn.message;
-  // A terminal or an editor may be closed when the time comes; the console keeps the answer.
+  // A terminal or an editor may be closed at that time; the console keeps the answer.
   const isAway = isOwnersChannel(channel);
   const place = isAway
     ? { channel: "web", chatId: "operator", userId: "operator" }

@@ -222,7 +222,7 @@ function newestTurns(turns: readonly Turn[], limitTokens: number): Turn[] {
 /** `unknown`: nothing was said in the chat to fork from. `taken`: the other one has begun already. */
 export type ForkResult = "forked" | "unknown" | "taken";
 
-/** Another chat begins with what this one knows; from there each goes its own way. */
+/** Another chat begins with what this one knows; from there each continues alone. */
 async function forkSession(deps: SessionDeps, from: Chat, to: Chat): Promise<ForkResult> {
   const { store } = deps;
   const fromKey = chatKeyOf(from.channel, from.chatId);
@@ -243,7 +243,7 @@ async function forkSession(deps: SessionDeps, from: Chat, to: Chat): Promise<For
 }
 
 interface CutOverResult {
-  /** The session to go on with: a new one, or the old one when its note could not be saved. */
+  /** The session that follows: a new one, or the old one when its note could not be saved. */
   readonly session: Session;
   readonly previousId: string;
   /** False: the note could not be saved, so the session stays. */
@@ -308,7 +308,7 @@ export interface Sessions extends RewoundTurns {
   compact(session: Session, signal: AbortSignal, when?: "due" | "now"): Promise<number>;
   /** `/new`: a session of its own, with nothing carried over. */
   startNew(session: Session, signal: AbortSignal): Promise<CutOverResult>;
-  /** `/resume`: the session before this one, or the named one, goes on; what was said since moves to its end. */
+  /** `/resume`: the session before this one, or the named one, continues; later messages move to its end. */
   resume(session: Session, sessionId?: string): Promise<Session | null>;
   /** The chat's other sessions in which anything was said, newest first, with their first words. */
   listOthers(session: Session): Promise<readonly OtherSession[]>;
@@ -477,7 +477,7 @@ const TWO_DAYS_MS = 48 * 3_600_000;
 
 /**
  * The session when its day is not over, null when it is. The time of cut-over was reckoned when the session began; it
- * is computed again when the time zone was changed, or when it lies too far ahead because the clock had been wrong.
+ * is computed again when the time zone was changed, or when it is too far ahead because the clock had been wrong.
  */
 async function keepOrNull(deps: SessionDeps, session: Session): Promise<Session | null> {
   const { clock, now, store } = deps;

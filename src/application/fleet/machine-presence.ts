@@ -254,7 +254,7 @@ export interface MachineDeps {
   readonly uuid: () => string;
   readonly timers: Timers;
   readonly log: (text: string) => void;
-  /** This process must not go on. */
+  /** Called if this process must not continue. */
   readonly end: () => void;
   readonly onTrouble: (error: unknown) => void;
 }

@@ -160,7 +160,7 @@ async function findKnownWords(
   ]);
 }
 
-/** Goes back from the present, job by job: only what a job changed is read again. */
+/** Walks back from the present, job by job; only files that a job changed are read again. */
 function findWordsAtPlaces(
   stack: JobStack,
   files: WorkspaceFiles,

@@ -299,7 +299,7 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   }
 }
 
-/** Whether an undo or redo with force would go on: it passes no folder that is missing, shut or a link. */
+/** Whether an undo or redo with force would continue: it passes no folder that is missing, unreadable or a link. */
 function canBeForced({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "exists" || reason === "missing" || reason === "open";
 }

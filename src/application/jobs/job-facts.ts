@@ -214,7 +214,7 @@ const TURN_BYTES = 128 * 1024;
 /** The cost of a file beside its bytes. */
 const FILE_BYTES = 4 * 1024;
 
-/** For work over many files: lets everything else of the process go on after each piece of it. */
+/** For work over many files: yields to the rest of the process after each piece. */
 export function createPause(): (bytes: number) => Promise<void> {
   let since = 0;
   return async (bytes) => {

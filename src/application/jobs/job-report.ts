@@ -324,7 +324,7 @@ function wordDryRun(messages: Messages, { commands }: RanJob, { counted }: { cou
   ].join("\n");
 }
 
-/** How to go on. */
+/** The commands for the next step. */
 function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
   const { jobId, conflicts, changes } = facts;
   const words = reportMessages(messages.locale);

@@ -81,7 +81,7 @@ function runMatchedEdit(
   const edit = command.edit;
   if (edit === undefined) return failedOutcome("no edit");
   const places = new Map<string, ResolvedTarget>();
-  // A diff may put something below a link that it removes; what lies beyond any other link is refused by its plan.
+  // A diff may put something below a link that it removes; entries behind any other link are refused by its plan.
   const warnings: string[] = [];
   for (const path of editPaths(edit)) {
     const place = permitTarget(policy, view, path, { follow: edit.kind === "diff" ? "none" : "all" });

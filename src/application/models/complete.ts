@@ -309,8 +309,7 @@ const GO_ON =
   "Your answer was cut off at its maximum length. Continue exactly where it stopped, in the middle of a line if necessary. Repeat nothing and explain nothing.";
 
 /**
- * Asks, and lets the model go on where its answer was cut by its length, until it is whole. `cut` means that it never
- * became so.
+ * Asks, and lets the model continue an answer that was cut off by its length until it is complete. `cut`: it never was.
  */
 export async function completeWhole(
   model: Model,

@@ -502,7 +502,7 @@ export interface ChatSchedules {
   readonly timezone: string;
   /** Those that were made in chats, in their order, then those of the configuration. */
   list(): Promise<readonly ChatSchedule[]>;
-  /** `never`: the rule is none, or has no time to come. */
+  /** `never`: the rule is not valid, or has no future time. */
   add(schedule: NewChatSchedule): Promise<ChatSchedule | "never" | "too-many">;
   enable(number: number, enabled: boolean): Promise<void>;
   remove(number: number): Promise<void>;
@@ -564,7 +564,7 @@ export interface OwnCommands {
   /** By name. */
   list(): readonly OwnCommand[];
   find(name: string): OwnCommand | "untrusted" | null;
-  /** A file beside the skill of this name, by its path there; null for what is none, or not to be trusted. */
+  /** A file beside the skill of this name, by its path there; null if it is not one, or not trusted. */
   readBeside(skill: string, path: string): string | null;
 }
 

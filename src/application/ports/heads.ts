@@ -78,7 +78,7 @@ export interface HeadEnd {
   readonly trouble: HeadTrouble | null;
 }
 
-/** Why an agent cannot work, or could not go on. Texts are masked. */
+/** Why an agent cannot work, or could not continue. Texts are masked. */
 export type HeadTrouble =
   | { readonly code: "not-installed"; readonly name: HeadName; readonly program: string }
   /** `head.command` is empty. */
@@ -104,6 +104,6 @@ export type HeadTrouble =
   | { readonly code: "flooded"; readonly name: HeadName; readonly bytes: number }
   /** It asked for permission again and again. */
   | { readonly code: "asking"; readonly name: HeadName; readonly times: number }
-  /** The session that was to go on is not there any more; the next turn begins another. */
+  /** The session to continue no longer exists; the next turn begins another. */
   | { readonly code: "session-lost"; readonly name: HeadName }
   | { readonly code: "failed"; readonly name: HeadName; readonly detail: string };

@@ -62,7 +62,7 @@ export interface Draft {
   takeIn(edits: readonly TakenEdit[], attempt: number | null): Promise<JobRefusal | null>;
   /** Counts commands of the last attempt that a check has run: its job lists them after those that the draft ran. */
   addResults(results: readonly CommandResult[], attempt: number): Promise<void>;
-  /** Writes an event that is none of the draft's own into its journal. */
+  /** Writes an event from outside the draft into its journal. */
   journal(event: JobEvent): void;
   /**
    * Runs check commands, one after the other, over the draft, or over the workspace without it. Their writes

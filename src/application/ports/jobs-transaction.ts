@@ -195,7 +195,7 @@ export interface ProcessResult {
   readonly truncatedBytes: number;
   readonly durationMs: number;
   readonly error?: StartFailure;
-  /** It failed, and the kernel ended a process meanwhile for want of memory. */
+  /** It failed, and the kernel ended a process meanwhile for lack of memory. */
   readonly outOfMemory?: true;
   /** The job was ended at its number of processes; `configured` is `worker.limits.processes`. */
   readonly tooMany?: { readonly most: number; readonly configured: number };
@@ -408,7 +408,7 @@ export interface DifferenceVerdict {
   readonly rewrite: ReadonlyMap<string, Uint8Array>;
 }
 
-/** A transaction as what lies on disk, while sandboxes come and go. Resting or awake, it can be sealed or discarded. */
+/** A transaction on disk, with or without a running sandbox. In both states it can be sealed or discarded. */
 export interface Layers {
   /**
    * Ends everything that runs in the view, and the sandbox; what they changed stays. Idempotent. Rejects when the sandbox
@@ -615,7 +615,7 @@ export interface SealedChanges {
   readonly foreignOwner?: string;
   /** Folders of the job that hold names too long for the system to open. Nothing is staged either. */
   readonly tooDeep?: readonly string[];
-  /** Commands of the job that could not be ended, and could go on writing to what is committed. Nothing is staged either. */
+  /** Commands of the job that could not be ended, and could continue to write to committed files. Nothing is staged either. */
   readonly outlived?: readonly string[];
 }
 

@@ -83,7 +83,7 @@ export type JobEvent =
       readonly writes: boolean;
     }
   | { readonly type: "agent_step"; readonly agent: number; readonly doing: string }
-  /** A user asked that this sub-agent ends; the others go on. */
+  /** A user asked that this sub-agent ends; the others continue. */
   | { readonly type: "agent_stop"; readonly agent: number }
   | {
       readonly type: "agent_ended";

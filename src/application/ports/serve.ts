@@ -65,13 +65,13 @@ export interface Attachment {
   readonly mediaType: string;
   readonly sizeBytes: number;
   readonly text?: string;
-  /** A longer text that lies in the store: a list of messages does not read it. */
+  /** A longer text in the store: a list of messages does not read it. */
   readonly storedText?: StoredText;
   /** The id of an image in the store. */
   readonly image?: string;
   /** An image's bytes, on arrival only: the receiver stores them and keeps the id. */
   readonly bytes?: Uint8Array;
-  /** The service's own name of an image that lies there; `Channel.download` fetches it when the message is answered. */
+  /** The service's own name of an image that it stores; `Channel.download` fetches it when the message is answered. */
   readonly remote?: string;
 }
 

@@ -2,7 +2,7 @@ import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
 
 /** The content of the store, as a whole. */
 export interface StoreData {
-  /** Writes everything into a new folder, as it is at one moment, while others go on working. */
+  /** Writes everything into a new folder, as it is at one moment, while others continue to work. */
   backup(folder: string): Promise<BackupResult>;
   /** Fills this installation's empty store from such a folder. */
   restore(folder: string): Promise<FillResult>;

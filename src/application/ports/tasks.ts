@@ -43,7 +43,7 @@ export interface SolveStore extends SolveReader {
   claimOwn(id: string): Promise<ClaimedTask | null>;
   /** Ends the claim of a task whose state is saved. With `dead` it is kept among what was given up. */
   finish(claim: Work, dead?: string): Promise<"done" | "lost">;
-  /** Gives the claim of a task back that is to go on. Unless it had `begun`, the attempt does not count. */
+  /** Gives back the claim of a task that is to continue. Unless it had `begun`, the attempt does not count. */
   handBack(claim: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
   /**
    * Of a claimed task: false when another process owns it now, and nothing was written. Without a claim: a
@@ -66,7 +66,7 @@ export interface SolveStore extends SolveReader {
 
 /**
  * Deliveries of forges between their acknowledgement and the act. Each is work of the queue: those of one item are
- * acted on in their order, by one process at a time, and go on elsewhere after that one died.
+ * acted on in their order, by one process at a time, and continue elsewhere after that one died.
  */
 export interface ForgeEvents {
   /** Stores an event; false when it was delivered before. */
@@ -441,7 +441,7 @@ export interface OpenTasks {
 }
 
 export interface TaskRequest {
-  /** An existing task to go on with. */
+  /** An existing task to continue. */
   readonly resume?: string;
   readonly file: TaskFile;
   /** As it was read. */

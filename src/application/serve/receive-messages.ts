@@ -239,7 +239,7 @@ export function createAdmission(
     if (message.channel !== "web") {
       const person = await deps.access.person(message.channel, message.userId);
       if (person === null) {
-        // Past the limit nothing is said at all: each word to a stranger costs a row, a call, a push perhaps.
+        // Past the limit no answer is sent: each answer to a stranger costs a row, a call and perhaps a push.
         if (tooMany(message)) return refuse("too-many", "");
         return refuse("stranger", (await deps.onStranger?.(message)) ?? words.stranger);
       }

@@ -114,7 +114,7 @@ function applyEventToWork(before: LiveWork, event: ChatEvent, at: number): LiveW
     case "job-output":
       return { ...work, lines: lastLines(work.lines + event.text) };
     case "progress": {
-      // That a coder is asked for the first time is said by its thinking.
+      // The event `thinking` already reports that a coder is asked for the first time.
       const isFirst = event.doing === "asking" && event.attempt === 1 && event.detail === "";
       const shown = isFirst ? work : { ...work, event };
       return { ...shown, costUsd: event.costUsd, ...(event.doing === "asking" && { words: "", lines: "" }) };

@@ -77,7 +77,7 @@ export interface TakeInResult {
   readonly began: "new" | "again" | "already";
 }
 
-/** Ends from which there is something to go on. */
+/** Ends that can be resumed. */
 const UNFINISHED: ReadonlySet<SolveTask["state"]> = new Set(["failed", "stopped"]);
 
 /** A new task for an item, the one that did not come to its end, or the live one that it has already. */
@@ -282,7 +282,7 @@ function toForgeEvent({ commentId, author, body }: ForgeSaid): ForgeEvent {
   return { kind: commentId === null ? "opened" : "commented", actor: author, text: body };
 }
 
-/** Whether it needs a look at who said it: what is said to a running task it reads by itself. */
+/** Whether the author's rights have to be looked up: a running task reads its own comments. */
 function isForBot(event: ForgeEvent, bot: ForgeUser, label: string): boolean {
   const wanted = readWantedAction(event, { bot, label }).do;
   return event.actor !== "" && wanted !== "nothing" && wanted !== "tell";

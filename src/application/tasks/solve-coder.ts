@@ -82,7 +82,7 @@ async function takeTurn(
   return nothingMore(work, bench, attempt);
 }
 
-/** The draft sees what lies there; its journal has the attempt with the coder's words. */
+/** The draft takes the clone's files; its journal gets the attempt with the coder's words. */
 async function nothingMore(work: SolveWork, bench: Bench, number: number): Promise<HeadWorkResult> {
   const { summary } = work.task;
   const proposal = { plan: summary, patch: "", risk: "low", costHint: "", flags: {} } as const;
@@ -188,7 +188,7 @@ function environmentOf(work: SolveWork): TaskEnvironment {
   return work.environment as TaskEnvironment;
 }
 
-/** The results of the checks, as the report, the pull request and the next go on the task find them. */
+/** The results of the checks, as the report, the pull request and the next run of the task find them. */
 async function keepJudgement(
   deps: SolveDeps,
   work: SolveWork,

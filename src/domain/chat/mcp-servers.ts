@@ -17,7 +17,7 @@ export interface McpOauthSettings {
   readonly client_id?: string | undefined;
   readonly client_secret?: string | undefined;
   readonly scope?: string | undefined;
-  /** The port of this machine that the browser comes back to; any free one where it is unset. */
+  /** The port of this machine that the browser is redirected to; any free one if it is unset. */
   readonly callback_port?: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export type McpLoginState = "none" | "kept" | "needed" | "unreachable";
 export interface McpLoginRequest {
   /**
    * Shows the address that the user opens in a browser. Resolves to the address where the browser ended, if the user
-   * brings it by hand; null where the browser itself comes back to this machine.
+   * pastes it by hand; null if the browser itself is redirected to this machine.
    */
   announce(address: string): Promise<string | null>;
   /** Shown in the browser afterwards. */
@@ -51,7 +51,7 @@ export type McpLoginOutcome =
   | { readonly kind: "done" | "not-needed" | "no-address" | "has-header" | "too-late" | "stopped" }
   /** The server registers no clients by itself: `oauth.client_id` of the configuration must name one. */
   | { readonly kind: "no-registration" }
-  /** Its answers are none that a login can be made with, or are too large. */
+  /** Its answers cannot be used for a login, or are too large. */
   | { readonly kind: "bad-server" }
   | { readonly kind: "silent"; readonly detail: string }
   /** The server, or its user there, said no: the detail is its own reason. */

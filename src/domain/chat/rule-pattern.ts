@@ -9,7 +9,7 @@ export interface Rule {
   /** Messages that the rule must match, and must not; checked when it is loaded. */
   readonly match?: readonly string[] | undefined;
   readonly not_match?: readonly string[] | undefined;
-  /** Of a shipped rule: the words may be no more than cited, so that an order anywhere in the message goes before it. */
+  /** Of a shipped rule: the words may be a mere citation, so an order anywhere in the message takes precedence. */
   readonly yields?: boolean | undefined;
   /** Of a shipped rule: the clause is a clear order to change code. */
   readonly order?: boolean | undefined;

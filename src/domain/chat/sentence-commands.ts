@@ -63,7 +63,7 @@ const REVIEW_EN =
 const REVIEW_JA =
   /^(?:プルリクエスト|プルリク|pr|マージリクエスト|mr)の?\s?(?<number>[#!]?\d+)\s?(?:番)?(?:を|の)(?:レビュー|見て)(?:して|を|し)?、?(?<post>(?:結果を|コメントを)?(?:投稿|コメント|書き込み|書き込ん)(?:して|を|で)?)?(?:ください|下さい|お願い(?:します)?|ほしい|くれ(?:る|ます)?か?|もらえ(?:る|ます)?か?)*$/i;
 
-/** A pull request by its number, to be reviewed, and posted where that is said. */
+/** A pull request by its number, to be reviewed, and posted if the sentence asks for it. */
 function readReviewSentence(message: string): SlashCommand | null {
   const request = bareRequest(message);
   const { number, post } = (REVIEW_EN.exec(request) ?? REVIEW_JA.exec(request))?.groups ?? {};

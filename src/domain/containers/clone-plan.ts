@@ -124,7 +124,7 @@ function isOnForge(
 ): boolean {
   try {
     const forge = new URL(baseUrl ?? usual);
-    // GitHub's programming interface has a host of its own; its repositories do not lie there.
+    // GitHub's programming interface has a host of its own; its repositories are not there.
     const forgeHost = forge.host === "api.github.com" ? "github.com" : forge.host;
     return forgeHost === host && (protocol === "https" || forge.protocol === "http:");
   } catch {

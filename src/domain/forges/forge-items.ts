@@ -71,7 +71,7 @@ export interface RepositoryRef {
 /** `git@host:owner/name.git`, as git takes it beside addresses. */
 const SCP_ADDRESS = /^(?:[\w.-]+@)?([\w.-]+):(?!\/)(.+)$/;
 
-/** The repository that git's address of a remote names, by HTTPS or SSH; null where it is none of a known forge. */
+/** The repository that git's address of a remote names, by HTTPS or SSH; null if the forge is unknown. */
 export function parseRemoteUrl(text: string, sites: KnownSites): RepositoryRef | null {
   const scp = text.includes("://") ? null : SCP_ADDRESS.exec(text);
   const address = scp === null ? text : `ssh://${scp[1]}/${scp[2]}`;

@@ -51,7 +51,7 @@ export interface InterruptedFiles {
   /** Absent, though both sides have one. */
   readonly moved: readonly {
     readonly path: string;
-    /** Where the file of before lies; absolute. Null where it is not found. */
+    /** The absolute path of the earlier file. Null if it is not found. */
     readonly at: string | null;
   }[];
   /** Changed since by the user or another program. */
@@ -66,7 +66,7 @@ export interface OpenInterruption {
   readonly files: InterruptedFiles | null;
 }
 
-/** The entries that one job's roll-back kept aside, as they lie there now. */
+/** The entries that one job's roll-back kept aside, as they are now. */
 export interface KeptAsideFolder {
   readonly jobId: string;
   /** Absolute. */

@@ -15,7 +15,7 @@ export interface Change {
 }
 
 /**
- * The changes that every report lists and counts. A folder that came or went with its files is none of them; one that was
+ * The changes that every report lists and counts. A folder that was added or removed with its files is not counted; one that was
  * a file before, or got another mode, is.
  */
 export function changedFiles<One extends Pick<Change, "path" | "kind">>(changes: readonly One[]): One[] {
@@ -23,7 +23,7 @@ export function changedFiles<One extends Pick<Change, "path" | "kind">>(changes:
   return changes.filter(({ path, kind }) => kind === "modified" || !folders.has(path));
 }
 
-/** The git directory that a path lies in. */
+/** The git directory that contains a path. */
 export function findGitFolder(path: string): string | undefined {
   return /^(?:.*?\/)?\.git(?=\/)/s.exec(path)?.[0];
 }

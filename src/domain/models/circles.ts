@@ -11,7 +11,7 @@ export function createCircleWatch(): { readonly goesInCircles: (piece: string) =
   let unseen = 0;
   return {
     goesInCircles(piece) {
-      // So much at once was written before it was sent: nothing would be saved.
+      // A piece of this size was generated before it was sent: stopping would save nothing.
       const isWhole = piece.length > STRETCH;
       tail = isWhole ? "" : tail + piece;
       unseen += isWhole ? 0 : piece.length;

@@ -26,7 +26,7 @@ const SIGNATURES: readonly (readonly [ImageType, readonly (readonly [at: number,
   ],
 ];
 
-/** Null for what is none of them. */
+/** Null for any other bytes. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const begins = ([at, text]: readonly [number, string]) =>
     bytes.length > at + text.length &&

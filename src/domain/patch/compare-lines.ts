@@ -12,7 +12,7 @@ export interface LineChange {
 
 /** Edits up to which a stretch is compared exactly. Myers' way takes lines × edits steps, so this keeps it linear. */
 const MOST_EDITS = 64;
-/** How often what lies between two anchors is divided again by anchors of its own. */
+/** How often the lines between two anchors are divided again by anchors of their own. */
 const MOST_DEPTH = 6;
 
 /**
@@ -48,7 +48,7 @@ export function isBinaryContent(bytes: Uint8Array): boolean {
   if (start.includes(0)) return true;
   if (!start.some(isControlByte)) return false;
   try {
-    // A character that is cut at the end is none that is wrong.
+    // A character that is cut at the end is not an error.
     new TextDecoder("utf-8", { fatal: true }).decode(start, { stream: start.length < bytes.length });
     return false;
   } catch {

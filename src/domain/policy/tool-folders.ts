@@ -43,11 +43,11 @@ const CACHES = [
 
 const CACHE_FOLDERS: ReadonlySet<string> = new Set(CACHES.filter((name) => name !== "coverage"));
 const CACHE_FILE = /(?:^|\/)(?:[^/]+\.py[co]|[^/]+\.tsbuildinfo|\.coverage(?:\.[^/]+)?|\.eslintcache)$/;
-/** A folder of this honest name is a report where one of these lies in it. */
+/** A folder with this ordinary name is a report if it contains one of these. */
 const REPORT =
   /^((?:.*\/)?coverage)\/(?:lcov\.info|lcov-report\/.*|clover\.xml|coverage-(?:final|summary)\.json|cobertura-coverage\.xml|tmp\/coverage-.*\.json)$/;
 
-/** By path: the uppermost cache that it is or lies in, a folder or the file itself. Paths of the project's own are not there. */
+/** By path: the uppermost cache that is or contains it, a folder or the file itself. Paths of the project's own are absent. */
 export function findCaches(paths: readonly string[]): ReadonlyMap<string, string> {
   const reports = new Set<string>();
   for (const path of paths) {
@@ -92,7 +92,7 @@ export const CLEAR_TOOL_FOLDERS: readonly string[] = [...INSTALLED, ...BUILT, ..
 
 const DEPENDENCIES: ReadonlySet<string> = new Set([...INSTALLED, "target", "__pycache__"]);
 
-/** Whether what lies in a folder of this name is a tool's, even when a name in it matches a protected pattern. */
+/** Whether the contents of a folder of this name are a tool's, even if a name in it matches a protected pattern. */
 export function isDependencyFolder(name: string): boolean {
   return DEPENDENCIES.has(name);
 }

@@ -6,7 +6,7 @@ export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"]
 
 export type Phase = (typeof PHASES)[number];
 
-/** `waiting`: taken in, not begun. The last three are ends; `paused` and a dead `running` go on when resumed. */
+/** `waiting`: taken in, not begun. The last three are ends; `paused` and a dead `running` continue when resumed. */
 export type SolveState = "waiting" | "running" | "paused" | "done" | "failed" | "stopped";
 
 /** `worked`: the work was finished before and came into the new environment whole. `judged`: it is checked as well. */

@@ -62,7 +62,7 @@ export type StepFacts =
     }
   /** The checks sent the coder's work back. */
   | { readonly kind: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
-  /** How the coder's attempts ended: the verdict, why it did not go on where that is red, and the plans that were replaced. */
+  /** How the coder's attempts ended: the verdict, why it did not continue if that is red, and the plans that were replaced. */
   | {
       readonly kind: "judged";
       readonly attempts: number;

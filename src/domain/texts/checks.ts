@@ -37,7 +37,7 @@ type Holes = Readonly<Record<string, string | number>>;
 const NAMES_SHOWN = 5;
 const RED_SHOWN = 10;
 
-/** Words the facts about checks by the table of one language. What is said and in which order is the same in every language. */
+/** Words the facts about checks by the table of one language. The sentences and their order are the same in every language. */
 function createChecksMessages({ why, whyProposed, whyLower, state, beside: besides, said }: CheckWords) {
   const say = (code: Code, holes: Holes = {}): string => {
     const template = said[code];

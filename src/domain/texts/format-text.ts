@@ -66,7 +66,7 @@ export function shownPath(path: string): string {
 
 const MOST_LISTED_PATHS = 20;
 
-/** Paths under one another, two spaces in; past twenty only `more` is said of the rest. */
+/** Paths under one another, two spaces in; past twenty, `more` words the rest. */
 export function listPaths(paths: readonly string[], more: (rest: number) => string): string {
   const lines = paths.slice(0, MOST_LISTED_PATHS).map((path) => `\n  ${shownPath(path)}`);
   if (paths.length > MOST_LISTED_PATHS) lines.push(`\n  ${more(paths.length - MOST_LISTED_PATHS)}`);
@@ -75,7 +75,7 @@ export function listPaths(paths: readonly string[], more: (rest: number) => stri
 
 const MOST_NAMED_PATHS = 5;
 
-/** The first paths of `count`, in one line; `more` is said of the rest. */
+/** The first paths of `count`, in one line; `more` words the rest. */
 export function namePaths(paths: readonly string[], count: number, more: (rest: number) => string): string {
   const shown = paths.slice(0, MOST_NAMED_PATHS).map(shownPath);
   return [...shown, ...(count > shown.length ? [more(count - shown.length)] : [])].join(", ");
@@ -83,7 +83,7 @@ export function namePaths(paths: readonly string[], count: number, more: (rest: 
 
 const MOST_NAMES = 10;
 
-/** Names in one line; past ten only `more` is said of the rest. */
+/** Names in one line; past ten, `more` words the rest. */
 export function nameFew(names: readonly string[], more: (rest: number) => string): string {
   const rest = names.length - MOST_NAMES;
   return [...names.slice(0, MOST_NAMES), ...(rest > 0 ? [more(rest)] : [])].join(", ");

@@ -1,5 +1,5 @@
 /**
- * OAuth at MCP servers by the official client: a login in the browser whose redirect comes back to this machine, and the
+ * OAuth at MCP servers by the official client: a login in the browser with a redirect to this machine, and the
  * requests that carry its token afterwards. A login is kept by the server's address, never by its name alone: a
  * project that gives a known name to another address gets no token.
  */
@@ -263,7 +263,7 @@ async function pastedRedirect(
   return readRedirect(pasted, state) ?? readRefusalWithoutState(pasted) ?? { unread: true };
 }
 
-/** A server's answer that cannot be used: too large, or an address that is none of the web. */
+/** A server's answer that cannot be used: too large, or an address that is not HTTP. */
 class UnusableAnswer extends Error {}
 
 /** `fetch` whose answer is read at once, up to a size. */
@@ -317,7 +317,7 @@ async function probe(
 
 type Redirected = { readonly code: string } | { readonly error: string };
 
-/** Listens on loopback for the browser that comes back; on the port of the last time where that is free. */
+/** Listens on loopback for the redirected browser, on the last port if that is free. */
 async function listenForRedirect(
   { oauth }: McpServerSettings,
   last: string | undefined,
@@ -383,7 +383,7 @@ async function listenOn(http: Server, port: number, mayMove: boolean): Promise<n
   }
 }
 
-/** The code of an address that a browser was sent back to; null where it is none, or answers another request. */
+/** The code in the address of a redirect; null if there is none, or it answers another request. */
 function readRedirect(text: string | null, state: string): Redirected | null {
   const search = text === null ? "" : text.slice(Math.max(0, text.indexOf("?")));
   const found = new URLSearchParams(search);

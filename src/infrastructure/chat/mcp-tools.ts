@@ -154,7 +154,7 @@ async function openServer(settings: McpServerSettings, options: McpToolsOptions)
 }
 
 interface TransportWays {
-  /** Streamable HTTP goes before the older HTTP+SSE; a program has its standard streams. */
+  /** Streamable HTTP is tried before the older HTTP+SSE; a program has its standard streams. */
   readonly inOrder: readonly (() => Promise<Transport>)[];
   needsLogin(): boolean;
 }

@@ -113,7 +113,7 @@ export function createCloneState(point: ClonePoint) {
       const end = printed.indexOf(10, at);
       const [, id, bytes] = /^([0-9a-f]{40,64}) blob (\d+)$/.exec(printed.toString("latin1", at, end)) ?? [];
       if (end === -1 || id === undefined) break;
-      // The project's code can write git's objects. One that lies about its content is found out when the change is published.
+      // The project's code can write git's objects. One whose content does not match its name is detected when the change is published.
       contents.set(id, printed.subarray(end + 1, end + 1 + Number(bytes)));
       at = end + 2 + Number(bytes);
     }
@@ -192,7 +192,7 @@ export function createCloneState(point: ClonePoint) {
     flush,
     /** Everything that differs from the start, as it was seen. */
     changes: (): Change[] => [...changed].map(([path, kind]) => ({ path, kind })),
-    /** The bytes that a path had at the start: null is none, undefined not known. */
+    /** The bytes that a path had at the start; null: absent, undefined: unknown. */
     original(path: string): Uint8Array | null | undefined {
       const blob = atStart?.get(path);
       return blob === undefined ? null : contents.get(blob.id);

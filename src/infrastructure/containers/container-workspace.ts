@@ -463,7 +463,7 @@ export interface PlacedWorkspaceDeps extends Pick<WorkspaceDeps, "logger" | "mes
   readonly processes: ProcessRunner;
 }
 
-/** A project whose jobs happen at once, where it lies: the task that it belongs to is what is undone. */
+/** A project whose jobs change it in place: the whole task is undone, not the job. */
 function createPlacedWorkspace(
   given: PlacedWorkspaceDeps,
   how: Pick<ContainerTransactionDeps, "viewOf" | "clone" | "variables">,

@@ -26,7 +26,7 @@ export type FileThreadEvent =
   | { readonly kind: "opened"; readonly channel: number; readonly failure: SandboxFailure | null }
   | { readonly kind: "lost"; readonly channel: number };
 
-/** The shared words: whether a part of an answer lies in the room, its size, what is still to come, the answer's type, a count of what was heard. */
+/** The shared words: whether the buffer holds a part of an answer, its size, the bytes left, the answer's type, a count of received parts. */
 export const WORD = { state: 0, size: 1, left: 2, type: 3, heard: 4 } as const;
 export const WORDS = 5;
 export const EMPTY = 0;

@@ -472,7 +472,7 @@ function openCopy(state: OpenCopy): Transaction {
     return hash === undefined || hash !== hashAt(original, now, false);
   }
 
-  /** The commands that could not be ended: with a file they have open they could go on writing after the commit. */
+  /** The commands that could not be ended: with a file they have open they could write after the commit. */
   async function endJob(): Promise<readonly string[]> {
     const { createProcessRunner } = await import("../sandbox/process-runner.ts");
     const { boundRunner, findReachedBound } = await import("../sandbox/process-bound.ts");

@@ -48,7 +48,7 @@ function freeName(storage: string, jobId: string, op: Op): string {
   }
 }
 
-/** Where the entry of an op lies when it was kept aside, unless it was the second of its name. */
+/** The path of an op's entry that was kept aside, unless it was the second of its name. */
 export function asidePath(storage: string, jobId: string, op: Op): string {
   return join(jobAside(storage, jobId), op.root === 0 ? op.path : `root-${op.root}/${op.path}`);
 }

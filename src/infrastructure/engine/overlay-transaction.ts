@@ -71,8 +71,8 @@ import { foldersOnTheWay } from "./swap.ts";
 
 interface OverlayChecks {
   /**
-   * Where layers of the job go for the time of a check; null where they may stay. The kernel takes no layer that lies
-   * inside another, and a storage inside the workspace does.
+   * Where layers of the job are moved for the time of a check; null if they may stay. The kernel takes no layer inside
+   * another, and a storage inside the workspace would be one.
    */
   readonly liftTo: string | null;
   readonly workspace: string;

@@ -596,7 +596,7 @@ export async function finishInterrupted(deps: SwapDeps): Promise<RepairedJob | n
     conflicts: [conflict],
     left: [],
   });
-  // Without the plan no slot has a path: the slots stay as they are, and other jobs go on.
+  // Without the plan no slot has a path: the slots stay as they are, and other jobs can run.
   const setAside = (file: string) => {
     renameSync(intentFile(storage), join(folder.path, "intent.json"));
     return stuck({ path: file, reason: "damaged" });

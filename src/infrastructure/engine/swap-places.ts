@@ -40,7 +40,7 @@ export interface SwapPlaces extends Anchors {
   readonly stood: (root: string, path: string) => boolean;
   /** Whether it existed, or the swap itself adds or removes it: then it is never created again. */
   readonly knows: (root: string, path: string) => boolean;
-  /** Whether such a folder lies in no slot and is not found. */
+  /** Whether such a folder is in no slot and is not found. */
   readonly isGone: (root: string, path: string) => boolean;
   /** Where an entry of the swap is now that is not at its path; null where it is in no root. */
   readonly findEntry: (entry: Identity) => FoundPlace | null;
@@ -138,7 +138,7 @@ export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
     if (ino === undefined) return openFolder(root, folder);
     const there = openIf(root, folder, ino);
     if (there !== null) return there;
-    // A folder of the job that lies in its slot is nowhere else.
+    // A folder of the job that is in its slot is nowhere else.
     const isInSlot = made !== undefined && lies(request.folder, made);
     if (!seeks && !isInSlot) throw new SwapFailure(path);
     const found = isInSlot ? null : seek(ino);
@@ -209,7 +209,7 @@ function* stepInodes(steps: readonly PlacedStep[]): Generator<string> {
   for (const { goes, comes } of steps) for (const entry of [goes, comes]) if (entry !== null) yield entry.ino;
 }
 
-/** One walk through the roots; what lies in PicoClaw's own storage is not looked at. */
+/** One walk through the roots, without PicoClaw's own storage. */
 function findInodes({ folder, plan }: PlacesRequest, wanted: ReadonlySet<string>): Map<string, FoundPlace> {
   const found = new Map<string, FoundPlace>();
   const outermost = plan.roots.filter(

@@ -209,7 +209,7 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
         .set({ state: "left", busy: 0, beat_at: clock() })
         .where("owner", "=", me.owner)
         .execute();
-      // The machine's next incarnation need not wait for this one to be silent, unless others of it go on.
+      // The machine's next incarnation need not wait for this one to be silent, unless others of it still run.
       await db
         .updateTable("machines")
         .set({ seen_at: LEFT })

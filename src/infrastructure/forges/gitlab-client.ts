@@ -207,7 +207,7 @@ function mentionsLogin(body: string, login: string): boolean {
   return body.split(/[\s,]+/).some((word) => word.toLowerCase() === `@${login.toLowerCase()}`);
 }
 
-/** `site`: `https://gitlab.com`, or a self-hosted address; the API lies below it. */
+/** `site`: `https://gitlab.com`, or a self-hosted address; the API is below it. */
 export type GitLabDeps = Pick<ForgeSettings, "token" | "site" | "fetch">;
 
 export const PAGE_LIMITS = { perPage: 100, maxPages: 10 } as const;

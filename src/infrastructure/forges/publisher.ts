@@ -221,7 +221,7 @@ export function openPublishFolder(home: string, deps: Parameters<typeof sweepPub
   return folder;
 }
 
-/** Removes what processes left that were killed while they published: their token lies there. */
+/** Removes the folders of processes that were killed while they published: they contain a token. */
 export function sweepPublishFolders(
   below: string,
   { isGone, now }: Pick<OwnerNames, "isGone"> & { readonly now: () => Date },
@@ -403,7 +403,7 @@ async function protectedBetween(
   return paths.length === 0 ? null : { status: "protected", paths };
 }
 
-/** The change on the newer base; null when it does not go on cleanly. */
+/** The change on the newer base; null if it does not apply cleanly. */
 async function moveOntoBase(
   git: HostGit,
   request: PublishRequest,

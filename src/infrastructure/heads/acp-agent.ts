@@ -22,7 +22,7 @@ export interface HeadTalk {
   isDone(): boolean;
   /** How often it asked for permission. */
   asked(): number;
-  /** A session that was to go on is not there. */
+  /** The session to continue does not exist. */
   lostSession(): boolean;
 }
 
@@ -30,7 +30,7 @@ export interface AcpTalkDeps {
   readonly prompt: string;
   /** The folder it works in. */
   readonly folder: string;
-  /** A session that is to go on; null: a new one. */
+  /** The session to continue; null: a new one. */
   readonly resume: string | null;
   /** `head.permissions`: the answer to what it asks leave for. */
   readonly permissions: "allow" | "refuse";

@@ -288,7 +288,7 @@ function readSession(folder: string): string {
   });
 }
 
-/** A session's name becomes an argument: one that looks like an option is none. */
+/** A session's name becomes an argument: one that looks like an option is refused. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/;
 
 function saveSession(folder: string, id: string, now: Date): void {

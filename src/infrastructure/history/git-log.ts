@@ -116,7 +116,7 @@ export function createCommitLog(git: AskGit): CommitLog {
 /** Larger files are no sources. */
 const LARGEST_BYTES = 1024 ** 2;
 
-/** A commit as `git log --raw -z` tells it; the first of a repository has no parent and is none. */
+/** A commit as `git log --raw -z` prints it; the first of a repository has no parent and is left out. */
 function readCommit(record: string): CommitRecord[] {
   const [commit = "", parent = "", at = "", message = "", raw = ""] = record.split("\x1f");
   if (parent === "") return [];

@@ -174,7 +174,7 @@ function entriesBelow(folder: string): string[] {
   return found;
 }
 
-/** Files of which none was there before; `place` tells where the one of a path lies, null where there is none. */
+/** Files that did not exist before; `place` returns the location of a path's file, null if there is none. */
 function sidesOfNew(place: (path: string) => string | null): BeforeAndAfter {
   return {
     repository: null,

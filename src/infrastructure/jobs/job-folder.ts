@@ -187,8 +187,8 @@ export function opSlotPath({ path, slots }: JobFolder, n: number, side: "a" | "b
 }
 
 /**
- * The job with its slots held open until `close`: a job of many files names them ten times each, and the way to them is a
- * dozen folders long. Linux; elsewhere, and where there are none, the job itself.
+ * The job with its slots held open until `close`: a job of many files opens each ten times, and their path has a
+ * dozen folders. Linux; elsewhere, and without slots, the job itself.
  */
 export function openSlots(job: JobFolder): { readonly folder: JobFolder; readonly close: () => void } {
   const slots = join(job.path, "slots");

@@ -48,7 +48,7 @@ function unescaped(point: string): string {
   return point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
-/** The type of the file system that a path lies on. */
+/** The type of a path's file system. */
 export function fileSystemOf(path: string): string {
   if (process.platform !== "linux") return "?";
   let best = { point: "", type: "?" };
@@ -341,7 +341,7 @@ export function toStorage(workspace: string, folder: string, trusted: boolean): 
 
 /**
  * Takes the rights of others away from a storage in PicoClaw's home. False, and nothing is changed, where a part of it belongs
- * to another user, who may have put a plan there, or where it lies in a place that others share: there a person must look.
+ * to another user, who may have put a plan there, or if it is in a shared folder: there a person must look.
  */
 export function reclaimStorage({ workspace, folder }: Storage, home: string): boolean {
   if (folder !== join(home, "workspaces", workspaceId(workspace))) return false;
@@ -362,7 +362,7 @@ export function reclaimStorage({ workspace, folder }: Storage, home: string): bo
   );
 }
 
-/** Where the storage of each workspace in PicoClaw's home lies; those that may be a stranger's are left out. */
+/** The storage folder of each workspace in PicoClaw's home; those that may be a stranger's are left out. */
 function trustedStorages(home: string, entries: readonly string[]): string[] {
   return entries.flatMap((entry) => {
     if (!isTrusted(entry, home)) return [];

@@ -54,10 +54,10 @@ export function markImages(request: ModelRequest, mark: string): MarkedRequest {
   return { request: { ...request, messages: request.messages.map(withMarks) }, mark, images };
 }
 
-/** So much is copied in one go: less than a thousandth of a second. */
+/** Characters copied at once: less than a millisecond. */
 const PIECE_CHARACTERS = 1024 ** 2;
 
-/** The body as it is sent: the images, tens of megabytes of them, are put in piece by piece while others go on. */
+/** The body as it is sent: the images, tens of megabytes of them, are put in piece by piece while other work runs. */
 export async function fillInImages(
   written: string,
   { mark, images }: Pick<MarkedRequest, "mark" | "images">,

@@ -180,7 +180,7 @@ function removeEmptyGroup(folder: string): void {
 }
 
 /**
- * How many processes the kernel has ended for want of memory: in the group of this process, or, where no group counts them,
+ * How many processes the kernel has ended for lack of memory: in the group of this process, or, where no group counts them,
  * on the machine.
  */
 export function countOutOfMemory(): number {

@@ -18,8 +18,8 @@ export class InstallationIncomplete extends Error {
 }
 
 /**
- * Where this program lies, and which of its two forms is running: its sources or the bundle made of them. Both know
- * how deep they lie, so nothing is searched for and a folder above is never taken for the program's own.
+ * The folder of this program, and which of its two forms is running: its sources or the bundle made of them. Both know
+ * their depth, so nothing is searched for and a folder above is never taken for the program's own.
  * Throws `InstallationIncomplete`.
  */
 export function findInstallation(): Installation {

@@ -11,7 +11,7 @@ export function removeTree(path: string): void {
   for (let asked = 0; asked < MOST_REMOVALS; asked++) {
     removeOnce(path);
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
-    // The other process is ahead: it is let through a part of the tree.
+    // The other process is ahead: it gets time to remove a part of the tree.
     if (asked >= AT_ONCE) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
   }
 }

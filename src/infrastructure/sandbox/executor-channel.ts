@@ -434,7 +434,7 @@ function createInputQueue(send: (piece: InputPiece) => void): {
   };
 }
 
-/** JSON has no infinity; a time that no timer can hold is none. */
+/** JSON has no infinity; a time that no timer can hold means no limit. */
 function clampTimeout(timeoutMs: number): number {
   return Math.min(timeoutMs, Number.MAX_SAFE_INTEGER);
 }

@@ -87,7 +87,7 @@ const LOOK_MS = 250;
 /** Tells the program once that the job has as many processes as it may: it ends the job, and says why. */
 function watchProcesses(most: number, onReached: () => void): void {
   const timer = setInterval(() => {
-    // This process is none of the job's.
+    // This process does not belong to the job.
     if (readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length - 1 < most * NEARLY) return;
     clearInterval(timer);
     onReached();

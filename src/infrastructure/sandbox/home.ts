@@ -88,7 +88,7 @@ function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
   }
 }
 
-/** Makes the folder that lies under a job's home: the files and links that it may see, and nothing else. */
+/** Makes the folder below a job's home: the files and links that it may see, and nothing else. */
 export function seedHome(seed: string, { path: home, files, links }: ShownHome): void {
   mkdirSync(seed, { recursive: true, mode: 0o700 });
   const place = (path: string) => {
@@ -205,7 +205,7 @@ const COMMON_FOLDERS = [".cache", ".config", ".local", ".local/share", ".npm"];
 
 /**
  * Whether commands of a job left a home in which the next job could not work: a folder that is shut to its owner, or
- * something else in the place of one. A deleted folder is none: an overlay marks it by a device.
+ * something else in the place of one. A deleted folder is not one: an overlay marks it by a device.
  */
 function isUnusable(folder: string): boolean {
   const uppers = existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(BASE)) : [];

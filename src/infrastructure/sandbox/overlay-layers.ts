@@ -184,7 +184,7 @@ export function makeFreshFolder(at: string, from: string, stats: EntryStats): vo
   stripMarks(at, mode);
 }
 
-/** Where the thing at a path of a view really lies. */
+/** The real location of the entry at a path of a view. */
 export interface LayeredPath {
   /** The upper, or the workspace itself. */
   readonly root: string;

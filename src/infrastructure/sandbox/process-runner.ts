@@ -573,7 +573,7 @@ function createProcessOutput(request: ProcessRequest) {
   };
   const streams = { stdout: streamOf("stdout"), stderr: streamOf("stderr") };
   return {
-    /** After `finish` bytes are read and forgotten: a background child must be able to go on writing. */
+    /** After `finish` bytes are read and forgotten: a background child must be able to keep writing. */
     add(name: OutputStream, bytes: Uint8Array): void {
       if (open.value) streams[name].gate.add(bytes);
     },

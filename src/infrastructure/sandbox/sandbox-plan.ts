@@ -125,7 +125,7 @@ export function overlayOptions(redirects: boolean): string {
 }
 
 /**
- * As volatile as the roots: the end of any other overlay flushes the whole file system that its upper lies on, while the job
+ * As volatile as the roots: the end of any other overlay flushes the whole file system of its upper, while the job
  * is being sealed and committed there.
  */
 const HOME_OPTIONS = "userxattr,volatile";

@@ -108,7 +108,7 @@ function actionForm(
   return html`<form method="post" action="/chat/${encodeURIComponent(chatId)}" class="act" data-say>${csrfField(context)}<input type="hidden" name="event" value="${PRESSED}${crypto.randomUUID()}"><input type="hidden" name="text" value="${message}"><button type="submit">${labels?.[context.t.locale] ?? label}</button></form>`;
 }
 
-/** The pieces of a reply in their order; what is said of a job is its card. */
+/** The pieces of a reply in their order; a job is shown as its card. */
 function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, buttons: Piece): Piece {
   const { locale } = context.t;
   const said = replyPieces(locale, reply);

@@ -622,7 +622,7 @@ export const reportTexts = {
     terminal: (name: string) => `To redo it: picoclaw redo ${name}`,
     chat: (name: string) => `To redo it: /redo ${name}`,
   },
-  /** How to go on, where the terminal of another machine is the one to ask. */
+  /** The next command, if it has to be run on another machine. */
   onMachine: (hint: string, machine: string) => `${hint} (on ${machine})`,
   forceHint: {
     terminal: (action: string, name: string) => `To overwrite them: picoclaw ${action} ${name} --force`,

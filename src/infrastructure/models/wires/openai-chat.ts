@@ -112,7 +112,7 @@ function createChatCalls(answer: AnswerSink) {
     take(call: Json, place: number): void {
       const named = fieldAt(call, "index");
       const id = textAt(call, "id");
-      // Servers that number nothing send whole calls, or go on with the last one.
+      // Servers without numbers send whole calls, or continue the last one.
       current = typeof named === "number" ? named : id === "" ? current : current + 1 + place;
       const given = fieldAt(call, "function", "arguments");
       answer.callPart(current, {
