@@ -103,7 +103,7 @@ const below =
     folders.test(file);
 /** The suites by what they ask of the machine. A file is in the first that holds it. */
 const SUITES: readonly Suite[] = [
-  { name: "containers", holds: needsEngine, pieces: 8, needsImages: true },
+  { name: "containers", holds: needsEngine, pieces: 8, needsImages: true, isMeasured: true },
   { name: "whole programs", holds: below(/^\.\/test\/e2e\//), pieces: 12 },
   { name: "faults", holds: below(/^\.\/test\/(?:faults|hostile|contracts)\//), pieces: 10 },
   {
