@@ -2,7 +2,7 @@ import { PgBoss } from "pg-boss";
 import type { NewWork } from "../src/application/ports/serve.ts";
 import { timers } from "../src/infrastructure/platform/timers.ts";
 import { openWorkQueue } from "../src/infrastructure/serve/work-queue.ts";
-import { migrate } from "../src/infrastructure/store/migrate.ts";
+import { migrate } from "../src/infrastructure/store/schema.ts";
 import { openPostgres } from "../src/infrastructure/store/postgres.ts";
 import type { PostgresServer } from "../test/infrastructure/store/postgres-server.ts";
 import type { Row } from "./measure.ts";

@@ -18,7 +18,7 @@ import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
 import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
 import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
-import { newerSchema } from "../infrastructure/store/migrate.ts";
+import { newerSchema } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import { type ListenDeps, randomBytes, type ServeDeps } from "./serve-state.ts";
 

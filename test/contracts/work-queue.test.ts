@@ -16,10 +16,9 @@ import {
   installQueue,
   openWorkQueue,
 } from "../../src/infrastructure/serve/work-queue.ts";
-import { migrate } from "../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../src/infrastructure/store/postgres.ts";
-import type { Database, StoreTransaction } from "../../src/infrastructure/store/schema.ts";
+import { type Database, migrate, type StoreTransaction } from "../../src/infrastructure/store/schema.ts";
 import { type PostgresServer, startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
 import { describeWorkQueue, type QueueKit } from "./work-queue.contract.ts";

@@ -6,7 +6,7 @@ import {
   compareByChecks,
   rankCoderCandidates,
 } from "../../domain/coder/candidates.ts";
-import { countLines } from "../../domain/patch/line-counts.ts";
+import { countLines } from "../../domain/patch/compare-lines.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { BaselineDeps } from "../checks/baseline.ts";
 import { provesFix, runCoderCandidates, type SharedChecks, shareBaseline } from "../coder/candidates.ts";

@@ -4,7 +4,7 @@ import { hasFlag, isQuestion } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
-import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
+import { countLines, type LineCounts } from "../../domain/patch/compare-lines.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";

@@ -1,4 +1,4 @@
-import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import type { ChatTurns, MessageClaim, TurnClaim } from "../ports/chat.ts";
 
 /** Why a signal of the queue ended. */

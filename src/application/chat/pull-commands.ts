@@ -1,5 +1,4 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
-import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
 import { readPullWish } from "../../domain/chat/sentence-commands.ts";
 import { forgeFacts } from "../../domain/config/forge-kinds.ts";
 import {
@@ -12,6 +11,7 @@ import {
   splitRemoteUrl,
 } from "../../domain/forges/forge-items.ts";
 import { postedCommit } from "../../domain/forges/posted-text.ts";
+import { jsonInAnswer } from "../../domain/patch/formats/json.ts";
 import type { CommitStop, PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { PULL_SOURCE } from "../jobs/action-report.ts";

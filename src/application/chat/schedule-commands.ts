@@ -1,4 +1,3 @@
-import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
 import {
   namesUnplainTimes,
@@ -6,6 +5,7 @@ import {
   readScheduleSentence,
   type ScheduleWish,
 } from "../../domain/chat/schedule-sentence.ts";
+import { jsonInAnswer } from "../../domain/patch/formats/json.ts";
 import { ownMember } from "../../domain/platform/json-members.ts";
 import type { ScheduleLine } from "../../domain/texts/en/chat-schedules.ts";
 import { askJson } from "../models/complete.ts";

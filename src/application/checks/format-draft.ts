@@ -1,7 +1,7 @@
 import { type FormatCall, type FormattedProject, findFormatCalls } from "../../domain/checks/formatters.ts";
 import { isLockFile } from "../../domain/jobs/file-bytes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
+import { holdsNoSources } from "../../domain/policy/protection.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
 
 export type FormattableDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "takeIn">;

@@ -12,7 +12,7 @@ import {
 } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
+import { holdsNoSources } from "../../domain/policy/protection.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import { type Landing, landDraft } from "../drafts/land-draft.ts";
 import type { Lending } from "../drafts/lend-draft.ts";

@@ -1,5 +1,4 @@
-import { BEAT_MS, createReach, DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
-import type { NewerSchema } from "../../domain/store/store-trouble.ts";
+import { BEAT_MS, createReach, DEAD_AFTER_MS, type NewerSchema } from "../../domain/store/store-trouble.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import type { FleetControl, FleetStore, MachineLoad, WaitingChat } from "../ports/fleet.ts";
 import type { Timers } from "../ports/platform.ts";

@@ -7,7 +7,7 @@ import {
   findGitFolder,
   isSystemTrouble,
 } from "../../domain/jobs/result.ts";
-import type { LineCounts } from "../../domain/patch/line-counts.ts";
+import type { LineCounts } from "../../domain/patch/compare-lines.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";

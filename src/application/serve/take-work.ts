@@ -1,4 +1,4 @@
-import { BEAT_MS } from "../../domain/store/liveness.ts";
+import { BEAT_MS } from "../../domain/store/store-trouble.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { ClaimRequest, Work, WorkQueue } from "../ports/serve.ts";
 

@@ -1,5 +1,4 @@
-import { openFence } from "../patch/formats/markdown/piece-extent.ts";
-import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
+import { openFence, walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { parsePatch } from "../patch/parse-patch.ts";
 import type { ParseResult } from "../patch/patch-command.ts";
 import { ownMember } from "../platform/json-members.ts";

@@ -1,4 +1,4 @@
-import { CLEAR_TOOL_FOLDERS } from "../policy/tool-folders.ts";
+import { CLEAR_TOOL_FOLDERS } from "../policy/protection.ts";
 
 /**
  * Scripts for the shell of a task's environment, in the project's folder. They use an index of their own: what is staged stays

@@ -1,4 +1,4 @@
-import { isForeignPath } from "../policy/tool-folders.ts";
+import { isForeignPath } from "../policy/protection.ts";
 
 /** A language, the files that give it away, and which of our environments serves it best. */
 export interface Language {

@@ -1,5 +1,5 @@
 import { cleanPath, headerFileName } from "../patch/formats/unified-diff/diff-file-names.ts";
-import { CLEAR_TOOL_FOLDERS } from "../policy/tool-folders.ts";
+import { CLEAR_TOOL_FOLDERS } from "../policy/protection.ts";
 
 /**
  * Files that decide what runs on the forge's own machines; a change there could reach its secrets. A change at the path

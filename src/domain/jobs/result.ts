@@ -1,4 +1,4 @@
-import type { LineCounts } from "../patch/line-counts.ts";
+import type { LineCounts } from "../patch/compare-lines.ts";
 import type { ParseFailure, PatchCommand } from "../patch/patch-command.ts";
 import type { Messages } from "../texts/jobs.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "./job-status.ts";

@@ -1,4 +1,4 @@
-import { jsonInAnswer } from "../chat/json-in-answer.ts";
+import { jsonInAnswer } from "../patch/formats/json.ts";
 import { isJsonObject } from "../platform/json-members.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import {

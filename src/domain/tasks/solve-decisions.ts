@@ -1,5 +1,5 @@
-import { jsonInAnswer } from "../chat/json-in-answer.ts";
 import type { ChecksFacts, Verdict } from "../checks/verdict.ts";
+import { jsonInAnswer } from "../patch/formats/json.ts";
 
 /** The phase of a task from a forge. Phases run in this order; a resumed task begins its phase again. */
 export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"] as const;

@@ -6,7 +6,7 @@ import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts
 import type { TestOutcome, TestResults } from "../../domain/checks/test-results.ts";
 import type { CheckResult } from "../../domain/checks/verdict.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { isSeenAsWhole } from "../../domain/policy/tool-folders.ts";
+import { isSeenAsWhole } from "../../domain/policy/protection.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { workspaceId } from "../jobs/job-storage.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";

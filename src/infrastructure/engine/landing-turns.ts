@@ -9,7 +9,7 @@ import {
   utimesSync,
 } from "node:fs";
 import { join } from "node:path";
-import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { tryFlock } from "../platform/libc.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fl
 import type { JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { bareRecord } from "../engine/job-archive.ts";
 import { databaseClock } from "../store/liveness.ts";
 import { type Database, type FleetJobRow, storable } from "../store/schema.ts";

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { type Kysely, PostgresAdapter, type RawBuilder } from "kysely";
 import type { FleetStore, MachineProcess, ProcessKind } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
-import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { databaseClock } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 import { homeMark, parseWorkspaceName, readMachineId } from "./workspace-name.ts";

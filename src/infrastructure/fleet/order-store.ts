@@ -8,11 +8,10 @@ import {
   type OrderVerb,
 } from "../../application/ports/fleet.ts";
 import type { Role, WorkQueue } from "../../application/ports/serve.ts";
-import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import { workspaceQueues } from "../serve/work-places.ts";
 import { databaseClock } from "../store/liveness.ts";
-import type { StoreTransaction } from "../store/schema.ts";
-import { type Database, type OrderRow, storable } from "../store/schema.ts";
+import { type Database, type OrderRow, type StoreTransaction, storable } from "../store/schema.ts";
 
 export interface ControlOrdersDeps {
   readonly db: Kysely<Database>;

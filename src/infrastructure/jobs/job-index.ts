@@ -1,8 +1,7 @@
 import type { Kysely } from "kysely";
 import type { AllJobs, IndexedJob, JobArchive, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
-import { migrate, migrationStatus } from "../store/migrate.ts";
-import { type Database, fromRow, type JobRow, toRow } from "../store/schema.ts";
+import { type Database, fromRow, type JobRow, migrate, migrationStatus, toRow } from "../store/schema.ts";
 
 /** Rows a statement may carry: SQLite takes 32,766 parameters. */
 const BATCH = 500;

@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import { isAbsolute, join, normalize, relative } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
-import { createHomeRules, ruleInHome } from "../../domain/policy/home-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
+import { createHomeRules, ruleInHome } from "../../domain/sandbox/home-files.ts";
 import { isInside } from "../jobs/git-roots.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;

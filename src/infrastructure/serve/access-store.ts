@@ -1,7 +1,6 @@
 import type { Kysely } from "kysely";
 import type { AccessStore, ApiToken, Role, Scope } from "../../application/ports/serve.ts";
-import { migrate } from "../store/migrate.ts";
-import { type Database, fromRow, toRow } from "../store/schema.ts";
+import { type Database, fromRow, migrate, toRow } from "../store/schema.ts";
 
 /** Access rights in the store. A one-time entry is used by deleting it. */
 export async function createAccessStore(db: Kysely<Database>, now: () => Date): Promise<AccessStore> {

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { ChatTurns, TurnClaim } from "../../application/ports/chat.ts";
-import { BEAT_MS, createReach } from "../../domain/store/liveness.ts";
+import { BEAT_MS, createReach } from "../../domain/store/store-trouble.ts";
 import { BREAK_MS, databaseClock, type HeldTurn, isDead, writeBeat } from "../store/liveness.ts";
 import type { Database } from "../store/schema.ts";
 import { workKeyOfChat, workspaceQueues } from "./work-places.ts";

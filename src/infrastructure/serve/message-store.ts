@@ -9,9 +9,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import { hashHex } from "../platform/hash.ts";
-import { migrate } from "../store/migrate.ts";
-import type { StoreTransaction } from "../store/schema.ts";
-import { type Database, storable } from "../store/schema.ts";
+import { type Database, migrate, type StoreTransaction, storable } from "../store/schema.ts";
 import {
   createMessageViews,
   fromMessageRow,

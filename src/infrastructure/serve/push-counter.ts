@@ -1,7 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { PushCounter } from "../../application/ports/serve.ts";
-import { migrate } from "../store/migrate.ts";
-import type { Database } from "../store/schema.ts";
+import { type Database, migrate } from "../store/schema.ts";
 
 export async function createPushCounter(db: Kysely<Database>, now: () => Date): Promise<PushCounter> {
   await migrate(db, now);

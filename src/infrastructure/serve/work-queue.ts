@@ -9,7 +9,7 @@ import type {
   WorkSource,
 } from "../../application/ports/serve.ts";
 import { createWorkKeeper, type WorkKeeper } from "../../application/serve/take-work.ts";
-import { createReach } from "../../domain/store/liveness.ts";
+import { createReach } from "../../domain/store/store-trouble.ts";
 import {
   BREAK_MS,
   databaseClock,

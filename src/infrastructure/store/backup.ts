@@ -17,9 +17,8 @@ import { finished } from "node:stream/promises";
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { FillResult, StoreData } from "../../application/ports/store.ts";
 import { removeTree } from "../platform/remove-tree.ts";
-import { migrationStatus } from "./migrate.ts";
 import { openMigratedStore, openSqlite } from "./open-store.ts";
-import type { Database } from "./schema.ts";
+import { type Database, migrationStatus } from "./schema.ts";
 
 /**
  * The tables that are a user's data, and those that only state who works on what at the moment. The process

@@ -1,5 +1,5 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
-import { BEAT_MS, DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { BEAT_MS, DEAD_AFTER_MS } from "../../domain/store/store-trouble.ts";
 import type { Database, StoreTransaction } from "./schema.ts";
 
 /**

@@ -4,8 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely, type KyselyPlugin, PostgresAdapter, sql } from "kysely";
 import { attemptOr, succeeds } from "../../domain/platform/error-text.ts";
 import { readStoreAway, type StoreTrouble } from "../../domain/store/store-trouble.ts";
-import { migrate, migrationStatus, NewerStore, OlderStore } from "./migrate.ts";
-import type { Database } from "./schema.ts";
+import { type Database, migrate, migrationStatus, NewerStore, OlderStore } from "./schema.ts";
 import { createSqliteDialect, type Patience } from "./sqlite.ts";
 
 /**

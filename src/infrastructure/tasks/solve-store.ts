@@ -11,9 +11,7 @@ import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
 import type { TaskStep } from "../../domain/tasks/task-steps.ts";
 import { hashHex } from "../platform/hash.ts";
 import { claimExists } from "../serve/work-queue.ts";
-import { migrate } from "../store/migrate.ts";
-import type { StoreTransaction } from "../store/schema.ts";
-import { type Database, type SolveRow, storable } from "../store/schema.ts";
+import { type Database, migrate, type SolveRow, type StoreTransaction, storable } from "../store/schema.ts";
 
 /** The kind of all queues of tasks. */
 export const TASK_KIND = "tasks";

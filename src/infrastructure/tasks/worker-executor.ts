@@ -15,6 +15,7 @@ import { firstWord, type RunJob, type TestRun, type WorkerRun } from "../../doma
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
+import type { UnlandedRuns } from "../engine/container-transaction.ts";
 import type { Sandbox } from "../engine/folder-workspace.ts";
 import { createKeyQuota, type KeyLimits, type KeyQuota } from "../heads/key-proxy.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
@@ -39,7 +40,6 @@ import {
   sweepLayers,
   type TaskLayers,
   toRunJob,
-  type UnlandedRuns,
 } from "./stage-run.ts";
 
 /** Why there is no container, worded for the person who asked for the task. */

@@ -7,9 +7,8 @@ import type { Model, ModelFailure, ModelRequest, Models } from "../../../src/app
 import type { Logger } from "../../../src/application/ports/platform.ts";
 import { createDayClock } from "../../../src/domain/chat/session.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
-import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { type Database, migrate } from "../../../src/infrastructure/store/schema.ts";
 
 export interface Line {
   readonly level: string;

@@ -7,8 +7,8 @@ import { readFigures } from "../../../src/application/history/work-figures.ts";
 import type { JobEvent, JournalLine, StoredJob } from "../../../src/application/ports/jobs.ts";
 import { historyMessagesFor } from "../../../src/domain/texts/history.ts";
 import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import { migrate } from "../../../src/infrastructure/store/schema.ts";
 import { storedJob } from "../../infrastructure/store/jobs-kit.ts";
 
 let folder = "";

@@ -3,9 +3,8 @@ import type { WorkQueue } from "../../../src/application/ports/serve.ts";
 import type { ForgeEvents, SolveStore } from "../../../src/application/ports/tasks.ts";
 import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { openWorkQueue } from "../../../src/infrastructure/serve/work-queue.ts";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
-import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { type Database, migrate } from "../../../src/infrastructure/store/schema.ts";
 import { createForgeEvents } from "../../../src/infrastructure/tasks/forge-events.ts";
 import { createSolveStore } from "../../../src/infrastructure/tasks/solve-store.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { countLines } from "../../../src/domain/patch/line-counts.ts";
+import { countLines } from "../../../src/domain/patch/compare-lines.ts";
 
 const of = (before: string | null, after: string | null) =>
   countLines(before === null ? null : Buffer.from(before), after === null ? null : Buffer.from(after));

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { dedent } from "../../../src/domain/patch/formats/markdown/piece-extent.ts";
-import { walkReply } from "../../../src/domain/patch/formats/markdown/walk-reply.ts";
+import { dedent, walkReply } from "../../../src/domain/patch/formats/markdown/walk-reply.ts";
 
 /** Info, body and "open" when it was not closed. */
 function blocks(text: string): string[][] {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findCaches } from "../../../src/domain/policy/tool-folders.ts";
+import { findCaches } from "../../../src/domain/policy/protection.ts";
 
 test("caches are recognised by their uppermost folder, and a folder with an ordinary name only by a report in it", () => {
   const found = findCaches([

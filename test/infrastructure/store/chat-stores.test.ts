@@ -10,10 +10,9 @@ import { createSessionStore } from "../../../src/infrastructure/chat/session-sto
 import { createJobIndex } from "../../../src/infrastructure/jobs/job-index.ts";
 import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";
 import { type ChatTurnDeps, createChatTurns } from "../../../src/infrastructure/serve/chat-turns.ts";
-import { migrate, migrationStatus } from "../../../src/infrastructure/store/migrate.ts";
 import { openMigratedStore, openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
-import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { type Database, migrate, migrationStatus } from "../../../src/infrastructure/store/schema.ts";
 import { requirePart } from "../../require.ts";
 import { describeChatTurns } from "./chat-turns.contract.ts";
 import { describeImageStore } from "./image-store.contract.ts";

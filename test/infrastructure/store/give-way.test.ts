@@ -2,8 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import { migrate } from "../../../src/infrastructure/store/schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "picoclaw-give-way-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

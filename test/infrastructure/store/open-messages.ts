@@ -3,8 +3,7 @@ import type { Timers } from "../../../src/application/ports/platform.ts";
 import type { InboundMessage, NewMessage } from "../../../src/application/ports/serve.ts";
 import { createMessageStore } from "../../../src/infrastructure/serve/message-store.ts";
 import { openWorkQueue } from "../../../src/infrastructure/serve/work-queue.ts";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
-import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { type Database, migrate } from "../../../src/infrastructure/store/schema.ts";
 
 export interface OpenMessages {
   readonly db: Kysely<Database>;

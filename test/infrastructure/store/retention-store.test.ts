@@ -5,10 +5,9 @@ import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { KEPT_KINDS, type KeptKind } from "../../../src/application/ports/serve.ts";
 import { createRetentionStore } from "../../../src/infrastructure/serve/retention-store.ts";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
-import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { type Database, migrate } from "../../../src/infrastructure/store/schema.ts";
 import { requirePart } from "../../require.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 

@@ -14,9 +14,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Kysely, sql } from "kysely";
 import { readStoreAway } from "../../../src/domain/store/store-trouble.ts";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite, tryWrite } from "../../../src/infrastructure/store/open-store.ts";
-import type { Database } from "../../../src/infrastructure/store/schema.ts";
+import { type Database, migrate } from "../../../src/infrastructure/store/schema.ts";
 
 let folder = "";
 let file = "";

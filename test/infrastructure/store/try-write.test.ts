@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite, tryWrite } from "../../../src/infrastructure/store/open-store.ts";
+import { migrate } from "../../../src/infrastructure/store/schema.ts";
 
 test("a store that can be read and not written is distinguished from one that can", async () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-write-"));

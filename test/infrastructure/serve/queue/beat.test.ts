@@ -2,15 +2,15 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BEAT_MS, DEAD_AFTER_MS } from "../../../../src/domain/store/liveness.ts";
+import { BEAT_MS, DEAD_AFTER_MS } from "../../../../src/domain/store/store-trouble.ts";
 import { timers } from "../../../../src/infrastructure/platform/timers.ts";
 import {
   createSqliteEngine,
   createWorkIds,
   createWorkQueue,
 } from "../../../../src/infrastructure/serve/work-queue.ts";
-import { migrate } from "../../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../../src/infrastructure/store/open-store.ts";
+import { migrate } from "../../../../src/infrastructure/store/schema.ts";
 
 async function twoProcesses() {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-beat-"));

@@ -1,4 +1,4 @@
-import { type HomeRule, inDependencyFolder, isGitName } from "./protection.ts";
+import { type HomeRule, inDependencyFolder, isGitName } from "../policy/protection.ts";
 
 /** The homes that lie in a workspace, and what of it belongs to them. All paths are relative to the workspace. */
 export interface HomesInside {

@@ -1,0 +1,134 @@
+import { dirname, join, relative, resolve } from "node:path";
+import type { ProcessRunner, SealedChanges, Transaction } from "../../application/ports/jobs-transaction.ts";
+import { gatherSealNotes } from "../../domain/jobs/note.ts";
+import { bytesBelow } from "../jobs/compare-entries.ts";
+import { currentEntryBelow } from "../jobs/entry-identity.ts";
+import { createFolderView } from "../jobs/folder-view.ts";
+import { isInside, repositoryOf } from "../jobs/git-roots.ts";
+import { type JobFolder, type Op, removeSlots, takeStamp, toChanges, writePlan } from "../jobs/job-folder.ts";
+import { currentBytes, type LaidRoot, lookThrough, originalBytes } from "../sandbox/overlay-layers.ts";
+import { createChangeWatch, createFirstSight, type FirstSight } from "./overlay-changes.ts";
+import { gatherSealedUppers, lookAtUpper, sealDelta, type UpperLook } from "./overlay-seal.ts";
+import type { OverlayBeginResult } from "./overlay-transaction.ts";
+import { makeDurable, validateOps } from "./seal-ops.ts";
+import { foldersOnTheWay } from "./swap.ts";
+
+interface ContainerStage {
+  readonly workspace: string;
+  readonly roots: readonly LaidRoot[];
+  /** `copy`: the uppers are whole copies. */
+  readonly kind: "overlay" | "copy";
+  readonly processes: ProcessRunner;
+  /** The container was paused since its processes were ended; it is resumed. */
+  readonly goOn: () => Promise<void>;
+  /** Puts paths back inside, so that the container shows what the workspace has. Absolute. */
+  readonly restoreInside: (paths: readonly string[]) => Promise<void>;
+  /** Null where everything that runs did before is in the workspace. */
+  readonly unlanded: UnlandedRuns | null;
+  readonly onSealed: (unlanded: UnlandedRuns) => void;
+}
+
+/** Where runs whose work has not landed began: the next job holds what they did as well. */
+export interface UnlandedRuns {
+  readonly stamp: bigint;
+  readonly sight: FirstSight;
+  /** By root: the upper as the first of them found it. */
+  readonly before: readonly UpperLook[];
+  /** By root: what they did, with the folders above. Anything else that changed meanwhile was written by tests and belongs to no job. */
+  readonly paths: readonly ReadonlySet<string>[];
+}
+
+/** The upper as a job finds it: what has not landed yet is as it was before that. */
+function lookBefore(roots: readonly LaidRoot[], unlanded: UnlandedRuns | null): UpperLook[] {
+  return roots.map((root, index) => {
+    const look = new Map(lookAtUpper(root));
+    for (const path of unlanded?.paths[index] ?? []) {
+      const was = unlanded?.before[index]?.get(path);
+      if (was === undefined) look.delete(path);
+      else look.set(path, was);
+    }
+    return look;
+  });
+}
+
+/** The paths of some ops in one root, with all folders above them. */
+function pathsOf(ops: readonly Op[], root: number): Set<string> {
+  const paths = new Set<string>();
+  for (const { path } of ops.filter((op) => op.root === root))
+    for (let at = path; at !== "."; at = dirname(at)) paths.add(at);
+  return paths;
+}
+
+/**
+ * Stages a job in the view that a container has of the workspace. The container continues afterwards with the same
+ * upper: a job is what changed in the upper between its beginning and its end.
+ */
+export function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBeginResult {
+  const { workspace, roots, unlanded } = stage;
+  const taken = takeStamp(join(folder.path, "stamp"));
+  const { stamp, sight } = unlanded ?? { stamp: taken, sight: createFirstSight(taken) };
+  const before = lookBefore(roots, unlanded);
+  const takeChanges = createChangeWatch(roots, workspace, sight);
+  takeChanges();
+  const leftOut: string[] = [];
+  const paths = roots.map(({ path }) => path);
+  const transaction: Transaction = {
+    kind: "overlay",
+    view: createFolderView(workspace),
+    directory: workspace,
+    environment: {},
+    processes: stage.processes,
+    takeChanges,
+    revert(changed) {
+      for (const path of changed) leftOut.push(resolve(workspace, path));
+    },
+    rewrite: () => {},
+    look(path, when) {
+      const absolute = resolve(workspace, path);
+      if (stage.kind === "overlay" || when === "before") return lookThrough(roots, absolute, when);
+      const root = roots.find((one) => isInside(one.path, absolute));
+      return root === undefined ? null : currentEntryBelow(root.upper, relative(root.path, absolute));
+    },
+    original: (path) => originalBytes(roots, resolve(workspace, path)),
+    current: (path) =>
+      stage.kind === "copy"
+        ? bytesInCopy(roots, resolve(workspace, path))
+        : currentBytes(roots, resolve(workspace, path)),
+    repository: repositoryOf(workspace),
+    async seal(judge): Promise<SealedChanges> {
+      const gathered = gatherSealedUppers(workspace);
+      const { ops: left, notes } = gathered;
+      roots.forEach((root, index) => {
+        const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
+        gathered.add(root, sealDelta({ ...delta, before: before[index] ?? new Map() }));
+      });
+      const refusal = gathered.refusal();
+      if (refusal !== null) return refusal;
+      const { ops, turnedDown } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
+      leftOut.push(...turnedDown);
+      // Copied files can no longer be changed from inside.
+      await stage.goOn();
+      if (leftOut.length > 0) await stage.restoreInside(leftOut);
+      stage.onSealed({
+        stamp,
+        sight,
+        before: unlanded?.before ?? before,
+        paths: roots.map((_, index) => pathsOf(ops, index)),
+      });
+      await makeDurable(folder, ops);
+      const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
+      writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
+      return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
+    },
+    async discard() {
+      await stage.goOn();
+      removeSlots(folder);
+    },
+  };
+  return { ok: true, transaction };
+}
+
+function bytesInCopy(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+  const root = roots.find(({ path }) => isInside(path, absolute));
+  return root === undefined ? null : bytesBelow(root.upper, relative(root.path, absolute));
+}
