@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { COMMAND_FOLDERS, MCP_FILE } from "../domain/config/command-folders.ts";
+import { COMMAND_FOLDERS, MCP_FILE } from "../domain/config/configured-kinds.ts";
 import { attemptOr } from "../domain/platform/error-text.ts";
 import { workspaceConfigFile } from "./environment.ts";
 

@@ -16,7 +16,7 @@ import type { ConfigOverrides } from "../config/config.ts";
 import { editYaml } from "../config/edit-yaml.ts";
 import { homeConfigFile } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { HEAD_NAMES } from "../domain/config/worker-kind-names.ts";
+import { HEAD_NAMES } from "../domain/config/configured-kinds.ts";
 import type { ModelFailureCode } from "../domain/models/model-facts.ts";
 import { openProjectChecks } from "../infrastructure/checks/check-memory.ts";
 import { createCompareStore } from "../infrastructure/history/compare-store.ts";

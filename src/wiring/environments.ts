@@ -17,7 +17,7 @@ import {
 import type { SandboxFailure } from "../application/ports/containers.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { environmentSettings } from "../config/settings.ts";
-import { byForge } from "../domain/config/forge-kinds.ts";
+import { byForge } from "../domain/config/configured-kinds.ts";
 import { credentialFor } from "../domain/containers/clone-plan.ts";
 import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import { environmentImages } from "../domain/containers/image-recipes.ts";

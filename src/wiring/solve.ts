@@ -15,7 +15,7 @@ import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts
 import { type SolveDeps, TASK_PACE } from "../application/tasks/solve-work.ts";
 import { keyLimits, mayUseLogins, solveSettings } from "../config/settings.ts";
 import { readProjectSettings } from "../config/task-file.ts";
-import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
+import { WORKER_KIND_NAMES } from "../domain/config/configured-kinds.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
 import { openForge } from "../infrastructure/forges/forge-registry.ts";
 import { gitVariables } from "../infrastructure/forges/host-git.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Forge, ForgeAnswer } from "../../src/application/ports/forges.ts";
-import type { ForgeKind } from "../../src/domain/config/forge-kinds.ts";
+import type { ForgeKind } from "../../src/domain/config/configured-kinds.ts";
 import type { ItemRef } from "../../src/domain/forges/forge-items.ts";
 import { seedRepository } from "../fakes/forges/seed-repository.ts";
 import {

@@ -128,7 +128,7 @@ export const toy: CheckRunner = {
 });
 
 test("a model's protocol: its name is in one list, which the configuration and the settings of a model read", () => {
-  addLine("src/domain/config/provider-addresses.ts", "WIRE_TYPES = [", '"toy", ');
+  addLine("src/domain/config/configured-kinds.ts", "WIRE_TYPES = [", '"toy", ');
   const type = run(`
     const { configSchema } = await import("./src/config/schema/root.ts");
     const parsed = configSchema.safeParse({ providers: { mine: { type: "toy", model: "m" } } });
@@ -181,7 +181,7 @@ export const command: Subcommand = {
 
 test("a forge: its facts, its file and one line; its addresses, settings, words and deliveries are known", () => {
   addLine(
-    "src/domain/config/forge-kinds.ts",
+    "src/domain/config/configured-kinds.ts",
     "const FORGES = {\n",
     `  toy: {
     site: "https://toy.example", item: /^\\/([^/]+\\/[^/]+)\\/(wishes|gifts)\\/(\\d+)$/, issues: ["wishes"], pulls: ["gifts"],
@@ -212,7 +212,7 @@ export const toy: ForgeEntry = {
   const known = run(`
     const { createWebhooks } = await import("./src/adapters/forges/webhooks.ts");
     const { configSchema } = await import("./src/config/schema/root.ts");
-    const { byForge } = await import("./src/domain/config/forge-kinds.ts");
+    const { byForge } = await import("./src/domain/config/configured-kinds.ts");
     const { itemUrl, parseItemUrl } = await import("./src/domain/forges/forge-items.ts");
     const { defuse } = await import("./src/domain/forges/posted-text.ts");
     const { createForge, DELIVERY_FORMATS } = await import("./src/infrastructure/forges/forge-registry.ts");

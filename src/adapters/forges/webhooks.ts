@@ -1,7 +1,7 @@
 import type { DeliveryFormat, IntakeEvent, IntakeOutcome } from "../../application/ports/forges.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
 import type { Config, Secrets } from "../../config/config.ts";
-import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { forgeSite } from "../../domain/forges/forge-items.ts";
 import { isServiceId } from "../../domain/platform/json-members.ts";
 

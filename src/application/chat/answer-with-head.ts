@@ -1,6 +1,6 @@
 import { agentOf } from "../../domain/chat/agents.ts";
 import { isQuestion } from "../../domain/coder/proposal.ts";
-import { HEAD_NAMES, type HeadName } from "../../domain/config/worker-kind-names.ts";
+import { HEAD_NAMES, type HeadName } from "../../domain/config/configured-kinds.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";

@@ -1,6 +1,6 @@
 import type { CoderRole, MeasuredOrder } from "../../domain/chat/agents.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
-import type { HeadName } from "../../domain/config/worker-kind-names.ts";
+import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import type { ParseShell } from "../../domain/policy/shell-script.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";

@@ -1,6 +1,5 @@
 import { agentOf } from "../../domain/chat/agents.ts";
-import { termsIn } from "../../domain/coder/file-excerpts.ts";
-import { requestTerms } from "../../domain/coder/request-terms.ts";
+import { requestTerms, termsIn } from "../../domain/coder/request-terms.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import type { JobHistory } from "../coder/job-history.ts";
 import type { Turn } from "../ports/chat.ts";

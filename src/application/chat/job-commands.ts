@@ -1,5 +1,5 @@
+import type { RewindJob, RewindMessage, RewindPlan } from "../../domain/chat/rewind-plan.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
-import type { RewindJob, RewindMessage, RewindPlan } from "../../domain/jobs/rewind-plan.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";

@@ -1,6 +1,6 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
 import { readPullWish } from "../../domain/chat/sentence-commands.ts";
-import { forgeFacts } from "../../domain/config/forge-kinds.ts";
+import { forgeFacts } from "../../domain/config/configured-kinds.ts";
 import {
   type ItemRef,
   itemUrl,

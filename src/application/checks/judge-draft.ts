@@ -59,10 +59,6 @@ export interface JudgeDraftDeps extends BaselineDeps {
   readonly advise: Advise;
 }
 
-export interface CheckProgress extends ProgressFacts {
-  readonly attempt: number;
-}
-
 const PROGRESS_MS = 3000;
 
 /** Tells how far a run is until it has ended; before one of more than a few seconds, for how long it is going to run. */
@@ -751,4 +747,8 @@ function toChecksFacts(
     ...(judgement.verdict === "worse" && endless.length > 0 && { unended: { commands: endless, seconds } }),
     notChecked: why[judgement.verdict] ?? null,
   };
+}
+
+export interface CheckProgress extends ProgressFacts {
+  readonly attempt: number;
 }

@@ -1,5 +1,5 @@
 import { importsOf } from "../../domain/checks/affected-tests.ts";
-import { definitionsOf, showFile, splitBudget, termsIn } from "../../domain/coder/file-excerpts.ts";
+import { definitionsOf, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import {
   type FileKind,
   fileKind,
@@ -10,7 +10,7 @@ import {
   refineRanking,
   SOURCE,
 } from "../../domain/coder/rank-files.ts";
-import { literalTerms, requestTerms, type Term } from "../../domain/coder/request-terms.ts";
+import { literalTerms, requestTerms, type Term, termsIn } from "../../domain/coder/request-terms.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";

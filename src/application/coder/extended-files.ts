@@ -1,7 +1,7 @@
 import { wordsOfName } from "../../domain/checks/affected-tests.ts";
-import { showFile, termsIn } from "../../domain/coder/file-excerpts.ts";
+import { showFile } from "../../domain/coder/file-excerpts.ts";
 import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
-import { stem, type Term } from "../../domain/coder/request-terms.ts";
+import { stem, type Term, termsIn } from "../../domain/coder/request-terms.ts";
 import { parentOf } from "../../domain/policy/ignore-rules.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 

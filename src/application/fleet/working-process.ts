@@ -5,7 +5,7 @@ import { storedJobActions } from "../jobs/follow-up-actions.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers, Tracing } from "../ports/platform.ts";
 import type { AccessStore, Channel, WorkQueue } from "../ports/serve.ts";
-import { createMessageAnswerer, type MessageAnswerer } from "../serve/answer-messages.ts";
+import { createMessageAnswerer, type MessageAnswerer, settleEarlier } from "../serve/answer-messages.ts";
 import {
   chooseMessageLane,
   createReceiver,
@@ -16,7 +16,6 @@ import { createReplySender, type ReplySender, type SendRepliesDeps } from "../se
 import { type Bus, createLiveWorks, type LiveWorks } from "../serve/serve-events.ts";
 import type { ReloadableChat } from "../serve/server.ts";
 import { type CommitGuard, createWorkKeeper, type WorkKeeper } from "../serve/take-work.ts";
-import { settleEarlier } from "../serve/timed-rounds.ts";
 import type { Control, ControlDeps } from "./control.ts";
 import { type Machine, type MachineDeps, openMachine } from "./machine-presence.ts";
 import { createViewerJobs, type OwnJobs, type ViewerJobs } from "./viewer-jobs.ts";

@@ -1,5 +1,6 @@
 import { gitVariables } from "../../domain/policy/git-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
+import type { OwnGit } from "../ports/jobs.ts";
 import type { ProcessResult } from "../ports/jobs-transaction.ts";
 import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts";
 
@@ -44,19 +45,6 @@ async function knowsIdentity(git: RunGit): Promise<boolean> {
   for (const who of ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"])
     if ((await git("var", who)).exitCode !== 0) return false;
   return true;
-}
-
-/** The git that PicoClaw runs for itself: nothing that a job left decides which program it is or what it runs. */
-export interface OwnGit {
-  /** Absolute, where no job can write. */
-  readonly program: string;
-  /** Folders for programs that it runs itself, such as filters of the user. */
-  readonly path: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** The user's own configuration before the job: who commits, and how files are kept. */
-  readonly settings: readonly (readonly [name: string, value: string])[];
-  /** Names of the filters that the configuration had before the job. */
-  readonly filters: readonly string[];
 }
 
 /** Variables of a job that our own git needs. */

@@ -1,8 +1,8 @@
 import type { Note } from "../../domain/jobs/note.ts";
-import type { JobEvent } from "../ports/jobs.ts";
+import type { JobEvent, OwnGit } from "../ports/jobs.ts";
 import type { ProcessRunner } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
-import { type AutoCommitResult, autoCommit, type OwnGit } from "./auto-commit.ts";
+import { type AutoCommitResult, autoCommit } from "./auto-commit.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import type { RunProcessDeps } from "./run-shell.ts";
 

@@ -1,4 +1,4 @@
-import type { ForgeKind } from "../../domain/config/forge-kinds.ts";
+import type { ForgeKind } from "../../domain/config/configured-kinds.ts";
 import type { ItemRef, KnownSites } from "../../domain/forges/forge-items.ts";
 import type { CommentText, PullText } from "../../domain/forges/posted-text.ts";
 import type { ChangedPaths, LeftOutPath } from "../../domain/forges/publishable-change.ts";

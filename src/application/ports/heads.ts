@@ -1,4 +1,4 @@
-import type { HeadName } from "../../domain/config/worker-kind-names.ts";
+import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import type { TaskUsage } from "../../domain/models/model-facts.ts";
 import type { HeadProcess } from "./jobs-head.ts";
 

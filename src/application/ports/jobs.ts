@@ -231,3 +231,16 @@ interface JobFilter {
 }
 
 export type IndexedJob = Omit<StoredJob, "changes" | "notes"> & { readonly changeCount: number };
+
+/** The git that PicoClaw runs for itself: nothing that a job left decides which program it is or what it runs. */
+export interface OwnGit {
+  /** Absolute, where no job can write. */
+  readonly program: string;
+  /** Folders for programs that it runs itself, such as filters of the user. */
+  readonly path: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The user's own configuration before the job: who commits, and how files are kept. */
+  readonly settings: readonly (readonly [name: string, value: string])[];
+  /** Names of the filters that the configuration had before the job. */
+  readonly filters: readonly string[];
+}

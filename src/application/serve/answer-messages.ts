@@ -5,6 +5,7 @@ import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { keepImages } from "../chat/message-images.ts";
 import { type ReplyPiece, say, wordPieces } from "../chat/reply-words.ts";
 import type { ChatEvent, Conversation, ImageStore, MessageImage, Reply } from "../ports/chat.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers } from "../ports/platform.ts";
 import type {
   Channel,
@@ -305,4 +306,28 @@ function fenceFileText(name: string, text: string): string {
 
 function toFailedReply(text: string): Reply {
   return { text, ok: false, sessionId: "", jobs: [], actions: [] };
+}
+
+/**
+ * The ids of committed jobs from earlier attempts at a message. A job that was interrupted during its commit
+ * is finished first; a job that has not begun to commit is thrown away, so that it can neither be taken for
+ * done nor be committed beside the attempt that follows.
+ */
+export async function settleEarlier(
+  workspace: Pick<Workspace, "archive" | "repair" | "closeDeadJobs" | "withdraw">,
+  messageId: string,
+  noted: readonly string[],
+): Promise<readonly string[]> {
+  const known = () =>
+    workspace.archive
+      .list()
+      .filter(({ jobId, groupId }) => groupId.endsWith(`#${messageId}`) || noted.includes(jobId));
+  const ids = new Set([...noted, ...known().map(({ jobId }) => jobId)]);
+  if (ids.size === 0) return [];
+  await workspace.repair();
+  await workspace.closeDeadJobs();
+  for (const jobId of ids) await workspace.withdraw(jobId);
+  return known()
+    .filter(({ state }) => state !== "discarded")
+    .map(({ jobId }) => jobId);
 }

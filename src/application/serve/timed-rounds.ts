@@ -1,6 +1,5 @@
 import type { Config } from "../../config/config.ts";
 import { resolveTimeZone } from "../../domain/chat/session.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers } from "../ports/platform.ts";
 import {
   type AccessStore,
@@ -194,30 +193,6 @@ export function startPruning({ store, access, days, timers, onTrouble }: PruneRo
 
   void rounds();
   return () => stopping.abort();
-}
-
-/**
- * The ids of committed jobs from earlier attempts at a message. A job that was interrupted during its commit
- * is finished first; a job that has not begun to commit is thrown away, so that it can neither be taken for
- * done nor be committed beside the attempt that follows.
- */
-export async function settleEarlier(
-  workspace: Pick<Workspace, "archive" | "repair" | "closeDeadJobs" | "withdraw">,
-  messageId: string,
-  noted: readonly string[],
-): Promise<readonly string[]> {
-  const known = () =>
-    workspace.archive
-      .list()
-      .filter(({ jobId, groupId }) => groupId.endsWith(`#${messageId}`) || noted.includes(jobId));
-  const ids = new Set([...noted, ...known().map(({ jobId }) => jobId)]);
-  if (ids.size === 0) return [];
-  await workspace.repair();
-  await workspace.closeDeadJobs();
-  for (const jobId of ids) await workspace.withdraw(jobId);
-  return known()
-    .filter(({ state }) => state !== "discarded")
-    .map(({ jobId }) => jobId);
 }
 
 export interface TimedWork {

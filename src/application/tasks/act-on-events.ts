@@ -1,4 +1,4 @@
-import type { ForgeKind } from "../../domain/config/forge-kinds.ts";
+import type { ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { toErrorText } from "../../domain/platform/error-text.ts";
 import type { Forge, IntakeEvent, IntakeOutcome } from "../ports/forges.ts";

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { FORGE_KINDS, type ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { forgeSites, itemUrl, parseItemUrl } from "../../domain/forges/forge-items.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { FleetStore } from "../ports/fleet.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { TaskFile } from "../../config/task-file.ts";
-import { type WorkerKindName, workerOfHead } from "../../domain/config/worker-kind-names.ts";
+import { type WorkerKindName, workerOfHead } from "../../domain/config/configured-kinds.ts";
 import { chooseEnvironment } from "../../domain/containers/environment-choice.ts";
 import { environmentImages } from "../../domain/containers/image-recipes.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";

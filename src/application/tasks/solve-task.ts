@@ -1,5 +1,5 @@
 import { rankCoderCandidates } from "../../domain/coder/candidates.ts";
-import { workerOfHead } from "../../domain/config/worker-kind-names.ts";
+import { workerOfHead } from "../../domain/config/configured-kinds.ts";
 import {
   type CandidateFacts,
   hadWorked,

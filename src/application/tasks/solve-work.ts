@@ -1,4 +1,4 @@
-import type { HeadName } from "../../domain/config/worker-kind-names.ts";
+import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import type { PriorProgress, StepFacts, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { CheckSettings } from "../checks/baseline.ts";

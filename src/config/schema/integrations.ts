@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byForge, forgeFacts } from "../../domain/config/forge-kinds.ts";
+import { byForge, forgeFacts } from "../../domain/config/configured-kinds.ts";
 import { ROUTES } from "../../domain/config/route.ts";
 import { isTimeZone } from "../scalar-values.ts";
 import {

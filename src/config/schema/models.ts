@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { WIRE_TYPES } from "../../domain/config/provider-addresses.ts";
+import { HEAD_NAMES, WIRE_TYPES } from "../../domain/config/configured-kinds.ts";
 import { ROUTES } from "../../domain/config/route.ts";
-import { HEAD_NAMES } from "../../domain/config/worker-kind-names.ts";
 import {
   chosenName,
   count,

@@ -1,5 +1,5 @@
 import type { LineRange } from "../patch/compare-lines.ts";
-import type { Term } from "./request-terms.ts";
+import { type Term, termsIn } from "./request-terms.ts";
 
 /** A line that begins something a reader would look for. */
 export interface Definition {
@@ -185,22 +185,6 @@ function pointingTerms(hits: readonly Hit[], terms: readonly Term[], lines: numb
   for (const hit of hits) for (const term of hit.terms) counts[term] = (counts[term] ?? 0) + 1;
   const most = Math.max(COMMON_LINES, lines * COMMON_SHARE);
   return new Set(terms.flatMap(({ kind }, at) => (kind !== "word" || (counts[at] ?? 0) <= most ? [at] : [])));
-}
-
-/** Which terms a text holds, by their place in the list. */
-export function termsIn(text: string, terms: readonly Term[]): number[] {
-  const lower = text.toLowerCase();
-  const found: number[] = [];
-  for (let index = 0; index < terms.length; index++) {
-    const { kind, spellings } = terms[index] as Term;
-    const where = kind === "word" ? lower : text;
-    for (const one of spellings) {
-      if (!where.includes(one)) continue;
-      found.push(index);
-      break;
-    }
-  }
-  return found;
 }
 
 function bestOf(hits: readonly Hit[], worth: readonly number[]): number {

@@ -201,3 +201,19 @@ module exports function class method value values true false null undefined retu
     /\s+/,
   ),
 );
+
+/** Which terms a text holds, by their place in the list. */
+export function termsIn(text: string, terms: readonly Term[]): number[] {
+  const lower = text.toLowerCase();
+  const found: number[] = [];
+  for (let index = 0; index < terms.length; index++) {
+    const { kind, spellings } = terms[index] as Term;
+    const where = kind === "word" ? lower : text;
+    for (const one of spellings) {
+      if (!where.includes(one)) continue;
+      found.push(index);
+      break;
+    }
+  }
+  return found;
+}

@@ -1,4 +1,4 @@
-import { FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
+import { FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/configured-kinds.ts";
 import { gitVariables } from "../policy/git-files.ts";
 
 /** The source of a project, without any credential. */

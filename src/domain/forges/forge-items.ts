@@ -1,4 +1,4 @@
-import { byForge, FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
+import { byForge, FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/configured-kinds.ts";
 
 /** An issue, a pull request or a merge request. A merge request is a pull here: one word for both forges. */
 export interface ItemRef {

@@ -1,4 +1,4 @@
-import { byForge, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
+import { byForge, type ForgeKind, forgeFacts } from "../config/configured-kinds.ts";
 import type { ItemRef } from "./forge-items.ts";
 
 /** Shown as nothing, and no forge reads a name, a keyword, a tag or a command across it. */

@@ -114,3 +114,8 @@ function isPrivateV6(host: string): boolean {
   }
   return /^(f[cd]|fe[89ab])/.test(host);
 }
+
+/** `base/path`, whether or not the base ends in a slash. */
+export function joinUrl(base: string, path: string): string {
+  return `${base.replace(/\/+$/, "")}/${path}`;
+}

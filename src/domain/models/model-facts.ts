@@ -94,3 +94,10 @@ export function estimateTokens(text: string): number {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x2e7f) wide += 1;
   return wide + Math.ceil((text.length - wide) / 4);
 }
+
+/** The beginning of the quarter of an hour: days begin with one in every time zone. */
+export function sliceOf(at: Date): Date {
+  return new Date(Math.floor(at.getTime() / SLICE_MS) * SLICE_MS);
+}
+
+export const SLICE_MS = 15 * 60_000;

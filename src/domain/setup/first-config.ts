@@ -1,4 +1,4 @@
-import type { HeadName } from "../config/worker-kind-names.ts";
+import type { HeadName } from "../config/configured-kinds.ts";
 import { type InstalledModel, isInstalled, rankInstalled } from "../models/choose-model.ts";
 import type { ListTrouble } from "../models/model-facts.ts";
 import type { SetupMessages } from "../texts/setup.ts";

@@ -11,7 +11,7 @@ import {
 import { join, relative } from "node:path";
 import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
-import { COMMAND_FOLDERS, MCP_FILE } from "../../domain/config/command-folders.ts";
+import { COMMAND_FOLDERS, MCP_FILE } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readYaml } from "../platform/text-files.ts";
 import type { McpFile } from "./toolbox.ts";

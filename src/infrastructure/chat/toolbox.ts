@@ -9,7 +9,7 @@ import {
   readMcpFile,
   resolveMcpServer,
 } from "../../domain/chat/mcp-servers.ts";
-import { MCP_FILE } from "../../domain/config/command-folders.ts";
+import { MCP_FILE } from "../../domain/config/configured-kinds.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { WebDeps } from "../sandbox/read-web.ts";
 import type { McpPool } from "./mcp-pool.ts";

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { delimiter } from "node:path";
-import type { OwnGit } from "../../application/jobs/auto-commit.ts";
+import type { OwnGit } from "../../application/ports/jobs.ts";
 import { isHarmlessSetting } from "../../domain/policy/git-files.ts";
 import { gitProgram, ISOLATED_GIT_ENV, isWithin } from "../jobs/git-roots.ts";
 

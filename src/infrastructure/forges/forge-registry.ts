@@ -1,5 +1,5 @@
 import type { DeliveryFormat, Forge, ForgeFailure } from "../../application/ports/forges.ts";
-import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { byForge, FORGE_KINDS, type ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { forgeSite } from "../../domain/forges/forge-items.ts";
 import { maskAtEdge } from "../platform/standard-streams.ts";
 import { pauseUnlessAborted } from "../platform/timers.ts";

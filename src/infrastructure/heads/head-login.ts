@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeadTrouble } from "../../application/ports/heads.ts";
-import type { HeadName } from "../../domain/config/worker-kind-names.ts";
+import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
 import { isObject, type StreamEvent, type WorkerKind } from "./kinds/worker-kind.ts";

@@ -26,7 +26,7 @@ import type {
   OpenedHead,
 } from "../../application/ports/heads.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
-import type { HeadName, WorkerKindName } from "../../domain/config/worker-kind-names.ts";
+import type { HeadName, WorkerKindName } from "../../domain/config/configured-kinds.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { isInside } from "../jobs/git-roots.ts";

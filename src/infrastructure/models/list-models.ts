@@ -1,9 +1,8 @@
 import { billionsOf, type InstalledModel } from "../../domain/models/choose-model.ts";
-import { localityOf } from "../../domain/models/locality.ts";
+import { joinUrl, localityOf } from "../../domain/models/locality.ts";
 import type { ListTrouble } from "../../domain/models/model-facts.ts";
 import { fieldAt, textAt } from "./json-fields.ts";
 import type { Fetch } from "./model-settings.ts";
-import { joinUrl } from "./wire.ts";
 
 /** The characters of a model's name; any other name is not shown and not written anywhere. */
 const NAME = /^[\w./:-]{1,200}$/;

@@ -1,5 +1,5 @@
 import type { Effort, ModelRequest } from "../../application/ports/models.ts";
-import type { WireType } from "../../domain/config/provider-addresses.ts";
+import type { WireType } from "../../domain/config/configured-kinds.ts";
 import type { ModelMessages } from "../../domain/texts/models.ts";
 
 /** One model as the configuration describes it, its key resolved. */

@@ -1,17 +1,11 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { UsageEntry, UsageFilter, UsageStore, UsageTotal } from "../../application/ports/models.ts";
+import { SLICE_MS, sliceOf } from "../../domain/models/model-facts.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
 /** The key of the sums. */
 type SummedBy = "model" | "moment";
-
-const SLICE_MS = 15 * 60_000;
-
-/** The beginning of the quarter of an hour: days begin with one in every time zone. */
-export function sliceOf(at: Date): Date {
-  return new Date(Math.floor(at.getTime() / SLICE_MS) * SLICE_MS);
-}
 
 function nextSlice(at: Date): Date {
   return sliceOf(new Date(at.getTime() + SLICE_MS - 1));

@@ -119,11 +119,6 @@ export function probeList(url: string, headers: WireProbe["headers"], model: str
   };
 }
 
-/** `base/path`, whether or not the base ends in a slash. */
-export function joinUrl(base: string, path: string): string {
-  return `${base.replace(/\/+$/, "")}/${path}`;
-}
-
 /** A call of an earlier answer. Many a server refuses the whole conversation for one whose arguments are no JSON object. */
 export function writeArguments(args: unknown): string {
   return JSON.stringify(typeof args === "object" && args !== null ? args : { input: args });

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../application/ports/serve.ts";
-import { sliceOf } from "../models/usage-store.ts";
+import { sliceOf } from "../../domain/models/model-facts.ts";
 import { databaseClock } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 

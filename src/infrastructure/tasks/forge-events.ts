@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { IntakeEvent } from "../../application/ports/forges.ts";
 import type { NewWork, Work, WorkQueue } from "../../application/ports/serve.ts";
 import type { ClaimedEvent, ForgeEvents } from "../../application/ports/tasks.ts";
-import type { ForgeKind } from "../../domain/config/forge-kinds.ts";
+import type { ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { hashHex } from "../platform/hash.ts";
 import { type Database, type StoreTransaction, storable } from "../store/schema.ts";

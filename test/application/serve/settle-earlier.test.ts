@@ -1,6 +1,6 @@
 /** A message is begun again: what its earlier attempt left cannot be taken for done, and cannot land any more. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { settleEarlier } from "../../../src/application/serve/timed-rounds.ts";
+import { settleEarlier } from "../../../src/application/serve/answer-messages.ts";
 import { createBench } from "../jobs/worker-kit.ts";
 
 const [MESSAGE, GROUP] = ["msg_1", "web:c#msg_1"];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { FORGE_KINDS } from "../../../src/domain/config/forge-kinds.ts";
+import { FORGE_KINDS } from "../../../src/domain/config/configured-kinds.ts";
 import {
   defuse,
   defuseTitle,

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { ForgeKind } from "../../../src/domain/config/forge-kinds.ts";
+import type { ForgeKind } from "../../../src/domain/config/configured-kinds.ts";
 
 /** As GitLab ships it, `issue_closing_pattern`, with the references it knows. */
 const GITLAB_CLOSING =

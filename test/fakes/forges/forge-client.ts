@@ -1,5 +1,5 @@
 import type { Forge } from "../../../src/application/ports/forges.ts";
-import type { ForgeKind } from "../../../src/domain/config/forge-kinds.ts";
+import type { ForgeKind } from "../../../src/domain/config/configured-kinds.ts";
 import { createForgeFetch, type ForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github-client.ts";
 import { createGitLab } from "../../../src/infrastructure/forges/gitlab-client.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Forge, ForgeAnswer } from "../../../src/application/ports/forges.ts";
-import { FORGE_KINDS, type ForgeKind } from "../../../src/domain/config/forge-kinds.ts";
+import { FORGE_KINDS, type ForgeKind } from "../../../src/domain/config/configured-kinds.ts";
 import type { ItemRef } from "../../../src/domain/forges/forge-items.ts";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createForge } from "../../../src/infrastructure/forges/forge-registry.ts";

@@ -1,16 +1,16 @@
 import type { OwnTrouble } from "../../chat/message-commands.ts";
-import type { RuleProblem } from "../../chat/rule-pattern.ts";
-import type { UsageLine } from "../../chat/session.ts";
-import { type DecisionSource, otherRoute, ROUTES } from "../../config/route.ts";
-import type { Doubt } from "../../drafts/check-edits.ts";
-import type { RedReason } from "../../jobs/job-status.ts";
 import {
   type RewindJob,
   type RewindMessage,
   type RewindPlan,
   rewindJobs,
   rewindMessages,
-} from "../../jobs/rewind-plan.ts";
+} from "../../chat/rewind-plan.ts";
+import type { RuleProblem } from "../../chat/rule-pattern.ts";
+import type { UsageLine } from "../../chat/session.ts";
+import { type DecisionSource, otherRoute, ROUTES } from "../../config/route.ts";
+import type { Doubt } from "../../drafts/check-edits.ts";
+import type { RedReason } from "../../jobs/job-status.ts";
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";

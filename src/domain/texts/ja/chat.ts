@@ -1,7 +1,7 @@
+import { type RewindJob, rewindJobs, rewindMessages } from "../../chat/rewind-plan.ts";
 import { otherRoute, ROUTES } from "../../config/route.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
-import { type RewindJob, rewindJobs, rewindMessages } from "../../jobs/rewind-plan.ts";
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
 import type { ModelTrouble } from "../../models/model-facts.ts";
 import type {

@@ -1,4 +1,4 @@
-import type { WorkerKindName } from "../../../domain/config/worker-kind-names.ts";
+import type { WorkerKindName } from "../../../domain/config/configured-kinds.ts";
 import { claudeCode } from "./claude-code.ts";
 import { codexCli } from "./codex-cli.ts";
 import { geminiCli } from "./gemini-cli.ts";

@@ -1,5 +1,5 @@
 import type { WorkerProgress } from "../../../application/ports/heads.ts";
-import type { WorkerKindName } from "../../../domain/config/worker-kind-names.ts";
+import type { WorkerKindName } from "../../../domain/config/configured-kinds.ts";
 import type { TaskUsage } from "../../../domain/models/model-facts.ts";
 import { attemptOr } from "../../../domain/platform/error-text.ts";
 

@@ -1,9 +1,10 @@
 import type { ModelAnswer, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { joinUrl } from "../../../domain/models/locality.ts";
 import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, probeList, type Wire } from "../wire.ts";
+import { probeList, type Wire } from "../wire.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   max_tokens: "length",

@@ -1,9 +1,10 @@
 import type { Effort, ModelAnswer, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { joinUrl } from "../../../domain/models/locality.ts";
 import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, type Wire } from "../wire.ts";
+import type { Wire } from "../wire.ts";
 
 /** Every other reason ends an answer before its end (a filter, a list, a tool that was not offered), also one not known yet. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = { STOP: "stop", MAX_TOKENS: "length" };

@@ -1,8 +1,9 @@
 import type { Effort, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { joinUrl } from "../../../domain/models/locality.ts";
 import type { AnswerSink } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, type OllamaSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, type Wire } from "../wire.ts";
+import type { Wire } from "../wire.ts";
 
 /** Ollama's own API: the OpenAI-compatible one of the same server knows neither `keep_alive` nor `num_ctx`. */
 export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings): Wire {

@@ -1,10 +1,11 @@
 import type { ModelAnswer, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { joinUrl } from "../../../domain/models/locality.ts";
 import { familyOf } from "../../../domain/models/model-facts.ts";
 import { ownMember } from "../../../domain/platform/json-members.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
+import { mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
 
 /** As the many servers of this protocol word it; what is not here is an ordinary end. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {

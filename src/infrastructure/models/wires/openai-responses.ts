@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type { ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { joinUrl } from "../../../domain/models/locality.ts";
 import { type AnswerSink, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
+import { mentionsJson, probeList, type Wire, writeArguments } from "../wire.ts";
 
 /**
  * Reads the stream of OpenAI's responses API, or one whole response. Pieces belong together by the place of their item

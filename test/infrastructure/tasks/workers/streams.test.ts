@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { WorkerKindName } from "../../../../src/domain/config/worker-kind-names.ts";
+import type { WorkerKindName } from "../../../../src/domain/config/configured-kinds.ts";
 import { findWorkerKind, WORKER_KINDS } from "../../../../src/infrastructure/heads/kinds/find-kind.ts";
 
 /** Recorded from codex 0.166.0, claude 2.1.325 and gemini 0.61.0. */

@@ -1,3 +1,55 @@
+/** Folders of a workspace whose commands and skills are read, once they are trusted; the first one that has a name wins. */
+export const COMMAND_FOLDERS = [".picoclaw", ".agents", ".claude"] as const;
+
+/** The file of a workspace that names MCP servers for every agent that works there; read once it is trusted. */
+export const MCP_FILE = ".mcp.json";
+
+/** The protocols of model servers: the types of a provider that the configuration, the wires and their settings share. */
+export const WIRE_TYPES = ["anthropic", "openai", "google", "openai-compatible", "ollama"] as const;
+
+export type WireType = (typeof WIRE_TYPES)[number];
+
+/**
+ * `OLLAMA_HOST` as Ollama reads it: a host, `host:port`, a URL; every address means this machine. Null for what cannot be
+ * asked over HTTP, and for one with a name or a password in it.
+ */
+export function ollamaAddress(given: string | undefined): string | null {
+  const text = given?.trim() ?? "";
+  if (text === "") return null;
+  try {
+    const isBare = !text.includes("://");
+    const url = new URL(isBare ? `http://${text}` : text);
+    if (!/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") return null;
+    if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname)) url.hostname = "127.0.0.1";
+    if (url.port === "" && isBare) url.port = "11434";
+    return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+  } catch {
+    return null;
+  }
+}
+
+export const OPENROUTER = "https://openrouter.ai/api/v1";
+
+/** Any other server of this kind speaks chat completions, not OpenAI's own responses. */
+export function isOpenAi(address: string): boolean {
+  return /^https:\/\/api\.openai\.com\b/.test(address);
+}
+
+/** Every name that a task file may give; the second of claude's is an older one. */
+export const WORKER_KIND_NAMES = ["codex-cli", "claude-code", "claude-code-cli", "gemini-cli"] as const;
+
+export type WorkerKindName = (typeof WORKER_KIND_NAMES)[number];
+
+/** Agents that may be a coder's head. `acp` is any that speaks the Agent Client Protocol (`head.command`). */
+export const HEAD_NAMES = ["claude-code", "codex-cli", "gemini-cli", "acp"] as const;
+
+export type HeadName = (typeof HEAD_NAMES)[number];
+
+/** The worker CLI that a head is in a container; null of one that runs on the user's machine alone. */
+export function workerOfHead(head: HeadName | null): WorkerKindName | null {
+  return head === null || head === "acp" ? null : head;
+}
+
 /** Facts about a forge that are known without asking it. */
 export interface ForgeFacts {
   /** Where people look, unless they host their own. */
