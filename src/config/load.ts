@@ -163,7 +163,6 @@ export interface ConfigCheck {
   readonly unset: readonly { readonly key: string; readonly variable: string }[];
 }
 
-/** `config check`. */
 export async function checkConfig(input: LoadInput = {}): Promise<ConfigCheck> {
   const loaded = await loadConfig(input);
   if (!loaded.ok) return { ok: false, errors: loaded.errors, warnings: [], files: [], unset: [] };

@@ -26,7 +26,6 @@ export interface AgentToolkit extends ToolMethods {
   available(): readonly SecureTool[];
 }
 
-/** All tools over one context. */
 export function createAgentToolkit(context: ToolContext): AgentToolkit {
   const methods = Object.fromEntries(
     ALL_TOOLS.map((tool) => [

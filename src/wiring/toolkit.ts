@@ -17,7 +17,6 @@ export type ToolContextChoices = Partial<
   Pick<ToolContextDeps, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
 >;
 
-/** Opens a workspace for tools. */
 export async function openToolContext(
   env: Environment,
   options: OpenOptions,

@@ -6,7 +6,6 @@ import { line } from "./line.ts";
 import { slack } from "./slack.ts";
 import { telegram } from "./telegram.ts";
 
-/** One line a channel. */
 const CHANNELS: readonly ChannelEntry[] = [line, slack, telegram];
 
 /** The names by which commands, addresses and the API know them. */

@@ -134,7 +134,6 @@ export class ConversationTurns {
     this.#goOn(signal.aborted);
   }
 
-  /** `/undo`, `/redo` and `/apply` by a key. */
   async act(kind: "undo" | "redo" | "apply", name: string): Promise<void> {
     const { screen, texts } = this.deps;
     const { deck } = screen;

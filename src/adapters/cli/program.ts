@@ -47,7 +47,6 @@ export interface CliProgram {
   /** The same program in another folder with another environment. */
   readonly elsewhere: (place: { readonly cwd: string; readonly env: CliProgram["env"] }) => CliProgram;
   readonly openWorkspace: (options: OpenOptions) => Promise<Opening>;
-  /** The background processes of a workspace. */
   readonly openProcesses: (options: OpenOptions) => Promise<OpenedProcesses>;
   /** The agent's tools on a workspace; loaded when they are asked for. */
   readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
@@ -68,7 +67,6 @@ export interface CliProgram {
   readonly isConfigured: () => boolean;
   /** The input history of conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
-  /** The jobs of a workspace as its history. */
   readonly openHistory: (options: OpenOptions) => Promise<Opening<OpenedHistory>>;
   /** The usage in the store, and the workspace's jobs, as figures. */
   readonly openFigures: (options: OpenOptions) => Promise<Opening<{ readonly figures: OpenedFigures }>>;

@@ -26,7 +26,6 @@ export async function withStoreData(
   }
 }
 
-/** Reports the result of filling a store. */
 export function reportFilled(
   program: CliProgram,
   {

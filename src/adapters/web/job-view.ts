@@ -127,7 +127,6 @@ function outputLines(text: string): Piece {
     .map((line, n) => [n > 0 && html`<br>`, line]);
 }
 
-/** The timeline of a job from the events of its journal. */
 export function timeline(context: PageContext, journal: readonly JournalLine[]): Markup {
   const lines = validatedJournal(journal);
   const [first, last] =

@@ -48,7 +48,6 @@ import {
   wordPieces,
 } from "./reply-words.ts";
 
-/** A tool call of a model with its outcome. */
 export interface MadeCall extends ToolOutcome {
   readonly name: string;
 }

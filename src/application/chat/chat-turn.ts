@@ -99,7 +99,6 @@ export interface ChatTurn {
 /** The input of a read-only command: neither the chat's turn nor its session. */
 export type LookRequest = Pick<ChatTurn, "message" | "sessionKey">;
 
-/** The answer of one agent. */
 export interface Answer extends Pick<Reply, "text" | "said" | "ok" | "jobs"> {
   readonly agent: string;
   readonly model?: NonNullable<Reply["model"]>;
@@ -330,7 +329,6 @@ export function createAnswer(
   return { text: wordPieces(messages.locale, said), said, ok, agent, jobs: [] };
 }
 
-/** The answer of a command, in every language. */
 export function answerInEveryLanguage(
   deps: Pick<ChatBase, "messages">,
   word: (locale: Locale) => string,

@@ -86,7 +86,6 @@ export interface OpenChat {
   readonly ownCommands: OwnCommands;
   /** Paths of the project's files, nearest the root first. */
   listFiles(limit: number): readonly string[];
-  /** The background processes of the workspace. */
   processes(): Promise<WorkspaceProcesses>;
   /** The models that would talk and write code; null: none can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
@@ -346,7 +345,6 @@ interface ReceivedMessage {
   readonly state: { begun: boolean };
 }
 
-/** A message in its turn. */
 interface TurnMessage {
   readonly deps: ChatDeps;
   readonly command: SlashCommand | undefined;

@@ -20,7 +20,6 @@ import {
 } from "./chat-turn.ts";
 import type { RouteTeacher } from "./route-message.ts";
 
-/** The answer of a command about the chat's memory, in every language. */
 function answerAboutMemory(chat: ChatBase, word: (words: MemoryMessages) => string, ok = true): Answer {
   return answerInEveryLanguage(chat, (locale) => word(memoryMessagesFor(locale)), ok);
 }

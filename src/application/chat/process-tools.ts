@@ -70,7 +70,6 @@ function createProcessTools(deps: ProcessToolsDeps): ProcessTools {
 /** The processes as a conversation needs them. */
 export interface ProcessesDoor {
   open(): Promise<WorkspaceProcesses>;
-  /** The tool `process`. */
   openTools(readOnly: boolean): Promise<ProcessTools>;
   /** Whether one of the processes listens on a port now. */
   isOwnPort(port: number): Promise<boolean>;
@@ -82,7 +81,6 @@ export interface ProcessesDoorDeps {
   readonly openPages: (isOwnPort: ProcessesDoor["isOwnPort"]) => Promise<WebReader>;
   /** Whether the policy of tools forbids this one. */
   readonly isDenied: (tool: string) => Promise<boolean>;
-  /** `tools.write_scope`. */
   readonly writeScope: string;
   readonly now: () => Date;
 }

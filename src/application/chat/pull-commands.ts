@@ -301,7 +301,6 @@ const BODY_CHARS = 10_000;
 const JOBS_SHOWN = 10;
 const PROMPT_DIFF_CHARS = 30_000;
 
-/** A change that is to be worded. */
 interface WordedChange {
   readonly kind: "pull request" | "commit";
   /** Of earlier commits, for their style. */

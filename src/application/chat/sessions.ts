@@ -34,7 +34,6 @@ export interface SessionDeps {
   readonly mask: (text: string) => string;
   /** The token limit for the turns given to a model, by the models in use. */
   readonly historyTokens: () => number;
-  /** The token limit for a summary. */
   readonly summaryTokens: number;
 }
 

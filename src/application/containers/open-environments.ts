@@ -121,7 +121,6 @@ async function summarizeEnvironments(environments: OpenEnvironments): ReturnType
 export interface CleanUpScheduleDeps {
   /** As it is now: environments may be switched on while this runs. */
   readonly config: () => Pick<Config["command_executor"], "enabled" | "cleanup">;
-  /** One clean-up. */
   readonly cleanUp: () => Promise<void>;
   readonly onTrouble: (error: unknown) => void;
 }

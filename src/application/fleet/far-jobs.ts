@@ -222,7 +222,6 @@ export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
   };
 }
 
-/** The jobs that a reply is about. */
 export function jobsOfReply({ actions, jobs }: Pick<Reply, "actions" | "jobs">): readonly string[] {
   const named = actions.map(({ message }) => jobNamedInButton(message) ?? "").filter(isJobId);
   return [...new Set([...jobs.map(({ job_id }) => job_id), ...named])];

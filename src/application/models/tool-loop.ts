@@ -45,7 +45,6 @@ export interface ToolLoop extends CompleteFittingOptions {
   readonly model: () => Model | ModelFailure;
   readonly tools: readonly ModelTool[];
   readonly transcript: Transcript;
-  /** The request to the model in this step. */
   readonly request: (
     step: LoopStep,
   ) => Pick<ModelRequest, "system" | "messages" | "maxTokens" | "temperature" | "effort" | "cacheKey">;

@@ -317,7 +317,6 @@ export interface Images {
   pull(name: string, options: ImageProgress): Promise<ImageOutcome>;
   /** Builds an image from a folder of files. Aborting ends the build. */
   build(request: ImageBuild): Promise<ImageOutcome>;
-  /** Gives an image a further name. */
   tag(name: string, further: string): Promise<void>;
   /** Makes an image of one layer of a file system's archive. */
   importArchive(

@@ -203,7 +203,6 @@ export interface PublishRequest {
   /** Clean: no user and no token in it. The only address that is ever pushed to. */
   readonly cloneUrl: string;
   readonly credentials: { readonly username: string; readonly token: string };
-  /** The commit that the change was made on. */
   readonly baseCommit: string;
   /** Where `baseCommit` came from; when it moved since, the change is rebased onto its tip if it applies cleanly. */
   readonly baseBranch: string;

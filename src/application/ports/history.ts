@@ -139,7 +139,6 @@ export type SeenCase =
   | { readonly key: string; readonly ok: true; readonly line: string; readonly seconds: number }
   | { readonly key: string; readonly ok: false; readonly why: NotACase };
 
-/** One play of a contestant on a case. */
 export interface PlayRecord extends PlayResult {
   readonly contestant: string;
   readonly case: string;

@@ -45,7 +45,6 @@ export type OpenedDraft =
  * `discard` every other call throws. A draft whose process dies is closed as dead jobs are: it had applied nothing.
  */
 export interface Draft {
-  /** The id of its job. */
   readonly id: string;
   /** Files as the draft has them. They are the workspace's where it changed nothing. */
   readonly files: WorkspaceFiles;

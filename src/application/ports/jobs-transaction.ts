@@ -268,7 +268,6 @@ export interface Transactions {
   repair(): Promise<RepairedJob | null>;
   /** Rewrites unreadable records of jobs from the remaining files. Absent where there is nothing to rebuild them from. */
   repairRecords?(): Promise<readonly RepairedRecord[]>;
-  /** See `Workspace.findDamagedUndo`. */
   findDamagedUndo?(options: DamageSearch): Promise<readonly DamagedUndo[]>;
   /** See `Workspace.findInterruption`. */
   findInterruption?(): Promise<OpenInterruption | null>;

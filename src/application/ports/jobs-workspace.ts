@@ -129,7 +129,6 @@ export interface NotOpened {
   readonly message?: string;
 }
 
-/** A workspace and what was opened on it. */
 export type Opening<T = unknown> = (T & OpenedWorkspace & { readonly ok: true }) | NotOpened;
 
 /** One finding of `doctor`. */

@@ -55,7 +55,6 @@ export interface SolveStore extends SolveReader {
   note(id: string, step: TaskStep, claim: Work): Promise<void>;
   /** Asks the working process to stop or to pause. */
   order(id: string, order: Order | null): Promise<void>;
-  /** The order to the task. */
   orderOf(id: string): Promise<Order | null>;
   /** Gives work to those that wait and have none: they came with a copy, or from an older version. */
   adopt(): Promise<void>;
@@ -95,7 +94,6 @@ export interface SolveReader {
   steps(id: string): Promise<readonly TaskStep[]>;
 }
 
-/** A task and the claim on it. */
 export interface ClaimedTask {
   readonly task: SolveTask;
   readonly work: Work;

@@ -28,7 +28,6 @@ export interface WhoSpeaks {
   readonly userId: string;
 }
 
-/** All identities of the viewer. */
 export function viewerIdentities({ channel, userId, also = [] }: Viewer): readonly WhoSpeaks[] {
   return [{ channel, userId }, ...also];
 }

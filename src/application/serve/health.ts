@@ -166,7 +166,6 @@ export interface ServerMetricsDeps {
   readonly counts: () => Promise<StoreCounts>;
 }
 
-/** The metrics of a server, as text. */
 export function createServerMetrics(deps: ServerMetricsDeps): () => Promise<string> {
   const metrics = createMetrics(deps.bus);
   return async () => {

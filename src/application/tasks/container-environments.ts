@@ -90,7 +90,6 @@ const WARNINGS: ReadonlySet<string> = new Set([
 
 const INDEX = "/workspace/tmp/.picoclaw-index";
 
-/** Tasks' environments over the manager of containers. */
 export function createContainerEnvironments(deps: ContainerEnvironmentDeps): TaskEnvironments {
   const { manager, texts } = deps;
   return {

@@ -86,10 +86,8 @@ export const TASK_PACE = { newsEveryMs: 10_000, progressEveryMs: 5_000, ordersEv
 /** A task while a coder works on it. */
 export interface SolveWork {
   task: SolveTask;
-  /** The claim on the task. */
   readonly claim: ContainerClaim;
   readonly signal: AbortSignal;
-  /** Saves a change of the task. */
   update(change: Partial<SolveTask>): Promise<void>;
   readonly bot: ForgeUser;
   item: ForgeItem;

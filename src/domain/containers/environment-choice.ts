@@ -137,7 +137,6 @@ export const LANGUAGES: readonly Language[] = [
   },
 ];
 
-/** Whether a name fits a marker. */
 function fitsMarker(marker: string, name: string): boolean {
   const star = marker.indexOf("*");
   if (star < 0) return marker === name;

@@ -61,7 +61,6 @@ function itemAt(forge: ForgeKind, path: string): Pick<ItemRef, "repository" | "k
   return { repository, kind: issues.includes(kind as string) ? "issue" : "pull", number: Number(number) };
 }
 
-/** A repository of a forge. */
 export interface RepositoryRef {
   readonly forge: ForgeKind;
   readonly site: string;

@@ -27,7 +27,6 @@ export type UndoState = "available" | "unavailable" | "none" | "undone";
 /** `begun`: a swap of it began and did not end. `due`: it was to be committed, and nothing of that began. */
 export type Unsettled = "begun" | "due";
 
-/** The facts that determine the status of a job. */
 export interface JobStatusFacts {
   /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
   readonly state: string;

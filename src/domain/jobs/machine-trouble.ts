@@ -1,4 +1,3 @@
-/** The parts of a sandbox. */
 export type SandboxPart = "bubblewrap" | "setpriv" | "user-namespaces" | "overlay";
 
 /** The promises about commands on this machine. */

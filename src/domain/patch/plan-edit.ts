@@ -25,7 +25,6 @@ type ContentResult =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly reports: readonly HunkReport[] }
   | { readonly ok: false; readonly message: string; readonly reports: readonly HunkReport[] };
 
-/** The new content of one file of a diff. */
 function diffContent(
   file: DiffFile,
   path: string,

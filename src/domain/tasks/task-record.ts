@@ -422,7 +422,6 @@ export function testOfNow(record: TaskRecord): TestRun | null {
   return record.loops.slice(Math.max(0, since)).findLast(({ test }) => test !== undefined)?.test ?? null;
 }
 
-/** The criteria with the newest verdict on each. */
 export function criteriaWithVerdicts(
   record: TaskRecord,
 ): readonly (Criterion & { readonly verdict?: Verdict })[] {

@@ -54,7 +54,6 @@ export async function makeRoomFolder(
 ) {
   sweepRooms(deps.folder);
   const folder = join(deps.folder, `${process.pid}-${crypto.randomUUID()}`);
-  /** The project as it was. */
   const project = join(folder, "project");
   try {
     await checkOutState(git, state, project);

@@ -150,7 +150,6 @@ function findRegisteredWorkspace(workspace: string, home: string): RegisteredWor
   return { folder, movedFrom };
 }
 
-/** Remembers which folder the workspace of an entry is. */
 function noteWorkspace(entry: string, workspace: string): void {
   const now = readKnownFolder(workspace);
   const noted = readNote(entry);

@@ -2,7 +2,6 @@ import type { SpanFacts, SpanKind, SpanStart, Timers, Tracing } from "../../appl
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readTraceparent, type TraceContext, writeTraceparent } from "../../domain/platform/traceparent.ts";
 
-/** A span that has ended. */
 interface EndedSpan extends TraceContext {
   readonly parentSpanId: string | null;
   readonly name: string;

@@ -102,7 +102,6 @@ type MessageViews = Pick<
   "standing" | "transcript" | "chats" | "message" | "repliesTo" | "jobsOf" | "jobIdsOf" | "ownerOf" | "counts"
 >;
 
-/** The views that people have of their workspace. */
 export function createMessageViews(db: Kysely<Database>, workspace: string): MessageViews {
   return {
     async standing(chats) {

@@ -18,7 +18,6 @@ export const TASK_KIND = "tasks";
 
 const LIVE_STATES = ["waiting", "running", "paused"];
 
-/** Tasks for readers. */
 export function createSolveReader(db: Kysely<Database>): SolveReader {
   return {
     async find(id) {

@@ -124,7 +124,6 @@ export interface LayerDeps {
   readonly user: { readonly uid: number; readonly gid: number };
   /** Never shown to the worker. */
   readonly ownFolders: readonly string[];
-  /** The size limit of a copy. */
   readonly copyLimitBytes: number;
 }
 

@@ -365,7 +365,6 @@ function readPageQuery(field: (name: string) => string): JobQuery {
   };
 }
 
-/** The actions on a job. */
 function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   const { viewerJobs } = host;
   app.post("/jobs/:job/rest", async (c) => {

@@ -41,7 +41,6 @@ export type PullStop =
       readonly stands: string | null;
     };
 
-/** Why there is no commit. */
 export type CommitStop =
   | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" }
   | { readonly why: "failed"; readonly message: string }

@@ -29,7 +29,6 @@ const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
   rewindJobs(again),
 ];
 
-/** `/rewind`. */
 export const rewind = {
   rewindList: (messages: readonly RewindMessage[]) =>
     `${rewindMessages(messages, files)}\n\nTo go back to one of them: /rewind N (0 is the beginning). What came after it is listed first.`,
@@ -355,7 +354,6 @@ export const chatTexts = {
     `Stopped after ${loops === 1 ? "1 round" : `${loops} rounds`}, the most for one message (loop.max_loops); this is how far it got.`,
   timeLimit: (seconds: number) =>
     `Stopped after ${seconds} s, the time limit for one message (loop.max_millis); this is how far it got.`,
-  /** The same call of a tool failed again and again. */
   stuck: (tool: string) => `The same call of ${tool} failed again and again; this is how far it got.`,
 
   // Commands
@@ -650,7 +648,6 @@ interface ContextFacts {
   readonly window: number | null;
 }
 
-/** The status of a chat. */
 interface StatusFacts {
   readonly folder: string;
   readonly talks: string | null;

@@ -5,7 +5,6 @@ type MissingLimit = "memory" | "swap" | "cpu" | "pids";
 
 const LIMITS = { memory: "memory", swap: "swap", cpu: "CPU", pids: "processes" } as const;
 
-/** Failures of the container engine, by their codes. */
 const ENGINE_FAILURES: Readonly<Record<string, string>> = {
   "engine-unreachable": "Docker cannot be reached",
   "engine-forbidden": "This user may not use Docker",
