@@ -8,13 +8,14 @@
 const EXPORTS = /export(\{[^}]*\});\s*$/;
 const IMPORT = /^import(?:(\{[^}]*\})from)?"\.\/(chunk-\w+\.js)";?/;
 
-/** Names that a piece may assign more than once, each as `piece:name`: they are read anew at each use. */
+/** Names whose value may change after the piece has begun, each as `piece:name`: they are read at each use. */
 export function findLiveNames(piece: string, text: string): string[] {
   return readNames(EXPORTS.exec(text)?.[1])
     .filter(([local]) => {
       const name = `(?<![.\\w$])${RegExp.escape(local)}`;
       const assigned = new RegExp(`${name}\\s*(?:=(?![=>])|\\+\\+|--|[-+*/%&|^?]{1,2}=(?!=))`, "g");
-      return [...text.matchAll(assigned)].length > 1;
+      const empty = new RegExp(`\\b(?:var|let) (?:[\\w$]+,)*${RegExp.escape(local)}[,;]`);
+      return [...text.matchAll(assigned)].length > 1 || empty.test(text);
     })
     .map(([, exported]) => `${piece}:${exported}`);
 }

@@ -18,6 +18,10 @@ test("a name that is assigned again is read at each use, on both sides", () => {
   expect(toPlainPiece("chunk-m1.js", maker, live)).toEndWith(
     "module.exports={get n(){return count},fixed:fixed,next:next};",
   );
+  // Declared without a value: it gets its own later.
+  expect(findLiveNames("chunk-m2.js", "let a,late;function open(){late=1}export{late,open};")).toEqual([
+    "chunk-m2.js:late",
+  ]);
   const user = `import{n,next}from"./chunk-m1.js";console.log(n,next);`;
   expect(toPlainPiece("chunk-u1.js", user, live)).toBe(user);
 });
