@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { type Cli, create, createCli, shell, until } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -81,3 +83,30 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.apply([create("next", "1")]).code).toBe(0);
   });
 });
+
+test("a server that is told to end with its first answer ends gently", async () => {
+  const port = await freePort();
+  const server = cli.start(["serve", "--port", String(port)]);
+  const end = ended(server);
+  await untilAnswers(port, server);
+  server.kill("SIGTERM");
+  expect(await end).toBe(0);
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+async function untilAnswers(port: number, server: ChildProcess): Promise<void> {
+  const isUp = () =>
+    fetch(`http://127.0.0.1:${port}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (server.exitCode === null && !(await isUp()));
+}

@@ -111,38 +111,41 @@ export async function styleReport(
   return hasReportLook(program) ? lookOfReport(program, text, status) : text;
 }
 
-/** The first signal stops gently, the second at once; a hang-up reads the configuration again. */
+/**
+ * The first signal stops gently, the second at once; a hang-up reads the configuration again. Signals count from the call on:
+ * a server answers before its start is complete, and a program that sees it may stop it.
+ */
 export async function untilStopped(
   program: CliProgram,
   words: () => ServeMessages,
-  serving: Pick<RunningServer, "reload" | "stop" | "noteFault">,
+  starting: Promise<Pick<RunningServer, "reload" | "stop" | "noteFault">>,
 ): Promise<void> {
   const say = (text: string) => program.err(`${text}\n`);
   const reload = () => {
-    void serving
-      .reload()
+    void starting
+      .then((serving) => serving.reload())
       .then((problem) => say(problem === null ? words().reloaded : words().reloadRefused(problem)))
       .catch((error: unknown) => say(words().reloadRefused(String(error))));
   };
-  const returnFaults = program.takeFaults(serving.noteFault);
-  process.on("SIGHUP", reload);
   const signalled = Promise.withResolvers<void>();
-  const again = Promise.withResolvers<"again">();
   const count = { signals: 0 };
   const end = () => {
     count.signals += 1;
-    if (count.signals === 1) signalled.resolve();
-    else again.resolve("again");
-  };
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, end);
-  await signalled.promise;
-  say(words().stopping);
-  const ended = await Promise.race([serving.stop().then(() => "stopped" as const), again.promise]);
-  returnFaults();
-  process.off("SIGHUP", reload);
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
-  if (ended === "again") {
+    if (count.signals === 1) return signalled.resolve();
     say(words().stoppingHard);
     process.exit(EXIT.failed);
+  };
+  process.on("SIGHUP", reload);
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, end);
+  // The caller reports a failed start.
+  const serving = await starting.catch(() => null);
+  if (serving !== null) {
+    const returnFaults = program.takeFaults(serving.noteFault);
+    await signalled.promise;
+    say(words().stopping);
+    await serving.stop();
+    returnFaults();
   }
+  process.off("SIGHUP", reload);
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
 }

@@ -33,7 +33,9 @@ async function join(program: CliProgram, args: readonly string[]): Promise<numbe
     if (opened.config.database_url === null)
       return fail(program, json, { exitCode: EXIT.refused, code: "database", text: t.needsDatabase });
     const log = (text: string) => program.err(`${text}\n`);
-    const joined = await opened.join({ labels, concurrency, log }).catch((error: unknown) => {
+    const starting = opened.join({ labels, concurrency, log });
+    const stopped = untilStopped(program, opened.words, starting);
+    const joined = await starting.catch((error: unknown) => {
       if ((error as { code?: string }).code !== "machine") throw error;
       return (error as Error).message;
     });
@@ -41,7 +43,6 @@ async function join(program: CliProgram, args: readonly string[]): Promise<numbe
       return fail(program, json, { exitCode: EXIT.refused, code: "machine", text: joined });
     const { machineName: machine } = joined;
     const { root } = opened.workspace;
-    const stopped = untilStopped(program, opened.words, joined);
     program.out(
       json
         ? `${JSON.stringify({ machine, workspace: root, labels: joined.labels, concurrency })}\n`

@@ -60,9 +60,11 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   const words = opened.words();
   if (port === null)
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "--port N: 0-65535" });
+  const starting = opened.listen({ host, port, log: (text) => program.err(`${text}\n`) });
+  const stopped = untilStopped(program, opened.words, starting);
   let serving: RunningServer;
   try {
-    serving = await opened.listen({ host, port, log: (text) => program.err(`${text}\n`) });
+    serving = await starting;
   } catch (error) {
     if ((error as { code?: string }).code === undefined) throw error;
     if ((error as { code?: string }).code === "machine")
@@ -72,8 +74,6 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
   }
   const secret = await opened.signIn.createLink({ userId: "operator", role: "operator" });
   const link = `${serving.url}/login/${secret}`;
-  // Before the first output: its reader may stop the server at once.
-  const stopped = untilStopped(program, opened.words, serving);
   if (json) program.out(`${JSON.stringify({ url: serving.url, login: link, demo })}\n`);
   else {
     program.out(`${[words.listening(serving.url), ...(demo ? words.demo : [])].join("\n")}\n\n`);
