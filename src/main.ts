@@ -45,10 +45,10 @@ function enterStartFolder(env: NodeJS.ProcessEnv): string | null {
   const { PICOCLAW_STARTED_IN: folder } = env;
   delete env.PICOCLAW_STARTED_IN;
   try {
-    if (folder) process.chdir(folder);
+    process.chdir(folder ?? process.cwd());
     return null;
   } catch {
-    return folder ?? "";
+    return folder || ".";
   }
 }
 

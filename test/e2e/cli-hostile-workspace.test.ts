@@ -144,6 +144,28 @@ test("settings and a git directory that are pipes or devices are not waited for,
   }
 });
 
+test.each(["sh", "bash"])(
+  "called by %s in a folder that was removed, it does not work in its own",
+  (shell) => {
+    cli.write("p.md", "```txt:x.txt\n1\n```\n");
+    const gone = 'mkdir "$0/gone" && cd "$0/gone" && rmdir "$0/gone" && exec "$@"';
+    const args = [
+      "-c",
+      gone,
+      cli.workspace,
+      shell,
+      PROGRAM,
+      "apply",
+      "--dry-run",
+      join(cli.workspace, "p.md"),
+    ];
+    const env = { PATH: process.env.PATH, HOME: cli.home, PICOCLAW_HOME: cli.home, PICOCLAW_LOCALE: "en" };
+    const ran = spawnSync("sh", args, { env, encoding: "utf8" });
+    expect(ran.stderr).toContain("The folder you are in cannot be opened: ");
+    expect(ran).toMatchObject({ status: 3, stdout: "" });
+  },
+);
+
 test.each(["apply", "run"])(
   "%s reads a file, a pipe or a device only as far as a bound, and says so",
   (command) => {
