@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync } from "node:fs";
+import { attemptOr } from "../src/domain/platform/error-text.ts";
 import * as library from "../src/lib.ts";
 import { type Bench, createBench, edit, shell } from "./application/jobs/worker-kit.ts";
 
@@ -93,6 +94,8 @@ describe("the library", () => {
     ]);
     const env = bench.environment({ PICOCLAW_WORKER_COMMAND_TIMEOUT: "soon" });
     expect(await thrown("[]", { ...at(), env })).toEqual(["configuration", expect.stringContaining("soon")]);
+    // Of root's control group for our git nothing stays open.
+    expect(openFiles().filter((path) => path.includes("cgroup"))).toEqual([]);
   });
 
   test.each([
@@ -137,3 +140,10 @@ describe("the library", () => {
     expect(await library.listJobs(at())).toMatchObject([{ outcome: "aborted", state: "discarded" }]);
   });
 });
+
+function openFiles(): string[] {
+  if (process.platform !== "linux") return [];
+  return readdirSync("/proc/self/fd").flatMap((fd) =>
+    attemptOr([], () => [readlinkSync(`/proc/self/fd/${fd}`)]),
+  );
+}

@@ -448,8 +448,9 @@ export class JobRun {
     return { results: await this.#judge.settle(ran), ended };
   }
 
-  /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
+  /** The before-commit failed: only our git ran, and nothing is remembered of the job but its journal. */
   private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<RefusedJob> {
+    await this.endProcesses();
     await this.forget();
     return refuseJob(this.#deps.root, { code: "auto-commit", cause: before.code, message: before.error });
   }
