@@ -86,7 +86,7 @@ function planSteps(plan: string): string[] {
   return (listed.length > 0 ? listed : lines).slice(0, MOST_STEPS);
 }
 
-/** Tells an editor what happens, as it happens: words as a message, jobs and tools as tool calls, the rest as thoughts. */
+/** Streams the events of a message to an editor: words as a message, jobs and tools as tool calls, the rest as thoughts. */
 function createEditorUpdates(send: (update: SessionUpdate) => void, root: string): EditorUpdates {
   const jobs = new Set<string>();
   const outputs = new Map<string, string>();
@@ -207,7 +207,7 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
   }
 }
 
-/** Editors show a difference whole; what is longer is named. */
+/** Editors show a difference whole; a longer one is only named. */
 const MOST_BYTES = 1_000_000;
 
 /**
@@ -226,14 +226,14 @@ function fileDiffs(differences: readonly FileDifference[], root: string): ToolCa
   });
 }
 
-/** Null is absence, undefined is what cannot be shown. */
+/** Null: absent, undefined: cannot be shown. */
 function shownText(bytes: Uint8Array | null | undefined): string | null | undefined {
   if (bytes === null || bytes === undefined) return bytes;
   if (bytes.length > MOST_BYTES || isBinaryContent(bytes)) return undefined;
   return Buffer.from(bytes).toString("utf8");
 }
 
-/** How a message ended: each job with its differences, then the words that were not streamed, and what can follow. */
+/** Reports the end of a message: each job with its differences, then the words that were not streamed, and the possible next commands. */
 function tellReply(
   { workspace }: Pick<EditorFolder, "workspace">,
   reply: Reply,
@@ -272,7 +272,7 @@ function wordActions({ actions }: Reply): string {
   return `\n\n${actions.map(({ label, message }) => `${label}: \`${message}\``).join(" · ")}`;
 }
 
-/** How full the window of the model is that answered last, and what the session has cost since it was opened. */
+/** Reports how full the context window of the last model is, and the cost of the session since it was opened. */
 function tellUsage(
   { contextOf }: Pick<EditorFolder, "contextOf">,
   { usage, model }: Reply,
@@ -288,7 +288,7 @@ function tellUsage(
 
 const CHANNEL = "acp";
 const MODEL_OPTION = "model";
-/** A command that sets something waits for what runs in its chat. */
+/** A command that sets something waits for the running work of its chat. */
 const COMMAND_MS = 30_000;
 /** Also the name of the chat, and so a part of the session's id and of files. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
@@ -320,7 +320,7 @@ function withCommand(command: string, text: string): string {
   return /^\s*[/／]/.test(text) ? text : `/${command} ${text}`;
 }
 
-/** The editor's MCP servers; its user chose them, and coders are offered what they call read-only. */
+/** The editor's MCP servers; its user chose them, and coders get the tools that they declare read-only. */
 function toServerSettings(servers: readonly McpServer[]): McpServerSettings[] {
   const pairs = (list: readonly { readonly name: string; readonly value: string }[]) =>
     Object.fromEntries(list.map(({ name, value }) => [name, value]));
@@ -340,13 +340,12 @@ export interface AcpSession {
   setMode(mode: string): void;
   modes(): { currentModeId: string; availableModes: { id: string; name: string; description: string }[] };
   /**
-   * Rejects only a prompt whose images no model takes. `cancelled` when the editor stopped it: what it had begun was taken
-   * back.
+   * Rejects only a prompt whose images no model takes. `cancelled`: the editor stopped it, and its changes were undone.
    */
   prompt(prompt: EditorPrompt, on: PromptEvents): Promise<"end_turn" | "cancelled">;
   /** The settings of the session, the model of the default coder among them. */
   options(): Promise<SessionConfigOption[]>;
-  /** Throws for what there is not, or cannot be. */
+  /** Throws for an unknown option or value. */
   setOption(id: string, value: unknown): Promise<void>;
   cancel(): void;
 }
@@ -398,7 +397,7 @@ export function createAcpSessions(host: AcpHost) {
         { channel: CHANNEL, chatId: id, userId: CHANNEL, text },
         { signal: AbortSignal.timeout(COMMAND_MS) },
       );
-    /** Those that `/model` offers for the default coder, the one that it has first. */
+    /** The models that `/model` offers for the default coder, its present one first. */
     const modelChoices = async () =>
       ((await command("/model")).choices ?? []).filter(({ message }) => /^\/model \S+ \S+$/.test(message));
     const mode: { now: ModeId } = { now: "auto" };
@@ -538,7 +537,7 @@ export function createAcpSessions(host: AcpHost) {
       if (session === undefined) throw RequestError.resourceNotFound(id);
       return session;
     },
-    /** Stops what runs in it; its chat can be resumed. */
+    /** Stops its running work; its chat can be resumed. */
     end(id: string): void {
       sessions.get(id)?.cancel();
       sessions.delete(id);

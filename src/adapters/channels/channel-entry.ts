@@ -11,7 +11,7 @@ export interface ChannelDeps {
   readonly locale: () => Locale;
   readonly receive: Receive;
   readonly timers: Timers;
-  /** Replies that wait for this chat are to be sent now. */
+  /** Sends the waiting replies of this chat now. */
   readonly sendWaiting: (chat: ChatKey) => void;
   /** The console's address for others, if it has one. */
   readonly publicUrl: string | null;

@@ -65,7 +65,7 @@ export interface StreamedMessageDeps {
 export interface Progress {
   /** The answer so far. */
   readonly text: string;
-  /** One line of what is being done. */
+  /** The progress in one line. */
   readonly note: string;
   /** The steps of the plan, each on a line behind its sign. */
   readonly steps?: string;

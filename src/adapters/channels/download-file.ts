@@ -12,7 +12,7 @@ type FetchFile = (
 ) => Promise<Response>;
 
 /**
- * Fetches a file from a service. It ends past the limit with what came by then, which is too long for its reader. No
+ * Fetches a file from a service. It ends past the limit with the bytes so far, which are too long for its reader. No
  * redirect is followed: the token is for that address alone.
  */
 export async function downloadFile(

@@ -170,7 +170,7 @@ function withoutFenceMarks(text: string): string {
   return kept.join("\n");
 }
 
-/** A token is good for about a minute; what is left of it after this is not relied on. */
+/** A token is valid for about a minute; this leaves a margin. */
 const TOKEN_MS = 50_000;
 /** When a token is spent on an interim message, if nothing else came. */
 const INTERIM_MS = 40_000;
@@ -275,9 +275,9 @@ export function createLineChannel(deps: LineChannelDeps): LineChannel {
   });
   /** Tokens that were given to LINE by this process. */
   const spent = new Set<string>();
-  /** Those of them whose call had no answer: what was sent may have arrived. */
+  /** Those of them whose call had no answer: the reply may have arrived. */
   const doubtful = new Set<string>();
-  /** Interim messages on their way, by chat: an answer waits for them, so that it is last. */
+  /** Interim messages being sent, by chat: an answer waits for them, so that it is last. */
   const interims = new Map<string, Promise<unknown>>();
   /** Replies that LINE has taken from this process. */
   const taken = new Set<string>();
@@ -398,20 +398,20 @@ export interface LineWebhookDeps {
   readonly receive: Receive;
   readonly forcedRoute: () => Route | null;
   readonly strict: () => boolean;
-  /** A stored event whose reply waits is to be looked at again. */
+  /** Called for a stored event whose reply waits. */
   readonly sendWaiting: (chatId: string) => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
 export const LIMIT_BYTES = 1024 ** 2;
 
-/**
- * The webhook of LINE. The signature is over the bytes as they came; every event of a genuine request is stored before
- * the 200, and what cannot be stored is answered 500, so that LINE sends it again.
- */
 /** Events of one request that are stored at once; other work runs between two batches. */
 const TAKEN_AT_ONCE = 20;
 
+/**
+ * The webhook of LINE. The signature covers the received bytes. Every event of a genuine request is stored before the 200;
+ * if one cannot be stored, the answer is 500, so that LINE sends it again.
+ */
 export function createLineWebhook(deps: LineWebhookDeps): (request: Request) => Promise<Response> {
   return async (request) => {
     const bytes = Buffer.from(await request.arrayBuffer());
@@ -439,7 +439,7 @@ async function takeEvent(deps: LineWebhookDeps, event: webhook.Event): Promise<v
   if (place === null) return;
   const { chatId, userId, single, replyToken } = place;
   if (event.type === "postback" && event.postback.data === COLLECT) {
-    // A fresh token, for what waits; where nothing waits yet, it is spent like any other.
+    // A fresh token for waiting replies; without one it is used like any other.
     deps.channel.keepToken({ chatId, replyToken, at: event.timestamp, single, spare: true });
     deps.sendWaiting(chatId);
     return;

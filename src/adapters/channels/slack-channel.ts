@@ -209,7 +209,7 @@ export interface SlackChannelDeps {
   readonly client: SlackClient;
   readonly texts: () => SlackMessages;
   readonly timers: Timers;
-  /** One line of what is being done. */
+  /** The progress in one line. */
   readonly describe: (event: ChatEvent) => string | null;
   /** Reads the files of messages. */
   readonly files: { readonly token: string; readonly apiUrl: string | null };
@@ -293,7 +293,7 @@ export function createSlackChannel(deps: SlackChannelDeps): Channel {
     );
   };
 
-  /** The message whose button was pressed shows what can be done now. The answer was already sent, so a failure here is ignored. */
+  /** Updates the buttons of the message whose button was pressed. The answer was already sent, so a failure here is ignored. */
   const redrawPressed = async (place: SlackPlace, { replyTo, content }: Delivery, signal: AbortSignal) => {
     const { ts, text, blocks } = (replyTo?.pressed ?? {}) as Partial<PressedMessage>;
     if (ts === undefined || blocks === undefined) return;

@@ -220,7 +220,7 @@ function readSlashCommand(body: JsonObject): SlackEvent | null {
   return { kind: "command", said: { ...said, text: fromSlackText(text) } };
 }
 
-/** Stores what was said. Rejects when that failed. The answer is what Slack shows to the sender. */
+/** Stores a message. Rejects if that failed. Slack shows the answer to the sender. */
 async function takeSlackEvent(
   { kind, said }: SlackEvent,
   client: webApi.WebClient,
@@ -258,7 +258,7 @@ function withoutOwnName(text: string, own: string | null): string {
   return text.replace(name, "").replace(/ {2,}/g, " ").trim();
 }
 
-/** Name and size of what came along; images can be fetched where the app has the right `files:read`. */
+/** Name and size of the attached files; images can be fetched if the app has the right `files:read`. */
 function attachedFiles(files: unknown): readonly Attachment[] {
   return (Array.isArray(files) ? files : []).map((file) => {
     const { name, mimetype, size, url_private: url } = readObject(file);
@@ -281,7 +281,7 @@ async function overHttp(
 ): Promise<Response> {
   const body = await request.text();
   if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
-  // The library looks for what is too old only; what is dated ahead could be sent again until then.
+  // The library refuses only old requests; one dated ahead could be replayed until its time.
   const seconds = Number(request.headers.get("x-slack-request-timestamp") ?? Number.NaN);
   if (!(seconds * 1000 < Date.now() + MOST_AHEAD_MS)) return new Response(null, { status: 401 });
   try {

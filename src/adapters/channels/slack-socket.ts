@@ -5,7 +5,7 @@ import { inTime } from "./in-time.ts";
 export interface SlackSocketDeps {
   /** Asks Slack where to connect (`apps.connections.open`); rejects with its refusal. */
   readonly openAddress: () => Promise<unknown>;
-  /** Stores an event; rejects when that failed. The answer is what Slack shows to the person who used a command. */
+  /** Stores an event; rejects if that failed. Slack shows the answer to the person who used a command. */
   readonly take: (body: JsonObject) => Promise<string | undefined>;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -197,7 +197,7 @@ type SlackFrame =
   | { readonly kind: "hello" | "goodbye" }
   | { readonly kind: "envelope"; readonly id: string; readonly body: JsonObject };
 
-/** Null for what needs no answer. The body of an envelope that is too large, or no event at all, is empty. */
+/** Null for a frame that needs no answer. The body of an envelope that is too large, or not an event, is empty. */
 function readFrame(text: string): SlackFrame | null {
   const frame = readObject(text.length > MOST_CHARS ? undefined : parseEvent(text));
   if (frame.type === "hello") return { kind: "hello" };

@@ -63,7 +63,7 @@ export function createTelegramClient(options: {
 
 type GrammySignal = NonNullable<Parameters<Api["getMe"]>[0]>;
 
-/** Its types name a shim's signal; what runs takes the platform's own. */
+/** The library's types name a shim's signal; at run time it takes the platform's own. */
 const grammySignal = (signal: AbortSignal) => signal as unknown as GrammySignal;
 
 type TelegramCall<T = unknown> =
@@ -204,7 +204,7 @@ export interface TelegramStatusDeps {
   readonly client: TelegramClient;
   readonly texts: () => TelegramMessages;
   readonly timers: Timers;
-  /** One line of what is being done. */
+  /** The progress in one line. */
   readonly describe: (event: ChatEvent) => string | null;
 }
 
@@ -342,7 +342,7 @@ export function createTelegramChannel({
     return callTelegram((ends) => client.sendMessage(place.chat, piece, options, ends), signal);
   }
 
-  /** The message whose button was pressed shows what can be done now. The answer was already sent, so a failure here is ignored. */
+  /** Updates the buttons of the message whose button was pressed. The answer was already sent, so a failure here is ignored. */
   async function redrawPressed(place: TelegramPlace, { content }: Delivery, signal: AbortSignal) {
     const left = findDiscardedJob(content) === null ? null : { inline_keyboard: [] };
     const keyboard = (content.kind === "reply" ? keyboardOf(content.reply.actions) : null) ?? left;
@@ -410,10 +410,10 @@ const HEARD_UPDATES = ["message", "callback_query"] as const;
 
 const ANSWER_MS = 10_000;
 
-/** Stores what an update says. Rejects when that failed: the update must then come again. */
+/** Stores an update. Rejects if that failed, so that Telegram sends it again. */
 export type TakeUpdate = (update: Update) => Promise<void>;
 
-/** Messages and buttons. Among several people only what names the bot, answers it or is a command is for it. */
+/** Messages and buttons. In a group, only a message that names the bot, answers it or is a command is for it. */
 export function createTelegramUpdates(deps: {
   readonly client: TelegramClient;
   readonly receive: Receive;
@@ -525,7 +525,7 @@ function textForBot(
   return text.startsWith("/") || answered?.from?.id === own.id ? text : null;
 }
 
-/** `/undo@our_bot job_…` is `/undo job_…`. `/start` is what Telegram sends when a person opens the chat. */
+/** `/undo@our_bot job_…` is `/undo job_…`. Telegram sends `/start` when a person opens the chat. */
 function commandOf(text: string): string {
   const bare = text.replace(/^(\/\w+)@\w+/, "$1");
   return bare === "/start" ? "/help" : bare;
@@ -535,7 +535,7 @@ function topicOf({ is_topic_message: topic, message_thread_id: thread }: Message
   return topic === true ? thread : undefined;
 }
 
-/** Name and size of what came along; images can be fetched. */
+/** Name and size of the attached files; images can be fetched. */
 function attachedFiles({ document, photo }: Message): Attachment[] {
   const files: Attachment[] = [];
   if (document !== undefined)
@@ -600,8 +600,8 @@ function toPollTrouble(error: unknown, { pollsElsewhere }: Pick<TelegramMessages
 }
 
 /**
- * Asks Telegram again and again, until the signal says so. Asking for what follows an update acknowledges it, so that is
- * done only once it is stored; one that could not be stored is asked for again. Never rejects.
+ * Polls Telegram until the signal aborts. Asking for later updates acknowledges the earlier ones, so an update is stored
+ * first; one that could not be stored is asked for again. Never rejects.
  */
 export async function pollTelegram(
   { client, take, texts, timers, onPolled, onTrouble }: PollDeps,
@@ -656,7 +656,7 @@ function restMs(timers: Timers, signal: AbortSignal): Promise<void> {
 
 export const LIMIT_BYTES = 1024 ** 2;
 
-/** The webhook of Telegram: it shows the secret that it was given. An update is stored before the 200; otherwise Telegram sends it again. */
+/** The webhook of Telegram, which sends the configured secret. An update is stored before the 200; otherwise Telegram sends it again. */
 export function createTelegramWebhook(deps: {
   readonly secret: string;
   readonly take: TakeUpdate;

@@ -8,7 +8,7 @@ import { type Flags, fail } from "./command.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-/** Opens what the common flags mean, or says why it cannot and stops. */
+/** Opens the environments of the workspace that the common flags name, or reports why it cannot and stops. */
 export async function openEnvironments(
   program: CliProgram,
   values: Flags["values"],

@@ -72,7 +72,7 @@ export async function openIndexFromFlags(
   return openedStoreOrStop(program, values, program.openIndex);
 }
 
-/** Opens what needs the store and no workspace, or says why it cannot and stops. */
+/** Opens a service that needs the store and no workspace, or reports why it cannot and stops. */
 export async function openedStoreOrStop<T extends { readonly ok: true }>(
   program: CliProgram,
   values: Flags["values"],
@@ -83,7 +83,7 @@ export async function openedStoreOrStop<T extends { readonly ok: true }>(
   return opened;
 }
 
-/** Opens what works on the workspace that the common flags mean, or says why it cannot and stops. */
+/** Opens a service on the workspace that the common flags name, or reports why it cannot and stops. */
 export async function openOrStop<T extends Opening>(
   program: CliProgram,
   values: Flags["values"],
