@@ -215,7 +215,7 @@ export function discardFacts(
   }
 }
 
-/** Nothing is known of what another machine did, or it did nothing. */
+/** Facts about an order to another machine whose outcome is unknown, or which did nothing. */
 export function orderFacts(
   action: ActionFacts["action"],
   name: string,
@@ -304,7 +304,7 @@ function canBeForced({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "exists" || reason === "missing" || reason === "open";
 }
 
-/** The jobs that were swapped, and what they left alone on purpose. */
+/** The swapped jobs, and the paths that they left alone on purpose. */
 function wordDone(messages: Messages, { done, action }: ActionFacts): string {
   const { verb } = reportMessages(messages.locale);
   const lines = done.map(({ jobId }) => verb[action](jobId));
@@ -330,7 +330,7 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
 
 const INVERSE = { added: "deleted", deleted: "added", modified: "modified" } as const;
 
-/** To take back a file that was added is to delete it. What several jobs did to a path is one change, or none. */
+/** Undoing an added file deletes it. The changes of several jobs to a path are one change, or none. */
 function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Change[] {
   const seen = new Map<
     string,

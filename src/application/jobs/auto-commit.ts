@@ -106,7 +106,7 @@ export interface AutoCommitDeps extends RunProcessDeps {
   readonly except?: readonly string[];
 }
 
-/** A listing of what changed may be long; past this the commit fails rather than miss a protected file. */
+/** The list of changes may be long; past this the commit fails rather than miss a protected file. */
 const LISTING_BYTES = 64 * 1024 * 1024;
 const UNSIGNED_FLAGS = ["-c", "commit.gpgsign=false"];
 

@@ -1,6 +1,6 @@
 /** Limits how many checks run at once in this process, over all drafts. */
 export interface CheckSlots {
-  /** Runs when a slot is free; what is urgent waits before all that is not. Given up, without a slot, with the signal. */
+  /** Runs when a slot is free; urgent checks are first in line. A check that still waits is dropped with the signal. */
   run<T>(use: () => Promise<T>, how: { readonly urgent: boolean; readonly signal: AbortSignal }): Promise<T>;
 }
 

@@ -26,7 +26,7 @@ export interface JobEnd {
   readonly rolledBackTo?: string | null;
 }
 
-/** The journal tells the story; what a file holds is in the undo record, and need not be kept twice. */
+/** The journal has the events; the content of files is in the undo record and need not be kept twice. */
 export function forJournal(event: JobEvent): JobEvent {
   if (event.type !== "command_started" || event.command.content.length <= JOURNAL_CONTENT) return event;
   const content = cutMiddle(event.command.content, JOURNAL_CONTENT);
@@ -56,7 +56,7 @@ export function wantsRollback(
   return signal.aborted || (failed && (atomic || (autoCommit && stopOnError)));
 }
 
-/** The seal found what cannot be committed, and staged nothing. */
+/** The seal found an entry that cannot be committed, and staged nothing. */
 export function isUnstaged({ noText, foreignOwner, outlived, tooDeep }: SealedChanges): boolean {
   return [noText, foreignOwner, outlived, tooDeep].some((found) => found !== undefined);
 }

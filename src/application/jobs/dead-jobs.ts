@@ -18,7 +18,7 @@ export function isDead(job: StoredJob, isAlive: (job: JobProcess) => boolean): b
   return unfinished && !isAlive(job);
 }
 
-/** Ends what dead jobs left running, drops what they had staged, and closes their records. */
+/** Ends the remaining processes of dead jobs, drops their staged changes, and closes their records. */
 export async function closeDeadJobs(deps: CloseDeadJobsDeps): Promise<readonly string[]> {
   const { archive, transactions, isAlive } = deps;
   const dead = archive.list(["running", "staged"]).filter((job) => isDead(job, isAlive));
@@ -99,7 +99,7 @@ async function diagnoseInterruption(workspace: Workspace, messages: Messages): P
   return [{ name: "repair", ok: false, text, remedy: "picoclaw doctor --repair" }];
 }
 
-/** Optional: the next undo rebuilds what can be rebuilt, and nothing that the user does restores the rest. */
+/** Optional: the next undo rebuilds what it can, and the user cannot restore the rest. */
 async function diagnoseUndo(
   workspace: Workspace,
   messages: Messages,

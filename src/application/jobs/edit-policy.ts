@@ -198,7 +198,7 @@ export function permitTarget(
   return { allowed: true, target: resolved };
 }
 
-/** A folder that moves takes what is in it along: each protected entry counts as if it were named. */
+/** A folder moves with its contents: each protected entry in it counts as if it were named. */
 export function permitBelow(
   policy: EditPolicy,
   view: View,

@@ -100,7 +100,7 @@ export interface WorkspaceDeps {
   readonly logger: Logger;
   readonly messages: Messages;
   readonly mask: (text: string) => string;
-  /** Whether the user trusts what this folder holds, as far as to run it where nothing confines. */
+  /** Whether the user trusts this folder's programs enough to run them without confinement. */
   readonly isTrusted: () => boolean;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;

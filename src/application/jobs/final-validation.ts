@@ -99,7 +99,7 @@ function markIgnored(change: Change, ignored: ReadonlyMap<string, string>): Chan
   return by === undefined ? change : { ...change, ignored: by };
 }
 
-/** When the processes of some commands are gone: judges what came after the commands' own judgements. */
+/** Called when the processes of some commands have ended: judges the changes after the commands' own judgements. */
 export function validateSettled(
   deps: GuardDeps,
   results: readonly CommandResult[],
@@ -117,7 +117,7 @@ export function validateSettled(
   return withoutCaches(deps.transaction, judged, changes);
 }
 
-/** Puts back what tools left in their caches, which neither lands nor counts. */
+/** Reverts the changes in tools' caches, which neither land nor count. */
 function withoutCaches(
   transaction: GuardDeps["transaction"],
   results: readonly CommandResult[],
@@ -259,7 +259,7 @@ function isEdit({ command }: CommandResult): boolean {
   return command.type === "file_edit";
 }
 
-/** One change per path; what is new stays new, however often it was written. */
+/** One change per path; an added file stays added, however often it was written. */
 function latestChanges(changes: readonly Change[]): Change[] {
   const byPath = new Map<string, Change>();
   for (const change of changes) {

@@ -73,8 +73,8 @@ export type ApplyRestResult =
     };
 
 /**
- * Brings in what a preview changes beside the paths in conflict, as one job of its own that can be taken back. When it
- * landed, the preview is thrown away: the paths in conflict stay as they are in the workspace.
+ * Applies the changes of a preview except the paths in conflict, as one job of its own that can be undone. When it has
+ * landed, the preview is discarded: the paths in conflict stay as they are in the workspace.
  */
 export async function applyRest(
   workspace: Pick<Workspace, "archive" | "execute" | "commitPreview" | "discardPreview">,

@@ -51,7 +51,7 @@ function createGitDirectories(sides: BeforeAndAfter) {
   };
 }
 
-/** Why a change may not stay; `without` is the file without what may not, where the rest may. */
+/** Why a change may not stay; `without` is the file without the forbidden part, if the rest may stay. */
 interface GitFinding {
   readonly why: string;
   readonly without?: Uint8Array;
@@ -349,7 +349,7 @@ export interface RestoredChange {
 
 export interface ChangesValidation {
   readonly restored: readonly RestoredChange[];
-  /** Those of `restored` of which only a part may not stay: what the file says without it. */
+  /** Those of `restored` of which only a part may not stay: the file's bytes without it. */
   readonly rewrite: ReadonlyMap<string, Uint8Array>;
   /** Protected files that were rewritten with the same contents. */
   readonly same: readonly string[];
@@ -367,7 +367,7 @@ export interface ValidateChangesDeps {
   readonly sha1: (bytes: Uint8Array) => string;
 }
 
-/** The one rule for what processes of a job may not leave behind, for a command's own judgement and for the last. */
+/** The one rule for changes that processes of a job may not leave, used after each command and at the end. */
 export function validateChanges(
   { sides, protection, sha1 }: ValidateChangesDeps,
   changes: readonly Change[],
@@ -432,7 +432,7 @@ function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
 /** A process's changes to files it may not touch, and their outcome. */
 export interface GuardedChanges
   extends Pick<ChangesValidation, "restored" | "created" | "logged" | "leftOut"> {
-  /** The change set without what was put back. */
+  /** The change set without restored paths. */
   readonly changes: readonly Change[];
 }
 

@@ -52,7 +52,7 @@ export async function askBeforeLanding(
   };
 }
 
-/** Facts for hooks that look at what happened. */
+/** The facts that hooks get. */
 export interface HookFacts {
   readonly jobId?: string;
   readonly changes?: readonly Change[];

@@ -91,7 +91,7 @@ export function agentId(jobId: string, number: number): string {
   return `${jobId}/${number}`;
 }
 
-/** Null for what names no sub-agent. */
+/** Null if the id does not name a sub-agent. */
 export function readAgentId(id: string): { readonly jobId: string; readonly number: number } | null {
   const [, jobId = "", number = ""] = /^([^/]+)\/(\d{1,4})$/.exec(id) ?? [];
   return jobId === "" ? null : { jobId, number: Number(number) };

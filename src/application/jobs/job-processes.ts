@@ -26,7 +26,7 @@ export interface JobEnvironmentDeps {
   readonly view: Readonly<Record<string, string>>;
 }
 
-/** The environment of a job's processes: an allow-list; what looks like a secret passes only by name. */
+/** The environment of a job's processes: an allow-list; a variable that looks like a secret passes only by name. */
 export function jobEnvironment({ host, pass, view }: JobEnvironmentDeps): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(host)) {

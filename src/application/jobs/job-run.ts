@@ -71,7 +71,7 @@ function createJobValidator(
       tell(ran, results);
       return results;
     },
-    /** Seals what the last judgement passes; the results with what it did not. */
+    /** Seals the changes that the last judgement passes; the results name the others. */
     async seal(
       results: readonly CommandResult[],
       end: { readonly preview: boolean },
@@ -268,7 +268,7 @@ const MOVED = async () => "moved" as const;
 interface JobEnding {
   readonly preview: boolean;
   readonly red?: RedReason | undefined;
-  /** Whether the workspace still is what the job was judged over. */
+  /** Whether the workspace is unchanged since the job was judged. */
   readonly still?: (() => Promise<boolean>) | undefined;
 }
 
@@ -388,7 +388,7 @@ export class JobRun {
     this.#deps.archive.save(this.#story.record("running"));
   }
 
-  /** Forgets what is staged; the story stays. */
+  /** Drops the staged changes; the journal stays. */
   async drop(reason: string): Promise<void> {
     await this.forget(reason === "answered" ? "answered" : "rolled-back");
     this.emit({ type: "rolled_back", reason });
@@ -430,7 +430,7 @@ export class JobRun {
     );
   }
 
-  /** Journals and logs a command that ran elsewhere: what a check or another draft did counts as the job's own. */
+  /** Journals and logs a command that ran elsewhere: commands of a check or of another draft count as the job's own. */
   tellResult(result: CommandResult, index: number, attempt: number): void {
     const { command, success, output, error, duration, changes, notes } = result;
     this.emit({ type: "command_started", attempt, index, command });
@@ -440,7 +440,7 @@ export class JobRun {
     logCommand(this.#deps, this.jobId, event, command);
   }
 
-  /** Ends every process of the job, and judges what they did until then. */
+  /** Ends every process of the job, and judges their changes. */
   async settle(
     ran: readonly CommandResult[],
   ): Promise<{ readonly results: readonly CommandResult[]; readonly ended: readonly string[] }> {
@@ -461,7 +461,7 @@ export class JobRun {
     this.#deps.archive.save(this.#story.record(outcome));
   }
 
-  /** Drops what the job had staged, as far as a broken disk lets it. */
+  /** Drops the staged changes, as far as a broken disk permits. */
   private async broken(error: unknown): Promise<JobBroken> {
     try {
       await this.forget();
@@ -531,7 +531,7 @@ export class JobRun {
     }
   }
 
-  /** Answers with what is left to be done when the lock is free again. */
+  /** Returns the work that is left for after the lock is released. */
   async #sealAndSwap(
     { results: looked, gitCommit, ended }: LookedAt,
     { preview, red }: JobEnding,
@@ -609,8 +609,8 @@ export class JobRun {
   }
 
   /**
-   * The commit after the patch. Everything of the job is ended first and what it left is judged, so that our own git works
-   * on what may stay; what it changes is sealed with the rest, and judged with it.
+   * The commit after the patch. All processes of the job are ended first and their changes are judged, so that our own git
+   * works on permitted changes; its own changes are sealed and judged with the rest.
    */
   private async commitAfter(settled: readonly CommandResult[], ended: string[]) {
     const nothing = { results: settled, gitCommit: null };

@@ -66,7 +66,7 @@ export interface MatchedEditDeps extends FileEditDeps {
   readonly planOptions: PlanOptions;
 }
 
-/** Runs the matched edits of one patch, which share what matching may cost. */
+/** Runs the matched edits of one patch, which share one budget for matching. */
 export function createMatchedEdits(): (deps: MatchedEditDeps, command: PatchCommand) => CommandOutcome {
   const matching = new Matching();
   return (deps, command) => runMatchedEdit(deps, command, matching);

@@ -21,7 +21,7 @@ const LIMIT_MESSAGES: Readonly<Record<NamedLimit, RegExp>> = {
   processes: /fork: retry|Resource temporarily unavailable|EAGAIN|can't start new thread|Cannot fork/i,
 };
 
-/** The limits that a failed command seems to have met, by what it said. */
+/** The limits that a failed command seems to have met, by its output. */
 export function limitNotes(limits: LimitSettings, said: string): NoteFact[] {
   return (Object.keys(LIMIT_MESSAGES) as NamedLimit[])
     .filter((limit) => limits[limit] > 0 && LIMIT_MESSAGES[limit].test(said))
@@ -123,7 +123,7 @@ function exists({ view }: RunProcessDeps["transaction"], path: string): boolean 
   return attemptOr(false, () => view.look(path).kind !== "missing");
 }
 
-/** Runs a shell line or a git operation in the view, then puts back what it may not touch. */
+/** Runs a shell line or a git operation in the view, then restores protected paths. */
 export async function runProcessCommand(
   deps: RunCommandsDeps,
   command: PatchCommand,

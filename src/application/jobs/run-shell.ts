@@ -102,7 +102,7 @@ function workingDirectory({ transaction, policy }: RunProcessDeps, workdir: stri
 const processesReached = ({ most, configured }: NonNullable<ProcessResult["tooMany"]>) =>
   `the job started more processes than the ${most} it may have here (worker.limits.processes: ${configured})`;
 
-/** Says what went wrong first, then what the program printed. */
+/** The error first, then the program's output. */
 export function toCommandOutcome(
   result: ProcessResult,
   opening: string,

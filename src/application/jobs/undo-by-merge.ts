@@ -10,7 +10,7 @@ import { newJobId, type WorkspaceDeps } from "./execution.ts";
 import { movedLater, toJobRecord } from "./job-facts.ts";
 import { JobRun } from "./job-run.ts";
 
-/** Runs the project's checks over what a merge made of the workspace, and says what they show. */
+/** Runs the project's checks over the merged workspace, and words their result. */
 export type JudgeMerge = (
   draft: Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">,
   signal: AbortSignal,
@@ -158,7 +158,7 @@ function tryMerge(transaction: Transaction, path: string, sides: MergeSides): Re
   }
 }
 
-/** Merges one side of what the job did to a file with the file as it is, in the view. */
+/** Merges one side of the job's change to a file with the current file, in the view. */
 function mergeInView(
   { view }: Transaction,
   path: string,

@@ -19,7 +19,7 @@ export type PreviewCommit =
   /** It is not a preview, or no longer one: committed, undone, discarded or evicted. */
   | { readonly status: "not-a-preview"; readonly job: StoredJob }
   | { readonly status: "busy" }
-  /** Its record cannot be read, or what it staged is gone. */
+  /** Its record cannot be read, or its staged changes are lost. */
   | {
       readonly status: "unusable";
       readonly reason: "damaged" | "data-gone" | "workspace-gone";
@@ -27,7 +27,7 @@ export type PreviewCommit =
     }
   | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };
 
-/** Commits exactly what a preview staged; nothing of it is run again. The hooks after a landing run. */
+/** Commits exactly the staged changes of a preview; no command runs again. The hooks after a landing run. */
 export async function commitPreview(
   deps: LandedDeps & Pick<WorkspaceDeps, "transactions" | "logger" | "mayCommit">,
   jobId: string,
@@ -85,7 +85,7 @@ export type PreviewDiscard =
   /** It is not a preview, or no longer one. */
   | { readonly status: "not-a-preview" };
 
-/** Throws away what a preview staged; its journal stays. */
+/** Discards the staged changes of a preview; its journal stays. */
 export async function discardPreview(
   { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
   jobId: string,
@@ -139,7 +139,7 @@ export type StopJobResult =
 const GRACE_MS = 10_000;
 const POLL_MS = 20;
 
-/** Ends a running job: asks its process to take everything back, ends it when it does not, and closes what is left. */
+/** Ends a running job: asks its process to roll back, kills it if it does not, and closes the job. */
 export async function stopJob(deps: StopJobDeps, jobId: string): Promise<StopJobResult> {
   const agent = readAgentId(jobId);
   if (agent !== null) return stopAgent(deps, agent);

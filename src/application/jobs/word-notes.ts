@@ -173,7 +173,7 @@ export function interruptedFileLines(
   ];
 }
 
-/** Beside the status of a job in a list: what was cut off, or how that was settled; else empty. */
+/** Beside the status of a job in a list: its interruption, or how that was settled; else empty. */
 export function wordInterruption(
   messages: Messages,
   { interruptions, standsRepaired }: Pick<StoredJob, "interruptions" | "standsRepaired">,

@@ -37,7 +37,7 @@ export function roleInChat({ channel, userId }: WhoSpeaks): Role {
   return channel === "web" && userId === "operator" ? "operator" : "user";
 }
 
-/** Operators see everything; users what is theirs. */
+/** Operators see everything, users only their own. */
 export function viewerOwns(viewer: Viewer, owner: WhoSpeaks | null): boolean {
   if (viewer.role === "operator") return true;
   return viewerIdentities(viewer).some(

@@ -223,7 +223,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
   return {
     /** There may be messages to answer. */
     look: taking.look,
-    /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
+    /** Finishes running answers within the time, then hands the rest back. Resolves when nothing runs. */
     async stop(graceMs: number): Promise<void> {
       taking.close();
       const late = timers.after(graceMs, () => stopping.abort());
@@ -231,7 +231,7 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
       late();
       stopping.abort();
     },
-    /** Ends the answering of one message; what it had begun is taken back. False when it is not being answered. */
+    /** Ends the answering of one message and rolls back its work. False if it is not being answered. */
     cancel(messageId: string): boolean {
       inHand.get(messageId)?.abort();
       return inHand.has(messageId);
@@ -278,7 +278,7 @@ async function fetchImages(
   return { ok: true, images: found };
 }
 
-/** Files that came along are read with the message; of what is neither text nor image, name and size. */
+/** Attached files are read with the message; of a file that is neither text nor image, name and size. */
 async function messageTextWithFiles(
   { images, messages }: Pick<AnswerMessagesDeps, "images" | "messages">,
   message: StoredMessage,

@@ -66,7 +66,7 @@ interface WatchedChat {
 }
 
 const WATCH_LOOK_MS = 2_000;
-/** Of what was begun here. */
+/** Messages begun here that are remembered. */
 const MOST_KNOWN = 1_000;
 
 /**
@@ -196,8 +196,8 @@ export interface StopMessageDeps {
 }
 
 /**
- * Ends the answering of a message, whichever process answers it; what it had begun is taken back there. Another process
- * looks each second whether its chat is to stop. False if no process answers it.
+ * Ends the answering of a message in whichever process answers it, which rolls back its work. Another process checks each
+ * second whether its chat is to stop. False if no process answers it.
  */
 export async function stopMessage(
   { cancel, turns }: StopMessageDeps,

@@ -8,7 +8,7 @@ import type { Logger } from "../ports/platform.ts";
 import type { Channel, StoreCounts } from "../ports/serve.ts";
 import type { Bus } from "./serve-events.ts";
 
-/** One part that must work: its name, whether it does, and what helps when not. */
+/** One part that must work: its name, whether it does, and advice if not. */
 export interface HealthCheck {
   readonly name: string;
   /** Without it nothing can be answered; otherwise it is only reported. */
@@ -254,7 +254,7 @@ export function createMetrics(bus: Bus) {
   };
 }
 
-/** The name of the text that tells the failure, else what it was about: a set that does not grow. */
+/** The name of the failure's text, else its subject: a set of bounded size. */
 function failureOf({ said = [], jobs }: Reply): string {
   if (jobs.some(({ success }) => !success)) return "job";
   for (const one of said) {
@@ -274,7 +274,7 @@ function labelsOf(labels: Readonly<Record<string, string>>): string {
 const AGAIN_MS = 60_000;
 const MOST_KEPT = 100;
 
-/** Tells a trouble, and the same one once a minute while it lasts: a store that is away fails several times a second. `name`: what is the same. */
+/** Reports a problem, and the same one (by `name`) once a minute while it lasts: an absent store fails several times a second. */
 export function createTroubleReporter(
   tell: (line: string) => void,
   now: () => Date,

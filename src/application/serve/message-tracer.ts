@@ -20,7 +20,7 @@ interface JobSpans {
 
 /**
  * Where a job's time went, read off its journal: making the view, each command and check, sealing the difference, and the
- * commit into the workspace. Of a command only what kind it is: its text may be anything.
+ * commit into the workspace. Of a command only its kind: its text may be anything.
  */
 function spansOfJob(job: StoredJob, lines: readonly JournalLine[]): JobSpans {
   const begun = new Date(job.createdAt);
@@ -103,7 +103,7 @@ interface OpenTrace {
   deciding: Date;
 }
 
-/** Spans of what happens to a message after it was stored: it waits, is answered, and the reply is sent. */
+/** Spans of a stored message: it waits, is answered, and its reply is sent. */
 export function createMessageTracer(tracing: Tracing, now: () => Date) {
   const inHand = new Map<string, OpenTrace>();
   const followed = new Map<string, Span>();

@@ -17,7 +17,7 @@ import { createWorkTaker, type Lane, pause, type WorkKeeper } from "./take-work.
 export interface SendRepliesDeps {
   readonly store: MessageStore;
   readonly channel: (name: string) => Pick<Channel, "deliver" | "wasDelivered"> | undefined;
-  /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
+  /** A reply with the current state of its jobs, which may have changed since it was stored. */
   readonly present: (reply: Reply) => Reply | Promise<Reply>;
   /** Every part of a reply passes through it before it is sent: texts, names of files, commands of buttons. */
   readonly mask: (text: string) => string;
@@ -46,7 +46,7 @@ const GIVE_UP_MS = 24 * 3_600_000;
 const SENDERS = 32;
 
 /**
- * Sends what the outbox holds, one chat in order. A reply is marked before it is sent and after; one that was marked
+ * Sends the replies of the outbox, those of one chat in order. A reply is marked before it is sent and after; one that was marked
  * when its process died is sent again under the same key, unless the channel knows that it arrived.
  */
 export function createReplySender(deps: SendRepliesDeps) {

@@ -48,7 +48,7 @@ export interface RunningServer {
   reload(): Promise<string | null>;
   /** Logs and counts an error that no caller caught; the server continues. */
   noteFault(error: unknown): void;
-  /** Takes nothing new, finishes or hands back what runs; at most thirty seconds. */
+  /** Accepts nothing new, finishes or hands back running work; at most thirty seconds. */
   stop(): Promise<void>;
 }
 
@@ -154,7 +154,7 @@ export interface RunServerDeps {
   readonly startRounds: () => Promise<TimedWork>;
   /** Lets other processes know; the result takes it away again. */
   readonly noteAddress: (address: string) => () => void;
-  /** Ends what hangs on the server's connections. */
+  /** Ends open streams of the server's connections. */
   readonly closing: AbortController;
   readonly closeMcp: () => Promise<void>;
 }

@@ -225,7 +225,7 @@ export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDe
     },
     drop: (work: Work) => void held.delete(work),
     /**
-     * Ends work, again and again while the store fails: what was done for it must not be done twice. `unknown` only when
+     * Ends work, and retries while the store fails: the work must not be done twice. `unknown` only when
      * this process stops before the store answers; the next one finds out.
      */
     async end(act: () => Promise<"done" | "lost">): Promise<"done" | "lost" | "unknown"> {

@@ -41,7 +41,7 @@ export function runSchedules(schedules: readonly Schedule[], deps: ScheduleDeps)
   const { store, timers } = deps;
   const state = { stopped: false, cancel: () => {} };
 
-  /** Posts what is due; how long nothing more will be. */
+  /** Posts due schedules; returns the time until the next one. */
   async function round(): Promise<number> {
     const made = await store.made();
     const { now, known } = await store.times();
