@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { PROMPT } from "./chat-stub.ts";
+import { findBundle } from "./installed.ts";
 
 /** The command line that lets an agent make one edit against the stub, in a home of its own, with everything else switched off. */
 export interface Agent {
@@ -164,7 +165,7 @@ export function findPeers(folder: string, url: string, workspace: string) {
 export function ourselves(folder: string, url: string): Agent {
   const home = join(folder, "home-picoclaw");
   mkdirSync(home, { recursive: true });
-  const program = join(import.meta.dir, "../bin/picoclaw");
+  const program = asPackage(join(folder, "package"));
   return {
     name: "picoclaw chat",
     command: [program, "chat", PROMPT],
@@ -178,6 +179,18 @@ export function ourselves(folder: string, url: string): Agent {
       PICOCLAW_PROVIDERS_CLAUDE_BASE_URL: url,
     },
   };
+}
+
+/** The program as a package has it, as the others are: a checkout looks through its sources at each start. */
+function asPackage(folder: string): string {
+  const root = join(import.meta.dir, "..");
+  if (findBundle() === null) return join(root, "bin/picoclaw");
+  mkdirSync(join(folder, "bin"), { recursive: true });
+  for (const name of ["dist", "node_modules", "package.json", "bunfig.toml", "tsconfig.json"])
+    symlinkSync(join(root, name), join(folder, name));
+  const program = join(folder, "bin/picoclaw");
+  copyFileSync(join(root, "bin/picoclaw"), program);
+  return program;
 }
 
 function inPath(program: string): string | undefined {

@@ -8,7 +8,14 @@ import { peakOfTree } from "./tree-memory.ts";
 const PATIENCE_MS = 60_000;
 
 export type Run =
-  | { readonly ok: true; readonly ms: number; readonly memoryMb: number }
+  | {
+      readonly ok: true;
+      readonly ms: number;
+      /** Of the process and of those that it waited for. */
+      readonly processorMs: number;
+      readonly memoryMb: number;
+      readonly said: string;
+    }
   | { readonly ok: false; readonly said: string };
 
 /** One message in a fresh repository. Memory is looked at only when asked for: the looking takes time. */
@@ -33,8 +40,10 @@ export async function runOnce(agent: Agent, workspace: string, memory: boolean):
   ]);
   const ms = performance.now() - started;
   const file = join(workspace, FILE);
-  if (existsSync(file) && readFileSync(file, "utf8") === CONTENT) return { ok: true, ms, memoryMb };
-  return { ok: false, said: `${out} ${err}`.replace(/\s+/g, " ").trim().slice(-120) };
+  if (!existsSync(file) || readFileSync(file, "utf8") !== CONTENT)
+    return { ok: false, said: `${out} ${err}`.replace(/\s+/g, " ").trim().slice(-120) };
+  const processorMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000;
+  return { ok: true, ms, processorMs, memoryMb, said: `${out}\n${err}` };
 }
 
 function freshRepository(folder: string): void {

@@ -139,9 +139,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const workspace = input.folder(mergeTrees(early.config, flags) as Config);
   const file = input.workspaceFile(workspace);
   if (file.kind === "unreadable") return { ok: false, errors: [file.problem] };
-  const held = validateSettings(baseLayer.tree, root, NO_ORIGIN);
-  const trusted = file.kind === "file" && isTrusted({ home, workspace, content: file.bytes });
-  const own = await workspaceLayer(file, { env, root, trusted, base: held.ok ? held.config : {} });
+  const own = await workspaceLayer(file, { env, root, home, workspace, base: baseLayer.tree });
   if (own.problems.length > 0) return { ok: false, errors: own.problems };
 
   const layers: readonly Layer[] = [
@@ -229,18 +227,22 @@ async function rawLayer(file: ConfigFile, root: SchemaNode): Promise<ReadLayer> 
   return { ...layer, problems: [], named: referencesIn(layer.tree) };
 }
 
+interface WorkspaceLayerInput extends Pick<LayersInput, "env" | "home"> {
+  readonly root: SchemaNode;
+  readonly workspace: string;
+  readonly base: Tree;
+}
+
 async function workspaceLayer(
   file: ConfigFile,
-  {
-    env,
-    root,
-    trusted,
-    base,
-  }: { readonly env: Env; readonly root: SchemaNode; readonly trusted: boolean; readonly base: Tree },
+  { env, home, root, workspace, base }: WorkspaceLayerInput,
 ): Promise<ReadLayer & { readonly warnings: readonly ConfigWarning[] }> {
-  if (trusted) return { ...(await fileLayer(file, env, root)), warnings: [] };
+  if (file.kind !== "file") return { ...NOTHING, warnings: [] };
+  if (isTrusted({ home, workspace, content: file.bytes }))
+    return { ...(await fileLayer(file, env, root)), warnings: [] };
   const layer = await rawLayer(file, root);
-  const { harmless, widening } = splitByPower(layer.tree, base);
+  const held = validateSettings(base, root, NO_ORIGIN);
+  const { harmless, widening } = splitByPower(layer.tree, held.ok ? held.config : {});
   const warnings: ConfigWarning[] =
     widening.length === 0 ? [] : [{ code: "untrusted-keys", file: file.file, keys: widening }];
   return { ...layer, tree: harmless, warnings };
