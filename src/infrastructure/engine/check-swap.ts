@@ -67,7 +67,7 @@ export async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
   const anchors = createAnchors();
   const breath = createBreath();
   const parents = createKnownParents();
-  // Once a job is in effect, only what it put there tells whether the user has gone on from it.
+  // Once a job is in effect, only its own entries show whether the user has changed them since.
   const exchanged = lastSwap === null ? exchangedFolders(plan, workspace) : null;
   conflicts.push(...(exchanged?.conflicts ?? []));
   const sweep = createSweep();
@@ -229,7 +229,7 @@ function folderReason(
   current: Identity,
   expected: Identity,
 ): Conflict["reason"] | null {
-  // A folder that the job made gives back what the job put in, and a mode that another gave it is not the job's.
+  // A folder that the job made returns only the job's entries; a mode from another source is not the job's.
   if (keepsFolder(op) || op.a === null) return current.mode === expected.mode ? null : "changed";
   const root = rootOf(plan, op);
   const since = BigInt(lastSwap?.stamp ?? plan.stamp);

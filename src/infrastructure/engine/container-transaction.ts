@@ -28,17 +28,17 @@ interface ContainerStage {
   readonly onSealed: (unlanded: UnlandedRuns) => void;
 }
 
-/** Where runs whose work has not landed began: the next job holds what they did as well. */
+/** The start of runs whose work has not landed: the next job includes their changes. */
 export interface UnlandedRuns {
   readonly stamp: bigint;
   readonly sight: FirstSight;
   /** By root: the upper as the first of them found it. */
   readonly before: readonly UpperLook[];
-  /** By root: what they did, with the folders above. Anything else that changed meanwhile was written by tests and belongs to no job. */
+  /** By root: the paths that they changed, with the folders above. Other changes were written by tests and belong to no job. */
   readonly paths: readonly ReadonlySet<string>[];
 }
 
-/** The upper as a job finds it: what has not landed yet is as it was before that. */
+/** The upper at the start of a job, without changes that have not landed yet. */
 function lookBefore(roots: readonly LaidRoot[], unlanded: UnlandedRuns | null): UpperLook[] {
   return roots.map((root, index) => {
     const look = new Map(lookAtUpper(root));

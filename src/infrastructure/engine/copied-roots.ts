@@ -77,8 +77,8 @@ const COPY =
     : { whole: ["cp", "-cpRP", "--"], into: 'cp -cpRP -- "$@" "$0"/' };
 
 /**
- * Copies a folder to a name that does not exist, but for what is PicoClaw's own. Returns what `cp` complained of;
- * names travel as bytes, so that one which is not text is copied like any other.
+ * Copies a folder to a name that does not exist, without PicoClaw's own folders. Returns the complaints of `cp`;
+ * names are passed as bytes, so that one which is not text is copied like any other.
  */
 export function copyFolder(from: string, to: string, ownFolders: readonly string[]): string[] {
   const names = new Set(
@@ -206,7 +206,7 @@ function dropNewcomers({ original, copy }: CopiedRoot, { entries, top }: Manifes
 }
 
 /**
- * Puts one entry of the workspace in place of what the copy has. Commands of the job may have left links in the copy:
+ * Replaces the copy's entry by that of the workspace. Commands of the job may have left links in the copy:
  * none is followed, since this runs outside of their sandbox.
  */
 export function restoreEntry({ original, copy }: CopiedRoot, path: string, from: string): void {
@@ -240,7 +240,7 @@ export const FOLDER = -1n;
 /** Copies as of one look: `<root>:<path>` → ctime. */
 export type CopyLook = Map<string, bigint>;
 
-/** A folder that the job shut to itself is taken to hold what it held. */
+/** A folder that the job made unreadable counts as unchanged. */
 export function lookAtCopies(copies: readonly CopiedRoot[], before: ReadonlyMap<string, bigint>): CopyLook {
   const now: CopyLook = new Map();
   const shut: string[] = [];
@@ -254,7 +254,7 @@ export function lookAtCopies(copies: readonly CopiedRoot[], before: ReadonlyMap<
   return now;
 }
 
-/** A file of the copy in which a path was changed for the job's time: what it says there, and what it said before. */
+/** A file of the copy in which a path was replaced during the job: its text there, and its text before. */
 export interface Pointer {
   readonly file: string;
   readonly inCopy: string;

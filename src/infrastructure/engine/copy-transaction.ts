@@ -128,7 +128,7 @@ interface CopySeal {
   readonly manifests: readonly Manifest[];
   readonly pointers: readonly Pointer[];
   readonly ownFolders: readonly string[];
-  /** After the copy was made, before the first command: what is older was not touched by the job. */
+  /** After the copy was made, before the first command: older entries were not touched by the job. */
   readonly started: bigint;
   /** Hashes of originals as they were when the job was first seen to change them, by root and path. */
   readonly hashes: Map<string, string>;
@@ -145,7 +145,7 @@ interface SealedRoot {
   readonly tooDeep: readonly string[];
 }
 
-/** Compares one copy with what its root held, and moves what is new or different into slots. */
+/** Compares one copy with its root's manifest, and moves new and changed entries into slots. */
 function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot {
   const { folder, copies, started } = state;
   const manifest = state.manifests[index] as Manifest;
@@ -277,8 +277,8 @@ export interface CopyDeps extends Pick<CopyChecks, "workspace" | "folder" | "own
 }
 
 /**
- * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is
- * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
+ * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is the
+ * difference at the end. For machines without overlays; cost follows the size of the workspace.
  */
 export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult> {
   const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = deps;
@@ -343,7 +343,7 @@ export async function beginCopyTransaction(deps: CopyDeps): Promise<BeginResult>
 
 interface OpenCopy extends CopySeal {
   readonly workspace: string;
-  /** Before the manifest was taken: what the user changes from then on is a conflict. */
+  /** Before the manifest was taken: later changes of the user are conflicts. */
   readonly stamp: bigint;
   readonly confined: ConfinedCopy | null;
   readonly limited: LimitedCopy | null;
@@ -356,7 +356,7 @@ function openCopy(state: OpenCopy): Transaction {
   const top = copies[0] as CopiedRoot;
   const prefix = relative(top.original, workspace);
   const directory = join(top.copy, prefix);
-  /** The view as of the last look: path → ctime, for telling what one command changed. */
+  /** The view as of the last look: path → ctime, to find the changes of one command. */
   let last: CopyLook | null = null;
   const touched = new Set<string>();
   /** The content of originals as the job found them, by root and path. */
@@ -445,7 +445,7 @@ function openCopy(state: OpenCopy): Transaction {
     if (bytes !== null) bases.set(key, bytes);
   }
 
-  /** The path's original as it is by now becomes what the job found. */
+  /** The path's present original replaces the one that the job found. */
   function refind(path: string, found: Identity | null): void {
     const { root, below, key, original } = place(path);
     const entries = manifests[root]?.entries;

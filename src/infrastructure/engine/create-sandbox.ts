@@ -58,7 +58,7 @@ function createForeignFiles(deps: { readonly roots: readonly string[]; readonly 
   const isForeign = ["(", "!", "-uid", String(uid), "-o", "!", "-gid", String(gid), ")"];
   const mayChange = ["!", "-type", "l", "(", "-uid", String(uid), "-o", "-writable", ")"];
 
-  /** A new user, other groups or another folder in the place of a root: what was found says nothing any more. */
+  /** A new user, other groups or another folder in the place of a root invalidates the remembered answer. */
   function asked(): string {
     const identities = roots.map((root) => {
       const { dev, ino, uid, gid } = lstatSync(root);

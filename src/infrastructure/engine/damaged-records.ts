@@ -80,7 +80,7 @@ const NEXT: Readonly<Partial<Record<JobState, Intent["direction"]>>> = {
   undone: "redo",
 };
 
-/** The ops that a swap had begun: what went out, and what came in. */
+/** The ops that a swap had begun, with the outgoing and the incoming entry. */
 function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): Intent["found"] {
   const direction: Direction = state === "committed" ? "back" : "forward";
   const record = readSwapRecord(folder, turn);
@@ -99,7 +99,7 @@ function reachedOps(folder: JobFolder, plan: Plan, { state, turn }: StateFile): 
     const out = identifyAt(outSlot(folder, op, direction));
     const waiting = identifyAt(inSlot(folder, op, direction));
     if (comes === null) {
-      // A path that an earlier swap left alone keeps its slot, and what it was to get.
+      // A path that an earlier swap left alone keeps its slot and the entry in it.
       const isLeft = (direction === "forward" ? op.b : op.a) !== null || here !== null;
       const isOut = out !== null && (op.area === "file" || isSameEntry(out, goes));
       return isOut && !isLeft ? [[op.n, out, null]] : [];
@@ -403,7 +403,7 @@ const HEADER_ALONE = -1;
 
 /**
  * The number of the op that the last line of a plan or of a swap's record is about, from the beginning and the end of the
- * file alone; null where these cannot be what was written. Both files name the same ops in one order.
+ * file alone; null if these cannot be intact. Both files name the same ops in one order.
  */
 function readLastNumber(file: string): number | null {
   if (!existsSync(file)) return null;

@@ -245,7 +245,7 @@ export function lateWriters(
     } else if (removesWholeFolder(step)) {
       if (whoTouchedSince(slot, since, isOurs) === "somebody")
         late.push({ path: relative(workspace, path), reason: "changed" });
-      // By its true path: that is what descriptors of other processes show.
+      // By its true path, which descriptors of other processes show.
       folders.push(watchFolder(outSlot({ id: folder.id, path: folder.path }, op, direction), path));
     }
   }

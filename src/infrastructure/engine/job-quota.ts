@@ -109,7 +109,7 @@ export function evictPastQuota(
 }
 
 /**
- * An upper bound of what all jobs keep, so that a workspace with ten thousand jobs need not read them all for one
+ * An upper bound of the bytes of all jobs, so that a workspace with ten thousand jobs need not read them all for one
  * more. Every job adds to it; the exact size is counted only when the bound exceeds the quota.
  */
 function keptBytesFile(storage: string): string {

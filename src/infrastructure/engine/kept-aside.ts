@@ -86,8 +86,8 @@ function measureAside(folder: string, jobId: string): KeptAsideFolder {
 }
 
 /**
- * Removes for good what a job's roll-back kept aside, and tells what that was. Null: nothing is kept for it.
- * `unfinished`: a swap is still being taken back, which may yet put something there.
+ * Removes for good the entries that a job's roll-back kept aside, and returns them. Null: nothing is kept for it.
+ * `unfinished`: a swap is still being reverted, which may yet put something there.
  */
 export function removeKeptAside(storage: string, jobId: string): KeptAsideFolder | "unfinished" | null {
   // Only a name that is listed: one made of dots and slashes leads elsewhere.

@@ -46,7 +46,7 @@ interface SeenEntry {
 const KEPT_BYTES = 1024 * 1024;
 const KEPT_BYTES_OF_JOB = 16 * KEPT_BYTES;
 
-/** `keepsBytes`: a job that may have to be merged with what others do meanwhile. */
+/** `keepsBytes`: a job that may have to be merged with changes of others. */
 export function createFirstSight(begin: bigint, { keepsBytes = false } = {}) {
   let keptBytes = 0;
   const seen = new Map<string, SeenEntry>();
@@ -282,7 +282,7 @@ function* lookForFiles(
 /** The findings of one look at a path are one number: a job may change a hundred thousand paths. */
 const PRESENT = 1;
 const FOLDER = 2;
-/** Nothing of what the workspace has there shows. */
+/** The workspace's entries below it are hidden. */
 const HIDES_LOWER = 4;
 /** Set in every other look. */
 const TURN = 8;
@@ -299,7 +299,7 @@ function isSeenAlike(one: number, other: number): boolean {
   return isFolder || marks === same;
 }
 
-/** Tells what one command changed: the difference between two looks at the uppers. Cost follows the changes. */
+/** Finds the changes of one command: the difference between two looks at the uppers. Cost follows the changes. */
 export function createChangeWatch(
   roots: readonly LaidRoot[],
   workspace: string,
@@ -354,7 +354,7 @@ export function createChangeWatch(
     }
     for (const [absolute, before] of last) {
       if (hasFlag(before, TURN) === (turn !== 0)) continue;
-      // A folder that the job shut to itself is taken to hold what it held.
+      // A folder that the job made unreadable counts as unchanged.
       if (shut.some((folder) => absolute.startsWith(folder))) {
         last.set(absolute, before - TURN + 2 * turn);
         continue;
@@ -370,8 +370,8 @@ export function createChangeWatch(
 }
 
 /**
- * Everything that went with a folder of the workspace, or with the former contents of an opaque one, name by name; but
- * for what the last look knew of.
+ * Everything that was removed with a folder of the workspace, or with the former contents of an opaque one, name by name,
+ * except entries that the last look already knew.
  */
 function* goneBelow(
   lower: string,

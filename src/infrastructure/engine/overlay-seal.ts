@@ -320,8 +320,8 @@ class MovingSeal extends UpperSeal {
 }
 
 /**
- * Turns what a job left in an upper into ops, moving its files into slots. Others have their turn meanwhile, and the disk
- * begins with its part.
+ * Turns the entries of a job's upper into ops and moves its files into slots. It yields to other work meanwhile, and the
+ * disk starts to write.
  */
 export async function sealUpper(place: SealPlace, ahead: FlushAhead): Promise<WholeSealedUpper> {
   const { root, index } = place;

@@ -87,8 +87,8 @@ interface OverlayChecks {
 }
 
 /**
- * Views whose changes are thrown away, each in a sandbox of its own: an upper above the draft's, above what checks of
- * the baseline built, above the workspace. The draft's upper is never written to.
+ * Views whose changes are thrown away, each in a sandbox of its own: an upper above the draft's, above the
+ * baseline's build output, above the workspace. The draft's upper is never written to.
  */
 function createOverlayChecks(parts: OverlayChecks) {
   const { workspace, folder, roots, installation, env } = parts;
@@ -196,7 +196,7 @@ function layUpper({ path, redirects }: LaidRoot, into: string, index: number, ke
   return { path, upper, redirects };
 }
 
-/** Moves what an upper has at these paths, and nothing else, into a layer of the same shape. */
+/** Moves an upper's entries at these paths, and nothing else, into a layer of the same shape. */
 function keepBelow(root: LaidRoot, paths: readonly string[], layer: string): void {
   for (const absolute of paths) {
     const path = relative(root.path, absolute);
@@ -224,14 +224,14 @@ function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
 
 export interface OverlayDeps
   extends Pick<OverlayChecks, "liftTo" | "workspace" | "folder" | "installation" | "env"> {
-  /** Opens what a sandbox needs, each time that one is started. */
+  /** Opens the parts of a sandbox, each time that one is started. */
   readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   /** The same for a sandbox whose changes are thrown away, kept in a folder of its own. */
   readonly openThrowAway: OverlayChecks["openThrowAway"];
   readonly homes: () => HomeTraces;
   /** The job stays open: nothing is started yet. */
   readonly resting: boolean;
-  /** It stays open, and may have to be merged with what others do meanwhile. */
+  /** It stays open, and may have to be merged with changes of others. */
   readonly keepsBytes: boolean;
   /** A head may work in it: its home is visible to no other job. */
   readonly takesHeads: boolean;

@@ -10,8 +10,8 @@ export interface OwnGitDeps {
 }
 
 /**
- * Finds git where no job could have put one, and notes what the user's own configuration says now: a job has its own
- * view of the home, and what it writes there counts for no commit of ours.
+ * Finds git where no job could have put one, and reads the user's own configuration now: a job has its own view of the
+ * home, and its writes there do not affect our commits.
  */
 export function findOwnGit({ workspace, env }: OwnGitDeps): OwnGit | null {
   const home = env.HOME ?? "/";

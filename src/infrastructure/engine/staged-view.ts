@@ -27,7 +27,7 @@ import {
 import { adoptOwner, readRegular, staysInPlace } from "../jobs/folder-view.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 
-/** Asks the workspace whether what is staged could be done there; what the job itself staged may be changed again. */
+/** Asks the workspace whether a staged change would be permitted there; the job's own staged entries may be changed again. */
 function createStagedPermissions(
   root: string,
   stagedAs: (path: string) => string | undefined,
@@ -112,14 +112,14 @@ export interface StagedView extends View {
   staged(): Map<string, StagedBase & { slotPath: string | null }>;
   /** The parent folder of a staged path when the path was first read; null if there was none. */
   folderBase(path: string): Identity | null;
-  /** Paths staged since the last call, with what they were before. */
+  /** Paths staged since the last call, with their entries before. */
   takeTouched(): Map<string, Entry>;
   forget(path: string): void;
-  /** Reads a file without any say in what the job is taken to have found there. */
+  /** Reads a file without recording it as found by the job. */
   peek(path: string): Uint8Array;
-  /** Forgets also what the job found there. */
+  /** Forgets also the entry that the job found there. */
   reset(path: string): void;
-  /** Gives a staged file other bytes, and takes this for what the job found there. */
+  /** Gives a staged file other bytes, and records the given base as the entry that the job found. */
   adopt(path: string, base: Identity, theirs: Uint8Array, bytes: Uint8Array): void;
 }
 

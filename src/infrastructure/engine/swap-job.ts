@@ -568,7 +568,7 @@ async function rebuildIntent(storage: string, workspace: string): Promise<Intent
   return intent;
 }
 
-/** Null where what is read is damaged and cannot be rebuilt as a whole. */
+/** Null if the record is damaged and cannot be rebuilt as a whole. */
 async function readOrRebuild<T>(folder: JobFolder, workspace: string, read: () => T): Promise<T | null> {
   const found = ifSound(read);
   if (found !== null) return found;

@@ -166,7 +166,7 @@ export const NO_FOLDER: FolderBase = { ino: "0" };
 
 export type BaseOf = (root: number, path: string) => FolderBase | null;
 
-/** The folders on the way to what a job changed, but for those that it made or took away itself. */
+/** The folders above the changed paths, except those that the job made or removed itself. */
 export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[] {
   const own = new Map(
     ops.filter(({ a, b }) => isFolder(a) || isFolder(b)).map((op) => [`${op.root}:${op.path}`, op]),
@@ -366,7 +366,7 @@ function openToChange(path: string): { readonly descriptor: number; readonly isO
   }
 }
 
-/** A folder whose mode keeps its owner from changing what is in it. Root passes every door. */
+/** A folder whose mode keeps its owner from changing its entries. Root is never kept. */
 function isUnwritable(folder: Identity): boolean {
   return (folder.mode & 0o300) !== 0o300 && process.getuid?.() !== 0;
 }
@@ -552,7 +552,7 @@ function atFolders(plan: Plan, act: () => void): void {
   }
 }
 
-/** Out of the workspace into the slot; put back when it turns out not to be what was checked. */
+/** Moves an entry out of the workspace into its slot, and puts it back if it is not the one that was checked. */
 function takeOut(swap: Swap, { op, goes }: SwapStep, left: UntouchedPath[], isFirst: boolean): void {
   const { folder, plan, direction } = swap;
   const slot = outSlot(folder, op, direction);

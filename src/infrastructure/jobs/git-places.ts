@@ -143,7 +143,7 @@ function foldersAbove(path: string): string[] {
   return parts.map((_, i) => parts.slice(0, i).join("/"));
 }
 
-/** Whether a folder was a git directory before a moment. Git changes what is in folders, and replaces files. */
+/** Whether a folder was a git directory before a moment. Git changes the entries of folders, and replaces files. */
 function isOlder(root: string, folder: string, moment: bigint): boolean {
   return GIT_MARKS.every((name) => {
     const stats = lstatSync(absolute(root, below(folder, name)), { bigint: true, throwIfNoEntry: false });

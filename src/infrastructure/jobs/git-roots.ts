@@ -47,7 +47,7 @@ export function isWithin(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
-/** Long enough for the history of a large project; what cannot be found in it was not there. */
+/** Long enough for the history of a large project; anything not found in this time counts as absent. */
 const TIME_MS = 20_000;
 
 /**

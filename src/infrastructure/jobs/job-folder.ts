@@ -224,7 +224,7 @@ export function planCopyFile({ path }: JobFolder): string {
   return join(path, "plan.copy.ndjson");
 }
 
-/** Whether the job holds a plan, or what repeats it. */
+/** Whether the job has a plan, or the record that repeats it. */
 export function hasRecords(folder: JobFolder, turn: number): boolean {
   const repeats = turn === 0 ? planCopyFile(folder) : swapRecordPath(folder, turn);
   return [planFile(folder), repeats].some(existsSync);
@@ -366,7 +366,7 @@ function printRepeated({ root, path, area, a, b, inPlace }: Op): string {
   return `[${root},${JSON.stringify(path)},"${area}",${side(a)},${side(b)},${inPlace === true}]`;
 }
 
-/** Every op has its fields in one order, so that they share what the runtime knows of them. */
+/** Every op has its fields in one order, so that they share one hidden class of the runtime. */
 function readOp(line: string, file: string): Op {
   const { n, root, path, a, b, area, aHash, bHash, inPlace } = parseRecord<WrittenOp>(
     line,
@@ -454,11 +454,11 @@ export function appendJournal(folder: JobFolder, line: string): void {
   withPath(path, () => appendFileSync(path, line));
 }
 
-/** A home layer of the job's own, and what checks of the baseline built. */
+/** A home layer of the job's own, and the build output of the baseline's checks. */
 export const HOME_LAYER = "home";
 export const BUILT_FOLDER = "built";
 
-/** Folders of a job that hold what it staged: slots, a copy, the layers of an overlay, of a home and of checks. */
+/** Folders of a job with its staged changes: slots, a copy, the layers of an overlay, of a home and of checks. */
 const STAGED = /^(slots|view|home|proxy|built|check\.\d+|[uw]\d+)$/;
 
 /** Where the throw-away views of checks lie. */
@@ -478,8 +478,8 @@ const IMAGES: ReadonlySet<string> = new Set([AFTER_IMAGES, BEFORE_IMAGES].flatMa
 const FEW_ENTRIES = 500;
 
 /**
- * Removes what a job no longer needs. Many entries only lose their names now: `sweepTrash` removes them once the job
- * has landed, so that the disk has time for the swap before; those of a job that was cut off go when the next one begins.
+ * Removes layers that a job no longer needs. Many entries are only renamed now: `sweepTrash` removes them once the job
+ * has landed, so that the disk has time for the swap before; those of an interrupted job are removed when the next one begins.
  */
 export function removeLayers(folder: JobFolder, names: readonly string[], entries: number): void {
   if (entries <= FEW_ENTRIES) {
