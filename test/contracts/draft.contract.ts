@@ -398,14 +398,30 @@ export function describeDrafts(name: string, settings: Settings): void {
       ]);
     });
 
-    test("edits on a file that the user changed since cannot go on", async () => {
+    test("edits on a file that was saved since are merged when a process is needed", async () => {
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\n7\n");
+      letFileClockGoOn(bench.path("m.txt"), bench.path("tick"));
+      const draft = await open({ checked: false });
+      await ran(draft, [edit("update", "m.txt", "one\n2\n3\n4\n5\n6\n7\n")]);
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\nseven\n");
+      expect(await green(draft, "head -1 m.txt; tail -1 m.txt")).toEqual([
+        { exitCode: 0, output: "one\nseven\n" },
+      ]);
+      expect(await draft.commit()).toMatchObject({ outcome: "committed", conflicts: [] });
+      expect(bench.read("m.txt")).toBe("one\n2\n3\n4\n5\n6\nseven\n");
+    });
+
+    test("where both wrote the same lines no process runs, and the draft stays open", async () => {
       const draft = await open({ checked: false });
       await ran(draft, [edit("update", "a.txt", "1\n")]);
       bench.write("a.txt", "user\n");
+      expect(await check(draft, "true")).toMatchObject({ ok: false, why: "unavailable" });
       expect(await draft.run({ attempt: 2, work: { patch: JSON.stringify([shell("true")]) } })).toMatchObject(
         { status: "refused", why: { refusal: { code: "failed" } } },
       );
-      expect([bench.read("a.txt"), workspace.archive.read(draft.id)?.state]).toEqual(["user\n", "discarded"]);
+      expect(decode(draft.files.read("a.txt"))).toBe("1\n");
+      expect(await draft.commit()).toMatchObject({ outcome: "conflict", conflicts: [{ path: "a.txt" }] });
+      expect(bench.read("a.txt")).toBe("user\n");
     });
 
     test("one edit is one direct job", async () => {

@@ -295,30 +295,32 @@ class OpenDraft implements Draft {
   }
 
   rebase(): Promise<Rebased> {
-    return this.#inTurn(async () => {
-      const { rebaseDraft } = await import("./rebase-draft.ts");
-      const job = this.#open;
-      const rebased = await this.#orBroken(() =>
-        rebaseDraft({
-          transaction: job.transaction,
-          results: this.#counted().filter((result) => !this.#once.has(result)),
-          bases: this.#bases,
-          asRun: new Map(this.#asRun),
-          whoChanged: (path) => lastJobOf(this.#deps.archive, this.id, path),
-          runAgain: async (commands) => {
-            const asleep = await this.#layers.wake();
-            if (asleep !== null) return null;
-            const ran = await job.settle(await job.carryOut(commands, { signal: this.#request.signal }));
-            this.#ended.push(...ran.ended);
-            await this.#layers.rest();
-            this.#forgetAsRun(ran.results);
-            return ran.results;
-          },
-        }),
-      );
-      job.noteMerged(rebased.merged);
-      return rebased;
-    });
+    return this.#inTurn(() => this.#rebase());
+  }
+
+  async #rebase(): Promise<Rebased> {
+    const { rebaseDraft } = await import("./rebase-draft.ts");
+    const job = this.#open;
+    const rebased = await this.#orBroken(() =>
+      rebaseDraft({
+        transaction: job.transaction,
+        results: this.#counted().filter((result) => !this.#once.has(result)),
+        bases: this.#bases,
+        asRun: new Map(this.#asRun),
+        whoChanged: (path) => lastJobOf(this.#deps.archive, this.id, path),
+        runAgain: async (commands) => {
+          const asleep = await this.#layers.wake();
+          if (asleep !== null) return null;
+          const ran = await job.settle(await job.carryOut(commands, { signal: this.#request.signal }));
+          this.#ended.push(...ran.ended);
+          await this.#layers.rest();
+          this.#forgetAsRun(ran.results);
+          return ran.results;
+        },
+      }),
+    );
+    job.noteMerged(rebased.merged);
+    return rebased;
   }
 
   noteMerged(merged: readonly MergedNote[]): void {
@@ -431,6 +433,9 @@ class OpenDraft implements Draft {
     const setting = runsProcesses ? settingRefusal(this.#deps, { preview: false }) : null;
     if (setting !== null) return setting;
     const again = begun !== null;
+    // Edits on files that were saved meanwhile are merged first; one that cannot be leaves the draft as it is.
+    const [contested] = again && this.hasMoved() ? (await this.#rebase()).conflicts : [];
+    if (contested !== undefined) return refuseMoved(contested.path);
     const kind = runsProcesses ? this.#deps.staging.kind : "direct";
     const network = this.#request.network ?? true;
     const opened = await beginJob(this.#deps, { jobId: this.id, kind, network, resting: true, again });
@@ -474,10 +479,9 @@ class OpenDraft implements Draft {
     const asleep = taken?.ok === true ? await this.#layers.wake() : null;
     if (taken?.ok !== true || asleep !== null) {
       this.#isOver = true;
-      const message =
-        asleep?.message ?? `changed while the draft was open: ${taken?.ok === false ? taken.path : ""}`;
-      await this.#open.drop(message);
-      return asleep ?? { code: "failed", message };
+      const refusal = asleep ?? refuseMoved(taken?.ok === false ? taken.path : "");
+      await this.#open.drop(refusal.message);
+      return refusal;
     }
     takeInEdits(transaction.view, taken.edits);
     transaction.takeChanges({ processRan: false });
@@ -535,6 +539,10 @@ class OpenDraft implements Draft {
 
 /** Characters of a plan that the journal keeps. */
 const JOURNAL_PLAN = 4_096;
+
+function refuseMoved(path: string): JobRefusal {
+  return { code: "failed", message: `changed while the draft was open: ${path}` };
+}
 
 /** The last committed job that changed a path, other than this one; null if there is none. */
 function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string): string | null {

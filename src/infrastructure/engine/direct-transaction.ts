@@ -135,10 +135,8 @@ function directLayers(workspace: string, folder: JobFolder, view: StagedView): L
     },
     takeEdits(): TakenEdits {
       const edits: TakenEdit[] = [];
-      for (const [path, { base }] of view.staged()) {
-        const now = identify(workspace, path);
-        const isFolder = base?.kind === "directory" && now?.kind === "directory";
-        if (!isFolder && (now?.ctime !== base?.ctime || now?.ino !== base?.ino)) return { ok: false, path };
+      for (const [path, { base, hash }] of view.staged()) {
+        if (hasMoved(path, base, hash)) return { ok: false, path };
         const entry = view.look(path);
         edits.push({ path, entry, bytes: entry.kind === "file" ? view.read(path) : null });
       }
