@@ -40,9 +40,12 @@ export function isTestFile(path: string, text: string): boolean {
 const BEGINS_TEST =
   /^\s*(?:(?:async )?def (test\w*)|(?:test|it|describe|suite)(?:\.\w+)?\s*\(\s*["'`](.+?)["'`]|func ((?:Test|Fuzz|Example)\w*))/;
 
+/** A decorator or an attribute of the test that follows, and the lines of its arguments. */
+const MARKS_TEST = /^(?:\s*(?:@|#\[)|\s+\S|[)\]])/;
+
 /**
  * Whether these test files only gained tests: every old line is there in its order, and each block of new lines begins with a test of a
- * name that was not there. What they demanded before, they demand still.
+ * name that was not there, or with its decorators. What they demanded before, they demand still.
  */
 export function onlyAddsTests(
   differences: readonly { readonly before: string; readonly after: string }[],
@@ -50,19 +53,20 @@ export function onlyAddsTests(
   return differences.every(({ before, after }) => {
     const old = before.split("\n");
     let at = 0;
-    let isInside = false;
+    let place: "old" | "decorated" | "new" = "old";
     for (const line of after.split("\n")) {
-      if (line === old[at]) {
+      if (line === old[at] && place !== "decorated") {
         at++;
-        isInside = false;
-      } else if (line.trim() !== "" && !isInside) {
+        place = "old";
+      } else if (line.trim() !== "" && place !== "new") {
         const [, ...names] = BEGINS_TEST.exec(line) ?? [];
         const name = names.find((one) => one !== undefined);
-        if (name === undefined || before.includes(name)) return false;
-        isInside = true;
+        const isMark = MARKS_TEST.test(line) && (place === "decorated" || /^\s*(?:@|#\[)/.test(line));
+        if (name === undefined ? !isMark : before.includes(name)) return false;
+        place = name === undefined ? "decorated" : "new";
       }
     }
-    return at >= old.length - 1;
+    return at >= old.length - 1 && place !== "decorated";
   });
 }
 

@@ -215,30 +215,33 @@ function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison
 }
 
 /**
- * Cases of a table that tools count, as in `test_style[styles16-x]` or `TestStyle/#03`: where a row is added in between, those behind
- * it get other numbers. Both names of each such case, the one that is gone and the one that is new.
+ * Cases of a table under another name: behind a row that is added in between, tools count on, as in `test_style[styles16-x]` or
+ * `TestStyle/#03`; other values or ids rename a case, and a test that got a table has cases in its place. Both names of each such
+ * case, the one that is gone and the one that is new; those that differ by their number alone are paired first.
  */
 function renumberedCases(
   names: readonly string[],
   before: TestResults,
   now: TestResults,
 ): ReadonlySet<string> {
-  const counted = names.filter((name) => withoutCaseNumber(name) !== name);
-  const gone = Map.groupBy(
-    counted.filter((name) => outcomeIn(before, name) === "pass" && outcomeIn(now, name) === "absent"),
-    withoutCaseNumber,
-  );
-  const come = Map.groupBy(
-    counted.filter((name) => outcomeIn(before, name) === "absent" && outcomeIn(now, name) === "pass"),
-    withoutCaseNumber,
-  );
-  return new Set(
-    [...gone].flatMap(([key, left]) => {
-      const again = come.get(key) ?? [];
-      const pairs = Math.min(left.length, again.length);
-      return [...left.slice(0, pairs), ...again.slice(0, pairs)];
-    }),
-  );
+  const between = (one: TestResults, other: TestResults) =>
+    names.filter((name) => outcomeIn(one, name) === "pass" && outcomeIn(other, name) === "absent");
+  const [gone, come] = [between(before, now), between(now, before)];
+  const paired = new Set<string>();
+  for (const key of [withoutCaseNumber, tableName]) {
+    const isOpen = (name: string) => !paired.has(name);
+    const again = Map.groupBy(come.filter(isOpen), key);
+    for (const [table, left] of Map.groupBy(gone.filter(isOpen), key)) {
+      const pairs = Math.min(left.length, again.get(table)?.length ?? 0);
+      for (const list of [left, again.get(table) ?? []])
+        for (const name of list.slice(0, pairs)) paired.add(name);
+    }
+  }
+  return paired;
+}
+
+function tableName(name: string): string {
+  return name.endsWith("]") ? name.replace(/\[.*$/s, "") : name;
 }
 
 function withoutCaseNumber(name: string): string {

@@ -172,4 +172,16 @@ test("a file that only gained tests demands what it demanded", () => {
   expect(adds(before.replace("== 1", "== 2"))).toBe(false);
   expect(adds(`${before}\n\ndef test_one():\n    pass\n`)).toBe(false);
   expect(adds("")).toBe(false);
+  const decorated =
+    '@pytest.mark.parametrize(\n    "x",\n    [1, 2],\n)\ndef test_zero(x):\n    assert zero(x) == 0\n\n\ndef test_one';
+  expect(adds(before.replace("def test_one", decorated))).toBe(true);
+  expect(adds(before.replace("def test_one", "@pytest.mark.skip\ndef test_one"))).toBe(false);
+  expect(adds(before.replace("def test_one", "@fixture\ndef cheat():\n    pass\n\n\ndef test_one"))).toBe(
+    false,
+  );
+  expect(
+    adds(
+      before.replace("def test_one", "@fixture\nimport fake\ndef test_zero():\n    pass\n\n\ndef test_one"),
+    ),
+  ).toBe(false);
 });

@@ -119,6 +119,27 @@ test("a case that got another number in its table is not a new test", () => {
   expect(newPassing).toEqual(["t[s1-n]"]);
 });
 
+test.each([
+  ["other values of a case", "green: +t[a] +t[b]", "green: +t[a] +t[c]", []],
+  ["other values and one more case", "green: +t[a]", "green: +t[b] +t[c]", ["t[c]"]],
+  [
+    "a table in the place of a test",
+    "green: +f.py::t +u",
+    "green: +f.py::t[a] +f.py::t[b] +u",
+    ["f.py::t[b]"],
+  ],
+  ["a counted case beside one with other values", "green: +t[0-x] +t[y]", "green: +t[1-x] +t[z]", []],
+])("%s: no test is weaker, and only further cases are new", (_, before, now, added) => {
+  const judgement = judgeCheck({ baseline: check(before), draft: check(now), old: check(before) });
+  expect(judgement).toMatchObject({ verdict: "same", weakened: [], newPassing: added });
+});
+
+test("a case without another in its place is told", () => {
+  const before = check("green: +t[a] +t[b] +u[a]");
+  const judgement = judgeCheck({ baseline: before, draft: check("green: +t[c]"), old: before });
+  expect(judgement.weakened).toEqual(["t[b]", "u[a]"]);
+});
+
 describe("tests that the draft changed", () => {
   const cases: readonly [what: string, got: string, expected: string][] = [
     ["pass in their old version too", judged("green: +a", "green: +a +b", "green: +a"), "same||||"],
