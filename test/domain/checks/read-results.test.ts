@@ -292,3 +292,39 @@ test("unittest is read test by test", () => {
   });
   expect(read?.tests.get("test_ok (test_s.T.test_ok)")).toBe("pass");
 });
+
+test("node's spec reporter: the subtests of a test count, and a parent only where it fails by itself", () => {
+  const output = `▶ parent
+  ✔ one (0.742531ms)
+  ✖ two (27.78724ms)
+    AssertionError [ERR_ASSERTION]: 1 == 2
+
+✖ parent (36.997706ms)
+▶ fails by itself
+  ✔ one (0.270615ms)
+✖ fails by itself (0.690442ms)
+
+  Error: late
+
+▶ suite
+  ✔ a (5.230926ms)
+  ▶ b
+    ✔ deep (0.426932ms)
+  ✔ b (8.123052ms)
+✔ suite (13.958439ms)
+✔ plain (0.303074ms)
+ℹ tests 9
+ℹ suites 1
+ℹ pass 6
+ℹ fail 3
+ℹ cancelled 0
+ℹ skipped 0
+ℹ todo 0
+ℹ duration_ms 861.993452
+`;
+  const failed = [...(readResults(output)?.tests ?? [])].filter(([, outcome]) => outcome === "fail");
+  expect([inShort(output), failed.map(([name]) => name)]).toEqual([
+    "node-spec all: 5 2 0",
+    ["parent › two", "fails by itself"],
+  ]);
+});
