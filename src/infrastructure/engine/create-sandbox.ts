@@ -179,9 +179,12 @@ export interface SandboxDeps extends SurroundingsDeps {
 
 /**
  * `shared`: the home that jobs use in turn. `above`: a separate layer over these and the shared home, removed with its job.
- * `bare`: a separate layer that shows nothing from earlier jobs.
+ * `caches`: a separate layer over this one, which shows nothing from earlier jobs.
  */
-type HomeUse = "shared" | "bare" | { readonly above: readonly string[]; readonly head?: HeadSurroundings };
+type HomeUse =
+  | "shared"
+  | { readonly caches: string; readonly head?: never }
+  | { readonly above: readonly string[]; readonly head?: HeadSurroundings };
 
 /** How many file names of a home are reported. */
 const MOST_TRACES = 500;
@@ -235,7 +238,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
     const places = [...readable, ...rootsFor(workspace)];
     const parts = { shown, own, mounts: mountPoints(), places };
     if (use === "shared") return openPrivateHome({ ...parts, shared });
-    if (use === "bare") return openStackedHome({ ...parts, below: [] });
+    if ("caches" in use) return openStackedHome({ ...parts, below: [use.caches] });
     const below = [...use.above, shared];
     if (use.head === undefined) return openStackedHome({ ...parts, below });
     const stacked = openStackedHome({ ...parts, own: use.head.home, below });
@@ -287,8 +290,12 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
             head === undefined || home === "shared" ? home : { above: [own], head },
           ),
         takesHeads: resting && wiring.confined,
-        openThrowAway: (into, { network, over, home: seen }) =>
-          openSandbox(into, network, seen === "bare" ? "bare" : { above: over === "draft" ? [own] : [] }),
+        openThrowAway: (into, { network, over, home: seen, caches }) =>
+          openSandbox(
+            into,
+            network,
+            seen === "bare" ? { caches } : { above: [...(over === "draft" ? [own] : []), caches] },
+          ),
         homes: () => ({
           earlier: listHomeTraces(shared, 1).length > 0,
           own: listHomeTraces(own, MOST_TRACES),

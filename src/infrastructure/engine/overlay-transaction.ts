@@ -46,6 +46,7 @@ import {
   restoreThrough,
   rewriteThrough,
 } from "../sandbox/executor-channel.ts";
+import { keepContentCaches } from "../sandbox/home.ts";
 import {
   createLayeredFiles,
   currentBytes,
@@ -82,7 +83,7 @@ interface OverlayChecks {
   readonly env: Readonly<Record<string, string>>;
   readonly openThrowAway: (
     into: string,
-    options: Pick<CheckViewRequest, "network" | "over" | "home">,
+    options: Pick<CheckViewRequest, "network" | "over" | "home"> & { readonly caches: string },
   ) => Promise<OpenedSandbox>;
 }
 
@@ -113,7 +114,8 @@ function createOverlayChecks(parts: OverlayChecks) {
       removeTree(into);
       if (lifted !== null) removeTree(lifted);
     };
-    const opened = await parts.openThrowAway(into, { network, over, home });
+    const caches = join(folder.path, BUILT_FOLDER, HOME_LAYER);
+    const opened = await parts.openThrowAway(into, { network, over, home, caches });
     const started = await startExecutor(
       {
         ...opened.sandbox,
@@ -155,7 +157,8 @@ function createOverlayChecks(parts: OverlayChecks) {
         hasBuilt,
         async keepBuilt(paths) {
           await stop();
-          removeTree(join(folder.path, BUILT_FOLDER));
+          for (const layer of builtLayers) removeTree(layer);
+          keepContentCaches(join(into, HOME_LAYER), caches);
           const absolute = paths.map((path) => join(workspace, path));
           for (const [i, root] of laid.entries()) keepBelow(root, absolute, builtLayers[i] as string);
         },

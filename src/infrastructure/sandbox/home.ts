@@ -281,6 +281,19 @@ export function openStackedHome(
   return { home, putAside: null, release };
 }
 
+/** Each entry of these is named by what it was made from, and holds for every version of the sources. */
+const CONTENT_CACHES = [".cache/go-build", ".cache/ccache", ".cache/sccache", ".ccache"];
+
+/** Moves these caches of a home that is thrown away into a folder that can be below later ones. */
+export function keepContentCaches(home: string, into: string): void {
+  for (const path of CONTENT_CACHES)
+    for (const at of [join(`${BASE}${encodeURIComponent(path)}`, "u"), join(BASE, "u", path)]) {
+      if (!existsSync(join(home, at)) || existsSync(join(into, at))) continue;
+      mkdirSync(dirname(join(into, at)), { recursive: true, mode: 0o700 });
+      renameSync(join(home, at), join(into, at));
+    }
+}
+
 function layOutHome(
   { shown, own, mounts, places }: PrivateHomeRequest,
   { folder, below }: Pick<PrivateHome, "folder" | "below">,

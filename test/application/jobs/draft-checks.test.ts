@@ -233,6 +233,32 @@ if (requirePart("bwrap"))
       expect(bench.git("status", "--porcelain", "--ignored").includes("build")).toBe(false);
     });
 
+    test.each([
+      { own: true, name: "with" },
+      { own: false, name: "without" },
+    ])("find what the baseline compiled in the cache of Go, $name one of the user", async ({ own }) => {
+      const cache = join(bench.folder, "user/.cache/go-build");
+      if (own) mkdirSync(join(cache, "00"), { recursive: true });
+      if (own) writeFileSync(join(cache, "00/user"), "user\n");
+      const draft = await open(usual());
+      const bare = { home: "bare" };
+      const compile =
+        "mkdir -p ~/.cache/go-build/00 && cd ~/.cache && echo made > go-build/00/made && echo other > other";
+      await check(draft, compile, { over: "baseline", ...bare });
+      await check(draft, "echo second > ~/.cache/go-build/00/second", { over: "baseline", ...bare });
+      const seen = { output: own ? "made\nuser\n" : "made\n" };
+      expect(await check(draft, "cd ~/.cache; cat go-build/00/*; ls other 2>/dev/null", bare)).toMatchObject(
+        seen,
+      );
+      await check(draft, "echo forged > ~/.cache/go-build/00/made", bare);
+      expect(await check(draft, "cat ~/.cache/go-build/00/*")).toMatchObject(seen);
+      await draft.commit();
+      const later = await bench.run([shell("cat ~/.cache/go-build/00/* > seen || true")], {
+        settings: usual(),
+      });
+      expect([later.success, bench.read("seen")]).toEqual([true, own ? "user\n" : ""]);
+    });
+
     test("a baseline runs beside the draft's own commands", async () => {
       const draft = await open(OVERLAY);
       const order: string[] = [];
