@@ -410,9 +410,6 @@ export function formatEditReport(reports: readonly HunkReport[]): string {
       ? `Nothing of this edit was written. ${countHunks(good)} would apply; the others have to be corrected.`
       : "Nothing of this edit was written.",
   );
-  if (failed.some((report) => report.status === "already-applied")) {
-    parts.push("What is already applied has to be left out.");
-  }
   return parts.join("\n");
 }
 
@@ -428,7 +425,7 @@ function formatApplied(reports: readonly HunkReport[]): string {
 }
 
 function formatFailed(report: HunkReport): string {
-  const head = `${reportPath(report)}: ${report.status}${report.message === undefined ? "" : `: ${report.message}`}`;
+  const head = `${reportPath(report)}: ${report.message ?? report.status}`;
   const candidates = report.candidates ?? [];
   if (candidates.length === 0) return head;
   const title = report.status === "ambiguous" ? "It matches at:" : "The nearest lines:";
@@ -538,5 +535,5 @@ function planError(path: string, reports: readonly HunkReport[]): string {
   const failed = reports.filter((report) => report.status !== "applied");
   const first = failed[0];
   const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : "";
-  return `${path}: hunk ${first?.hunk ?? 0} ${first?.status ?? "failed"}: ${first?.message ?? ""}${more}`;
+  return `${path}: hunk ${first?.hunk ?? 0}: ${first?.message ?? first?.status ?? "failed"}${more}`;
 }

@@ -81,7 +81,7 @@ test("two hunks on one line: one lands, the other coder learns whose, and lands 
   expect(at.read("app.py")).toMatch(/return 10[01] \+ 1\n/);
   const [first] = at.archive.list();
   // Where the first has landed before the second is tried, the edit itself no longer fits.
-  expect(at.asked.at(-1)?.messages.at(-1)?.text).toMatch(new RegExp(`${first?.jobId}|not-found`));
+  expect(at.asked.at(-1)?.messages.at(-1)?.text).toMatch(new RegExp(`${first?.jobId}|not in the file`));
 });
 
 test("a conflict that is answered wrongly twice is a preview", async () => {

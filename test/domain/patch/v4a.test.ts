@@ -78,7 +78,7 @@ test.each([
 
 test("a hunk that fits twice is refused and its places are named", () => {
   const { tree, errors } = run({ f: "x\na\nx\na\n" }, wrap("*** Update File: f\n@@\n-a\n+b\n"));
-  expect(errors[0]).toContain("ambiguous: matches 2 places (lines 2, 4)");
+  expect(errors[0]).toContain("hunk 1: matches 2 places (lines 2, 4)");
   expect(tree.text("f")).toBe("x\na\nx\na\n");
 });
 
@@ -87,7 +87,7 @@ test("a hunk sent twice is named as applied", () => {
     { f: "first\nsecond new\n" },
     wrap("*** Update File: f\n@@\n first\n-second\n+second new\n"),
   );
-  expect(errors[0]).toContain("already-applied");
+  expect(errors[0]).toContain("hunk 1: the file has the result of this hunk already, at line 1: leave it out");
   expect(errors[0]).toContain("if another place is meant");
 });
 
