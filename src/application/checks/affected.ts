@@ -59,15 +59,16 @@ export interface Affected extends AffectedTests {
 /** The answer where nothing says which tests a draft concerns: all of them judge. */
 export const NO_TESTS_FOUND: Affected = { files: [], of: 0, texts: new Map(), narrow: () => null };
 
+export function toChangedTexts(draft: Pick<Draft, "diff">) {
+  const text = (bytes: Uint8Array | null | undefined) =>
+    bytes == null ? null : new TextDecoder().decode(bytes);
+  return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
+}
+
 export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   const texts = readCode(draft.files);
-  const decode = (bytes: Uint8Array | undefined | null) =>
-    bytes == null ? null : new TextDecoder().decode(bytes);
-  const changed = draft
-    .diff()
-    .map(({ path, before, after }) => ({ path, before: decode(before), after: decode(after) }));
   return {
-    ...findAffectedTests({ texts, changed }),
+    ...findAffectedTests({ texts, changed: toChangedTexts(draft) }),
     texts,
     narrow(check, files, older = texts) {
       const line = narrowLine(check.runner ?? check.line, files, older);
@@ -175,12 +176,7 @@ export function isWorthFirst({ files, of }: AffectedTests): boolean {
 /** Nothing was there before, and nothing was red. */
 const NO_TESTS_YET = {
   state: "green",
-  results: {
-    formats: [],
-    listed: "all",
-    tests: new Map(),
-    counts: { passed: 0, failed: 0, skipped: 0 },
-  },
+  results: { formats: [], listed: "all", tests: new Map(), counts: countTests(new Map()) },
 } as const;
 
 /**
@@ -270,13 +266,13 @@ export async function runOldFiles(
   const [test, now] = [checks[at], results[at]];
   const before = baseline.find(({ command }) => command === now?.command)?.results;
   if (test === undefined || now?.results?.listed !== "all" || before?.listed !== "all") return null;
-  const existed = old.draft.diff().flatMap(({ path, before: bytes }) => {
-    const text = bytes == null ? "" : new TextDecoder().decode(bytes);
-    return isTestPath(path) && text !== "" ? [{ path, before: text }] : [];
-  });
-  if (existed.length === 0 || !existed.every((one) => isTestFile(one.path, one.before))) return null;
-  const files = existed.map(({ path }) => path);
-  const texts = new Map(existed.map(({ path, before: text }) => [path, text]));
+  const texts = new Map(
+    toChangedTexts(old.draft).flatMap(({ path, before: text }) =>
+      isTestPath(path) && text ? [[path, text] as const] : [],
+    ),
+  );
+  if (texts.size === 0 || ![...texts].every(([path, text]) => isTestFile(path, text))) return null;
+  const files = [...texts.keys()];
   const alone = affected.narrow(test, files, texts);
   const ran = alone === null ? null : await check([alone], { asBefore: old.asBefore });
   if (alone === null || ran?.ok !== true) return null;

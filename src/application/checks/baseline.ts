@@ -10,7 +10,7 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import { takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
-import type { TestCounts } from "../../domain/checks/test-results.ts";
+import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   absentProgram,
   type CheckResult,
@@ -37,7 +37,7 @@ export function checkResult({ kind, command, line }: ProjectCheck, run: RanCheck
   const absent = absentProgram(run.exitCode, run.whole);
   const results = kind === "test" ? readResults(run.whole) : null;
   // A runner that found no test is green for any code.
-  const isEmpty = results !== null && sumOf(results.counts) === 0;
+  const isEmpty = results !== null && totalTests(results.counts) === 0;
   const state = isEmpty ? "cannot-run" : ranCheckState(run, line);
   const isUnread = kind === "test" && state === "red" && results === null;
   return {
@@ -48,10 +48,6 @@ export function checkResult({ kind, command, line }: ProjectCheck, run: RanCheck
     ...(isUnread && { failure: readCheckFailure(run.whole) }),
     ...(absent !== null && { absent }),
   };
-}
-
-function sumOf({ passed, failed, skipped }: TestCounts): number {
-  return passed + failed + skipped;
 }
 
 function ranCheckState({ outcome, exitCode, whole }: RanCheck, line: string): CheckResult["state"] {

@@ -6,7 +6,6 @@ import {
   decidesChecks,
   decidesInHome,
   findTestRunLines,
-  type TestRunLine,
 } from "../../domain/checks/deciding-files.ts";
 import { type Declaration, resolveDeclarations } from "../../domain/checks/declarations.ts";
 import {
@@ -18,6 +17,7 @@ import {
 import { createTestCounter } from "../../domain/checks/read-results.ts";
 import { type SettledRed, settleRedTests } from "../../domain/checks/settle-red.ts";
 import { proofSeconds } from "../../domain/checks/test-proofs.ts";
+import { totalTests } from "../../domain/checks/test-results.ts";
 import {
   type CheckBeside,
   type CheckResult,
@@ -42,6 +42,7 @@ import {
   type RunDraftChecks,
   repeatWorse,
   runOldFiles,
+  toChangedTexts,
 } from "./affected.ts";
 import { type BaselineDeps, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
 import { type Proofs, proveTests, repeatMended } from "./prove-tests.ts";
@@ -94,7 +95,7 @@ function recallRun(
   const record = isPart ? null : recallChecks(memory, checks);
   const counts = record?.results?.find(({ results }) => results !== null)?.results?.counts;
   return {
-    of: counts === undefined ? null : counts.passed + counts.failed + counts.skipped,
+    of: counts === undefined ? null : totalTests(counts),
     usual: record === null || record.wasEnded ? null : Math.round(record.durationMs / 1000),
   };
 }
@@ -330,7 +331,7 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
   const tests = checks.filter(({ kind }) => kind === "test");
   const silenced = isSilenced(changes, results, baseline.results);
   if (tests.length === 0 || !(silenced || needsOldTests(changes, results, baseline.results))) return null;
-  const isOfChecks = (path: string) => isTestPath(path) || (silenced && definesChecks(path));
+  const isOfChecks = (path: string) => isTestPath(path) || (silenced && READ_FOR_CHECKS.includes(path));
   const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
   const texts = toTexts(draft).filter(({ path }) => isTestPath(path));
   if (judging.judgement.worse.length === 0 && !silenced && onlyAddsTests(texts)) return null;
@@ -568,7 +569,7 @@ async function judgeAlone(
     ...(isUnread && { isUnread }),
   };
   const isGreen = mayLand(judgement.verdict);
-  const testRunLines = isGreen || judgement.verdict === "doubtful" ? testRunLinesOf(draft) : [];
+  const testRunLines = isGreen || judgement.verdict === "doubtful" ? findTestRunLines(toTexts(draft)) : [];
   if (testRunLines.length > 0)
     return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
   const noticed = record?.noticed ?? [];
@@ -617,16 +618,6 @@ function mayLand(verdict: Judgement["verdict"]): boolean {
   return claimsGreen(verdict) || verdict === "red-before";
 }
 
-function testRunLinesOf(draft: Pick<Draft, "diff">): TestRunLine[] {
-  return findTestRunLines(toTexts(draft));
-}
-
-function toChangedTexts(draft: Pick<Draft, "diff">) {
-  const text = (bytes: Uint8Array | null | undefined) =>
-    bytes == null ? null : new TextDecoder().decode(bytes);
-  return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
-}
-
 function toTexts(draft: Pick<Draft, "diff">) {
   const texts = toChangedTexts(draft);
   return texts.map(({ path, before, after }) => ({ path, before: before ?? "", after: after ?? "" }));
@@ -645,10 +636,6 @@ function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {
   });
 }
 
-function definesChecks(path: string): boolean {
-  return READ_FOR_CHECKS.some((name) => name === path);
-}
-
 /** Whether a change of what defines the checks left a green one that shows no test any more. */
 function isSilenced(
   changes: ReturnType<Draft["changes"]>,
@@ -657,7 +644,7 @@ function isSilenced(
 ): boolean {
   const shows = (at: number) => (baseline[at]?.results?.counts.passed ?? 0) > 0;
   return (
-    changes.some(({ path }) => definesChecks(path)) &&
+    changes.some(({ path }) => READ_FOR_CHECKS.includes(path)) &&
     results.some((result, at) => result.state === "green" && result.results === null && shows(at))
   );
 }

@@ -1,4 +1,3 @@
-import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { inEveryLanguage, type WordsByLocale } from "../../domain/texts/worded.ts";
 import { createAdvise } from "../platform/advise.ts";
@@ -13,29 +12,21 @@ export async function judgeMerge(
   draft: JudgedDraft,
   signal: AbortSignal,
 ): Promise<WordsByLocale> {
-  const facts = await judgeOnce(deps, draft, signal);
+  const found = openChecks(deps);
+  const judge = (opened: Extract<typeof found, { ok: true }>) =>
+    createProjectChecks({
+      checks: opened.checks,
+      install: opened.install,
+      settings: deps.settings,
+      memory: deps.memory,
+      texts: checksMessagesFor("en"),
+      now: deps.now,
+      advise: createAdvise(),
+      signal,
+    }).judge(draft, 1);
+  const facts = found.ok ? (await judge(found)).facts : factsWithoutChecks(found);
   return inEveryLanguage((locale) => {
     const texts = checksMessagesFor(locale);
     return [texts.line(facts), ...texts.remarks(facts)].join("\n");
   });
-}
-
-async function judgeOnce(
-  deps: OpenChecksDeps,
-  draft: JudgedDraft,
-  signal: AbortSignal,
-): Promise<ChecksFacts> {
-  const found = openChecks(deps);
-  if (!found.ok) return factsWithoutChecks(found);
-  const checks = createProjectChecks({
-    checks: found.checks,
-    install: found.install,
-    settings: deps.settings,
-    memory: deps.memory,
-    texts: checksMessagesFor("en"),
-    now: deps.now,
-    advise: createAdvise(),
-    signal,
-  });
-  return (await checks.judge(draft, 1)).facts;
 }

@@ -1,9 +1,8 @@
-import { type Declaration, readDeclarations } from "../../domain/checks/declarations.ts";
+import { type Declaration, readDeclarations, withoutDeclarations } from "../../domain/checks/declarations.ts";
 import { foldAccounts } from "../../domain/checks/failures.ts";
 import { findCalledCheck, isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
 import {
-  type CheckBeside,
   type CheckResult,
   type ChecksFacts,
   notChecked,
@@ -180,8 +179,8 @@ export interface ProjectChecks {
   readonly hasOwn: boolean;
   /** A command line that the coder proposes; it judges where nothing of the project's own does. */
   propose(command: string | null): void;
-  /** Takes the declarations in a plan, or in an agent's last message, beside those of earlier ones; says whether it has any. */
-  declare(words: string): boolean;
+  /** Takes the declarations in a plan, or in an agent's last message, beside those of earlier ones; the words without them. */
+  declare(words: string): string;
   /** Starts to measure the baseline, while the coder is being asked. */
   begin(draft: JudgedDraft): void;
   /** Validates the current draft. If the workspace changed meanwhile, the baseline is measured again. */
@@ -279,18 +278,24 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
         : own;
     const { install, missing = [] } = deps;
     rememberHung();
-    const told: ChecksFacts = withHung(
+    const told: ChecksFacts =
       judged.facts.notChecked === "cannot-run" && install != null && judged.facts.install === undefined
         ? { ...judged.facts, install }
         : judged.facts.notChecked === null && missing.length > 0
-          ? { ...judged.facts, beside: [...(judged.facts.beside ?? []), ...missing.map(toUnable)] }
-          : judged.facts,
-      runs.hung(),
-    );
+          ? {
+              ...judged.facts,
+              beside: [
+                ...(judged.facts.beside ?? []),
+                ...missing.map((command) => ({ command, state: "cannot-run" as const })),
+              ],
+            }
+          : judged.facts;
+    const hung = told.notChecked === null ? runs.hung() : [];
     const seconds = Math.max(1, Math.round((deps.now() - from) / 1000));
     const facts = {
       ...told,
       ...(told.notChecked === null && { seconds }),
+      ...(hung.length > 0 && { hung }),
       ...(formatted.size > 0 && { formatted: [...formatted] }),
     };
     const verdict = shortVerdict(facts, sentBack);
@@ -314,7 +319,7 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     declare(words) {
       const more = readDeclarations(words);
       declarations.push(...more);
-      return more.length > 0;
+      return more.length === 0 ? words : withoutDeclarations(words);
     },
     begin: (draft) => void (deps.none === undefined && baselineOf(draft)),
     judge,
@@ -342,14 +347,6 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     isCheck: (command) => deps.none === undefined && isKnownCheck(command, checks),
     covers: (command) => findCalledCheck(command, checks)?.line,
   };
-}
-
-function withHung(facts: ChecksFacts, hung: readonly string[]): ChecksFacts {
-  return hung.length === 0 || facts.notChecked !== null ? facts : { ...facts, hung };
-}
-
-function toUnable(command: string): CheckBeside {
-  return { command, state: "cannot-run" };
 }
 
 /** A change of more files is measured again. */

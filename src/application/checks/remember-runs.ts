@@ -1,5 +1,7 @@
-import { hangingFile, restOfLine, withoutFiles } from "../../domain/checks/narrow-check.ts";
+import { isTestFile } from "../../domain/checks/affected-tests.ts";
+import { hangingFiles, restOfLine, withoutFiles } from "../../domain/checks/narrow-check.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
+import { findAffected } from "./affected.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
 
 interface RunMemoryDeps {
@@ -76,9 +78,10 @@ export function createRunMemory(deps: RunMemoryDeps) {
     // A suite that is merely slow keeps printing.
     const isSilent = (deps.now() - printedAt) * 2 > request.timeoutSeconds * 1000;
     const hangs = about.isBefore && isSilent && run?.outcome === "timed-out";
-    const file = hangs ? hangingFile(run.whole) : null;
-    if (file === null || hung.has(file)) return checked;
-    hung.add(file);
+    const found = hangs ? hangingFiles(run.whole, () => listTestFiles(draft)) : [];
+    const added = found.filter((file) => !hung.has(file));
+    if (added.length === 0 || withoutFiles(about.line, [...hung, ...added]) === left) return checked;
+    for (const file of added) hung.add(file);
     return runLine(draft, request, about);
   }
   async function check(draft: JudgedDraft, layers: RunLayers, request: CheckRequest): Promise<Checked> {
@@ -133,6 +136,10 @@ export function createRunMemory(deps: RunMemoryDeps) {
       return judged;
     },
   };
+}
+
+function listTestFiles(draft: JudgedDraft): string[] {
+  return [...findAffected(draft).texts].flatMap(([path, text]) => (isTestFile(path, text) ? [path] : []));
 }
 
 /** Null where the content of a changed file is not known. */

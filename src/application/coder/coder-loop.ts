@@ -600,7 +600,8 @@ async function judgeAnswerToRed({
   if (!isEmpty || red === null) return null;
   const isOfEdits = red.failed.some(({ command }) => command.type === "file_edit");
   const isRest = read.kind === "proposal" && red.kind === "failing" && isOfEdits && chosen === undefined;
-  const declares = bench.declare?.(words) === true && red.kind !== "failing";
+  const rest = bench.declare?.(words) ?? words;
+  const declares = rest !== words && red.kind !== "failing";
   if (declares || (isRest && bench.changes().length > 0)) {
     tell({ type: "doing", attempt: state.attempts, doing: "checking" });
     const judged = await bench.judge(state.attempts);
@@ -613,11 +614,11 @@ async function judgeAnswerToRed({
       return sendBack(loop, state, { head, report: judged.report, commands: [] });
     }
     if (state.red === null) {
-      state.answers.push(words);
+      state.answers.push(rest);
       return commitBench(loop, state, state.attempts, []);
     }
   }
-  return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
+  return { end: await endGivenUp(loop, state, { why: "gave-up" }, rest) };
 }
 
 /** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */
@@ -706,7 +707,9 @@ async function judgeAttempt(
   of: number,
 ): Promise<CoderStep> {
   const { bench, tell } = loop;
-  bench.declare?.(state.proposal?.plan ?? "");
+  const { proposal } = state;
+  if (proposal !== null)
+    state.proposal = { ...proposal, plan: bench.declare?.(proposal.plan) ?? proposal.plan };
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };

@@ -33,6 +33,12 @@ export function readDeclarations(words: string): Declaration[] {
     .slice(0, MOST);
 }
 
+/** The words for people: the facts of the checks say what counts of the declarations. */
+export function withoutDeclarations(words: string): string {
+  const isOther = (line: string) => line.length > LONGEST_LINE || !LINE.test(line);
+  return words.split("\n").filter(isOther).join("\n").trim();
+}
+
 /** The declaration about one test, check or file. */
 export interface Declared {
   readonly kind: DeclarationKind;

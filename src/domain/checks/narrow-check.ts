@@ -63,11 +63,20 @@ export function takesFiles(line: string): boolean {
   return narrowLine(line, ["a_test.go"], new Map([["a_test.go", "func TestA("]])) !== null;
 }
 
-/** The test file, or Go's test, that a run had begun when it was ended, as its last line says; null where the output does not. */
-export function hangingFile(printed: string): string | null {
+/** A file that jest, or vitest, reports as soon as all of its tests have ended. */
+const ENDED_FILE = /^(?:(?:PASS|FAIL) (\S+)(?: \([\d.]+ m?s\))?| [✓❯×↓] (\S+) \(\d+ tests?\b.*)$/gm;
+/** More files than these are slow rather than hung. */
+const MOST_HUNG = 3;
+
+/** The test files, or Go's test, that had not ended when a run was ended; empty where its output does not tell. */
+export function hangingFiles(printed: string, files: () => readonly string[]): readonly string[] {
   const open = printed.split("\n").at(-1)?.trimEnd() ?? "";
   const last = printed.trimEnd().split("\n").at(-1) ?? "";
-  return /^(\S+\.py)::\S+(?: \S*)?$/.exec(open)?.[1] ?? /^=== RUN +(Test\w+)/.exec(last)?.[1] ?? null;
+  const begun = /^(\S+\.py)::\S+(?: \S*)?$/.exec(open)?.[1] ?? /^=== RUN +(Test\w+)/.exec(last)?.[1];
+  if (begun !== undefined) return [begun];
+  const ended = new Set([...printed.matchAll(ENDED_FILE)].map(([, jest, vitest]) => jest ?? vitest));
+  const left = ended.size === 0 ? [] : files().filter((file) => !ended.has(file));
+  return left.length > MOST_HUNG ? [] : left;
 }
 
 /** The line without these test files; null where nothing else is left of it, the line itself where that is not known. */
@@ -76,14 +85,22 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
     const tests = files.filter((name) => /^Test\w+$/.test(name));
     return tests.length === 0 ? line : `${line} -skip '^(${tests.join("|")})$'`;
   }
-  if (!/ -m pytest /.test(line) || EACH_FILE.test(line)) return line;
+  if (EACH_FILE.test(line)) return line;
   const words = splitWords(line);
-  const named = words.filter((word) => !word.startsWith("-") && isPython(word) && isTestPath(word));
-  if (named.length === 0) return `${line} ${files.map((file) => `--ignore=${quotePath(file)}`).join(" ")}`;
-  const left = words.filter((word) => !files.includes(word));
-  return left.some((word) => named.includes(word)) ? left.join(" ") : null;
+  const named = words.filter((word) => /^[^-*?{][^*?{]*\.\w+$/.test(word) && isTestPath(word));
+  const left = words.filter((word) => !named.includes(word) || !files.includes(word));
+  if (named.length > 0 && left.length === words.length) return line;
+  if (named.length > 0) return left.some((word) => named.includes(word)) ? left.join(" ") : null;
+  const paths = files.filter((file) => isTestPath(file));
+  const call = line.slice(OWN_PROGRAMS.exec(line)?.[0].length ?? 0);
+  const flag = LEFT_OUT.find(([runner]) => runner.test(call))?.[1];
+  if (flag !== undefined) return [line, ...paths.map((file) => `${flag}${quotePath(file)}`)].join(" ");
+  // One pattern of paths: several would be alternatives, and an option of this kind replaces the project's own.
+  const patterns = paths.map((file) => file.replace(/[^\w/-]/g, "\\$&"));
+  return JEST.test(call) && paths.length > 0 ? `${line} '^(?!.*/(?:${patterns.join("|")})$)'` : line;
 }
 
+const JEST = /^(?:[\w./-]*\/)?jest(?: -|$)/;
 const isPython = (path: string) => path.endsWith(".py");
 
 /** Words as the shell parts them; quotes stay on. */

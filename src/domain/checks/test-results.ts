@@ -20,6 +20,10 @@ export function bareTestName(name: string): string {
   return name.split(/::| > | › |\/(?=\w+$)/).at(-1) ?? name;
 }
 
+export function totalTests({ passed, failed, skipped }: TestCounts): number {
+  return passed + failed + skipped;
+}
+
 /** Those that failed by what they found, not because they could not be set up. */
 export function countFailing({ failed, unable = 0 }: TestCounts): number {
   return failed - unable;

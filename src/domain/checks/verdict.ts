@@ -6,6 +6,7 @@ import {
   type TestCounts,
   type TestOutcome,
   type TestResults,
+  totalTests,
 } from "./test-results.ts";
 
 /** How one check ended. `cannot-run`: its program or its dependencies are not there, which says nothing about the change. */
@@ -153,17 +154,15 @@ function isOnlyUnable({ passed, failed, unable = 0 }: TestCounts): boolean {
 /** Tests were seen and none is any more: the checks as they were must show them, else they were taken away. */
 function hasVanished(before: TestResults | null, draft: CheckResult, old: CheckResult | null): boolean {
   if (before === null || before.counts.passed === 0 || draft.state !== "green") return false;
-  if (draft.results !== null && total(draft.results.counts) > 0) return false;
+  if (draft.results !== null && totalTests(draft.results.counts) > 0) return false;
   return old?.state !== "green" || old.results === null;
 }
 
 /** Where names are not known, fewer tests than before are the only trace of one that is gone. */
 function hasLostTests(before: TestResults | null, now: TestResults | null, old: CheckResult | null): boolean {
   if (before === null || now === null || (before.listed === "all" && now.listed === "all")) return false;
-  return total(now.counts) < total(before.counts) && old?.state !== "green";
+  return totalTests(now.counts) < totalTests(before.counts) && old?.state !== "green";
 }
-
-const total = ({ passed, failed, skipped }: TestCounts) => passed + failed + skipped;
 
 function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison): Compared {
   const before = baseline.results;
@@ -178,22 +177,9 @@ function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison
       outcomeIn(before, name) === "absent" && outcomeIn(now, name) === "pass" ? [bareTestName(name)] : [],
     ),
   );
-  const isFewer = total(now.counts) < total(before.counts);
+  const isFewer = totalTests(now.counts) < totalTests(before.counts);
   const renumbered = renumberedCases(names, before, now);
-  const lists: Record<TestChange, string[]> = {
-    worse: [],
-    mended: [],
-    newFailing: [],
-    newPassing: [],
-    stillRed: [],
-    redBefore: [],
-    silenced: [],
-    unable: [],
-    moved: [],
-    expectsElse: [],
-    rewritten: [],
-    weakened: [],
-  };
+  const lists = Object.fromEntries(TEST_CHANGES.map((key) => [key, []])) as unknown as TestLists;
   for (const name of names) {
     const change = changeOf({
       before: unableBefore.has(name) ? "error" : outcomeIn(before, name),
@@ -270,6 +256,12 @@ interface Sightings {
 }
 
 type TestChange = keyof JudgedTests;
+type TestLists = Record<TestChange, string[]>;
+
+const TEST_CHANGES =
+  "worse mended newFailing newPassing stillRed redBefore silenced unable moved expectsElse rewritten weakened".split(
+    " ",
+  ) as readonly TestChange[];
 
 /** The verdict over one test. */
 function changeOf(seen: Sightings): TestChange | null {
@@ -381,18 +373,7 @@ export function judgeAll({ baseline, draft, old, importsOnly = false }: JudgeAll
   const all = (key: TestChange) => [...new Set(judged.flatMap((one) => one[key] ?? []))];
   return {
     verdict: combineVerdicts(judged),
-    worse: all("worse"),
-    mended: all("mended"),
-    newFailing: all("newFailing"),
-    newPassing: all("newPassing"),
-    stillRed: all("stillRed"),
-    redBefore: all("redBefore"),
-    silenced: all("silenced"),
-    unable: all("unable"),
-    moved: all("moved"),
-    expectsElse: all("expectsElse"),
-    rewritten: all("rewritten"),
-    weakened: all("weakened"),
+    ...(Object.fromEntries(TEST_CHANGES.map((key) => [key, all(key)])) as TestLists),
     weakensTests: judged.some((one) => one.weakensTests),
     counts: judged.find(({ kind, counts }) => kind === "test" && counts !== null)?.counts ?? null,
   };
@@ -605,20 +586,15 @@ export function newlyRedCase({
   commands,
   counts: all,
 }: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): "no-test" | "fewer" | "all" | "some" {
-  if (red.length === 0)
-    return all === null || all.passed + all.failed + all.skipped === 0 ? "no-test" : "fewer";
+  if (red.length === 0) return all === null || totalTests(all) === 0 ? "no-test" : "fewer";
   return commands.length === 1 ? "all" : "some";
 }
 
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {
   return {
+    ...UNCOMPARED,
     commands,
     verdict: "not-checked",
-    worse: [],
-    mended: [],
-    newFailing: [],
-    weakened: [],
-    weakensTests: false,
     counts: null,
     isFlaky: false,
     notChecked: why,

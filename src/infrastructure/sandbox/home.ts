@@ -281,12 +281,9 @@ export function openStackedHome(
   return { home, putAside: null, release };
 }
 
-/** Each entry of these is named by what it was made from, and holds for every version of the sources. */
-const CONTENT_CACHES = [".cache/go-build", ".cache/ccache", ".cache/sccache", ".ccache"];
-
-/** Moves these caches of a home that is thrown away into a folder that can be below later ones. */
+/** Moves caches that hold for any version of the sources from a home that is thrown away into a layer for later ones. */
 export function keepContentCaches(home: string, into: string): void {
-  for (const path of CONTENT_CACHES)
+  for (const path of [".cache/go-build", ".cache/ccache", ".cache/sccache", ".ccache"])
     for (const at of [join(`${BASE}${encodeURIComponent(path)}`, "u"), join(BASE, "u", path)]) {
       if (!existsSync(join(home, at)) || existsSync(join(into, at))) continue;
       mkdirSync(dirname(join(into, at)), { recursive: true, mode: 0o700 });

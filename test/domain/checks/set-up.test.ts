@@ -1,7 +1,7 @@
 /** What cannot be set up says nothing of the code, and one test has one word; what the coder answers for is not hidden by it. */
 import { describe, expect, test } from "bun:test";
 import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
-import { hangingFile, withoutFiles } from "../../../src/domain/checks/narrow-check.ts";
+import { hangingFiles, withoutFiles } from "../../../src/domain/checks/narrow-check.ts";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
 import { settleRedTests } from "../../../src/domain/checks/settle-red.ts";
 import { type CheckResult, judgeAll } from "../../../src/domain/checks/verdict.ts";
@@ -121,13 +121,27 @@ describe("a file that cannot be collected, before and after", () => {
 });
 
 describe("a test that does not end", () => {
+  const hanging = (printed: string, ...files: string[]) => hangingFiles(printed, () => files);
   test("is named by the last line of a run that was ended", () => {
-    expect(hangingFile("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n=== RUN   TestServes\n")).toBe(
+    expect(hanging("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n=== RUN   TestServes\n")).toEqual([
       "TestServes",
-    );
-    expect(hangingFile("=== RUN   TestServes/here\n")).toBe("TestServes");
-    expect(hangingFile("tests/test_a.py::test_serves ")).toBe("tests/test_a.py");
-    expect(hangingFile("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n")).toBeNull();
+    ]);
+    expect(hanging("=== RUN   TestServes/here\n")).toEqual(["TestServes"]);
+    expect(hanging("tests/test_a.py::test_serves ")).toEqual(["tests/test_a.py"]);
+    expect(hanging("=== RUN   TestOne\n--- PASS: TestOne (0.00s)\n")).toEqual([]);
+  });
+  test.each([
+    ["jest", "PASS test/a.test.js\nFAIL test/b.test.js (5.1 s)\n"],
+    [
+      "vitest",
+      "\n RUN  v4.1.12 /project\n\n ✓ test/a.test.js (2 tests) 3ms\n ❯ test/b.test.js (5 tests | 2 failed) 31ms\n",
+    ],
+  ])("is in the files that %s does not name as ended", (_, printed) => {
+    const ended = ["test/a.test.js", "test/b.test.js"];
+    expect(hanging(printed, ...ended, "test/serves.test.js")).toEqual(["test/serves.test.js"]);
+    expect(hanging(printed, ...ended)).toEqual([]);
+    expect(hanging(printed, ...ended, "c.test.js", "d.test.js", "e.test.js", "f.test.js")).toEqual([]);
+    expect(hanging("", ...ended)).toEqual([]);
   });
   test("is left out of the next run", () => {
     expect(withoutFiles("go test -v ./...", ["TestServes", "TestListens"])).toBe(
@@ -136,5 +150,14 @@ describe("a test that does not end", () => {
     expect(withoutFiles("go test -v ./...", ["tests/test_a.py"])).toBe("go test -v ./...");
     const rest = "python -m pytest -v --ignore=tests/test_b.py";
     expect(withoutFiles(rest, ["tests/test_a.py"])).toBe(`${rest} --ignore=tests/test_a.py`);
+    expect(withoutFiles("vitest run --silent", ["a.test.ts"])).toBe(
+      "vitest run --silent --exclude=a.test.ts",
+    );
+    expect(withoutFiles("vitest run a.test.ts b.test.ts", ["a.test.ts"])).toBe("vitest run b.test.ts");
+    expect(withoutFiles("jest a.test.js", ["a.test.js"])).toBeNull();
+    expect(withoutFiles("jest --verbose", ["test/a.test.js", "b.test.js"])).toBe(
+      "jest --verbose '^(?!.*/(?:test/a\\.test\\.js|b\\.test\\.js)$)'",
+    );
+    expect(withoutFiles("npm test", ["a.test.js"])).toBe("npm test");
   });
 });

@@ -2,10 +2,10 @@ import {
   confirmTestCounts,
   countTests,
   createTestList,
-  type TestCounts,
   type TestList,
   type TestOutcome,
   type TestResults,
+  totalTests,
 } from "../test-results.ts";
 import { numberBefore } from "./pytest.ts";
 
@@ -248,12 +248,8 @@ export function readNodeSpec(lines: readonly string[]): TestResults | null {
   }
   if (runs === 0 || suites.length > 0) return null;
   const seen = countTests(tests.list.tests);
-  const isBorneOut = tests.list.tests.size === totalOf(counts) - (tests.ended - declared);
+  const isBorneOut = tests.list.tests.size === totalTests(counts) - (tests.ended - declared);
   return confirmTestCounts("node-spec", isBorneOut ? seen : counts, tests.list.tests);
-}
-
-function totalOf({ passed, failed, skipped }: TestCounts): number {
-  return passed + failed + skipped;
 }
 
 function takeNodeLine(suites: NodeSuite[], match: RegExpExecArray | null, tests: NodeTests): NodeSuite[] {
