@@ -80,7 +80,7 @@ test("a decision is explained, corrected, learned and forgotten", () => {
 test("a session is started over and resumed; usage adds up", () => {
   const cli = chatCli();
   cli.chat("/chat one");
-  expect(cli.chat("/new").out).toMatch(/A new session begins: \d{8}-cli-default\.2/);
+  expect(cli.chat("/new").out).toContain("A new conversation begins");
   cli.chat("/chat two");
   expect(cli.chat("/resume").out).toMatch(/The session continues: \d{8}-cli-default \(4 turns\)/);
   // Two answers, and the note of the session that ended.

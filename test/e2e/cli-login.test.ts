@@ -61,7 +61,7 @@ describe("login", () => {
     const env = { ...ALONE, ANTHROPIC_BASE_URL: server.baseUrl("anthropic"), ANTHROPIC_API_KEY: KEY };
     const at = startProgram(cli, { args: ["chat"], env });
     try {
-      await at.until("talks: no local model (/cloud on: the coder's)");
+      await at.until("talks: no local model (/cloud on: the coder's model)");
       await at.say("/chat hello");
       await at.until("Use claude for questions too? y/n");
       at.type("y");

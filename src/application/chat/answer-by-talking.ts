@@ -80,11 +80,15 @@ export async function answerByTalking(
     },
   });
   if (!answered.ok) {
-    const said: ReplyPiece[] = [
-      { kind: "worded", texts: answered.trouble },
-      ...sayWhoWorks(deps, turn, asked, answered.code),
-    ];
     const coder = WITHOUT_LOCAL.has(answered.code ?? "") ? cloudCoder(deps, turn) : null;
+    const isOllamaAway =
+      answered.code === "unreachable" && "generate" in asked && asked.provider === "ollama";
+    const said: readonly ReplyPiece[] =
+      isOllamaAway && coder !== null
+        ? [say("noLocalModel", coder.provider)]
+        : isOllamaAway && !(["coder1", "coder2", "coder3"] as const).some(deps.canAsk)
+          ? [say("noModelYet")]
+          : [{ kind: "worded", texts: answered.trouble }, ...sayWhoWorks(deps, turn, asked, answered.code)];
     return {
       ...createAnswer(deps, said, false, "Mio"),
       ...(coder !== null && {
@@ -117,17 +121,17 @@ export async function answerByTalking(
   };
 }
 
-/** The hint that coding works although Mio has no model. */
+/** A hint for a question without a model: a cloud model would answer it, or coding works meanwhile. */
 function sayWhoWorks(
-  { canAsk, settings }: AgentDeps,
+  { settings }: AgentDeps,
   { models }: ChatTurn,
   asked: Model | ModelFailure,
   code: string | undefined,
 ): readonly ReplyPiece[] {
-  if (!WITHOUT_LOCAL.has(code ?? "") || !canAsk(settings.defaultCoder)) return [];
-  const isOwnServer = code === "unreachable" && "generate" in asked && asked.provider !== "ollama";
-  if (!isOwnServer) return [say("coderWorks")];
   const coder = models.models.forRole(settings.defaultCoder);
+  if (!WITHOUT_LOCAL.has(code ?? "") || !("generate" in coder)) return [];
+  const isOwnServer = code === "unreachable" && "generate" in asked && asked.provider !== "ollama";
+  if (!isOwnServer) return coder.local ? [] : [say("coderWorks")];
   // A coder at the same server answers no more than Mio does.
-  return "generate" in coder && coder.provider !== asked.provider ? [say("codingWorks")] : [];
+  return coder.provider === asked.provider ? [] : [say("codingWorks")];
 }

@@ -355,7 +355,7 @@ const startNewSession: ChatCommand<CoderDeps & StateDeps> = async (
   if (!done.cut) return answerAboutMemory(chat, (words) => words.newFailed, false);
   (await chat.heads?.open())?.forget(sessionKey);
   emit({ type: "cut-over", sessionId: done.session.id });
-  return answerAboutMemory(chat, (words) => words.newSession(done.session.id));
+  return answerAboutMemory(chat, (words) => words.newSession);
 };
 
 const LIST = /^(?:list|一覧)$/iu;

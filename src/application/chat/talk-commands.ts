@@ -72,7 +72,7 @@ function reviewRequest(what: string): string {
 
 /** `/init`: a coder writes the page that coders read first. */
 export const init: ChatCommand<ChatBase> = async (deps, _turn, rest) => ({
-  ...createAnswer(deps, [say("initBegins")], true),
+  ...createAnswer(deps, [], true),
   again: { route: "CODE", text: [INIT_REQUEST, rest.trim()].filter((part) => part !== "").join("\n\n") },
 });
 

@@ -504,7 +504,7 @@ test("commands of other agents do what their users mean, or name the place where
   for (const text of ["one", "two", "three"]) await at.send(`/chat ${text}`);
   expect((await at.send("/compact")).text).toStartWith("4 messages were folded into a summary");
   expect((await at.send("/compact")).text).toStartWith("There is nothing to fold yet");
-  expect((await at.send("/clear")).text).toStartWith("A new session begins");
+  expect((await at.send("/clear")).text).toStartWith("A new conversation begins");
   expect((await at.send("/init")).ok).toBe(true);
   expect(at.read("AGENTS.md")).toBe("# Project\n");
   expect((await at.send("/login")).text).toContain("picoclaw login");

@@ -339,6 +339,10 @@ export const chatTexts = {
   cloudOn: (provider: string) =>
     `${provider} answers questions too. It receives them and everything that is read to answer them. /cloud off stops this.`,
   cloudOff: "Questions stay on local models.",
+  noLocalModel: (provider: string) =>
+    `No model on this machine answers questions, and ${provider} is a cloud model: it answers them once you allow it.\n→ /cloud on (in a shell: picoclaw chat /cloud on). Changing files works already: /code …`,
+  noModelYet:
+    "No model answers: no API key is set, and Ollama does not run on this machine.\n→ picoclaw login (paste a key), or picoclaw init (finds what this machine has)",
   coderWorks:
     "Or let your coder's cloud model answer questions too: /cloud on (in a shell: picoclaw chat /cloud on). Changing files works already: /code …",
   insteadOf: (wanted: string, model: string) =>
@@ -458,7 +462,6 @@ export const chatTexts = {
     `There is no branch, tag or commit ${name} here, so no model was asked. /review alone: what is not committed yet, or this branch.`,
   reviewUsage:
     "/review: what is not committed yet, or this branch. /review BRANCH, /review COMMIT, /review A..B, /review #12 (a pull request; --post posts the review there).",
-  initBegins: "A coder reads the project and writes AGENTS.md.",
   configWhere:
     "Settings in effect, and where each comes from: picoclaw config show. To change them: picoclaw init (models and keys), the console (picoclaw serve, Settings), or $PICOCLAW_HOME/config.yaml. In this conversation: /model, /effort, /dry.",
   loginWhere:
@@ -776,8 +779,7 @@ export const memoryTexts = {
     messages === 0
       ? "There is nothing to fold yet: only the last question and its answer are kept whole."
       : `${messages} messages were folded into a summary; the last question and its answer stay whole.`,
-  newSession: (sessionId: string) =>
-    `A new session begins: ${sessionId} (/resume returns to the previous one)`,
+  newSession: "A new conversation begins. /resume returns to the previous one.",
   newFailed: "The summary could not be saved, so the session stays as it is.",
   resumed: (sessionId: string, turns: number) => `The session continues: ${sessionId} (${turns} turns)`,
   nothingToResume: "There is no session to go back to.",

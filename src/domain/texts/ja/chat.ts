@@ -286,6 +286,10 @@ export const chatTexts: typeof englishChatTexts = {
   cloudOn: (provider) =>
     `質問にも ${provider} が答えます。質問と、答えるために読んだ内容が送られます。/cloud off で元に戻せます。`,
   cloudOff: "質問にはローカルのモデルだけが答えます。",
+  noLocalModel: (provider) =>
+    `質問に答えるモデルがこのマシンにありません。クラウドの ${provider} は、許可すれば質問にも答えます。\n→ /cloud on（シェルでは picoclaw chat /cloud on）。ファイルの変更は今でもできます: /code …`,
+  noModelYet:
+    "答えられるモデルがありません。API キーが設定されておらず、Ollama も動いていません。\n→ picoclaw login（キーを入力）、または picoclaw init（このマシンにあるものを探します）",
   coderWorks:
     "コーダーのクラウドのモデルに質問にも答えさせることもできます: /cloud on（シェルでは picoclaw chat /cloud on）。ファイルの変更は今でもできます: /code …",
   insteadOf: (wanted, model) =>
@@ -408,7 +412,6 @@ export const chatTexts: typeof englishChatTexts = {
     `${name} というブランチ、タグ、コミットはありません。モデルには問い合わせていません。/review だけなら、コミット前の変更またはこのブランチを調べます。`,
   reviewUsage:
     "/review: コミット前の変更、なければこのブランチ。/review ブランチ、/review コミット、/review A..B、/review #12（プルリクエスト。--post で投稿）も使えます。",
-  initBegins: "コーダーがプロジェクトを読んで AGENTS.md を書きます。",
   configWhere:
     "有効な設定とその出どころ: picoclaw config show。変更するには picoclaw init（モデルとキー）、コンソール（picoclaw serve の「設定」）、または $PICOCLAW_HOME/config.yaml を使います。この会話では /model、/effort、/dry が使えます。",
   loginWhere:
@@ -629,7 +632,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     messages === 0
       ? "まとめる会話がまだありません。直前の質問と回答はそのまま残します。"
       : `${messages} 件のメッセージを要約にまとめました。直前の質問と回答はそのまま残っています。`,
-  newSession: (sessionId) => `新しいセッションを始めました: ${sessionId}（/resume で前の会話に戻れます）`,
+  newSession: "新しい会話を始めました。/resume で前の会話に戻れます。",
   newFailed: "要約を保存できなかったため、セッションはそのままです。",
   resumed: (sessionId, turns) => `セッションを再開しました: ${sessionId}（${turns} 件のやり取り）`,
   nothingToResume: "再開できるセッションがありません。",
