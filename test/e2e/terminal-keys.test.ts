@@ -139,7 +139,7 @@ describe("lists to choose from", () => {
     await shown.until("hello");
     await shown.until("Say what to change");
     await shown.say("/new");
-    await shown.until("A new session begins");
+    await shown.until("A new conversation begins");
     await shown.say("/resume");
     await shown.until("the first one”");
     shown.type("\r");

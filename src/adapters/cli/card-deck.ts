@@ -101,12 +101,12 @@ export function createCardDeck({ maker, texts, style }: DeckDeps) {
     },
     noteMove,
     /** A line of its own, where the verdict of a moved job is history already or never was. */
-    moveLine(kind: "undo" | "redo" | "apply", facts: ActionFacts): readonly Block[] {
+    moveLine(facts: ActionFacts): readonly Block[] {
       noteMove(facts);
       const [card] = holding(facts);
       if (card !== undefined && card.printed === null) return [];
       const label = facts.done.map(({ jobId }) => maker()?.label(jobId) ?? jobId).join(" ");
-      const line = kind === "undo" ? `↶ ${texts.takenBackLater(label)}` : `✓ ${texts.again(label)}`;
+      const line = facts.action === "undo" ? `↶ ${texts.takenBackLater(label)}` : `✓ ${texts.again(label)}`;
       const files =
         card?.moved ?? facts.done.flatMap(({ changes }) => changes.map(({ path }) => path)).join(", ");
       if (card !== undefined) card.printed = card.status;

@@ -18,7 +18,7 @@ import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import { printable } from "./command.ts";
 import type { Block } from "./live-screen.ts";
-import { type CardFacts, cardBlock, type DiffLine, diffLines } from "./terminal-card.ts";
+import { type CardFacts, cardBlock, type DiffLine, jobLines } from "./terminal-card.ts";
 import { type Style, verdictSign } from "./terminal-style.ts";
 
 /** The jobs of one message as a person sees them: one thing that was done, and can be taken back. */
@@ -57,11 +57,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
     const number = numberJobs(archive.list()).get(jobId);
     return number === undefined ? jobId : `#${number}`;
   };
-  const diffOf = (ids: readonly string[]) =>
-    diffLines(
-      ids.flatMap((id) => archive.differences(id)),
-      texts,
-    );
+  const diffOf = (ids: readonly string[]) => ids.flatMap((id) => jobLines(archive, id, texts));
   const statusOf = (job: StoredJob): JobStatus =>
     toJobStatus(toListedJob(job), job.pid === undefined || workspace.isAlive(job));
 
@@ -99,9 +95,13 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
     said.find((piece): piece is Extract<ReplyPiece, { kind: Kind }> => piece.kind === kind);
 
   function remarksOf(facts: RanJob, coder: CoderFacts | undefined, risk: "high" | undefined): string[] {
+    // The verdict below says how long everything took.
+    const { seconds: _, ...checks } = coder?.checks ?? {};
     const words = wordCard(locale, {
       facts,
-      ...(coder !== undefined && { coder }),
+      ...(coder !== undefined && {
+        coder: { ...coder, ...(coder.checks && { checks: checks as typeof coder.checks }) },
+      }),
       ...(risk !== undefined && { risk }),
     });
     const shown = (

@@ -148,8 +148,7 @@ export class ConversationTurns {
     this.#end(view);
     if (before !== null) deck.focusOn(before);
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
-    if (moved?.kind === "action" && moved.facts.code === "done")
-      screen.print(...deck.moveLine(kind, moved.facts));
+    if (moved?.kind === "action" && moved.facts.code === "done") screen.print(...deck.moveLine(moved.facts));
     else screen.printNotice(reply.text);
     this.#goOn(false);
   }
@@ -322,7 +321,12 @@ export class ConversationTurns {
     const { screen, texts, opened } = this.deps;
     const card = this.#maker.fromReply(reply, view.elapsed());
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
-    if (moved?.kind === "action") screen.deck.noteMove(moved.facts);
+    if (moved?.kind === "action") {
+      const { action, code, notes } = moved.facts;
+      if ((action === "undo" || action === "redo") && code === "done" && notes === undefined)
+        return [...screen.deck.moveLine(moved.facts)];
+      screen.deck.noteMove(moved.facts);
+    }
     if (view.isStopping() && !reply.ok) {
       const line = `${screen.style().yellow("■")} ${texts.stopped(view.elapsed(), reply.jobs.length > 0)}`;
       return [{ render: (columns) => ["", ...wrapColumns(line, columns)] }];

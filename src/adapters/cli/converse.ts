@@ -130,7 +130,8 @@ class TerminalConversation {
     });
     const { chat, coder } = await opened.who();
     screen.status.model = coder ?? chat ?? "";
-    if (!screen.ended) screen.printNotice(texts.who(chat, coder));
+    // A message that was sent meanwhile is not interrupted.
+    if (!screen.ended && screen.view === null) screen.printNotice(texts.who(chat, coder));
     screen.redraw(true);
   }
 

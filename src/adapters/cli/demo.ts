@@ -69,7 +69,7 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
     const lost = RASH_FOLDERS.flatMap((folder): DiffLine[] => {
       const files = [...before.keys()].filter((path) => path.startsWith(`${folder}/`) && !left.has(path));
       if (files.length === 0) return [];
-      return [{ kind: "note", text: `${folder}/ · ${words.deleted(files.length)}` }];
+      return [{ kind: "note", text: terminalMessagesFor(locale).folderDeleted(folder, files.length, false) }];
     });
     show.card(RASH_COMMAND, lost, `✓ ${words.lost(before.size - left.size)}`);
 
@@ -92,9 +92,8 @@ async function conversationPrinter(program: CliProgram, locale: ReturnType<typeo
   const { cardBlock } = await import("./terminal-card.ts");
   const { messageBlock } = await import("./conversation-blocks.ts");
   const { stripVTControlCharacters } = await import("node:util");
-  const { createStyle, groundOf, wantsColour } = await import("./terminal-style.ts");
-  const { env } = program;
-  const style = createStyle({ colour: wantsColour(env, program.outIsTerminal), ground: groundOf(env) });
+  const { styleFor } = await import("./terminal-style.ts");
+  const style = styleFor(program);
   const texts = terminalMessagesFor(locale);
   const print = (drawn: readonly string[]) => {
     // Weight is drawn even where colour is not: a file or a pipe gets letters alone.

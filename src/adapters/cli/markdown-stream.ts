@@ -1,6 +1,7 @@
+import { type CodeToken, readCode } from "../../domain/texts/code-tokens.ts";
 import type { Block } from "./live-screen.ts";
 import { visibleWidth, wrapColumns } from "./terminal-pi.ts";
-import type { Style } from "./terminal-style.ts";
+import { inlineMarkdown, paintCode, type Style } from "./terminal-style.ts";
 
 type StyleOf = () => Style;
 
@@ -11,7 +12,7 @@ type StyleOf = () => Style;
 export function createMarkdownStream(style: StyleOf) {
   let pending = "";
   let table: string[] = [];
-  let fence: { readonly mark: string; readonly language: string } | null = null;
+  let fence: { readonly mark: string; readonly language: string; open: string | null } | null = null;
 
   function takeLine(line: string): Block[] {
     const mark = /^ {0,3}(`{3,}|~{3,})\s*(\S*)/.exec(line);
@@ -20,7 +21,9 @@ export function createMarkdownStream(style: StyleOf) {
         fence = null;
         return [];
       }
-      return [codeBlock(line, fence.language, style)];
+      const code = readCode(line, fence.language, fence.open);
+      fence.open = code.open;
+      return [codeBlock(code.tokens, style)];
     }
     if (TABLE_ROW.test(line)) {
       table.push(line);
@@ -28,7 +31,7 @@ export function createMarkdownStream(style: StyleOf) {
     }
     const before = endTable();
     if (mark !== null) {
-      fence = { mark: mark[1] ?? "", language: mark[2] ?? "" };
+      fence = { mark: mark[1] ?? "", language: mark[2] ?? "", open: null };
       return before;
     }
     return [...before, textBlock(line, style)];
@@ -53,7 +56,10 @@ export function createMarkdownStream(style: StyleOf) {
       const open = pending.trimEnd();
       const rows = table.length > 0 ? tableBlock(table, style).render(columns) : [];
       if (open === "" || /^ {0,3}(?:`{1,}|~{3,})[^`]*$/.test(open)) return rows;
-      const block = fence === null ? textBlock(open, style) : codeBlock(open, fence.language, style);
+      const block =
+        fence === null
+          ? textBlock(open, style)
+          : codeBlock(readCode(open, fence.language, fence.open).tokens, style);
       return [...rows, ...block.render(columns)];
     },
     end(): readonly Block[] {
@@ -90,7 +96,7 @@ function textBlock(line: string, style: StyleOf): Block {
 
 function styleLine(line: string, style: Style): { readonly hang: number; readonly text: string } {
   const heading = /^ {0,3}#{1,6} +(.*?)#*$/.exec(line);
-  if (heading !== null) return { hang: 0, text: style.bold(inline(heading[1] ?? "", style)) };
+  if (heading !== null) return { hang: 0, text: style.bold(inlineMarkdown(heading[1] ?? "", style)) };
   if (/^ {0,3}(?:[-*_] *){3,}$/.test(line)) return { hang: 0, text: style.dim("─".repeat(20)) };
   const item = /^(\s*)(?:[-*+]|(\d+[.)])) +(.*)$/.exec(line);
   if (item !== null) {
@@ -98,71 +104,23 @@ function styleLine(line: string, style: Style): { readonly hang: number; readonl
     const mark = `${lead}${number ?? "•"} `;
     const box = /^\[([ xX])\] (.*)$/.exec(rest);
     const words = box === null ? rest : `${box[1] === " " ? "☐" : "☑"} ${box[2]}`;
-    return { hang: visibleWidth(mark), text: `${mark}${inline(words, style)}` };
+    return { hang: visibleWidth(mark), text: `${mark}${inlineMarkdown(words, style)}` };
   }
   const quote = /^ {0,3}> ?(.*)$/.exec(line);
   if (quote !== null) return { hang: 2, text: style.dim(`│ ${quote[1] ?? ""}`) };
-  return { hang: 0, text: inline(line, style) };
-}
-
-/** Code first: nothing inside of it is emphasis. */
-function inline(text: string, style: Style): string {
-  return text
-    .split(/(`+[^`]+`+)/)
-    .map((piece, at) =>
-      at % 2 === 1
-        ? style.cyan(piece.replace(/^`+|`+$/g, ""))
-        : piece
-            .replace(
-              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
-              (_, name: string, url: string) => `${name} (${url})`,
-            )
-            .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => style.bold(inner))
-            .replace(
-              /(^|[^*\w])\*(\S(?:[^*]*\S)?)\*(?![*\w])/g,
-              (_, lead: string, inner: string) => lead + style.italic(inner),
-            ),
-    )
-    .join("");
+  return { hang: 0, text: inlineMarkdown(line, style) };
 }
 
 /** Two blanks before it and nothing else: what is copied is what was written. */
-function codeBlock(line: string, language: string, style: StyleOf): Block {
+function codeBlock(tokens: readonly CodeToken[], style: StyleOf): Block {
   return {
     render(columns) {
-      const coloured = highlight(line, language, style());
+      const coloured = paintCode(tokens, style());
       return visibleWidth(coloured) + 2 <= columns
         ? [`  ${coloured}`]
         : wrapColumns(coloured, columns - 2).map((row) => `  ${row}`);
     },
   };
-}
-
-const KEYWORDS = new Set(
-  "abstract as async await begin break case catch class const continue def default defer del do elif else end enum except export extends extern false finally fn for from func function go goto if impl implements import in interface is lambda let match mod module mut namespace new nil None null of or not and override package pass private protected pub public raise readonly return self static struct super switch then this throw throws trait True False true try type typeof undefined unless until use using val var void where while with yield".split(
-    " ",
-  ),
-);
-const CODE_TOKEN =
-  /("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?)|(\/\/.*$|#(?![\w{[]).*$|--(?= ).*$|\/\*.*?(?:\*\/|$))|(\b\d[\w.]*\b)|([A-Za-z_]\w*)/g;
-
-/** Strings, comments, numbers and the words that many languages share. */
-function highlight(line: string, language: string, style: Style): string {
-  if (language === "diff") {
-    if (line.startsWith("+")) return style.green(line);
-    if (line.startsWith("-")) return style.red(line);
-    return line.startsWith("@@") ? style.cyan(line) : line;
-  }
-  if (language === "" || language === "text" || language === "md") return line;
-  return line.replace(
-    CODE_TOKEN,
-    (whole, text?: string, comment?: string, number?: string, word?: string) => {
-      if (text !== undefined) return style.green(whole);
-      if (comment !== undefined) return style.dim(whole);
-      if (number !== undefined) return style.yellow(whole);
-      return word !== undefined && KEYWORDS.has(word) ? style.magenta(whole) : whole;
-    },
-  );
 }
 
 const GAP = 2;
@@ -184,7 +142,7 @@ function tableBlock(lines: readonly string[], style: StyleOf): Block {
       const count = Math.max(0, ...shown.map((row) => row.length));
       const cells = shown.map((row, at) =>
         Array.from({ length: count }, (_, column) => {
-          const words = inline(row[column] ?? "", look);
+          const words = inlineMarkdown(row[column] ?? "", look);
           return rule > 0 && at === 0 ? look.bold(words) : words;
         }),
       );

@@ -129,7 +129,7 @@ async function describeAsCard(
   job: StoredJob,
   { text, label, isWhole }: { readonly text: string; readonly label: string; readonly isWhole: boolean },
 ): Promise<string> {
-  const { cardBlock, diffLines } = await import("./terminal-card.ts");
+  const { cardBlock, jobLines } = await import("./terminal-card.ts");
   const { lookOfReport } = await import("./terminal-report.ts");
   const { styleFor } = await import("./terminal-style.ts");
   const { terminalMessagesFor } = await import("../../domain/texts/cli-terminal.ts");
@@ -140,7 +140,7 @@ async function describeAsCard(
     {
       title: job.title,
       label,
-      lines: diffLines(workspace.archive.differences(job.jobId), words),
+      lines: jobLines(workspace.archive, job.jobId, words),
       remarks: [],
       ...(isWhole && { mostLines: Number.POSITIVE_INFINITY }),
     },

@@ -1,7 +1,8 @@
 import { diffWordsWithSpace, structuredPatch } from "diff";
-import type { FileDifference } from "../../application/ports/jobs.ts";
+import type { FileDifference, JobArchive } from "../../application/ports/jobs.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { readCode } from "../../domain/texts/code-tokens.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { printable } from "./command.ts";
 import type { Block } from "./live-screen.ts";
@@ -34,6 +35,27 @@ export function diffLines(differences: readonly FileDifference[], texts: Termina
   const gitFiles = differences.length - own.length;
   const lines = own.flatMap((difference) => differenceLines(difference, texts));
   return gitFiles === 0 ? lines : [...lines, { kind: "note", text: texts.gitFiles(gitFiles) }];
+}
+
+/** Files of a deleted folder that are counted; counting more would keep the screen waiting. */
+const MOST_COUNTED = 2_000;
+
+/** The changes of a job, the folders that it deleted among them: each with the number of its files. */
+export function jobLines(archive: JobArchive, jobId: string, texts: TerminalMessages): DiffLine[] {
+  const files = archive.differences(jobId);
+  const shown = new Set(files.map(({ path }) => path));
+  const gone = (archive.read(jobId)?.changes ?? []).filter(
+    ({ path, kind }) => kind === "deleted" && !shown.has(path),
+  );
+  const folders = gone.map(({ path }): DiffLine => {
+    let count = 0;
+    for (const _ of archive.walkDifferences(jobId, path)) if (++count === MOST_COUNTED) break;
+    return {
+      kind: "note",
+      text: texts.folderDeleted(printable(shownPath(path)), count, count === MOST_COUNTED),
+    };
+  });
+  return [...diffLines(files, texts), ...folders];
 }
 
 function differenceLines({ path, before, after }: FileDifference, texts: TerminalMessages): DiffLine[] {
@@ -94,7 +116,34 @@ function fileLines(path: string, old: string, now: string): DiffLine[] {
     }
     settle();
   }
-  return [{ kind: "file", path, ...count }, ...lines];
+  const language = /[^./]*$/.exec(path)?.[0] ?? "";
+  const shown = lines.length > MOST_COLOURED ? lines : lines.map((line) => colourLine(line, language));
+  return [{ kind: "file", path, ...count }, ...shown];
+}
+
+/** Longer differences are drawn without the colours of their code. */
+const MOST_COLOURED = 1_000;
+
+/** A changed line with its pieces cut where strings, comments, numbers and keywords end. */
+function colourLine(line: DiffLine, language: string): DiffLine {
+  if (line.kind !== "added" && line.kind !== "removed") return line;
+  const text = line.pieces.map((piece) => piece.text).join("");
+  // The lines above are not known here: one that begins with an asterisk is in the middle of a comment.
+  const { tokens } = readCode(text, language, /^\s*\*(?:\s|\/|$)/.test(text) ? "*/" : null);
+  const ends = tokens.map((token) => token.text.length);
+  let [at, left] = [0, ends[0] ?? 0];
+  const pieces = line.pieces.flatMap(({ text: whole, isChanged }) => {
+    const parts: DiffPiece[] = [];
+    for (let from = 0; from < whole.length; ) {
+      const part = whole.slice(from, from + left);
+      parts.push({ text: part, isChanged, kind: tokens[at]?.kind });
+      from += part.length;
+      left -= part.length;
+      if (left === 0) left = ends[++at] ?? 0;
+    }
+    return parts;
+  });
+  return { ...line, pieces };
 }
 
 /** Pairs removed lines with the lines that replaced them: in similar lines, only the differing words are highlighted. */
@@ -186,12 +235,12 @@ function wrapPieces(pieces: readonly DiffPiece[], columns: number): DiffPiece[][
   if (visibleWidth(text) <= columns) return [[...pieces]];
   const rows: DiffPiece[][] = [[]];
   let used = 0;
-  for (const { text: whole, isChanged } of pieces) {
+  for (const { text: whole, ...look } of pieces) {
     let part = "";
     for (const { segment } of new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(whole)) {
       const width = visibleWidth(segment);
       if (used + width > columns) {
-        rows.at(-1)?.push({ text: part, isChanged });
+        rows.at(-1)?.push({ text: part, ...look });
         rows.push([]);
         part = "";
         used = 0;
@@ -199,7 +248,7 @@ function wrapPieces(pieces: readonly DiffPiece[], columns: number): DiffPiece[][
       part += segment;
       used += width;
     }
-    if (part !== "") rows.at(-1)?.push({ text: part, isChanged });
+    if (part !== "") rows.at(-1)?.push({ text: part, ...look });
   }
   return rows;
 }

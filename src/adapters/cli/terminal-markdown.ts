@@ -1,9 +1,9 @@
-import { colourDiff, visibleWidth, wrapWords } from "./terminal-text.ts";
+import { readCode } from "../../domain/texts/code-tokens.ts";
+import { createStyle, inlineMarkdown, paintCode } from "./terminal-style.ts";
+import { visibleWidth, wrapWords } from "./terminal-text.ts";
 
-const BOLD = (text: string) => `\x1b[1m${text}\x1b[22m`;
-const ITALIC = (text: string) => `\x1b[3m${text}\x1b[23m`;
-const CODE = (text: string) => `\x1b[36m${text}\x1b[39m`;
-const DIM = (text: string) => `\x1b[2m${text}\x1b[22m`;
+const STYLE = createStyle({ colour: true, ground: "dark" });
+const { bold: BOLD, dim: DIM } = STYLE;
 
 /**
  * Renders streamed Markdown for a terminal, line by line: headings, lists, emphasis, code, diffs. Sentences break
@@ -13,7 +13,7 @@ export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY) {
   let pending = "";
   /** Of the line that is shown in part. */
   let column = 0;
-  let fence: { readonly mark: string; readonly isDiff: boolean } | null = null;
+  let fence: { readonly mark: string; readonly language: string; open: string | null } | null = null;
 
   const line = (text: string): string => {
     const mark = /^ {0,3}(`{3,}|~{3,})\s*(\S*)/.exec(text);
@@ -22,10 +22,12 @@ export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY) {
         fence = null;
         return DIM(text);
       }
-      return fence.isDiff ? colourDiff(text) : text;
+      const code = readCode(text, fence.language, fence.open);
+      fence.open = code.open;
+      return paintCode(code.tokens, STYLE);
     }
     if (mark !== null) {
-      fence = { mark: mark[1] ?? "", isDiff: mark[2] === "diff" };
+      fence = { mark: mark[1] ?? "", language: mark[2] ?? "", open: null };
       return DIM(text);
     }
     return wrapWords(block(text), columns, /^\s*(?:[-*+]|\d+\.) +/.exec(text)?.[0].replace(/\S/g, " ") ?? "");
@@ -46,7 +48,7 @@ export function createMarkdownPrinter(columns = Number.POSITIVE_INFINITY) {
   };
   const rest = (text: string): string => {
     if (column === 0) return line(text);
-    const shown = flow(inline(text));
+    const shown = flow(inlineMarkdown(text, STYLE));
     column = 0;
     return shown;
   };
@@ -90,31 +92,10 @@ export function renderMarkdown(text: string, columns?: number): string {
 
 function block(text: string): string {
   const heading = /^ {0,3}#{1,6} +(.*)$/.exec(text);
-  if (heading !== null) return BOLD(inline(heading[1] ?? ""));
+  if (heading !== null) return BOLD(inlineMarkdown(heading[1] ?? "", STYLE));
   const item = /^(\s*)[-*+] +(.*)$/.exec(text);
-  if (item !== null) return `${item[1]}• ${inline(item[2] ?? "")}`;
+  if (item !== null) return `${item[1]}• ${inlineMarkdown(item[2] ?? "", STYLE)}`;
   const quote = /^ {0,3}> ?(.*)$/.exec(text);
   if (quote !== null) return DIM(`│ ${quote[1] ?? ""}`);
-  return inline(text);
-}
-
-function inline(text: string): string {
-  // Code first: nothing inside of it is emphasis.
-  return text
-    .split(/(`+[^`]+`+)/)
-    .map((piece, at) =>
-      at % 2 === 1
-        ? CODE(piece.replace(/^`+|`+$/g, ""))
-        : piece
-            .replace(
-              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
-              (_, name: string, url: string) => `${name} (${url})`,
-            )
-            .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => BOLD(inner))
-            .replace(
-              /(^|[^*\w])\*(\S(?:[^*]*\S)?)\*(?![*\w])/g,
-              (_, lead: string, inner: string) => lead + ITALIC(inner),
-            ),
-    )
-    .join("");
+  return inlineMarkdown(text, STYLE);
 }

@@ -1,4 +1,5 @@
 import type { JobStatus } from "../../domain/jobs/job-status.ts";
+import type { CodeToken } from "../../domain/texts/code-tokens.ts";
 
 /** How things look: letters in the sixteen colours of the user's own theme; only the grounds of a difference are fixed colours. */
 export interface Style {
@@ -11,6 +12,7 @@ export interface Style {
   readonly blue: (text: string) => string;
   readonly magenta: (text: string) => string;
   readonly cyan: (text: string) => string;
+  readonly code: (text: string, kind: CodeToken["kind"] | undefined) => string;
   /** A row of a difference: its background reaches the edge without trailing spaces, so that a selection copies only the text. */
   readonly added: (pieces: readonly DiffPiece[]) => string;
   readonly removed: (pieces: readonly DiffPiece[]) => string;
@@ -20,6 +22,33 @@ export interface Style {
 export interface DiffPiece {
   readonly text: string;
   readonly isChanged: boolean;
+  readonly kind?: CodeToken["kind"] | undefined;
+}
+
+/** Code in the colours of its strings, comments, numbers and keywords. */
+export function paintCode(tokens: readonly CodeToken[], style: Style): string {
+  return tokens.map(({ text, kind }) => style.code(text, kind)).join("");
+}
+
+/** Code first: nothing inside of it is emphasis. */
+export function inlineMarkdown(text: string, style: Style): string {
+  return text
+    .split(/(`+[^`]+`+)/)
+    .map((piece, at) =>
+      at % 2 === 1
+        ? style.cyan(piece.replace(/^`+|`+$/g, ""))
+        : piece
+            .replace(
+              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
+              (_, name: string, url: string) => `${name} (${url})`,
+            )
+            .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => style.bold(inner))
+            .replace(
+              /(^|[^*\w])\*(\S(?:[^*]*\S)?)\*(?![*\w])/g,
+              (_, lead: string, inner: string) => lead + style.italic(inner),
+            ),
+    )
+    .join("");
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -84,23 +113,42 @@ export function createStyle({
       blue: plain,
       magenta: plain,
       cyan: plain,
+      code: plain,
       added: row,
       removed: row,
     };
   }
   const grounds = GROUNDS[ground];
-  const row = (line: string, word: string) => (pieces: readonly DiffPiece[]) =>
-    `\x1b[${line}m${pieces
-      .map(({ text, isChanged }) => (isChanged ? `\x1b[${word}m${text}\x1b[${line}m` : text))
-      .join("")}\x1b[K\x1b[0m`;
-  return {
-    ...base,
+  const letters = {
     red: sgr(31, 39),
     green: sgr(32, 39),
     yellow: sgr(33, 39),
     blue: sgr(34, 39),
     magenta: sgr(35, 39),
     cyan: sgr(36, 39),
+  };
+  const tones = {
+    added: letters.green,
+    removed: letters.red,
+    place: letters.cyan,
+    comment: base.dim,
+    string: letters.cyan,
+    number: letters.yellow,
+    keyword: letters.magenta,
+    plain,
+  };
+  const code = (text: string, kind: CodeToken["kind"] = "plain") => tones[kind](text);
+  const row = (line: string, word: string) => (pieces: readonly DiffPiece[]) =>
+    `\x1b[${line}m${pieces
+      .map(({ text, isChanged, kind }) => {
+        const letters = code(text, kind);
+        return isChanged ? `\x1b[${word}m${letters}\x1b[${line}m` : letters;
+      })
+      .join("")}\x1b[K\x1b[0m`;
+  return {
+    ...base,
+    ...letters,
+    code,
     added: row(grounds.added, grounds.addedWord),
     removed: row(grounds.removed, grounds.removedWord),
   };

@@ -5,6 +5,7 @@ import { Terminal } from "@xterm/headless";
 import fc from "fast-check";
 import { type Block, createLiveScreen, type LiveRows } from "../../../src/adapters/cli/live-screen.ts";
 import { createMarkdownStream, markdownBlocks } from "../../../src/adapters/cli/markdown-stream.ts";
+import { diffLines, diffRows } from "../../../src/adapters/cli/terminal-card.ts";
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
 import { createTurnView } from "../../../src/adapters/cli/turn-view.ts";
 import { createWordOutput } from "../../../src/application/chat/held-output.ts";
@@ -257,4 +258,23 @@ test("the steps of a plan stand above what runs, and are ticked in place", () =>
   view.event({ type: "job-command", jobId: "j", index: 1, command: "file_edit update a.ts" });
   view.event({ type: "steps", steps: steps("done") });
   expect(view.live(40).slice(0, 2)).toEqual(["  ☑ Add total", "  ☐ Run the tests"]);
+});
+
+test("a changed line has the colours of its code on the ground of the change, and none without colours", () => {
+  const lines = diffLines(
+    [
+      {
+        path: "a.js",
+        before: Buffer.from('let a = "x"; // one\n'),
+        after: Buffer.from('let a = "y"; // one\n'),
+      },
+    ],
+    terminalMessagesFor("en"),
+  );
+  const [, , added = ""] = diffRows(lines, 60, createStyle({ colour: true, ground: "dark" }));
+  expect(added).toContain("\x1b[35mlet\x1b[39m");
+  expect(added).toContain("\x1b[36my\x1b[39m");
+  expect(added).toContain("\x1b[2m// one\x1b[22m");
+  const [, , bare = ""] = diffRows(lines, 60, createStyle({ colour: false, ground: "dark" }));
+  expect(bare).toBe('    1 + let a = "\x1b[1;4my\x1b[22;24m"; // one');
 });

@@ -19,7 +19,7 @@ test.each<[string, number]>([
 
 test("only the lines of a diff are coloured", () => {
   expect(renderMarkdown("a\n```diff\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n```\n-b\n")).toBe(
-    "a\n\x1b[2m```diff\x1b[22m\n\x1b[1m--- a\x1b[0m\n\x1b[1m+++ b\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n\x1b[31m-x\x1b[0m\n\x1b[32m+y\x1b[0m\n z\n\x1b[2m```\x1b[22m\n-b\n",
+    "a\n\x1b[2m```diff\x1b[22m\n\x1b[36m--- a\x1b[39m\n\x1b[36m+++ b\x1b[39m\n\x1b[36m@@ -1 +1 @@\x1b[39m\n\x1b[31m-x\x1b[39m\n\x1b[32m+y\x1b[39m\n z\n\x1b[2m```\x1b[22m\n-b\n",
   );
 });
 
@@ -28,7 +28,7 @@ test.each([
   ["- one `a*b*` **two**", "• one \x1b[36ma*b*\x1b[39m \x1b[1mtwo\x1b[22m"],
   ["2 * 3 * 4, a*b*c, snake_case_name", "2 * 3 * 4, a*b*c, snake_case_name"],
   ["*so* [here](https://x.example/a)", "\x1b[3mso\x1b[23m here (https://x.example/a)"],
-  ["```js\n# not a heading\n```", "\x1b[2m```js\x1b[22m\n# not a heading\n\x1b[2m```\x1b[22m"],
+  ["```js\n# a heading\n```", "\x1b[2m```js\x1b[22m\n# a heading\n\x1b[2m```\x1b[22m"],
 ])("Markdown %j is shown as a terminal shows it", (markdown, shown) => {
   expect(renderMarkdown(markdown)).toBe(shown);
 });

@@ -94,10 +94,10 @@ describe("Markdown", () => {
         '<ol start="3"><li>three</li><li>four</li></ol>',
     );
     expect(String(markdown('```ts\nconst a = "<b>"; // 1\n```'))).toBe(
-      '<pre class="code" tabindex="0"><code><span class="hl-k">const</span> a = <span class="hl-s">&quot;&lt;b&gt;&quot;</span>; <span class="hl-c">// 1</span></code></pre>',
+      '<pre class="code" tabindex="0"><code><span class="hl-keyword">const</span> a = <span class="hl-string">&quot;&lt;b&gt;&quot;</span>; <span class="hl-comment">// 1</span></code></pre>',
     );
     expect(String(markdown("```diff\n-a\n+b\n c\n```"))).toContain(
-      '<span class="hl-minus">-a</span>\n<span class="hl-plus">+b</span>\n c',
+      '<span class="hl-removed">-a\n</span><span class="hl-added">+b\n</span> c',
     );
   });
 

@@ -6,8 +6,8 @@ export const terminalTexts = {
   title: (version: string, folder: string, branch: string) =>
     `picoclaw ${version}  ${folder}${branch === "" ? "" : ` on ${branch}`}`,
   who: (talks: string | null, codes: string | null) =>
-    `talks: ${talks ?? (codes === null ? "not set up yet (picoclaw init)" : "no local model (/cloud on: the coder's)")} · codes: ${codes ?? "not set up yet (picoclaw init)"}`,
-  newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`} · chat --list shows the others`,
+    `talks: ${talks ?? (codes === null ? "not set up yet (picoclaw init)" : "no local model (/cloud on: the coder's model)")} · codes: ${codes ?? "not set up yet (picoclaw init)"}`,
+  newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`}`,
   goesOn: (name: string, messages: number, at: string, last: string) =>
     `continuing the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new starts a new one`,
 
@@ -50,6 +50,8 @@ export const terminalTexts = {
   moreInShow: (count: number, label: string) => `… ${count} more lines: picoclaw show --diff ${label}`,
   diffBinary: (bytes: number) => `binary file, ${bytes} ${bytes === 1 ? "byte" : "bytes"}`,
   diffTooLong: (bytes: number) => `too long to show, ${bytes} bytes`,
+  folderDeleted: (folder: string, count: number, isMore: boolean) =>
+    `${folder}/ · ${isMore ? "more than " : ""}${files(count)} deleted`,
   gitFiles: (count: number) => `.git/ · ${count} ${count === 1 ? "file" : "files"} changed`,
   diffUnknown: "changed again since; no longer known",
   cardKeys: {

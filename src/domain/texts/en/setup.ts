@@ -132,8 +132,7 @@ export const setupTexts = {
   demo: {
     project: (folder: string) => `A small project with a failing test: ${folder}`,
     fix: "Fix the failing test",
-    rash: "Now a command that nobody wants to see run:",
-    deleted: (files: number) => `${files} ${files === 1 ? "file" : "files"} deleted`,
+    rash: "Now a command that you never want to see run:",
     lost: (files: number) => `Applied: ${files} files are gone, the repository's history among them`,
     back: (files: number) => `Undone: all ${files} files are back, byte for byte`,
     notBack: "The files are not as they were.",

@@ -4,7 +4,7 @@ export const terminalTexts: typeof en = {
   title: (version, folder, branch) => `picoclaw ${version}  ${folder}${branch === "" ? "" : `（${branch}）`}`,
   who: (talks, codes) =>
     `会話: ${talks ?? (codes === null ? "未設定（picoclaw init）" : "ローカルのモデルなし（/cloud on でコーダーのモデル）")} · コード: ${codes ?? "未設定（picoclaw init）"}`,
-  newChat: (name) => `新しい会話${name === "" ? "" : `（${name}）`} · ほかの会話: chat --list`,
+  newChat: (name) => `新しい会話${name === "" ? "" : `（${name}）`}`,
   goesOn: (name, messages, at, last) =>
     `会話${name === "" ? "" : `「${name}」`}の続きです: ${messages} 件、最後は ${at}${last === "" ? "" : `「${last}」`} · /new で新しく始めます`,
 
@@ -43,6 +43,7 @@ export const terminalTexts: typeof en = {
   moreInShow: (count, label) => `… ほか ${count} 行: picoclaw show --diff ${label}`,
   diffBinary: (bytes) => `バイナリファイル、${bytes} バイト`,
   diffTooLong: (bytes) => `長すぎるため表示しません（${bytes} バイト）`,
+  folderDeleted: (folder, count, isMore) => `${folder}/ · ${count} 個${isMore ? "以上" : ""}のファイルを削除`,
   gitFiles: (count) => `.git/ · ${count} 件のファイルを変更`,
   diffUnknown: "その後さらに変更されたため、当時の内容は分かりません",
   cardKeys: {
