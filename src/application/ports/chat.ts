@@ -22,7 +22,7 @@ export type { Decision, Route } from "../../domain/config/route.ts";
 export interface Conversation {
   handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
   /**
-   * Whether a message must not wait for its turn: it is about what runs in its chat right now (`/stop`, words for a coder
+   * Whether a message must not wait for its turn: it is about the running work of its chat (`/stop`, words for a coder
    * at work), or it only looks (`/help`, `/jobs`). It is handed to `handle` like any other.
    */
   interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">): boolean;
@@ -153,13 +153,13 @@ export type ChatEvent =
     }
   /** The steps of a coder's plan, and the progress of the work; sent again whenever that changes. */
   | { readonly type: "steps"; readonly steps: readonly PlanStep[] }
-  /** A coder at work: which attempt, at what, and what the message has used so far. */
+  /** A coder at work: its attempt, its activity, and the usage of the message so far. */
   | {
       readonly type: "progress";
       readonly attempt: number;
       readonly of: number;
       readonly doing: "asking" | "running" | "checking";
-      /** The checks that run, or what is known of them before. */
+      /** The running checks, or the facts known about them before. */
       readonly detail: string;
       readonly tokens: number;
       readonly costUsd: number;
@@ -294,7 +294,7 @@ export interface SessionStore {
   notes(chatKey: string, limit: number): Promise<DailyNote[]>;
   /** False if there is no such note. */
   removeNote(chatKey: string, sessionId: string): Promise<boolean>;
-  /** Forgets what a session carries from before, and its running summary; its turns stay. */
+  /** Forgets the note that a session carries from before, and its running summary; its turns stay. */
   clearSummary(chatKey: string, sessionId: string): Promise<void>;
 
   /**
@@ -302,7 +302,7 @@ export interface SessionStore {
    * covers one of them is forgotten. Positions are never given out twice.
    */
   setAside(chatKey: string, sessionId: string, after: number, name: string): Promise<void>;
-  /** Puts what was kept under that name back where it was. */
+  /** Restores the turns that were set aside under that name. */
   putBack(chatKey: string, sessionId: string, name: string): Promise<void>;
 
   settings(chatKey: string): Promise<ChatSettings>;
@@ -386,7 +386,7 @@ export interface TalkJob {
   readonly status: JobStatus;
   /** The status in words. */
   readonly verdict: string;
-  /** Who worked by which plan, what the checks said, and what it cost. */
+  /** The coder and its plan, the result of the checks, and the cost. */
   readonly facts: readonly string[];
   /** Each is read when it is asked for. */
   readonly differences: () => Iterable<FileDifference>;
@@ -401,7 +401,7 @@ export interface ChatSettings {
   readonly memory: Readonly<Record<string, SessionMemory>>;
   /** The turns that `/rewind` undid, the last one last. */
   readonly rewound: readonly Rewound[];
-  /** `/model` and `/effort`: what the chat chose for its roles. */
+  /** `/model` and `/effort`: the chat's choices for its roles. */
   readonly models: Readonly<Partial<Record<ModelRole, ModelChoiceOfRole>>>;
 }
 
@@ -434,7 +434,7 @@ export interface NamedChats {
   /** Those of every workspace, the one that was used last first. */
   list(): Promise<readonly NamedChat[]>;
   /**
-   * Forgets what was said in a chat of this workspace; its jobs and what it cost stay. `busy`: a message is being answered there,
+   * Forgets the messages of a chat of this workspace; its jobs and its usage stay. `busy`: a message is being answered there,
    * and did not end in time.
    */
   forget(name: string): Promise<"forgotten" | "unknown" | "busy">;

@@ -9,7 +9,7 @@ export interface CheckMemory {
   fingerprint(except?: readonly string[]): string;
   /** Null where nothing is remembered, or it cannot be read. */
   recall(): CheckRecord | null;
-  /** Replaces what was remembered. Never fails: who cannot write remembers nothing. */
+  /** Replaces the remembered results. Never fails: if they cannot be written, nothing is remembered. */
   keep(record: CheckRecord): void;
   /** Baselines that are being measured, by checks and fingerprint: drafts that begin at the same time share one. */
   readonly running: Map<string, Promise<Baseline>>;

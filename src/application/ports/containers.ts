@@ -3,7 +3,7 @@ import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { OutputStream, ProcessRequest, ProcessResult } from "./jobs-transaction.ts";
 
 /**
- * Containers as tasks need them. Nothing here rejects for what can be expected: failures are values.
+ * Containers as tasks need them. No call rejects for an expected failure: failures are values.
  * Every call takes an `AbortSignal`; an aborted `startContainer` leaves nothing behind.
  */
 export interface SandboxManager {
@@ -17,7 +17,7 @@ export interface SandboxManager {
   startContainer(spec: ContainerSpec, options?: StartOptions): Promise<StartedContainer | SandboxFailure>;
   /**
    * Runs one command in a running container, as the container's user, as `sh -c` (or directly, given `argv`).
-   * Many may run at once. Ends with the command's own exit: what it leaves in the background keeps running and is listed.
+   * Many may run at once. Ends with the command's own exit: its background processes keep running and are listed.
    */
   exec(container: string, request: ExecRequest): Promise<ExecResult>;
   /** The processes that commands left running. */
@@ -44,7 +44,7 @@ export interface SandboxManager {
   thaw(container: string): Promise<void>;
   /**
    * Stops (TERM, the configured grace, KILL) and removes the container with its volumes, three tries each.
-   * Idempotent: what is gone already is fine.
+   * Idempotent: a missing container is not a failure.
    */
   stopContainer(container: string, options?: StopOptions): Promise<Removal>;
   /** Containers of this installation in any state; warm ones not included. */
@@ -52,7 +52,7 @@ export interface SandboxManager {
   /** The current usage of a running container; measuring its disk takes time in proportion to its files. */
   usage(container: string, signal?: AbortSignal): Promise<ContainerUsage | SandboxFailure>;
   findContainer(nameOrId: string, signal?: AbortSignal): Promise<ContainerFacts | SandboxFailure | undefined>;
-  /** Removes what a dead owner or an ended task left: only this installation's, never a live task's. */
+  /** Removes the containers of dead owners and ended tasks: only this installation's, never a live task's. */
   cleanupStaleContainers(options: StaleRule): Promise<StaleCleanup | SandboxFailure>;
   /** Hangs up every connection and removes unclaimed warm containers. Containers of tasks stay. */
   close(): Promise<void>;
@@ -206,7 +206,7 @@ interface StopOptions {
   readonly claim?: ContainerClaim;
 }
 
-/** `leftovers`: what could not be removed, recorded for the next clean-up. */
+/** `leftovers`: parts that could not be removed, recorded for the next clean-up. */
 export interface Removal {
   readonly removed: boolean;
   readonly leftovers: readonly Leftover[];
@@ -313,7 +313,7 @@ export class EngineUnavailable extends Error {
 export interface Images {
   /** Null if there is no image of that name. */
   inspect(name: string, signal?: AbortSignal): Promise<ImageFacts | null>;
-  /** Fetches an image from its registry. Aborting leaves what was fetched so far to the engine. */
+  /** Fetches an image from its registry. After an abort the fetched layers stay with the engine. */
   pull(name: string, options: ImageProgress): Promise<ImageOutcome>;
   /** Builds an image from a folder of files. Aborting ends the build. */
   build(request: ImageBuild): Promise<ImageOutcome>;

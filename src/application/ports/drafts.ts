@@ -7,7 +7,7 @@ import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 export interface ProjectFiles {
   /** Paths nearest the root first, at most `limit`. */
   list(limit: number): readonly string[];
-  /** Null for what is not there, not text, or not to be shown. Cut at the limit. */
+  /** Null for a file that is missing, not text, or not to be shown. Cut at the limit. */
   read(path: string, limitChars: number): { readonly text: string; readonly cut: boolean } | null;
   /** Whether there is anything of this name, ignored or not: a folder of dependencies. */
   has(path: string): boolean;

@@ -15,7 +15,7 @@ export interface FleetStore {
    * that was heard of since then is in the way.
    */
   enter(unlessSeenSince?: number): Promise<EnterResult>;
-  /** Says that this process lives and what it has to do. `replaced`: another incarnation has the machine's id by now. */
+  /** Reports that this process lives, and its load. `replaced`: another incarnation has the machine's id by now. */
   beat(load: MachineLoad): Promise<"held" | "replaced">;
   /** The process ends; it is not listed any more. */
   leave(): Promise<void>;
@@ -126,7 +126,7 @@ export interface JobSummary {
   readonly alive: boolean;
   /** The last of them, where there are many. */
   readonly events: readonly JournalLine[];
-  /** The end of what it printed, while it runs; absent where another process knows. */
+  /** The end of its output, while it runs; absent if another process has it. */
   readonly tail?: string;
 }
 
@@ -140,7 +140,7 @@ export interface FleetJob extends Omit<JobSummary, "tail"> {
   readonly version: string;
 }
 
-/** A job that runs, with the end of what it printed. */
+/** A running job with the end of its output. */
 export interface TailedJob extends Pick<FleetJob, "events" | "tail"> {
   readonly jobId: string;
   readonly messageId: string;

@@ -52,7 +52,7 @@ export interface Forge {
   openPull(request: OpenPull, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
   /** Replaces its title and text, and makes it a draft or ready. */
   updatePull(pull: ItemRef, text: PullText, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
-  /** Open issues and pulls that carry the label or are assigned to the user: what polling looks at. */
+  /** The open issues and pulls for polling: those with the label or assigned to the user. */
   listWork(
     repository: string,
     wanted: { readonly label: string; readonly assignee: string },
@@ -236,7 +236,7 @@ export type Published =
       /** Whether the change was rebased onto a newer base, or could not be. */
       readonly base: "same" | "moved" | "conflicts";
     }
-  /** Nothing was changed, or nothing but what stays out. */
+  /** Nothing was changed, or only paths that are left out. */
   | { readonly status: "nothing"; readonly leftOut: readonly LeftOutPath[] }
   /** These paths bring in a known secret: nothing is pushed. */
   | { readonly status: "secret"; readonly paths: readonly string[] }
@@ -350,7 +350,7 @@ export type BranchPush =
   | { readonly status: "secret" }
   | Extract<Published, { status: "branch-taken" | "rejected" | "failed" }>;
 
-/** The forges of the configuration, and the repository of the workspace: what a chat needs for a pull request. */
+/** The forges of the configuration, and the repository of the workspace, for pull requests of a chat. */
 export interface ProjectForges {
   readonly sites: KnownSites;
   readonly repository: ProjectRepository;
@@ -385,7 +385,7 @@ export interface ForgeDelivery {
   readonly site: string;
 }
 
-/** How one forge signs and words what it posts. */
+/** How one forge signs and words its deliveries. */
 export interface DeliveryFormat {
   /** The header without which nothing is genuine. */
   readonly signedBy: string;

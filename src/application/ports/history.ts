@@ -39,7 +39,7 @@ export interface EarlierState {
   readonly handEdits: readonly HandEdit[];
   /** Paths whose earlier content is gone with the originals of a job. */
   readonly unknown: readonly string[];
-  /** Makes the present workspace this state: what a draft takes in. Throws `ViewFault` for content that is gone. */
+  /** The edits that turn the present workspace into this state. Throws `ViewFault` for content that is lost. */
   edits(): readonly TakenEdit[];
 }
 
@@ -106,13 +106,13 @@ export interface CaseState {
   readonly commit: string;
 }
 
-/** Keeps what a person decided about cases, what was seen of them, and the results of comparisons. */
+/** Keeps a person's decisions about cases, the facts found about them, and the results of comparisons. */
 export interface CompareStore {
   readCases(): CaseMemory;
   keepCases(memory: CaseMemory): void;
   /** Keeps a state of jobs as a commit over this base, so that no quota takes it. Idempotent. */
   keepState(name: string, base: string | null, files: readonly TakenEdit[]): Promise<CaseState>;
-  /** Appends to a comparison; what a crash cut short is left out when it is read. */
+  /** Appends to a comparison; a line that a crash cut short is skipped when it is read. */
   addPlay(run: string, play: PlayRecord): void;
   /** Those that were played to their end. */
   readPlays(run: string): readonly PlayRecord[];

@@ -81,15 +81,15 @@ export interface Draft {
    */
   takeTurn(): Promise<() => void>;
   /**
-   * Rebases the draft onto the current workspace: what others changed in its files meanwhile is merged line by line;
-   * its commands run again to write what they wrote. A file in conflict is left as the draft has it.
+   * Rebases the draft onto the current workspace: changes of others to its files are merged line by line, and its commands
+   * run again to write their files. A file in conflict is left as the draft has it.
    */
   rebase(): Promise<Rebased>;
-  /** Says in the job what became of others' changes of its files. */
+  /** Notes in the job how others' changes to its files were merged. */
   noteMerged(merged: readonly MergedNote[]): void;
   /** Whether others changed files of the draft since it was last brought onto the workspace. */
   hasMoved(): boolean;
-  /** Forgets what the draft did to these files: they show what the workspace has. */
+  /** Drops the draft's changes to these files: they show the workspace's content. */
   giveWay(paths: readonly string[]): Promise<void>;
   /** Makes the draft real as one job. A conflict keeps it as a preview. */
   commit(): Promise<RanJob>;
@@ -176,7 +176,7 @@ export interface CheckRequest {
   readonly over: "draft" | "baseline";
   /** For the journal; 0 for the baseline. */
   readonly attempt?: number;
-  /** Paths that show what the workspace has instead of what the draft has: tests in their old version. */
+  /** Paths that show the workspace's content instead of the draft's: tests in their old version. */
   readonly asBefore?: readonly string[];
   /** Variables beside those that every check has. */
   readonly env?: Readonly<Record<string, string>>;
@@ -184,7 +184,7 @@ export interface CheckRequest {
   readonly home?: "bare" | "whole";
   /** Texts that files have instead, in this check alone: a file that is broken on purpose. */
   readonly replaced?: ReadonlyMap<string, string>;
-  /** Without what the baseline's checks built in ignored folders. */
+  /** Without the baseline's build output in ignored folders. */
   readonly withoutBuildLayer?: boolean;
   /**
    * The next check of the same name sees the commands' writes, until one of another name; else they are

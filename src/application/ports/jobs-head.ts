@@ -15,6 +15,6 @@ export interface HeadProcess {
   readonly signal: AbortSignal;
   readonly onStart: (input: ProcessInput) => void;
   readonly onOutput: (stream: OutputStream, text: string) => void;
-  /** Called once. Its own account of why it failed; empty where it did what it could. */
+  /** Called once. Returns the agent's own reason for a failure; empty if it did not fail. */
   readonly onEnd: (result: ProcessResult) => string;
 }

@@ -9,11 +9,11 @@ import type { BeginRefusal, Change, Conflict, EvictedJob } from "../../domain/jo
 import type { RefusedDestination } from "../../domain/policy/network.ts";
 
 /**
- * The view: what a job sees and changes until commit. Paths are relative to the view's root, `/`-separated,
+ * The view: the files that a job sees and changes until commit. Paths are relative to the view's root, `/`-separated,
  * never empty components, never `..`. No operation follows a symlink in any component: a path whose parent is
  * a symlink or a file does not exist here. Following links (inside the root only) is `edit-policy.ts`.
  *
- * Operations throw `ViewFault` for what a user or a model can act on; anything else is a bug.
+ * Operations throw `ViewFault` for failures that a user or a model can act on; anything else is a bug.
  */
 export interface View {
   look(path: string): Entry;
@@ -232,7 +232,7 @@ export interface ProcessRunner {
  *
  * `begin` opens a view; commands run in it; `seal` ends the view and leaves a staged change set on disk that
  * `commit` swaps in, under a lock, path by path, or not at all. `undo` and `redo` are the same swap. After a
- * crash, `repair` finishes what an intent file says was begun. Nothing here needs git or a database.
+ * crash, `repair` finishes the swap that an intent file names. Nothing here needs git or a database.
  */
 export interface Transactions {
   begin(request: BeginRequest): Promise<BeginResult>;
@@ -370,7 +370,7 @@ export interface Transaction extends BeforeAndAfter {
   discard(): Promise<void>;
 }
 
-/** Says of a sealed difference what may not land. Called once, when nothing can change it any more. */
+/** Decides which parts of a sealed difference may not land. Called once, when nothing can change it any more. */
 export type ValidateDifference = (difference: Difference) => DifferenceVerdict;
 
 /** The entries at begin and now, for paths as `takeChanges` names them. No symlink is followed. */
@@ -410,8 +410,8 @@ export interface DifferenceVerdict {
 /** A transaction on disk, with or without a running sandbox. In both states it can be sealed or discarded. */
 export interface Layers {
   /**
-   * Ends everything that runs in the view, and the sandbox; what they changed stays. Idempotent. Rejects when the sandbox
-   * had ended before: what it had been doing may be half done.
+   * Ends every process in the view, and the sandbox; their changes stay. Idempotent. Rejects if the sandbox had ended
+   * before: its work may be half done.
    */
   rest(): Promise<void>;
   /**
@@ -426,7 +426,7 @@ export interface Layers {
   /** Files as the job has them, resting or awake. */
   readonly files: WorkspaceFiles;
   /**
-   * Opens a view over what the job has so far, or over the current workspace, whose changes are thrown away. The
+   * Opens a view over the job's present state, or over the current workspace, whose changes are discarded. The
    * job must rest, unless the view is of the workspace. Absent where that cannot be.
    */
   readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
@@ -435,11 +435,11 @@ export interface Layers {
   /** Absent, like the next two, where a job cannot be brought onto a workspace that moved on. */
   readonly moved?: () => readonly MovedPath[];
   /**
-   * Gives a file of the job these bytes, which hold what the workspace has there by now: that becomes what the job found.
-   * False, and nothing is done, where the workspace has not `theirs`. The job must rest.
+   * Gives a file of the job these bytes, which include the workspace's present content `theirs`: that becomes the entry that
+   * the job found. False, and nothing is done, if the workspace does not have `theirs`. The job must rest.
    */
   readonly adopt?: (path: string, theirs: Uint8Array, bytes: Uint8Array) => boolean;
-  /** Forgets what the job did at these paths, which then show the workspace's. The job must rest. */
+  /** Drops the job's changes at these paths, which then show the workspace's content. The job must rest. */
   readonly forget?: (paths: readonly string[]) => void;
   /** Edits that are staged without any process, for another view; they are forgotten here. */
   readonly takeEdits?: () => TakenEdits;
@@ -482,7 +482,7 @@ export interface CheckViewRequest {
   /** `bare`: the home shows nothing that a command of any job left in it. */
   readonly home: "bare" | "whole";
   readonly network: boolean;
-  /** Whether what `keepBuilt` kept shows. */
+  /** Whether the output that `keepBuilt` kept is visible. */
   readonly built: boolean;
   /**
    * The next view of the same name shows the writes again, where layers allow it; a view of another name
@@ -501,16 +501,16 @@ export interface CheckView {
   readonly environment: Readonly<Record<string, string>>;
   /** Absent where any process runner will do. */
   readonly processes?: ProcessRunner;
-  /** Whether what runs here is kept from the rest of the machine. */
+  /** Whether processes here are kept from the rest of the machine. */
   readonly confined: boolean;
   /** Whether `keepBuilt` kept something that shows here. */
   readonly hasBuilt: boolean;
   /**
-   * Keeps what was written here below these paths, relative to the workspace, for checks that ask for it. Called when
+   * Keeps the files written here below these paths, relative to the workspace, for checks that ask for them. Called when
    * nothing runs in it any more, before `close`. Absent where it cannot.
    */
   readonly keepBuilt?: (paths: readonly string[]) => Promise<void>;
-  /** Ends what runs in it, and throws its changes away. Idempotent. */
+  /** Ends its processes and discards its changes. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -674,7 +674,7 @@ export interface DamagedUndo {
 }
 
 export interface DamageSearch {
-  /** Every line is read; else the beginning and the end of each file, which finds what was cut or emptied. */
+  /** Every line is read; else the beginning and the end of each file, which finds truncated and empty files. */
   readonly whole: boolean;
   /** Default: all jobs. */
   readonly jobIds?: ReadonlySet<string>;

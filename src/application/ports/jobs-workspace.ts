@@ -61,9 +61,9 @@ export interface Workspace {
    * preview or nothing. Refused where nothing could be staged for it.
    */
   openDraft(request: DraftRequest): Promise<OpenedDraft>;
-  /** Commits exactly what a preview staged; nothing runs again. A conflict leaves the preview as it is. */
+  /** Commits exactly the staged changes of a preview; no command runs again. A conflict leaves the preview as it is. */
   commitPreview(jobId: string): Promise<PreviewCommit>;
-  /** Throws away what a preview staged. Harmless for a job that is not a preview any more. */
+  /** Discards the staged changes of a preview. Harmless for a job that is not a preview any more. */
   discardPreview(jobId: string): Promise<PreviewDiscard>;
   /**
    * Throws away a job that has not begun to land, running or staged, in whichever process: a commit of it that follows
@@ -101,7 +101,7 @@ export interface Workspace {
 /** Which workspace is meant, and by which configuration. */
 export interface OpenOptions {
   readonly cwd: string;
-  /** Default: what the configuration says, else `cwd`. */
+  /** Default: the configured one, else `cwd`. */
   readonly workspace?: string;
   /** Default: the workspace's own file, else the one in `PICOCLAW_HOME`. */
   readonly configFile?: string;

@@ -101,7 +101,7 @@ export type JobEvent =
   | { readonly type: "undone"; readonly changes: number }
   | { readonly type: "redone"; readonly changes: number }
   | { readonly type: "evicted"; readonly bytes: number }
-  /** The quota of undo data was passed after this job: what the oldest jobs held is gone. */
+  /** The quota of undo data was passed after this job: the data of the oldest jobs was removed. */
   | {
       readonly type: "quota_evicted";
       readonly jobs: readonly { readonly job_id: string; readonly bytes: number }[];
@@ -163,7 +163,7 @@ export interface StoredJob extends JobRecord {
   /** Its place among all jobs of the workspace, which it keeps when others are forgotten; absent where only the time is known. */
   readonly number?: number;
   readonly bytes: number;
-  /** The file of its record that cannot be read: the job cannot be undone, and the rest of this is what is known. */
+  /** The file of its record that cannot be read: the job cannot be undone, and the other members hold the facts that are still known. */
   readonly damaged?: string;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
   readonly unsettled?: Unsettled;

@@ -13,7 +13,7 @@ export interface Model {
   /** As the configuration names it. */
   readonly provider: string;
   readonly model: string;
-  /** Whether what is sent stays on machines the user named as local. */
+  /** Whether requests stay on machines that the user named as local. */
   readonly local: boolean;
   /** The shipped default that this one replaces, because it is not installed. */
   readonly insteadOf?: string;
@@ -39,13 +39,13 @@ export interface ModelRequest {
   readonly system?: string;
   readonly messages: readonly ModelMessage[];
   readonly tools?: readonly ModelTool[];
-  /** Default: what the configuration says for this model. */
+  /** Default: the configured limit of this model. */
   readonly maxTokens?: number;
   readonly temperature?: number;
-  /** How much to think before answering. Default: what the configuration says, else as the model does by itself. */
+  /** How much to think before answering. Default: the configured effort, else the model's own. */
   readonly effort?: Effort;
   /**
-   * Names what spans several requests (a chat, a draft), so that a provider finds its cache again. Default: made of
+   * Names the context of several requests (a chat, a draft), so that a provider finds its cache again. Default: made of
    * how the request begins.
    */
   readonly cacheKey?: string;

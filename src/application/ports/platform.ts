@@ -35,7 +35,7 @@ export const LOG = {
  */
 export interface Tracing {
   begin(name: string, start?: SpanStart): Span;
-  /** Sends what is left, for a few seconds at most. */
+  /** Sends the remaining spans, for a few seconds at most. */
   close(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ interface SpanEnd {
   readonly error?: string | undefined;
 }
 
-/** Time as an input: what waits asks here, so that a test need not. */
+/** Time as an input, so that tests do not wait. */
 export interface Timers {
   now(): Date;
   /** Calls back once, not before that many milliseconds; the answer cancels it. Never keeps the process alive alone. */

@@ -1,7 +1,7 @@
 /**
  * The background processes of a workspace: a dev server, a watcher, a database. Each runs over the live folder under a
- * name, and outlives the command or message that started it. What it writes there is not a job: it cannot be undone, and a job
- * that lands beside it merges with it as with a person's change.
+ * name, and outlives the command or message that started it. Its writes there are not a job: they cannot be undone, and a job
+ * that lands beside it merges with them as with a person's change.
  *
  * Expected failures are values of the results. Any number of programs see the same processes.
  */
@@ -11,9 +11,9 @@ export interface WorkspaceProcesses {
    * with an error is a failure with its last lines.
    */
   start(request: ProcessStart): Promise<ProcessStarted>;
-  /** Those that run, and those that ended since they were last started, oldest first. Settles what a crash left. */
+  /** Those that run, and those that ended since they were last started, oldest first. Settles processes that a crash left. */
   list(): Promise<readonly BackgroundProcess[]>;
-  /** The end of what it printed; null: there is no such process. */
+  /** The end of its output; null: there is no such process. */
   log(name: string, lines: number): Promise<ProcessLog | null>;
   /** Ends everything of it. Harmless for one that has ended. */
   stop(name: string): Promise<ProcessStopped>;

@@ -4,7 +4,7 @@ import type { Span } from "./platform.ts";
 /**
  * A way people reach PicoClaw: LINE, Slack, Telegram, the web, a terminal.
  *
- * In: the channel checks who speaks (signature, session, token), turns what came into an `InboundMessage` and calls
+ * In: the channel checks who speaks (signature, session, token), turns the event into an `InboundMessage` and calls
  * `receive`. When that promise resolves the message is stored, and only then may the channel acknowledge it. Out:
  * `deliver` is called once per stored reply, again after a failure or a restart, always with the same `key`.
  *
@@ -35,7 +35,7 @@ export interface Channel {
   download?(remote: string, limitBytes: number, signal: AbortSignal): Promise<DownloadResult>;
   /** Whether the service can be reached, for `/readyz`. Never rejects. */
   check(signal: AbortSignal): Promise<ChannelCheck>;
-  /** Frees what the channel holds; nothing is delivered afterwards. */
+  /** Releases the channel's resources; nothing is delivered afterwards. */
   close(): Promise<void>;
 }
 
@@ -490,7 +490,7 @@ export interface AccessStore {
   prune(now: string): Promise<void>;
 }
 
-/** Operators see and do everything; users see what they caused themselves. */
+/** Operators see and do everything; users see only their own messages and jobs. */
 export type Role = "operator" | "user";
 
 export interface Person {

@@ -2,7 +2,7 @@ import type { ConfigProblem } from "../../domain/config/config-problem.ts";
 import type { ModelChoice, SetupFindings } from "../../domain/setup/first-config.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 
-/** The first configuration: what there is, whether it works, and the file. */
+/** The first configuration: the models found, whether they work, and the file. */
 export type OpenedSetUp =
   | ({
       readonly ok: true;

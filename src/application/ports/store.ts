@@ -8,7 +8,7 @@ export interface StoreData {
   restore(folder: string): Promise<FillResult>;
   /** Fills the empty Postgres at an address from this installation's store. */
   copyTo(databaseUrl: string): Promise<FillResult>;
-  /** Deletes what one person said, was answered and is known by. */
+  /** Deletes one person's messages, the answers to them, and the identity. */
   forget(person: { readonly channel: string; readonly userId: string }): Promise<number>;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export type FillResult =
   | { readonly status: "filled"; readonly rows: number }
   /** Nothing was written: this table has rows already. */
   | { readonly status: "in-use"; readonly table: string }
-  /** Nothing was kept: what was read back is not what was written. */
+  /** Nothing was kept: the rows read back differ from those written. */
   | { readonly status: "unequal"; readonly table: string }
   /** The store that was to be filled cannot be opened. */
   | { readonly status: "not-opened"; readonly trouble: StoreTrouble }

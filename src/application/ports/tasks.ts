@@ -40,7 +40,7 @@ export interface SolveStore extends SolveReader {
   claim(has: readonly string[]): Promise<ClaimedTask | null>;
   /** Exactly this task, even if paused; null while another process works on it. */
   claimOwn(id: string): Promise<ClaimedTask | null>;
-  /** Ends the claim of a task whose state is saved. With `dead` it is kept among what was given up. */
+  /** Ends the claim of a task whose state is saved. With `dead` it is kept among the given up work. */
   finish(claim: Work, dead?: string): Promise<"done" | "lost">;
   /** Gives back the claim of a task that is to continue. Unless it had `begun`, the attempt does not count. */
   handBack(claim: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
@@ -257,7 +257,7 @@ export interface TaskEnvironment {
   readonly baseCommit: string;
   /** Problems, in plain words: a failed install. */
   readonly warnings: readonly string[];
-  /** Installations that failed, with the end of what they printed. */
+  /** Failed installations, with the end of their output. */
   readonly failedInstalls: readonly FailedInstall[];
   /** Calls one of `TaskEnvironments.tools` as the model asks; the text says what was refused or failed. */
   call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
@@ -338,7 +338,7 @@ export interface TaskFiles {
   /** Durable before it returns. */
   append(event: TaskEvent): void;
   events(): readonly TaskEvent[];
-  /** Each replaces what was there at once. */
+  /** Each replaces the earlier file atomically. */
   writeNote(markdown: string, json: string): void;
   /** Where the note lies. */
   readonly notePath: string;
@@ -348,7 +348,7 @@ export interface TaskFiles {
 
 /**
  * A worker CLI in a container of its own: started once for a task, used for every run, stopped at the
- * end. Nothing rejects for what can be expected.
+ * end. No call rejects for an expected failure.
  */
 export interface WorkerExecutor {
   /** Makes the container ready, its image first: pulled, else built. Idempotent. */
@@ -433,7 +433,7 @@ export interface OpenTasks {
   readonly texts: TaskMessages;
   /** The task file a task was made of; null when there is no such task here. */
   sourceOf(id: string): string | null;
-  /** Never rejects for what can be expected. */
+  /** Never rejects for an expected failure. */
   run(request: TaskRequest): Promise<TaskRun>;
 }
 

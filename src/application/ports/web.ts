@@ -50,7 +50,7 @@ export interface DailyNote {
   readonly text: string;
 }
 
-/** The configuration while serving: what holds, and the one file that the console may write. */
+/** The configuration while serving: the settings in effect, and the one file that the console may write. */
 export interface SettingsStore {
   read(): Promise<SettingsRead>;
   /**
@@ -58,9 +58,9 @@ export interface SettingsStore {
    * then the file is as it was. Nothing is written that would not be accepted as a whole.
    */
   change(edits: readonly SettingEdit[]): Promise<string | null>;
-  /** The facts that a person reads before trusting the served folder, and what is trusted now. */
+  /** The facts that a person reads before trusting the served folder, and the folders that are trusted now. */
   trust(): TrustState;
-  /** Trusts the served folder with what was seen; null, or why not. */
+  /** Trusts the served folder with the shown content; null, or why not. */
   trustSeen(seen: string): Promise<string | null>;
   distrust(folder: string): Promise<string | null>;
   /** Names of models that a user may choose. */
