@@ -259,7 +259,7 @@ export const CLEAR_TOOL_FOLDERS: readonly string[] = [...INSTALLED, ...BUILT, ..
 const DEPENDENCIES: ReadonlySet<string> = new Set([...INSTALLED, "target", "__pycache__"]);
 
 /** Whether the contents of a folder of this name are a tool's, even if a name in it matches a protected pattern. */
-export function isDependencyFolder(name: string): boolean {
+function isDependencyFolder(name: string): boolean {
   return DEPENDENCIES.has(name);
 }
 

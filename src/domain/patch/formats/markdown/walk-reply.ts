@@ -381,7 +381,7 @@ function lineStartBefore(text: string, at: number, floor: number, maxIndent: num
   return columnsOf(text, start, at) <= maxIndent ? start : undefined;
 }
 
-export function columnsOf(text: string, from: number, to: number): number {
+function columnsOf(text: string, from: number, to: number): number {
   let columns = 0;
   for (let at = from; at < to; at++) columns += text.charCodeAt(at) === 0x09 ? 4 - (columns % 4) : 1;
   return columns;
@@ -428,7 +428,7 @@ function dedentLine(text: string, from: number, next: number, columns: number): 
 }
 
 /** How far blocks and raw patches reach. */
-export function createMeasure(text: string) {
+function createMeasure(text: string) {
   const extentOf = createExtents(text);
   const nextStop = createFinder(text, /\n(?:```|~~~|\*\*\* Begin Patch|<<<<<<< SEARCH|<!--)/g);
   // Looking ahead for a better end is paid from this, so that no text makes it quadratic.
