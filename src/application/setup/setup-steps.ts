@@ -130,15 +130,14 @@ export const modelNameOf = ({ provider, model }: ChosenModel): string => `${prov
 
 const NAMED = 6;
 
-/** The findings, one line each. */
+/** One line each: what is there, then what is not. */
 export function describeFound(found: SetupFindings, words: SetupMessages): string[] {
   const { ollama, sources, keys, github, git, docker, bubblewrap } = found;
   const mark = (there: boolean, text: string) => `${there ? "✓" : "·"} ${text}`;
   const missing = keys.filter(({ there }) => !there).map(({ variable }) => variable);
   const names = ollama.models.map(({ name }) => name);
   const more = names.length > NAMED ? [`… (${names.length})`] : [];
-  return [
-    words.foundTitle,
+  const lines = [
     names.length > 0
       ? mark(true, words.ollama(ollama.baseUrl, [...names.slice(0, NAMED), ...more]))
       : mark(false, (ollama.reachable ? words.noModels : words.noOllama)(ollama.baseUrl)),
@@ -157,6 +156,8 @@ export function describeFound(found: SetupFindings, words: SetupMessages): strin
     mark(docker !== null, docker === null ? words.noDocker : words.docker(docker.version)),
     ...(bubblewrap === null ? [] : [mark(bubblewrap, words.bubblewrap(bubblewrap))]),
   ];
+  const isThere = (line: string) => line.startsWith("✓");
+  return [words.foundTitle, ...lines.filter(isThere), ...lines.filter((line) => !isThere(line))];
 }
 
 export function describeListTrouble(
