@@ -83,7 +83,7 @@ export interface Bench {
   drop(reason: string): Promise<void>;
 }
 
-interface TryOutResult {
+export interface TryOutResult {
   /** Null when it did not end by itself. */
   readonly exitCode: number | null;
   readonly output: string;

@@ -11,11 +11,12 @@ import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
 import { requestTerms } from "../../domain/coder/request-terms.ts";
 import type { LineRange } from "../../domain/patch/compare-lines.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
-import { globSource } from "../../domain/policy/ignore-rules.ts";
+import { globSource, lastPathName } from "../../domain/policy/ignore-rules.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelTool, ToolCall } from "../ports/models.ts";
+import type { TryOutResult } from "./bench.ts";
 import { LONGEST_FILE, rulesOnTheWay } from "./coder-context.ts";
 
 /** The files below a folder, one line a folder with its files behind it; where not all fit, folders with their counts. */
@@ -40,10 +41,6 @@ function folderTree(paths: readonly string[], under: string, limit: number): str
     counted.push(line);
   }
   return counted.join("\n");
-}
-
-function lastPathName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** How a line is matched, and a text that every match holds, if one is known: files without it need not be read. */
@@ -324,7 +321,7 @@ export interface ExplorerDeps {
   /** Characters of one result. */
   readonly limit: number;
   /** Runs a command in a view that is thrown away; absent if there is none. Null: not possible after all. */
-  readonly run?: (command: string) => Promise<ThrownAwayRun | null>;
+  readonly run?: (command: string) => Promise<TryOutResult | null>;
   /** Has a sub-agent work; absent where there are none. Never rejects. */
   readonly delegate?: (asked: Delegation) => Promise<ToolResult>;
   readonly mask: (text: string) => string;
@@ -344,12 +341,6 @@ export interface Delegation {
   /** Where to begin. */
   readonly files: readonly string[];
   readonly writes: boolean;
-}
-
-interface ThrownAwayRun {
-  /** Null when it did not end by itself. */
-  readonly exitCode: number | null;
-  readonly output: string;
 }
 
 const object = (properties: Readonly<Record<string, unknown>>, ...required: string[]) => ({
@@ -397,7 +388,7 @@ const DELEGATE: ModelTool = {
 };
 
 export function createExplorer(deps: ExplorerDeps): Explorer {
-  const printed = new Map<string, ThrownAwayRun>();
+  const printed = new Map<string, TryOutResult>();
   return {
     tools: [
       READ,
@@ -426,7 +417,7 @@ async function answer(
     delegate,
     printed,
     seenRules,
-  }: ExplorerDeps & { readonly printed: Map<string, ThrownAwayRun> },
+  }: ExplorerDeps & { readonly printed: Map<string, TryOutResult> },
   name: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {

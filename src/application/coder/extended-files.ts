@@ -2,7 +2,7 @@ import { wordsOfName } from "../../domain/checks/affected-tests.ts";
 import { showFile } from "../../domain/coder/file-excerpts.ts";
 import { fileKind, SOURCE } from "../../domain/coder/rank-files.ts";
 import { stem, type Term, termsIn } from "../../domain/coder/request-terms.ts";
-import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { lastPathName, parentOf } from "../../domain/policy/ignore-rules.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 
 /** Where the tests of a change are looked for. */
@@ -165,9 +165,5 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: NearestReque
 
 /** A file's name without what makes it a test of that name. */
 export function stemOf(path: string): string {
-  return lastName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
-}
-
-function lastName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
+  return lastPathName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
 }

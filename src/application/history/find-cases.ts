@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import type { ChangedText } from "../../domain/checks/affected-tests.ts";
 import { isCodePath } from "../../domain/checks/affected-tests.ts";
 import {
-  type CaseFile,
   findObstacle,
   findPathObstacle,
   type HistoryCase,
@@ -358,7 +358,7 @@ function toJobChange(
     contents: [],
     state: places[0] ?? 0,
     read() {
-      const files = new Map<string, CaseFile>();
+      const files = new Map<string, ChangedText>();
       let isGone = places.some((place) => stack.jobs[place]?.known === false);
       for (const place of places)
         for (const { path, before, after } of stack.differences(place)) {
@@ -437,7 +437,7 @@ function withTalk({ request = "" }: StoredJob, talk: readonly EarlierTurn[]): st
 async function keepJobState(
   { stack, log, store }: CaseDeps,
   { places, record }: Group,
-  files: readonly CaseFile[],
+  files: readonly ChangedText[],
 ): Promise<CaseState | NotACase> {
   const [first = 0] = places;
   const state = stack.openBefore(first);

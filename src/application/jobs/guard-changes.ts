@@ -6,6 +6,7 @@ import {
   readGitIndex,
   revertSettings,
 } from "../../domain/policy/git-files.ts";
+import { lastPathName } from "../../domain/policy/ignore-rules.ts";
 import {
   createToolsWork,
   type HomeRule,
@@ -70,7 +71,7 @@ function createGitGuard(sides: BeforeAndAfter) {
     forbids(change: Change): GitFinding | null {
       const { path, kind } = change;
       if (kind === "deleted") return null;
-      if (holdsGitName(baseName(path))) return entryFinding(sides, change);
+      if (holdsGitName(lastPathName(path))) return entryFinding(sides, change);
       if (!mayMatterToGit(path)) return null;
       for (const directory of directories.above(path)) {
         const inside = directory === "" ? path : path.slice(directory.length + 1);
@@ -260,10 +261,6 @@ function todoFinding(sides: BeforeAndAfter, path: string): GitFinding | null {
 /** Settings of the user that are too large to be compared count as empty: the job's version is then judged as a whole. */
 function boundedOriginal(sides: BeforeAndAfter, path: string): Uint8Array | null {
   return (sides.look(path, "before")?.size ?? 0) > LARGEST_JUDGED ? null : sides.original(path);
-}
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** One character a byte, so that a text can be cut and written back as it was. */

@@ -1,7 +1,7 @@
 import type { FileSource, FileWrite, PatchCommand } from "../../domain/patch/patch-command.ts";
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../../domain/patch/plan-edit.ts";
 import { Matching } from "../../domain/patch/target-lines.ts";
-import { type Entry, type View, ViewFault } from "../ports/jobs-transaction.ts";
+import { type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
 import { permitTarget, type ResolvedTarget } from "./edit-policy.ts";
 import {
   type CommandOutcome,
@@ -12,15 +12,9 @@ import {
   withFaultPrefix,
 } from "./file-edit.ts";
 
-interface Kept {
-  readonly path: string;
-  readonly entry: Entry;
-  readonly bytes: Uint8Array | null;
-}
-
 /** Runs several writes of one command; when one fails, the view is again as it was before the first. */
 export function allOrNothing(view: View, paths: readonly string[], write: () => void): void {
-  const kept = paths.map((path): Kept => {
+  const kept = paths.map((path): TakenEdit => {
     const entry = view.look(path);
     return { path, entry, bytes: entry.kind === "file" && paths.length > 1 ? view.read(path) : null };
   });
@@ -37,7 +31,7 @@ export function allOrNothing(view: View, paths: readonly string[], write: () => 
   }
 }
 
-function restore(view: View, { path, entry, bytes }: Kept): void {
+function restore(view: View, { path, entry, bytes }: TakenEdit): void {
   const now = view.look(path);
   if (entry.kind === "file" && bytes !== null) view.write(path, bytes, entry.mode);
   else if (entry.kind === "directory" && now.kind !== "directory") {

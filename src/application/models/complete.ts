@@ -134,7 +134,7 @@ function failedCompletion(failure: ModelFailure, signal: AbortSignal): Completio
   return { kind: failure.code === "empty" ? "empty" : "failed", failure };
 }
 
-const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
+export const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
 
 /** Why there is no whole answer, as the port's facts, for callers that only report it. */
 export function completionFailure(unanswered: UnfinishedCompletion): ModelFailure {

@@ -10,6 +10,7 @@ import type {
   ToolCall,
 } from "../ports/models.ts";
 import {
+  ABORTED,
   type CompleteFittingOptions,
   type Completion,
   completeFitting,
@@ -139,8 +140,6 @@ async function refuseUnreadable({ arguments: written }: ToolCall): Promise<ToolR
     text: `refused: the arguments of this call are not valid JSON. They are ${text.length} characters long and end with ${JSON.stringify(end)}: if that is in the middle of a text, your answer was cut by max_tokens. Nothing was run. Write less at a time: smaller pieces, one call per answer.`,
   };
 }
-
-const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
 
 function askStep(
   loop: ToolLoop,

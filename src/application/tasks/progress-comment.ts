@@ -1,10 +1,11 @@
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { commentMark } from "../../domain/forges/posted-text.ts";
 import { PHASES } from "../../domain/tasks/solve-decisions.ts";
+import { oneLine } from "../../domain/tasks/task-note.ts";
 import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { SolveTask } from "../ports/tasks.ts";
-import { checkWords, inline, oneLine, quoteModelText } from "./publish-change.ts";
+import { checkWords, inline, quoteModelText } from "./publish-change.ts";
 import { orStop, type SolveDeps, type SolveWork } from "./solve-work.ts";
 
 /** One comment per task, edited in place. After a crash it is found again by its mark. */

@@ -9,6 +9,7 @@ import {
   type LeftOutPath,
 } from "../../domain/forges/publishable-change.ts";
 import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
+import { oneLine } from "../../domain/tasks/task-note.ts";
 import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -19,10 +20,6 @@ import { readHeardComments } from "./item-comments.ts";
 import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
 
 const COMMAND_CHARS = 200;
-
-export function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
-}
 
 /** One line that fits between backticks. */
 export function inline(command: string): string {

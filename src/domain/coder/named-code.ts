@@ -1,3 +1,4 @@
+import type { ChangedText } from "../checks/affected-tests.ts";
 import { compareLines } from "../patch/compare-lines.ts";
 import { type Definition, definitionsOf, endOf, isAlias } from "./file-excerpts.ts";
 import { fileKind } from "./rank-files.ts";
@@ -105,13 +106,6 @@ function sentenceBehind(text: string, at: number): string {
   return end === -1 ? part : part.slice(0, end + 1);
 }
 
-/** A file of a change; null where there is none. */
-export interface ChangedFile {
-  readonly path: string;
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
 interface Source {
   readonly path: string;
   readonly text: string;
@@ -131,7 +125,7 @@ export interface TouchedCode {
 const CALL = /([A-Za-z_$][\w$]*)\s*\(/g;
 const WORD = /[A-Za-z_$][\w$]*/g;
 
-export function readTouchedCode(changed: readonly ChangedFile[]): TouchedCode {
+export function readTouchedCode(changed: readonly ChangedText[]): TouchedCode {
   const defined = new Set<string>();
   const words = new Set<string>();
   const bodies = new Set<string>();

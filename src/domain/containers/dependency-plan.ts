@@ -1,3 +1,4 @@
+import { escapePattern } from "../forges/trigger.ts";
 import { attemptOr } from "../platform/error-text.ts";
 import { isJsonObject } from "../platform/json-members.ts";
 import { gitVariables } from "../policy/git-files.ts";
@@ -346,12 +347,8 @@ function isBlamed(line: string, name: string, spec: string): boolean {
   return (
     line.includes(`No matching version found for ${name}@`) ||
     line.includes(`'${name}@`) ||
-    (/\bGET https?:\/\//.test(line) && new RegExp(`${escaped(url)}(?:\\s|$|/-/)`, "i").test(line))
+    (/\bGET https?:\/\//.test(line) && new RegExp(`${escapePattern(url)}(?:\\s|$|/-/)`, "i").test(line))
   );
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
 const GIT_HOSTS = ["github.com", "gitlab.com", "bitbucket.org"];

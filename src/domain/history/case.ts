@@ -1,14 +1,7 @@
-import { isCodePath } from "../checks/affected-tests.ts";
+import { type ChangedText, isCodePath } from "../checks/affected-tests.ts";
 import { isDocumentation, isTestPath } from "../checks/find-checks.ts";
 import { compareLines } from "../patch/compare-lines.ts";
 import { toLines } from "./trace-line.ts";
-
-/** A file that a change left: its text, or null where it is gone. */
-export interface CaseFile {
-  readonly path: string;
-  readonly before: string | null;
-  readonly after: string | null;
-}
 
 /** A request, a state and a judge. */
 export interface HistoryCase {
@@ -21,7 +14,7 @@ export interface HistoryCase {
   readonly producers: readonly string[];
   readonly at: string;
   /** The real change, tests included. */
-  readonly files: readonly CaseFile[];
+  readonly files: readonly ChangedText[];
 }
 
 /** Why a change cannot be a case. */
@@ -53,7 +46,7 @@ const MOST_FILES = 30;
 /** Words that a request needs at least: one below names nothing that could be judged. */
 const FEWEST_WORDS = 4;
 
-export function isTestFile({ path, after }: CaseFile): boolean {
+export function isTestFile({ path, after }: ChangedText): boolean {
   return after !== null && isTestPath(path);
 }
 
@@ -128,7 +121,7 @@ export function findUnrequestedNames({ request, files }: Pick<HistoryCase, "requ
   return [...unrequested, ...[...messages].map((text) => `"${text}"`)];
 }
 
-function addedLines({ before, after }: CaseFile): string {
+function addedLines({ before, after }: ChangedText): string {
   if (after === null) return "";
   const [old, now] = [toLines(before ?? ""), toLines(after)];
   return compareLines(old, now)
@@ -142,7 +135,7 @@ function withoutComments(code: string): string {
 }
 
 /** The entries that a change adds to a changelog, which say in words what it is for. */
-export function readChangelogEntries(files: readonly CaseFile[]): string {
+export function readChangelogEntries(files: readonly ChangedText[]): string {
   return files
     .filter(({ path }) => /(?:^|\/)(?:CHANGELOG|CHANGES|HISTORY|NEWS)(?:\.\w+)?$/i.test(path))
     .map(addedLines)

@@ -159,3 +159,7 @@ export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatche
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
+
+export function lastPathName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

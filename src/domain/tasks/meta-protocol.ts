@@ -213,6 +213,6 @@ function trimmedText(value: unknown): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-function unusableAnswer(problem: string): { readonly ok: false; readonly problem: string } {
+export function unusableAnswer(problem: string): { readonly ok: false; readonly problem: string } {
   return { ok: false, problem };
 }

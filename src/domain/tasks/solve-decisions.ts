@@ -1,5 +1,6 @@
 import type { ChecksFacts, Verdict } from "../checks/verdict.ts";
 import { jsonInAnswer } from "../patch/formats/json.ts";
+import { unusableAnswer } from "./meta-protocol.ts";
 
 /** The phase of a task from a forge. Phases run in this order; a resumed task begins its phase again. */
 export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"] as const;
@@ -50,16 +51,16 @@ export function readSolvePlan(answer: string, environments: readonly string[]): 
   const json = jsonInAnswer(answer, (value) => "steps" in value);
   if (json === undefined) {
     const listed = stepsInProse(answer);
-    if (listed.length < 2) return unusablePlan("the answer contains no JSON object with `steps`");
+    if (listed.length < 2) return unusableAnswer("the answer contains no JSON object with `steps`");
     return { ok: true, value: { steps: listed, risk: "medium", environment: null } };
   }
   const { steps, risk, environment } = json;
   if (!Array.isArray(steps) || !steps.every((step) => typeof step === "string"))
-    return unusablePlan("`steps` must be a list of texts");
+    return unusableAnswer("`steps` must be a list of texts");
   const said = (steps as string[])
     .map((step) => step.trim().slice(0, STEP_CHARS))
     .filter((step) => step !== "");
-  if (said.length === 0) return unusablePlan("`steps` must not be empty");
+  if (said.length === 0) return unusableAnswer("`steps` must not be empty");
   const known =
     typeof environment === "string"
       ? environments.find((name) => name.toLowerCase() === environment.trim().toLowerCase())
@@ -81,10 +82,6 @@ function stepsInProse(answer: string): readonly string[] {
   const prose = answer.replace(/^(`{3,}|~{3,}).*?^\1/gms, "");
   const items = prose.split("\n").flatMap((line) => ITEM.exec(line)?.[1]?.trim().slice(0, STEP_CHARS) ?? []);
   return items.slice(0, MAX_STEPS);
-}
-
-function unusablePlan(problem: string): PlanReading {
-  return { ok: false, problem };
 }
 
 /** The answer of the model when it considers itself done. */

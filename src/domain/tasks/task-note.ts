@@ -143,6 +143,6 @@ function fenced(text: string): string {
   return `${fence}text\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }

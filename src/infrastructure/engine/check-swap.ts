@@ -29,10 +29,10 @@ import {
   outSlot,
   recordedAtRest,
   rootOf,
-  type SwapStep,
   shownPath,
   staysInPlace,
 } from "./swap.ts";
+import type { SwapStep } from "./swap-places.ts";
 
 interface CheckRequest {
   readonly folder: JobFolder;

@@ -24,10 +24,10 @@ import {
   removesWholeFolder,
   rootOf,
   type Swap,
-  type SwapStep,
   shownPath,
   staysInPlace,
 } from "./swap.ts";
+import type { SwapStep } from "./swap-places.ts";
 
 interface OpenFile {
   readonly path: string;

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { folderOfPath, type Identity, identifyAt, joinFolder } from "../jobs/entry-identity.ts";
+import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { type Identity, identifyAt, joinFolder } from "../jobs/entry-identity.ts";
 import { isInside } from "../jobs/git-roots.ts";
 import {
   type FolderTouch,
@@ -16,7 +17,8 @@ import {
   type SwapRecord,
   type WayFolder,
 } from "../jobs/job-folder.ts";
-import { keepsFolder, rootOf, type SwapStep, staysInPlace } from "./swap.ts";
+import { keepsFolder, rootOf, staysInPlace } from "./swap.ts";
+import type { SwapStep } from "./swap-places.ts";
 
 /** Which entry it is, and when it was last touched. */
 export type Touched = Pick<Identity, "kind" | "ino" | "ctime">;
@@ -140,7 +142,7 @@ export function readStandingFolders(
   let last = { root: -1, path: "" };
   for (const { op } of steps) {
     const { root } = op;
-    const path = folderOfPath(op.path);
+    const path = parentOf(op.path);
     const known = (folder: string) => () => {
       const absolute = joinFolder(rootOf(plan, op), folder);
       return folder === "" ? null : (around.get(absolute) ?? identifyAt(absolute));

@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { folderOfPath, type Identity, identifyAt, joinFolder, pathBelow } from "../jobs/entry-identity.ts";
+import { parentOf } from "../../domain/policy/ignore-rules.ts";
+import { type Identity, identifyAt, joinFolder, pathBelow } from "../jobs/entry-identity.ts";
 import {
   ifSound,
   type JobFolder,
@@ -12,7 +13,8 @@ import {
   readOwnPlan,
   readSoundState,
 } from "../jobs/job-folder.ts";
-import { moveIfFree, rootOf, type Swap, type SwapStep } from "./swap.ts";
+import { moveIfFree, rootOf, type Swap } from "./swap.ts";
+import type { SwapStep } from "./swap-places.ts";
 
 /**
  * Folders of one job that another needs. The undo of a job leaves a folder that it made while a file of another job is in it,
@@ -61,7 +63,7 @@ function findHolders({ storage, workspace }: Place, self: JobFolder, wanted: Rea
 
 /** A path and the folders above it, below its root. */
 function* withAncestors(root: string, path: string): Generator<string> {
-  for (let at = path; at !== ""; at = folderOfPath(at)) yield joinFolder(root, at);
+  for (let at = path; at !== ""; at = parentOf(at)) yield joinFolder(root, at);
 }
 
 /** The missing parent folders of incoming entries, topmost first. */
@@ -73,10 +75,10 @@ function findMissing({ plan, steps }: Pick<Swap, "plan" | "steps">): string[] {
   let last = "";
   for (const { op, comes } of steps) {
     const root = rootOf(plan, op);
-    const parent = joinFolder(root, folderOfPath(op.path));
+    const parent = joinFolder(root, parentOf(op.path));
     if (comes === null || parent === last) continue;
     last = parent;
-    for (let path = folderOfPath(op.path); path !== ""; path = folderOfPath(path))
+    for (let path = parentOf(op.path); path !== ""; path = parentOf(path))
       if (!own.has(`${op.root}:${path}`) && !existsSync(`${root}/${path}`)) missing.add(`${root}/${path}`);
   }
   return [...missing].sort((x, y) => x.length - y.length);
@@ -138,8 +140,7 @@ export function returnFolders(
 ): void {
   const emptied = new Set<string>();
   for (const { op, comes } of steps)
-    if (comes === null && op.path.includes("/"))
-      emptied.add(joinFolder(rootOf(plan, op), folderOfPath(op.path)));
+    if (comes === null && op.path.includes("/")) emptied.add(joinFolder(rootOf(plan, op), parentOf(op.path)));
   const empty = [...emptied].filter(isEmptyFolder);
   if (empty.length === 0) return;
   const roots: ReadonlySet<string> = new Set(plan.roots);

@@ -75,12 +75,17 @@ import {
   runSwap,
   type Swap,
   type SwapResult,
-  type SwapStep,
   shownPath,
   standingEntry,
   staysInPlace,
 } from "./swap.ts";
-import { createFolderHandles, createSwapPlaces, type FoundPlace, SwapFailure } from "./swap-places.ts";
+import {
+  createFolderHandles,
+  createSwapPlaces,
+  type FoundPlace,
+  SwapFailure,
+  type SwapStep,
+} from "./swap-places.ts";
 
 /** A swap that was cut off, as its intent and the record of the job tell it. */
 function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { parentOf } from "../../domain/policy/ignore-rules.ts";
 import {
   type Anchors,
   createAnchors,
-  folderOfPath,
   Identity,
   identifyAt,
   ifThere,
@@ -89,16 +89,10 @@ function inodeOf(descriptor: number): string {
   return Identity.of(fstatEntry(descriptor)).ino;
 }
 
-export interface PlacedStep {
-  readonly op: Op;
-  readonly goes: Identity | null;
-  readonly comes: Identity | null;
-}
-
 interface PlacesRequest {
   readonly folder: JobFolder;
   readonly plan: Plan;
-  readonly steps: readonly PlacedStep[];
+  readonly steps: readonly SwapStep[];
   /** The folders in which it moves entries, in their state when it began. */
   readonly standing: readonly WayFolder[];
   /** Whether a folder that is not at its path is searched for by its inode; otherwise the swap ends. */
@@ -160,15 +154,15 @@ export function createSwapPlaces(request: PlacesRequest): SwapPlaces {
       process.platform === "linux"
         ? anchors.inParent(root, path === "" ? ANY_NAME : `${path}/${ANY_NAME}`, (self) => use(self))
         : inFolder(root, path, use),
-    stood: (root, path) => standing.has(joinFolder(root, folderOfPath(path))),
+    stood: (root, path) => standing.has(joinFolder(root, parentOf(path))),
     isGone(root, path) {
-      const folder = joinFolder(root, folderOfPath(path));
+      const folder = joinFolder(root, parentOf(path));
       const made = own.get(folder);
       if (made === undefined ? !standing.has(folder) : lies(request.folder, made)) return false;
       return ifThere(true, () => anchors.inParent(root, path, () => false));
     },
     knows(root, path) {
-      const folder = joinFolder(root, folderOfPath(path));
+      const folder = joinFolder(root, parentOf(path));
       return standing.has(folder) || own.has(folder);
     },
     findEntry: (entry) => (seeks ? find(entry.ino) : null),
@@ -205,7 +199,7 @@ function openIf(root: string, folder: string, ino: string): number | null {
   return null;
 }
 
-function* stepInodes(steps: readonly PlacedStep[]): Generator<string> {
+function* stepInodes(steps: readonly SwapStep[]): Generator<string> {
   for (const { goes, comes } of steps) for (const entry of [goes, comes]) if (entry !== null) yield entry.ino;
 }
 
@@ -227,4 +221,14 @@ function findInodes({ folder, plan }: PlacesRequest, wanted: ReadonlySet<string>
     }
   }
   return found;
+}
+
+/**
+ * One op in one swap: the entry at its path that is moved into a slot, and the entry in a slot that is moved
+ * to the path.
+ */
+export interface SwapStep {
+  readonly op: Op;
+  readonly goes: Identity | null;
+  readonly comes: Identity | null;
 }

@@ -42,19 +42,9 @@ import { AT_FDCWD, renameExchange, renameNoReplace, renameQuickly } from "../pla
 import { openQuickly } from "../platform/read-file.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
-import { type FoundPlace, SwapFailure, type SwapPlaces } from "./swap-places.ts";
+import { type FoundPlace, SwapFailure, type SwapPlaces, type SwapStep } from "./swap-places.ts";
 
 export type Direction = "forward" | "back";
-
-/**
- * One op in one swap: the entry at its path that is moved into a slot, and the entry in a slot that is moved
- * to the path.
- */
-export interface SwapStep {
-  readonly op: Op;
-  readonly goes: Identity | null;
-  readonly comes: Identity | null;
-}
 
 /** Both sides of a plan, on their way to change places. */
 export interface Swap {

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { HeadTrouble } from "../../application/ports/heads.ts";
 import type { HeadName } from "../../domain/config/configured-kinds.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { isJsonObject } from "../../domain/platform/json-members.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
-import { isObject, type StreamEvent, type WorkerKind } from "./kinds/worker-kind.ts";
+import type { StreamEvent, WorkerKind } from "./kinds/worker-kind.ts";
 
 /**
  * The login of a head: what its sandbox gets are stand-ins, and the key proxy outside puts the keys in their places. No
@@ -324,5 +325,5 @@ const readJson = (path: string) => parseJson(readText(path) ?? "");
 
 function parseJson(text: string): StreamEvent | null {
   const value: unknown = attemptOr(null, () => JSON.parse(text));
-  return isObject(value) ? value : null;
+  return isJsonObject(value) ? value : null;
 }

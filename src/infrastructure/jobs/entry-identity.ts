@@ -13,6 +13,7 @@ import {
 import { relative } from "node:path";
 import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
+import { parentOf } from "../../domain/policy/ignore-rules.ts";
 import {
   divideTime,
   type EntryStats,
@@ -88,14 +89,14 @@ export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOpti
   return {
     close,
     release,
-    holds: (root, path) => isHeld(root, folderOfPath(path)),
+    holds: (root, path) => isHeld(root, parentOf(path)),
     inParent(root, path, use) {
       const slash = path.lastIndexOf("/");
       if (process.platform !== "linux" || (slash < 0 && open === undefined) || UPWARDS.test(path)) {
         close();
         return inParent(root, path, use);
       }
-      const folder = folderOfPath(path);
+      const folder = parentOf(path);
       if (!isHeld(root, folder)) {
         close();
         const fd = open?.(root, folder) ?? openFolder(root, folder);
@@ -104,11 +105,6 @@ export function createAnchors({ whenMoved, open, leave = closeSync }: AnchorOpti
       return use((held as HeldFolder).name, path.slice(slash + 1));
     },
   };
-}
-
-/** The folder of a path below a root; "" is the root. */
-export function folderOfPath(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 export function joinFolder(root: string, folder: string): string {

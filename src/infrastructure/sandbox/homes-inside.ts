@@ -1,4 +1,4 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, normalize, relative } from "node:path";
 import { attemptOr } from "../../domain/platform/error-text.ts";
@@ -6,6 +6,7 @@ import { readGitIndex } from "../../domain/policy/git-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import { createHomeRules, ruleInHome } from "../../domain/sandbox/home-files.ts";
 import { isInside } from "../jobs/git-roots.ts";
+import { realPathOf } from "../platform/text-files.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -15,7 +16,7 @@ export function userHomes(named: string | undefined, uid: number, accounts = rea
     .split("\n")
     .map((line) => line.split(":"))
     .find((fields) => fields[2] === String(uid))?.[5];
-  const real = [named, known].map((path) => (path ? realOrNull(path) : null));
+  const real = [named, known].map((path) => (path ? realPathOf(path) : null));
   return [...new Set(real)].filter(
     (path): path is string => path !== null && path !== "/" && statSync(path).isDirectory(),
   );
@@ -28,16 +29,12 @@ export function peoplesHomes(accounts = readAccounts()): string[] {
     .split("\n")
     .map((line) => line.split(":"))
     .filter((fields) => fields.length > 5 && isPerson(Number(fields[2])))
-    .flatMap((fields) => realOrNull(fields[5] ?? "") ?? [])
+    .flatMap((fields) => realPathOf(fields[5] ?? "") ?? [])
     .filter((path) => path !== "/");
 }
 
 function readAccounts(): string {
   return attemptOr("", () => readFileSync("/etc/passwd", "utf8"));
-}
-
-export function realOrNull(path: string): string | null {
-  return attemptOr(null, () => realpathSync(path));
 }
 
 /** The homes that are this folder or lie in it: the user's, and those of others. */
@@ -57,7 +54,7 @@ export function readHomeRules(root: string, { env, homeWrites }: HomeSettings): 
   const homes = findHomesInside(root, env);
   if (homes.length === 0) return () => null;
   const inRoot = (path: string) => relative(root, path);
-  const searched = (env.PATH ?? "").split(":").flatMap((folder) => realOrNull(folder) ?? []);
+  const searched = (env.PATH ?? "").split(":").flatMap((folder) => realPathOf(folder) ?? []);
   const programs = searched.filter((folder) =>
     homes.some((home) => home !== folder && isInside(home, folder)),
   );
@@ -107,7 +104,7 @@ function findLinked(home: string, root: string): string[] {
       const rule = ruleInHome(path);
       if (rule === null || rule === "cache" || seen++ > MOST_ENTRIES) continue;
       if (entry.isDirectory() && depth < DEEPEST) look(path, depth + 1);
-      const real = entry.isSymbolicLink() ? realOrNull(join(home, path)) : null;
+      const real = entry.isSymbolicLink() ? realPathOf(join(home, path)) : null;
       // One that leads to a home, or above it, would make everything its own.
       if (real !== null && real !== root && isInside(root, real) && !isInside(real, home)) found.add(real);
     }
@@ -192,6 +189,6 @@ function placesOf(path: string, root: string): string[] {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return [];
   if (!stats.isSymbolicLink()) return [path];
-  const real = realOrNull(path);
+  const real = realPathOf(path);
   return real !== null && real !== root && isInside(root, real) ? [real] : [];
 }

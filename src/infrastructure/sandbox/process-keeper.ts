@@ -17,6 +17,7 @@ import {
   readProcessRecord,
   writeProcessRecord,
 } from "./process-record.ts";
+import { pause } from "./process-runner.ts";
 import type { Confinement } from "./start-executor.ts";
 
 export interface KeeperDeps {
@@ -217,8 +218,4 @@ function toEnd({ now }: Run, { exitCode, signal }: ProcessResult, ended: Error |
 
 function notStarted({ now }: Run, message: string): ProcessEnd {
   return { at: now().toISOString(), why: "not-started", exitCode: null, signal: null, message };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -312,7 +312,7 @@ function killGroup({ group }: ProcessEntry): void {
   }
 }
 
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 

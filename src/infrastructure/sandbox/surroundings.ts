@@ -6,6 +6,7 @@ import { isInside, rootsFor } from "../jobs/git-roots.ts";
 import { foreignStorages, mountPoints, mountsAreShared, type Storage } from "../jobs/job-storage.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
 import type { Installation } from "../platform/installation.ts";
+import { realPathOf } from "../platform/text-files.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, findHomeSecrets } from "./home-lists.ts";
 import {
@@ -14,7 +15,6 @@ import {
   findHomesInside,
   namedInHome,
   peoplesHomes,
-  realOrNull,
   userHomes,
 } from "./homes-inside.ts";
 import type { SandboxPlan } from "./sandbox-plan.ts";
@@ -79,7 +79,7 @@ function findMachineHomes({
     .filter((home) => home !== userHome && (mine.includes(home) || inPath(home)))
     .flatMap((home) => findShownHome(home, mine.includes(home) ? homeAllow : []).folders)
     .filter((folder) => userHome === null || !isInside(folder, userHome));
-  const shown = [...tools, ...(realOrNull(SHARED_TOOLS) === SHARED_TOOLS ? [SHARED_TOOLS] : [])];
+  const shown = [...tools, ...(realPathOf(SHARED_TOOLS) === SHARED_TOOLS ? [SHARED_TOOLS] : [])];
   return folders
     .filter((folder) => !isCovered(folder))
     .map((folder) => ({ path: folder, shown: shown.filter((tool) => isInside(folder, tool)) }));
@@ -175,7 +175,7 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
   const uid = process.getuid?.() ?? 0;
   const roots = rootsFor(storage.workspace);
   const mine = userHomes(env.HOME, uid);
-  const at = realOrNull(env.HOME || homedir());
+  const at = realPathOf(env.HOME || homedir());
   const inRoot = (path: string) => roots.some((root) => isInside(root, path));
   const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
   const userHome = mine.find((one) => one === at && !inRoot(one)) ?? null;
@@ -265,6 +265,6 @@ export function allowedSockets({ env, allowSshAgent }: SurroundingsDeps): string
 
 /** Names are looked up by a file that is often in a folder that is private here. */
 function resolverFile(): string[] {
-  const file = realOrNull("/etc/resolv.conf");
+  const file = realPathOf("/etc/resolv.conf");
   return file !== null && PRIVATE_FOLDERS.some((folder) => isInside(folder, file)) ? [file] : [];
 }

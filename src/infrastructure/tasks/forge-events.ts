@@ -1,24 +1,18 @@
-import type { Kysely } from "kysely";
 import type { IntakeEvent } from "../../application/ports/forges.ts";
-import type { NewWork, Work, WorkQueue } from "../../application/ports/serve.ts";
+import type { NewWork, Work } from "../../application/ports/serve.ts";
 import type { ClaimedEvent, ForgeEvents } from "../../application/ports/tasks.ts";
 import type { ForgeKind } from "../../domain/config/configured-kinds.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { hashHex } from "../platform/hash.ts";
-import { type Database, type StoreTransaction, storable } from "../store/schema.ts";
+import { type StoreTransaction, storable } from "../store/schema.ts";
+import type { SolveClaimDeps } from "./solve-store.ts";
 
 /** The kind of all queues of events. */
 export const EVENT_KIND = "forge-events";
 
 const eventQueue = (forge: ForgeKind) => `${EVENT_KIND}.${forge}`;
 
-export interface ForgeEventsDeps {
-  readonly db: Kysely<Database>;
-  readonly queue: WorkQueue<StoreTransaction>;
-  readonly newWorkId: () => string;
-}
-
-export function createForgeEvents({ db, queue, newWorkId }: ForgeEventsDeps): ForgeEvents {
+export function createForgeEvents({ db, queue, newWorkId }: SolveClaimDeps): ForgeEvents {
   const workOf = ({ deliveryId, item }: IntakeEvent): NewWork => ({
     id: newWorkId(),
     queue: eventQueue(item.forge),

@@ -75,7 +75,7 @@ function needsOf({ item, needs = [] }: SolveTask): string {
 
 type Claims = Pick<SolveStore, "claim" | "claimOwn" | "finish" | "handBack" | "halt" | "adopt">;
 
-interface SolveClaimDeps {
+export interface SolveClaimDeps {
   readonly db: Kysely<Database>;
   readonly queue: WorkQueue<StoreTransaction>;
   readonly newWorkId: () => string;

@@ -2,6 +2,7 @@ import type { WorkerProgress } from "../../../application/ports/heads.ts";
 import type { WorkerKindName } from "../../../domain/config/configured-kinds.ts";
 import type { TaskUsage } from "../../../domain/models/model-facts.ts";
 import { attemptOr } from "../../../domain/platform/error-text.ts";
+import { isJsonObject } from "../../../domain/platform/json-members.ts";
 
 /** One worker CLI: how it is called without a person at hand, and how its event stream is read. A new one is one file. */
 export interface WorkerKind {
@@ -94,8 +95,8 @@ export type StreamEvent = Readonly<Record<string, unknown>>;
 
 export function objectAt(value: unknown, ...keys: readonly string[]): StreamEvent {
   let at = value;
-  for (const key of keys) at = isObject(at) ? at[key] : undefined;
-  return isObject(at) ? at : {};
+  for (const key of keys) at = isJsonObject(at) ? at[key] : undefined;
+  return isJsonObject(at) ? at : {};
 }
 
 export function textAt(event: StreamEvent, key: string): string {
@@ -113,11 +114,7 @@ export function numberAt(event: StreamEvent, key: string): number {
 
 export function listAt(event: StreamEvent, key: string): readonly StreamEvent[] {
   const value = event[key];
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-export function isObject(value: unknown): value is StreamEvent {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 /**
