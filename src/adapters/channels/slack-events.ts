@@ -26,15 +26,7 @@ export interface SlackAppDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface SlackApp {
-  readonly client: webApi.WebClient;
-  /** `/webhooks/slack`; null where no signing secret is set. */
-  readonly webhook: ((request: Request) => Promise<Response>) | null;
-  start(): Promise<void>;
-  /** Why no events come in over the socket just now; null where they do, or come over HTTP. */
-  socketTrouble(): SocketTrouble | null;
-  stop(): Promise<void>;
-}
+export type SlackApp = ReturnType<typeof createSlackApp>;
 
 export const LIMIT_BYTES = 1024 ** 2;
 const MOST_AHEAD_MS = 5 * 60_000;
@@ -49,7 +41,7 @@ const SPOKEN_SUBTYPES = new Set<unknown>([undefined, "file_share", "thread_broad
  * after it was stored: Slack sends it again otherwise, and the same event twice is one message. An event of
  * another shape, or of another team, is acknowledged and left alone: sent again, it would be the same.
  */
-export function createSlackApp(deps: SlackAppDeps): SlackApp {
+export function createSlackApp(deps: SlackAppDeps) {
   const quiet = {
     debug() {},
     info() {},
@@ -76,11 +68,15 @@ export function createSlackApp(deps: SlackAppDeps): SlackApp {
   const { signingSecret } = deps;
   return {
     client,
+    /** `/webhooks/slack`; null where no signing secret is set. */
     webhook:
-      signingSecret === null ? null : (request) => overHttp(request, signingSecret, take, deps.onTrouble),
-    start: async () => socket?.start(),
-    socketTrouble: () => socket?.trouble() ?? null,
-    stop: async () => socket?.stop(),
+      signingSecret === null
+        ? null
+        : (request: Request) => overHttp(request, signingSecret, take, deps.onTrouble),
+    start: async (): Promise<void> => socket?.start(),
+    /** Why no events come in over the socket just now; null where they do, or come over HTTP. */
+    socketTrouble: (): SocketTrouble | null => socket?.trouble() ?? null,
+    stop: async (): Promise<void> => socket?.stop(),
   };
 }
 

@@ -445,31 +445,12 @@ export interface OpenedSandbox {
 }
 
 /** An executor that can end and start again during its job. */
-export interface Wakeable {
-  readonly processes: ProcessRunner;
-  readonly call: Executor["call"];
-  /** Why an executor ended without being asked to. */
-  readonly whyEnded: () => Error | null;
-  readonly takeRefused: () => readonly RefusedHost[];
-  /** The home that was put aside, because this job or an earlier one had left it unusable. */
-  readonly homeAside: () => string | null;
-  isAwake(): boolean;
-  headPort(): number | null;
-  /** Null when it is ready, else the error message. Idempotent. */
-  wake(head?: HeadSurroundings): Promise<string | null>;
-  /** Idempotent. */
-  rest(): Promise<void>;
-  /**
-   * As `rest`, but done as soon as nothing of the job runs any more. `gone` resolves when the sandbox is gone too: to take
-   * the mounts of a large job apart keeps the kernel busy for tens of milliseconds.
-   */
-  quieten(): Promise<{ readonly gone: Promise<void> }>;
-}
+export type Wakeable = ReturnType<typeof createWakeable>;
 
 export function createWakeable(deps: {
   readonly open: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   readonly start: (sandbox: OpenedSandbox["sandbox"]) => Promise<ExecutorStart>;
-}): Wakeable {
+}) {
   let awake: { readonly executor: Executor; readonly opened: OpenedSandbox } | null = null;
   let why: Error | null = null;
   let homeAside: string | null = null;
@@ -479,6 +460,10 @@ export function createWakeable(deps: {
     return awake.executor;
   };
   const collect = () => void refused.push(...(awake?.opened.takeRefused?.() ?? []));
+  /**
+   * As `rest`, but done as soon as nothing of the job runs any more. `gone` resolves when the sandbox is gone too: to take
+   * the mounts of a large job apart keeps the kernel busy for tens of milliseconds.
+   */
   const quieten = async (): Promise<{ readonly gone: Promise<void> }> => {
     if (awake === null) return { gone: Promise.resolve() };
     const { executor, opened } = awake;
@@ -491,22 +476,27 @@ export function createWakeable(deps: {
     await Promise.race([executor.quiet, gone]);
     return { gone };
   };
+  const processes: ProcessRunner = {
+    runProcess: (request) => executor().processes.runProcess(request),
+    listJobProcesses: async (job) => (await awake?.executor.processes.listJobProcesses(job)) ?? [],
+    killJobProcesses: async (job) => (await awake?.executor.processes.killJobProcesses(job)) ?? [],
+  };
+  const call: Call = (head, body) => executor().call(head, body);
   return {
-    processes: {
-      runProcess: (request) => executor().processes.runProcess(request),
-      listJobProcesses: async (job) => (await awake?.executor.processes.listJobProcesses(job)) ?? [],
-      killJobProcesses: async (job) => (await awake?.executor.processes.killJobProcesses(job)) ?? [],
-    },
-    call: (head, body) => executor().call(head, body),
-    whyEnded: () => why ?? awake?.executor.whyEnded() ?? null,
+    processes,
+    call,
+    /** Why an executor ended without being asked to. */
+    whyEnded: (): Error | null => why ?? awake?.executor.whyEnded() ?? null,
     isAwake: () => awake !== null,
-    homeAside: () => homeAside,
-    headPort: () => awake?.executor.headPort ?? null,
-    takeRefused() {
+    /** The home that was put aside, because this job or an earlier one had left it unusable. */
+    homeAside: (): string | null => homeAside,
+    headPort: (): number | null => awake?.executor.headPort ?? null,
+    takeRefused(): readonly RefusedHost[] {
       collect();
       return refused.splice(0);
     },
-    async wake(head) {
+    /** Null when it is ready, else the error message. Idempotent. */
+    async wake(head?: HeadSurroundings): Promise<string | null> {
       if (awake !== null) return null;
       const opened = await deps.open(head);
       homeAside ??= opened.homeAside;
@@ -519,7 +509,8 @@ export function createWakeable(deps: {
       return null;
     },
     quieten,
-    rest: async () => (await quieten()).gone,
+    /** Idempotent. */
+    rest: async (): Promise<void> => (await quieten()).gone,
   };
 }
 

@@ -230,31 +230,13 @@ export interface StageRunDeps {
 }
 
 /** One run of a CLI, as the processes of a job see it. */
-export interface StagedRun {
-  readonly stage: Sandbox;
-  /** Null until the CLI has ended. */
-  result(): CliResult | null;
-  /** Resumes the container; does nothing if it is not paused any more. */
-  goOn(): Promise<void>;
-  /** The container could not be frozen and was ended. */
-  isContainerGone(): boolean;
-  /** The part that does not land is carried over to the next run; null until it is staged. */
-  unlanded(): UnlandedRuns | null;
-}
-
-export function stageRun({
-  sandbox,
-  container,
-  layers,
-  workspace,
-  unlanded,
-  runCli,
-}: StageRunDeps): StagedRun {
+export function stageRun({ sandbox, container, layers, workspace, unlanded, runCli }: StageRunDeps) {
   let result: CliResult | null = null;
   let sealed: UnlandedRuns | null = null;
   let frozen = false;
   let ended = false;
-  const goOn = async () => {
+  /** Resumes the container; does nothing if it is not paused any more. */
+  const goOn = async (): Promise<void> => {
     if (frozen) await sandbox.thaw(container);
     frozen = false;
   };
@@ -291,19 +273,23 @@ export function stageRun({
       sealed = those;
     },
   };
+  const stage: Sandbox = {
+    overlay: async (folder) => beginContainerTransaction(inside, folder),
+    fallsBack: () => null,
+    confine: () => null,
+    limit: () => null,
+    hiddenInHomes: () => [],
+    obeyedInHomes: () => [],
+  };
   return {
-    stage: {
-      overlay: async (folder) => beginContainerTransaction(inside, folder),
-      fallsBack: () => null,
-      confine: () => null,
-      limit: () => null,
-      hiddenInHomes: () => [],
-      obeyedInHomes: () => [],
-    },
-    result: () => result,
+    stage,
+    /** Null until the CLI has ended. */
+    result: (): CliResult | null => result,
     goOn,
+    /** The container could not be frozen and was ended. */
     isContainerGone: () => ended,
-    unlanded: () => sealed,
+    /** The part that does not land is carried over to the next run; null until it is staged. */
+    unlanded: (): UnlandedRuns | null => sealed,
   };
 }
 
