@@ -15,7 +15,7 @@ import { attemptOr } from "../../domain/platform/error-text.ts";
 import { readObject } from "../../domain/platform/json-members.ts";
 import { type Advise, createAdvise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
-import { showChangelog, showNearestTests, stemOf } from "./extended-files.ts";
+import { showChangelog, showNearestTest, stemOf } from "./extended-files.ts";
 import type { RecentFile } from "./job-history.ts";
 
 /** Characters of each kind of context. */
@@ -157,7 +157,8 @@ export const CONTEXT_STEPS: readonly ContextStep[] = [
   { name: "files that the message names", take: takeNamedFiles },
   { name: "sources of named tests", take: takeTestedSources },
   { name: "files that the words lead to", take: takeByWords },
-  { name: "nearest tests", take: takeNearestTests },
+  { name: "the largest sources, where no word leads anywhere", take: takeLargest },
+  { name: "the nearest test", take: takeNearestTest },
   { name: "the open section of a changelog", take: takeChangelog },
   ...OVERVIEW_STEPS,
 ];
@@ -166,7 +167,9 @@ export const CONTEXT_STEPS: readonly ContextStep[] = [
 const SEARCH_MS = 250;
 /** Files whose text is looked at again, line by line. */
 const REFINED = 24;
-const LIKELY_CHARS = [44_000, 12_000, 3_000];
+const LIKELY_CHARS = [36_000, 12_000, 3_000];
+/** Characters of sources that a request may have: where the likeliest ones are short, the next ones are shown longer. */
+const SOURCES = 25_000;
 const MOST = {
   likely: { files: LIKELY_CHARS.length, chars: 0 },
   source: { files: 3, chars: 1_800 },
@@ -209,8 +212,23 @@ function takeByWords(gathering: Gathering): void {
     gathering.shown.set(path, element);
 }
 
-/** Sources that hold a name or a message of the request are looked at, however little else they share with it. */
-const MOST_HOLDERS = 24;
+/** Sources whose length is looked at, and of which the longest are shown. */
+const MEASURED = 200;
+const MOST_LARGEST = 3;
+
+/** Most changes are in the largest sources, and a message that holds none of their words needs a beginning. */
+function takeLargest(gathering: Gathering): void {
+  const { isWhole, shown, paths, textOf, terms, called, changed } = gathering;
+  if (isWhole || shown.size + called.length + changed.length > 0) return;
+  const largest = paths
+    .filter((path) => SOURCE.test(path) && fileKind(path) === "source")
+    .slice(0, MEASURED)
+    .map((path) => ({ path, text: textOf(path) ?? "", lines: [] }))
+    .sort((a, b) => b.text.length - a.text.length)
+    .slice(0, MOST_LARGEST);
+  const budget = Math.min(SOURCES, guessBudget(gathering));
+  for (const [path, element] of showShared(largest, { terms, budget, fill: true })) shown.set(path, element);
+}
 
 function rankByTerms(
   { project, request, paths, called, changed, textOf }: Gathering,
@@ -224,15 +242,7 @@ function rankByTerms(
     SEARCH_MS,
   );
   const ranking = { request, terms, hits, searched };
-  const ranked = rankFiles(ranking);
-  const holders = new Set(
-    hits.filter((hit) => hit.terms.some((term) => terms[term]?.kind !== "word")).map(({ path }) => path),
-  );
-  const more = ranked
-    .slice(REFINED)
-    .filter(({ path, kind }) => kind === "source" && holders.has(path))
-    .slice(0, MOST_HOLDERS);
-  return refineRanking([...ranked.slice(0, REFINED), ...more], ranking, textOf);
+  return refineRanking(rankFiles(ranking).slice(0, REFINED), ranking, textOf);
 }
 
 /** The request names a source file: only terms that the file does not contain are searched for. */
@@ -289,9 +299,15 @@ interface Showing {
 
 /** The budget is split over what is worth showing: who is short leaves the rest to the long ones. */
 function showBest(files: readonly Picked[], { terms, textOf, budget }: Showing): Map<string, string> {
+  let left = SOURCES;
+  const likeliest = files.find(({ kind }) => kind === "source")?.path;
   const picked = files.flatMap(({ path, kind, limit }) => {
     const text = textOf(path);
-    return text === null ? [] : [{ path, kind, text, wish: Math.min(limit, text.length) }];
+    if (text === null) return [];
+    const most = kind === "source" && path !== likeliest ? Math.max(limit, left / 2) : limit;
+    const wish = Math.min(most, text.length);
+    if (kind === "source") left -= wish;
+    return [{ path, kind, text, wish }];
   });
   const shares = splitBudget(
     picked.map(({ wish }) => wish),
@@ -302,7 +318,7 @@ function showBest(files: readonly Picked[], { terms, textOf, budget }: Showing):
       const share = shares[at] ?? 0;
       // A few lines more are cheaper than a request for them.
       const limit = text.length <= share * NEARLY ? text.length : share;
-      return [path, showFile(path, text, { terms, limit, ends: kind === "test" })];
+      return [path, showFile(path, text, { terms, limit, ends: kind === "test", fill: path === likeliest })];
     }),
   );
 }
@@ -710,12 +726,12 @@ function besides({ budget }: Gathering): number {
   return Math.min(BESIDE, budget.guessed / 4);
 }
 
-function takeNearestTests(gathering: Gathering): void {
+function takeNearestTest(gathering: Gathering): void {
   const { project, terms, paths, named, called, changed, shown, textOf } = gathering;
   if (gathering.isWhole) return;
   if (named.some(({ path }) => fileKind(path) === "test")) return;
   const code = [...called.map(({ path }) => path), ...shown.keys(), ...changed.map(({ path }) => path)];
-  const tests = showNearestTests(project, {
+  const test = showNearestTest(project, {
     terms,
     paths,
     sources: [...new Set(code)].filter((path) => fileKind(path) === "source" && SOURCE.test(path)),
@@ -723,7 +739,7 @@ function takeNearestTests(gathering: Gathering): void {
     textOf,
     budget: besides(gathering),
   });
-  for (const [path, element] of tests) shown.set(path, element);
+  if (test !== null) shown.set(test.path, test.element);
 }
 
 function takeChangelog(gathering: Gathering): void {

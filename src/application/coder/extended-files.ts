@@ -18,28 +18,30 @@ export interface NearestRequest {
   readonly budget: number;
 }
 
-/** Characters of the nearest test, of a second one, and of the head of a changelog. */
+/** Characters of the nearest test, and of the head of a changelog. */
 const NEAREST = 3_000;
-const SECOND = 1_500;
 const CHANGELOG_CHARS = 900;
 const ASKED_CHANGELOG_CHARS = 3_500;
 
+/** A file as the element that the coder sees. */
+interface ShownElement {
+  readonly path: string;
+  readonly element: string;
+}
+
 /**
- * The tests nearest to the code, by name, by what they import and by the request's names, as elements by their paths. A coder that
- * does not see them asks for them, and that is a request more.
+ * The test nearest to the code, by its name, by what it imports and by the request's names. A coder that does not see it asks
+ * for it, and that is a request more.
  */
-export function showNearestTests(
+export function showNearestTest(
   project: Pick<ProjectFiles, "find">,
   request: NearestRequest,
-): Map<string, string> {
-  const { terms, textOf, budget } = request;
-  const shown = new Map<string, string>();
-  const limits = [Math.min(NEAREST, budget), Math.min(SECOND, budget / 2)];
-  for (const [at, path] of nearestTests(project, request).entries()) {
-    const text = textOf(path);
-    if (text !== null) shown.set(path, showFile(path, text, { terms, ends: true, limit: limits[at] ?? 0 }));
-  }
-  return shown;
+): ShownElement | null {
+  const { terms, textOf, budget, shown } = request;
+  const path = nearestTest(project, request);
+  const text = path === undefined || shown.has(path) ? null : textOf(path);
+  if (path === undefined || text === null) return null;
+  return { path, element: showFile(path, text, { terms, ends: true, limit: Math.min(NEAREST, budget) }) };
 }
 
 const CHANGELOG = /^(?:change-?log|changes|history|news)(?:\.\w+)?$/i;
@@ -61,7 +63,7 @@ export function showChangelog({
   shown,
   textOf,
   budget,
-}: ChangelogRequest): { readonly path: string; readonly element: string } | null {
+}: ChangelogRequest): ShownElement | null {
   const path = paths.find((one) => CHANGELOG.test(one));
   if (path === undefined || shown.has(path)) return null;
   const isAsked = ASKS_CHANGELOG.test(request);
@@ -83,11 +85,6 @@ const SEARCH_MS = 100;
 const MOST_SEARCHED = 2_000;
 const MAY_BE_TEST = /test|spec|e2e/i;
 const MOST_SOURCES = 3;
-const MOST_NEAREST = 2;
-/** The second test is shown where as much speaks for it. */
-const NEARLY = 0.75;
-/** With less where the request calls it by its name. */
-const NEARLY_CALLED_SO = 0.5;
 /** Less than this speaks for a test that shares nothing but a word. */
 const LEAST = 2;
 
@@ -105,8 +102,8 @@ const WORTH = {
 /** Names that say nothing of what a file is about. */
 const NAMELESS = /^(?:__init__|index|main|mod|lib|setup|conftest)$/;
 
-function nearestTests(project: Pick<ProjectFiles, "find">, request: NearestRequest): string[] {
-  const { terms, paths, shown } = request;
+function nearestTest(project: Pick<ProjectFiles, "find">, request: NearestRequest): string | undefined {
+  const { terms, paths } = request;
   // Most paths hold neither word, which is seen sooner than their kind.
   const tests = paths
     .filter((path) => MAY_BE_TEST.test(path) && fileKind(path) === "test" && SOURCE.test(path))
@@ -115,7 +112,7 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: NearestReque
     .map((path) => ({ path, name: stemOf(path) }))
     .filter(({ name }) => !NAMELESS.test(name))
     .slice(0, MOST_SOURCES);
-  if (tests.length === 0 || sources.length === 0) return [];
+  if (tests.length === 0 || sources.length === 0) return undefined;
   const names = terms.filter(({ kind }) => kind !== "word");
   const { hits } = project.find(
     tests,
@@ -147,20 +144,16 @@ function nearestTests(project: Pick<ProjectFiles, "find">, request: NearestReque
     const exact = called.filter((at) =>
       terms[at]?.spellings.some((one) => stem(one.toLowerCase()) === stem(own)),
     );
-    const isSo = exact.length > 0;
     const isCode = exact.some((at) => terms[at]?.kind === "identifier");
+    const isSo = exact.length > 0;
     const name = isCode ? WORTH.calledAsCode : isSo ? WORTH.calledSo : called.length > 0 ? WORTH.called : 0;
-    return { path, isSo, score: sum + name };
+    return { path, score: sum + name };
   };
-  const ranked = tests
+  return tests
     .map(judge)
     .filter((one) => one.score >= LEAST)
-    .sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
-  const best = ranked[0]?.score ?? 0;
-  return ranked
-    .slice(0, MOST_NEAREST)
-    .filter((one) => one.score >= best * (one.isSo ? NEARLY_CALLED_SO : NEARLY) && !shown.has(one.path))
-    .map(({ path }) => path);
+    .sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1))[0]
+    ?.path;
 }
 
 /** A file's name without what makes it a test of that name. */

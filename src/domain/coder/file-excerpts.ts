@@ -112,7 +112,6 @@ export interface ExcerptRequest {
 }
 
 const LONGEST_BLOCK = 70;
-const LONGEST_SIGNATURE = 12;
 const AROUND_HIT = { before: 8, after: 12 };
 const ENDS = { first: 12, last: 14 };
 /** Lines between two excerpts that are cheaper to show than to leave out. */
@@ -143,8 +142,6 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
     const [hit] = hits.splice(best, 1);
     if (hit === undefined || taken.has(hit.line)) continue;
     if (!taken.take(blockAround(lines, definitions, hit.line), hit.line)) break;
-    const code = codeBehind(lines, definitions, hit.line);
-    if (code !== null) taken.take(code);
     for (const term of hit.terms) worth[term] = (worth[term] ?? 0) * SEEN;
   }
   return taken.ranges();
@@ -215,27 +212,6 @@ function blockAround(lines: readonly string[], definitions: readonly Definition[
     from: Math.max(1, line - AROUND_HIT.before),
     to: Math.min(lines.length, line + AROUND_HIT.after),
   };
-}
-
-/** The code of a long function whose description holds the line: what a description says is done below it. */
-function codeBehind(
-  lines: readonly string[],
-  definitions: readonly Definition[],
-  line: number,
-): LineRange | null {
-  const around = definitions.findLast((one) => one.line <= line && endOf(lines, one) >= line);
-  if (around === undefined) return null;
-  const to = endOf(lines, around);
-  if (to - around.line + 1 <= LONGEST_BLOCK) return null;
-  const open = lines.findIndex(
-    (text, at) => at >= around.line && at < to && /^\s*[ru]?("""|''')/i.test(text),
-  );
-  const mark = /"""|'''/.exec(lines[open] ?? "")?.[0];
-  if (open === -1 || mark === undefined || open + 1 - around.line > LONGEST_SIGNATURE) return null;
-  const isOneLine = (lines[open] as string).split(mark).length > 2;
-  const close = isOneLine ? open : lines.findIndex((text, at) => at > open && text.includes(mark));
-  if (close === -1 || line > close + 1 || close + 2 > to) return null;
-  return { from: close + 2, to: Math.min(to, close + 1 + LONGEST_BLOCK) };
 }
 
 /** Lines of a decorator that are shown above a definition: of the rows of a table of cases the last. */

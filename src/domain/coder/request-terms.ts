@@ -172,12 +172,15 @@ function spellingsOfJoined(name: string): string[] {
   return [...new Set(all)];
 }
 
+/** A word of this length says what is meant even if it is common in sentences: `Nothing` of `NothingType`. */
+const SHORT_PART = 4;
+
 function partsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()
     .split(/[\s_$-]+/)
-    .filter((part) => part.length >= 3 && !COMMON.has(part));
+    .filter((part) => part.length >= SHORT_PART || (part.length === 3 && !COMMON.has(part)));
 }
 
 /** The part of an English word that its forms share. */

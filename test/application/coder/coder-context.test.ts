@@ -112,7 +112,14 @@ describe("a project without a named file", () => {
     const text = coderContext(project(files), { request, budget: BUDGET });
     expect(text).toContain("export function computeInvoiceTotal(lines) {\n  return lines.reduce(");
     expect(text).toMatch(/<file path="src\/billing\.ts" lines="[\d,-]*202-204[\d,-]* of 404">/);
-    expect(text).toMatch(/… lines \d+-404 not shown …/);
+    expect(text).toMatch(/… lines \d+-\d+ not shown …/);
+  });
+
+  test("a message whose words no file holds shows the largest source first", () => {
+    const files = { ...filler, "src/billing.ts": `${long}\n`, "docs/guide.md": "x\n".repeat(20_000) };
+    const text = coderContext(project(files), { request: "fix qqqzzz", budget: BUDGET });
+    expect(text).toMatch(/<file path="src\/billing\.ts"/);
+    expect(text).not.toContain('<file path="docs/guide.md');
   });
 
   test("definitions of a name precede its uses, sources precede tests, and tests precede fixtures", () => {
@@ -399,16 +406,6 @@ describe("files that a change extends", () => {
     expect(told).toContain("the last of spans");
     expect(told).not.toContain('<file path="test/other.test.js"');
     expect(told).not.toContain('<file path="test/unrelated.js"');
-  });
-
-  test("a test named like the code of the request is shown beside the test of its source", () => {
-    const told = context("parseSpan() drops the last character", {
-      "test/spans.test.js": cases("spans", "parseSpan"),
-      "test/other/parse-span.test.js": cases("spans", "parseSpan"),
-      "test/spans-and-ranges.js": "",
-    });
-    expect(told).toContain('<file path="test/spans.test.js"');
-    expect(told).toContain('<file path="test/other/parse-span.test.js"');
   });
 
   test("it is there where the message names the source, too", () => {

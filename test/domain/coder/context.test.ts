@@ -29,29 +29,12 @@ test("ranges and lines beyond the end of a file are cut, for every caller", () =
   );
 });
 
-test("a long function whose description holds the name is shown with its code", () => {
-  const lines = [
-    "def update(a):",
-    '    """What it does:',
-    "    see wraps.",
-    ...Array.from({ length: 90 }, (_, at) => `    line ${at}`),
-    '    """',
-    "    first = 1",
-    "    return first",
-    "",
-    "def other():",
-    "    pass",
-  ];
-  const shown = chooseExcerpts("a.py", lines, { terms: requestTerms("x.wraps is odd"), limit: 2_000 });
-  const isShown = (line: number) => shown.some(({ from, to }) => from <= line && line <= to);
-  expect([3, 95, 96].map(isShown)).toEqual([true, true, true]);
-});
-
 describe("what of a request is looked for", () => {
   const firsts = (request: string) => requestTerms(request).map(({ spellings }) => spellings[0]);
 
   test.each<[string, string[]]>([
     ["copySync fails for links", ["copySync", "link", "copy", "sync"]],
+    ["NothingType is missing", ["NothingType", "miss", "noth", "type"]],
     ["qs.stringify drops `depth`", ["stringify", "depth", "drop"]],
     ["it says 'Source must not be empty.'", ["Source must not be empty", "source", "empty"]],
     ["please fix the bug in this file", []],
