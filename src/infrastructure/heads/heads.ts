@@ -315,12 +315,10 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
     const timers: { silent?: NodeJS.Timeout; leave?: NodeJS.Timeout } = {};
     const seen: {
       bytes: number;
-      reported: number;
       over: "silent" | "flooded" | null;
       result: ProcessResult | null;
     } = {
       bytes: 0,
-      reported: 0,
       over: null,
       result: null,
     };
@@ -332,9 +330,8 @@ function createHead(deps: HeadsDeps, request: HeadRequest, agent: FoundAgent, he
     const watch: RunWatch = watchRun({
       reader: talk,
       mask,
-      onProgress(progress) {
-        if (seen.reported++ < MOST_TOLD) request.onProgress(progress);
-      },
+      mostTold: MOST_TOLD,
+      onProgress: request.onProgress,
     });
     const watched = { quota, onUsedUp: watch.giveUp, onAnswer: deps.onContestAnswer };
     const proxy = agent.login === null ? null : await startKeyProxy({ ...agent.login, ...watched });

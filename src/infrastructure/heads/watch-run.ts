@@ -10,16 +10,20 @@ export type RunWatch = ReturnType<typeof watchRun>;
 export function watchRun({
   reader,
   mask,
+  mostTold = Number.POSITIVE_INFINITY,
   onProgress,
 }: {
   readonly reader: Pick<StreamReader, "feed">;
   readonly mask: (text: string) => string;
+  /** Later progress is neither masked nor told. */
+  readonly mostTold?: number;
   readonly onProgress: (progress: WorkerProgress) => void;
 }) {
+  let told = 0;
   const end = new AbortController();
   const seen = { unauthorized: 0, unreachable: 0, last: "" };
   function tell(progress: WorkerProgress): void {
-    onProgress(maskProgress(progress, mask));
+    if (told++ < mostTold) onProgress(maskProgress(progress, mask));
     if (progress.kind !== "trouble" || progress.code === "other") return;
     seen[progress.code]++;
     seen.last = progress.text;
@@ -31,8 +35,12 @@ export function watchRun({
     giveUp: () => end.abort(),
     /** Reads what the CLI prints. */
     onOutput(stream: "stdout" | "stderr", text: string): void {
-      if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
-      else
+      if (stream === "stdout") {
+        // Each text is the whole message so far: of several at once the last says all.
+        const isLast = ({ kind }: WorkerProgress, at: number, all: readonly WorkerProgress[]) =>
+          kind !== "text" || all[at + 1]?.kind !== "text";
+        for (const progress of reader.feed(text).filter(isLast)) tell(progress);
+      } else
         for (const line of text.split("\n")) {
           const trouble = readTrouble(line);
           if (trouble.code === "unreachable") tell(trouble);

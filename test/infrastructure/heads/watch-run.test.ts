@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import type { WorkerProgress } from "../../../src/application/ports/heads.ts";
+import { watchRun } from "../../../src/infrastructure/heads/watch-run.ts";
+
+const LINES = 2_000;
+
+/** Reads each line as one more piece of a message, as agents stream them; `$` is a command. */
+function watchPieces(mostTold?: number) {
+  const seen = { masked: 0, told: [] as WorkerProgress[] };
+  let said = "";
+  const watch = watchRun({
+    reader: {
+      feed: (text) =>
+        text.split("\n").map((line): WorkerProgress => {
+          if (line === "$") return { kind: "command", command: "ls" };
+          said += line;
+          return { kind: "text", text: said };
+        }),
+    },
+    mask(text) {
+      seen.masked += text.length;
+      return text;
+    },
+    ...(mostTold !== undefined && { mostTold }),
+    onProgress: (progress) => seen.told.push(progress),
+  });
+  return { watch, seen };
+}
+
+test("of a message that arrives in many pieces at once the whole is masked and told, not each beginning", () => {
+  const { watch, seen } = watchPieces();
+  const pieces = Array.from({ length: LINES }, () => "x").join("\n");
+  watch.onOutput("stdout", `${pieces}\n$\ny`);
+  expect(seen.told).toEqual([
+    { kind: "text", text: "x".repeat(LINES) },
+    { kind: "command", command: "ls" },
+    { kind: "text", text: `${"x".repeat(LINES)}y` },
+  ]);
+  expect(seen.masked).toBeLessThan(3 * LINES);
+});
+
+test("progress that is not told is not masked either", () => {
+  const { watch, seen } = watchPieces(10);
+  for (let at = 0; at < LINES; at++) watch.onOutput("stdout", "x");
+  expect(seen.told).toHaveLength(10);
+  expect(seen.masked).toBe(55);
+});
