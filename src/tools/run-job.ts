@@ -1,10 +1,12 @@
 import { type ActionCode, takeBackFacts, wordReason } from "../application/jobs/action-report.ts";
 import type { JobRequest } from "../application/jobs/execution.ts";
+import { nameByNumber } from "../application/jobs/job-names.ts";
 import { wordAllNotes } from "../application/jobs/job-report.ts";
 import { describeConflict, wordNote } from "../application/jobs/word-notes.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import { findHookRefusal } from "../domain/jobs/note.ts";
 import type { RanJob } from "../domain/jobs/result.ts";
+import { jobOrder } from "../domain/texts/format-text.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { type JobFacts, ToolError, type ToolErrorCode } from "./tool-result.ts";
@@ -61,7 +63,9 @@ function requireCommitted(result: RanJob): RanJob {
     case "conflict":
       throw new ToolError(
         "CONFLICT",
-        `nothing was written: ${result.conflicts.map((one) => describeConflict(messagesFor("en"), one, "terminal")).join(", ")}`,
+        `nothing was written: ${nameByNumber(result)
+          .conflicts.map((one) => describeConflict(messagesFor("en"), one, "terminal"))
+          .join(", ")}`,
       );
     case "aborted":
       throw new ToolError("ABORTED", "the call was aborted; nothing was written");
@@ -71,12 +75,12 @@ function requireCommitted(result: RanJob): RanJob {
     case "staged":
     case "answered":
     case "rolled-back": {
-      const { jobId } = result;
+      const { jobId } = nameByNumber(result);
       const refusal = findHookRefusal(result.notes);
       if (refusal !== undefined)
         throw new ToolError(
           "REFUSED",
-          `${wordNote(messagesFor("en"), refusal)}\nIt waits as the preview ${jobId}. To apply exactly this: picoclaw apply --job ${jobId}`,
+          `${wordNote(messagesFor("en"), refusal)}\nIt waits as the preview ${jobId}. To apply exactly this: ${jobOrder("terminal", "apply", jobId)}`,
         );
       const failed = result.commands.find(({ success }) => !success);
       throw new ToolError("REFUSED", `nothing was written: ${failed?.error ?? result.outcome}`);

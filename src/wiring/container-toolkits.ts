@@ -8,9 +8,9 @@ import {
   openCloneInContainer,
   openContainerWorkspace,
 } from "../infrastructure/containers/container-workspace.ts";
-import { protectContainer } from "../infrastructure/jobs/folder-protection.ts";
 import { jobsOfThisProcess } from "../infrastructure/jobs/running-jobs.ts";
 import { removeTree } from "../infrastructure/platform/remove-tree.ts";
+import { protectFolder } from "../infrastructure/policy/folder-protection.ts";
 import { createFarProjectFiles } from "../tools/read/project-files.ts";
 import {
   createContainerProgramRunner,
@@ -65,7 +65,7 @@ export async function openClone(
 async function workspaceDeps({ services, records }: ContainerToolDeps, info: ContainerInfo) {
   const { config, mask, messages, log: logger } = services;
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
-  const protection = await protectContainer({ patterns, action });
+  const protection = await protectFolder(null, { patterns, action });
   const storage = records.folder(info.task_uuid);
   return { mask, storage, config: containerWorkerSettings(config), protection, messages, logger };
 }

@@ -10,7 +10,7 @@ import { locateStorage } from "../infrastructure/jobs/job-storage.ts";
 import { writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { createBackgroundProcesses, listAll } from "../infrastructure/sandbox/background-processes.ts";
 import { keepProcess } from "../infrastructure/sandbox/process-keeper.ts";
-import { isPreviewWaiting } from "../infrastructure/sandbox/process-place.ts";
+import { findPreview } from "../infrastructure/sandbox/process-place.ts";
 import { readProcessRecord } from "../infrastructure/sandbox/process-record.ts";
 import { chooseStaging } from "../infrastructure/sandbox/staging.ts";
 import { VERSION } from "../version.ts";
@@ -36,7 +36,7 @@ export function openProcesses(
     env,
     isUnconfinable: mustConfine && !deps.staging.confinable,
     hasOwnNetwork: config.worker.network.mode !== "on",
-    isPreview: (jobId) => isPreviewWaiting(workspace.storage, jobId),
+    findPreview: (name) => findPreview(workspace, name),
     pid: deps.pid,
     mask: workspace.mask,
     now: deps.now,

@@ -11,14 +11,10 @@ import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/jobs/machine-trouble.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
-import {
-  findFolderTrouble,
-  ownPathsInside,
-  protectFolder,
-} from "../infrastructure/jobs/folder-protection.ts";
 import { findGit, isInside } from "../infrastructure/jobs/git-roots.ts";
 import { locateStorage, reclaimStorage, type Storage } from "../infrastructure/jobs/job-storage.ts";
-import { readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
+import { findFolderTrouble, protectFolder } from "../infrastructure/policy/folder-protection.ts";
+import { ownPathsInside, readHomeRules } from "../infrastructure/sandbox/homes-inside.ts";
 import { chooseStaging, type Staging } from "../infrastructure/sandbox/staging.ts";
 import type { EmptiedFolders } from "../infrastructure/sandbox/surroundings.ts";
 import { type Environment, openServices, type Services } from "./services.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, lstatSync } from "node:fs";
 import { join } from "node:path";
-import { type Cli, create, createCli, jobIdIn, shell } from "./cli-kit.ts";
+import { type Cli, create, createCli, shell } from "./cli-kit.ts";
 
 let cli: Cli;
 beforeEach(() => {
@@ -40,7 +40,7 @@ describe("apply", () => {
       [],
       { env: { PICOCLAW_LOCALE: "ja" } },
     );
-    expect({ ...ran, out: ran.out.replace(/\(\d+ms\)/g, "(0ms)").replace(jobIdIn(ran.out), "JOB") }).toEqual({
+    expect({ ...ran, out: ran.out.replace(/\(\d+ms\)/g, "(0ms)") }).toEqual({
       code: 1,
       err: "",
       out: `適用済み、1 件のコマンドが失敗
@@ -59,7 +59,7 @@ describe("apply", () => {
   A a.txt
   D b.txt
 
-取り消すには: picoclaw undo JOB
+取り消すには: picoclaw undo 1
 `,
     });
   });
@@ -74,6 +74,7 @@ describe("apply", () => {
     const notes = (result.notes as string[]).filter((note) => !note.startsWith("Transaction: copy"));
     expect<Record<string, unknown>>({ ...result, notes }).toEqual({
       job_id: expect.stringMatching(/^job_\d+_[0-9a-z]{8}$/),
+      number: 1,
       group_id: expect.stringMatching(/^group_\d+_[0-9a-z]{8}$/),
       status: "partly",
       success: false,

@@ -44,14 +44,14 @@ describe("the history of a workspace on the command line", () => {
   });
 
   test("why names the job, a change by hand, and a forgotten job; a chat answers the same", () => {
-    expect(cli.run(["why", "a.txt:2"]).out).toContain(`Written by ${jobs[0]}`);
-    expect(cli.run(["why", "a.txt:1"]).out).toContain(`after ${jobs[0]} and before ${jobs[1]}`);
-    expect(cli.run(["why", "--removed", "two"]).out).toContain(`a.txt:2 was removed by ${jobs[0]}`);
+    expect(cli.run(["why", "a.txt:2"]).out).toContain("Written by #1,");
+    expect(cli.run(["why", "a.txt:1"]).out).toContain("after #1 and before #2");
+    expect(cli.run(["why", "--removed", "two"]).out).toContain("a.txt:2 was removed by #1,");
     expect(JSON.parse(cli.run(["why", "a.txt:3", "--json"]).out)).toMatchObject({
-      origin: { kind: "job", job: { jobId: jobs[1] } },
+      origin: { kind: "job", job: { jobId: jobs[1], number: 2 } },
     });
-    expect(cli.run(["chat", "/why a.txt:2"]).out).toContain(`Written by ${jobs[0]}`);
-    expect(cli.run(["chat", "/why two"]).out).toContain(`a.txt:2 was removed by ${jobs[0]}`);
+    expect(cli.run(["chat", "/why a.txt:2"]).out).toContain("Written by #1,");
+    expect(cli.run(["chat", "/why two"]).out).toContain("a.txt:2 was removed by #1,");
   });
 
   test.each([
@@ -73,8 +73,8 @@ describe("the history of a workspace on the command line", () => {
   test.if(requirePart("bwrap"))("bisect ends with the job and its undo, and changes nothing", () => {
     const before = readFileSync(file, "utf8");
     const ran = cli.run(["bisect", "--", "! grep -q broken a.txt"]);
-    expect(ran.out).toContain(`The command fails since ${jobs[1]}`);
-    expect(ran.out).toContain(`picoclaw undo ${jobs[1]}`);
+    expect(ran.out).toContain("The command fails since #2 ");
+    expect(ran.out).toContain("picoclaw undo 2\n");
     expect(readFileSync(file, "utf8")).toBe(before);
     expect(JSON.parse(cli.run(["jobs", "--json"]).out).jobs).toHaveLength(3);
   });

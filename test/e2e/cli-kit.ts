@@ -93,6 +93,9 @@ export function createCli(under = tmpdir(), path = process.env.PATH ?? "") {
     apply: (commands: unknown, args: readonly string[] = [], options: RunOptions = {}): Ran =>
       run(["apply", ...args], { input: JSON.stringify(commands), ...options }),
     json: (ran: Ran): Record<string, unknown> => JSON.parse(ran.out) as Record<string, unknown>,
+    /** The id of a job, by which programs and folders know it. */
+    idOf: (job: string): string =>
+      (JSON.parse(run(["show", job, "--json"]).out) as { readonly job_id: string }).job_id,
     write(path: string, text: string | Uint8Array): void {
       mkdirSync(dirname(join(workspace, path)), { recursive: true });
       writeFileSync(join(workspace, path), text);
@@ -130,8 +133,11 @@ export const shell = (target: string) => ({ type: "shell_command", action: "run"
 /** Follows the name of an unknown job. */
 export const JOBS_HINT = "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all\n";
 
+/** The job that a report names, as commands take it: its number, or the id in a document for programs. */
 export function jobIdIn(text: string): string {
-  return /job_\d+_[0-9a-z]{8}/.exec(text)?.[0] ?? "";
+  const [id, number] =
+    /job_\d+_[0-9a-z]{8}|(?:#|picoclaw (?:undo|redo|show|discard|stop|apply --job) )(\d+)/.exec(text) ?? [];
+  return number ?? id ?? "";
 }
 
 /** Asks again until the answer is there; fails loudly when it never comes. A question that is work itself is asked less often. */

@@ -26,6 +26,7 @@ async function ended(job: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<
 
 interface Live {
   readonly job_id: string;
+  readonly number: number;
   readonly seconds: number;
   readonly latest: { readonly type: string; readonly text: string } | null;
 }
@@ -33,14 +34,16 @@ interface Live {
 const live = () => cli.json(cli.run(["jobs", "--live", "--json"])).jobs as Live[];
 
 /** Its id, once its last command runs. */
-async function startSlowJob(name: string): Promise<{ readonly job: ChildProcess; readonly id: string }> {
+async function startSlowJob(
+  name: string,
+): Promise<{ readonly job: ChildProcess; readonly id: string; readonly number: number }> {
   const file = join(cli.folder, `${name}.json`);
   const script = `sleep 300 # ${name} \u001b[31m`;
   writeFileSync(file, JSON.stringify([create(`${name}.txt`, "x"), shell(script)]));
   const job = cli.start(["apply", file]);
   open.jobs.push(job);
   const found = await until(() => live().find(({ latest }) => latest?.text.includes(`# ${name}`)));
-  return { job, id: found.job_id };
+  return { job, id: found.job_id, number: found.number };
 }
 
 const world = (): TerminalWorld => ({ ...cli, remove: () => {} });
@@ -61,15 +64,15 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
     const lines = out.trimEnd().split("\n");
     expect(lines).toHaveLength(5);
     expect(lines[1]).toMatch(
-      new RegExp(`^${first.id} +\\d+ s +command line +create one.txt +command 2/2 +\\$ sleep 300 # one`),
+      new RegExp(`^#${first.number} +\\d+ s +command line +create one.txt +command 2/2 +\\$ sleep 300 # one`),
     );
-    expect(lines[2]).toStartWith(second.id);
+    expect(lines[2]).toStartWith(`#${second.number} `);
     expect(lines[4]).toBe("To end one: picoclaw stop ID");
     expect(out).not.toContain("\u001b");
 
     expect(cli.run(["jobs", "--live"], { env: { PICOCLAW_LOCALE: "ja" } }).out).toContain("コマンド 2/2");
 
-    expect(cli.run(["stop", first.id]).code).toBe(0);
+    expect(cli.run(["stop", String(first.number)]).code).toBe(0);
     expect(live().map(({ job_id }) => job_id)).toEqual([second.id]);
   });
 
@@ -106,7 +109,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
     open.jobs.push(cli.start(["chat", "/code3 take your time"]));
     await until(() => live().find(({ latest }) => latest?.text === "$ sleep 300 # slow"));
     expect(cli.run(["jobs", "--live"]).out).toMatch(
-      /^job_\S+ +\d+ s +chat in the terminal +take your time +attempt 1 +\$ sleep 300 # slow$/m,
+      /^#1 +\d+ s +chat in the terminal +take your time +attempt 1 +\$ sleep 300 # slow$/m,
     );
   });
 
@@ -121,19 +124,19 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
   test("follow what happens at a terminal, until q; the jobs go on", async () => {
     const shown = watch({ columns: 80, rows: 24 });
     await shown.until("Nothing is running.");
-    const { id } = await startSlowJob("one");
+    const { number } = await startSlowJob("one");
     await shown.until(
       new RegExp(
-        `Running now: 1\\s+${id} +\\d+ s +command line +create one.txt +command 2/2\\s+\\$ sleep 300 # one`,
+        `Running now: 1\\s+#${number} +\\d+ s +command line +create one.txt +command 2/2\\s+\\$ sleep 300 # one`,
       ),
     );
     const secondsShown = () => Number(/ (\d+) s /.exec(shown.screen())?.[1]);
     const before = secondsShown();
     await shown.until(() => secondsShown() > before);
     await shown.until("To end one: picoclaw stop ID");
-    expect(cli.run(["stop", id]).code).toBe(0);
+    expect(cli.run(["stop", String(number)]).code).toBe(0);
     await shown.until("Nothing is running.");
-    expect(shown.screen()).not.toContain(id);
+    expect(shown.screen()).not.toContain(`#${number}`);
     shown.type("q");
     expect(await shown.child.exited).toBe(0);
     await shown.settled();
@@ -141,10 +144,10 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
   });
 
   test("are left with Ctrl-C as every command is, and by a signal with a whole terminal", async () => {
-    const { id } = await startSlowJob("one");
+    const { number } = await startSlowJob("one");
     const interrupted = watch({ columns: 160, rows: 24 });
     // Wide enough for one line.
-    await interrupted.until(new RegExp(`${id} .* command 2/2 +\\$ sleep 300 # one`));
+    await interrupted.until(new RegExp(`#${number} .* command 2/2 +\\$ sleep 300 # one`));
     interrupted.type("\u0003");
     expect(await interrupted.child.exited).toBe(130);
 

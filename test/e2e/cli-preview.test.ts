@@ -27,7 +27,8 @@ describe("a preview", () => {
     const applied = cli.run(["apply", "--job", job, "--json"]);
     expect(applied.code).toBe(0);
     expect(cli.json(applied)).toMatchObject({
-      job_id: job,
+      job_id: cli.idOf(job),
+      number: 1,
       success: true,
       executed_cmds: 2,
       failed_cmds: 0,
@@ -62,7 +63,9 @@ describe("a preview", () => {
       "Preview, nothing applied\nNothing was applied, because these were changed by something else meanwhile:\n  a\n",
     );
     expect(cli.tree()).toEqual({ a: "mine" });
-    expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([{ job_id: job, state: "staged" }]);
+    expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([
+      { number: Number(job), state: "staged" },
+    ]);
   });
 
   test("is not committed by a dry run", () => {
@@ -96,7 +99,7 @@ describe("a preview", () => {
     expect(cli.run(["apply", "--job", job])).toEqual({
       code: 2,
       out: "",
-      err: `Refused\n${job} is not a preview: there is nothing to apply or discard.\n`,
+      err: `Refused\n#${job} is not a preview: there is nothing to apply or discard.\n`,
     });
   });
 
@@ -114,21 +117,21 @@ describe("a preview", () => {
     expect(cli.run(["discard"])).toEqual({
       code: 2,
       out: "",
-      err: `There are several previews; name one:\n  ${first}\n  ${second}\n`,
+      err: `There are several previews; name one:\n  #${first}\n  #${second}\n`,
     });
     expect(cli.run(["discard", first])).toEqual({
       code: 0,
-      out: `The preview ${first} was discarded. Nothing else changed.\n`,
+      out: `The preview #${first} was discarded. Nothing else changed.\n`,
       err: "",
     });
     expect(cli.run(["discard", first]).err).toBe(
-      `Refused\n${first} is not a preview: there is nothing to apply or discard.\n`,
+      `Refused\n#${first} is not a preview: there is nothing to apply or discard.\n`,
     );
     expect(cli.run(["show", second]).out).toEndWith(`To discard it: picoclaw discard ${second}\n`);
     expect(cli.json(cli.run(["discard", "--json"]))).toEqual({
       success: true,
       status: "discarded",
-      job_id: second,
+      job_id: cli.idOf(second),
     });
     expect(cli.run(["apply", "--job", second]).code).toBe(2);
     expect(cli.tree()).toEqual({ a: "old" });
@@ -159,7 +162,7 @@ describe("a preview", () => {
 });
 
 test("an interrupted job is reported by `show` and `doctor` with the state of its files, until a repair", () => {
-  const job = jobIdIn(cli.apply([create("a", "new\n"), create("b", "b\n")]).out);
+  const job = cli.idOf(jobIdIn(cli.apply([create("a", "new\n"), create("b", "b\n")]).out));
   const [journal] = [...new Bun.Glob(`**/${job}/journal.ndjson`).scanSync({ cwd: cli.home, absolute: true })];
   const jobs = dirname(dirname(journal as string));
   const intent = {
@@ -183,7 +186,7 @@ test("an interrupted job is reported by `show` and `doctor` with the state of it
   expect(cli.run(["show", job]).out).toContain(`picoclaw doctor --repair\n${lines}\n`);
   expect(cli.json(cli.run(["show", job, "--json"]))).toMatchObject({ interrupted_files: { after: ["b"] } });
   const told = cli.run(["doctor"]);
-  expect([told.code, told.out.includes(`✗ Job ${job} was interrupted while it was being undone.`)]).toEqual([
+  expect([told.code, told.out.includes(`✗ Job #1 was interrupted while it was being undone.`)]).toEqual([
     1,
     true,
   ]);
@@ -200,7 +203,7 @@ function undoRecords(job: string): { readonly plan: string; readonly stands: str
 }
 
 test("a damaged plan is named by `jobs`, `show` and `doctor`, and `undo` rebuilds it and restores everything", () => {
-  const job = jobIdIn(cli.apply([create("a", "new\n"), create("b/c", "new\n")]).out);
+  const job = cli.idOf(jobIdIn(cli.apply([create("a", "new\n"), create("b/c", "new\n")]).out));
   const { plan } = undoRecords(job);
   truncateSync(plan, 20);
   for (const args of [["jobs"], ["show", job], ["doctor"]]) {
@@ -216,7 +219,7 @@ test("a damaged plan is named by `jobs`, `show` and `doctor`, and `undo` rebuild
 });
 
 test("paths that nothing tells any more are named by `doctor --repair`, `jobs` and `undo`, and the rest is undone", () => {
-  const job = jobIdIn(cli.apply([create("one", "new\n"), create("two", "new\n")]).out);
+  const job = cli.idOf(jobIdIn(cli.apply([create("one", "new\n"), create("two", "new\n")]).out));
   const { plan, stands } = undoRecords(job);
   truncateSync(plan, 0);
   const lines = readFileSync(stands, "utf8").split("\n");
@@ -228,7 +231,7 @@ test("paths that nothing tells any more are named by `doctor --repair`, `jobs` a
 });
 
 test("a job with no record of its undo data is refused, with what can be done", () => {
-  const job = jobIdIn(cli.apply([create("a", "new\n")]).out);
+  const job = cli.idOf(jobIdIn(cli.apply([create("a", "new\n")]).out));
   const { plan, stands } = undoRecords(job);
   for (const file of [plan, stands]) truncateSync(file, 0);
   for (const args of [["doctor"], ["doctor", "--repair"]]) {
@@ -240,7 +243,7 @@ test("a job with no record of its undo data is refused, with what can be done", 
 });
 
 test("a record that cannot be read has no result in `jobs` and `show`, and its file in the JSON", () => {
-  const job = jobIdIn(cli.apply([create("a", "new\n")]).out);
+  const job = cli.idOf(jobIdIn(cli.apply([create("a", "new\n")]).out));
   const [record] = [...new Bun.Glob(`**/${job}/job.json`).scanSync({ cwd: cli.home, absolute: true })];
   truncateSync(record as string, 20);
   expect(cli.run(["jobs", "--ids"]).out).toMatch(new RegExp(`^#1 +${job} .+ Record damaged  0`, "m"));
@@ -255,7 +258,7 @@ test("an undo names a file that was deleted since as deleted", () => {
 });
 
 test("originals that were kept aside are named by `doctor`, and go when exactly they are discarded", () => {
-  const job = jobIdIn(cli.apply(COMMANDS, ["--preview"]).out);
+  const job = cli.idOf(jobIdIn(cli.apply(COMMANDS, ["--preview"]).out));
   const [journal] = [...new Bun.Glob(`**/${job}/journal.ndjson`).scanSync({ cwd: cli.home, absolute: true })];
   const aside = join(dirname(dirname(dirname(journal as string))), "aside", job);
   mkdirSync(join(aside, "d"), { recursive: true });
@@ -266,8 +269,8 @@ test("originals that were kept aside are named by `doctor`, and go when exactly 
       name: "aside",
       ok: false,
       optional: true,
-      text: `Originals that could not be put back when job ${job} was rolled back are kept (1 file, 5 B) in: ${aside}`,
-      remedy: `Copy back what you need, then remove the rest for good: picoclaw discard ${job} --aside`,
+      text: `Originals that could not be put back when job #1 was rolled back are kept (1 file, 5 B) in: ${aside}`,
+      remedy: `Copy back what you need, then remove the rest for good: picoclaw discard 1 --aside`,
     },
   ] satisfies DoctorCheck[]);
   expect(cli.run(["discard", "--aside"]).code).toBe(2);

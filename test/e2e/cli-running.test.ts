@@ -53,7 +53,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job that ru
       expect(cli.run(["jobs"]).out).toContain("Running");
       expect(cli.run(["stop", id])).toEqual({
         code: 0,
-        out: `Stopped, nothing changed\n${id} was stopped.\n`,
+        out: `Stopped, nothing changed\n#1 was stopped.\n`,
         err: "",
       });
       expect(await end).toBe(1);
@@ -62,7 +62,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job that ru
       expect(listed()).toMatchObject([{ job_id: id, state: "discarded" }]);
       expect(cli.run(["stop", id])).toMatchObject({
         code: 3,
-        err: `Refused\n${id} is not running. See: picoclaw jobs\n`,
+        err: `Refused\n#1 is not running. See: picoclaw jobs\n`,
       });
       expect(cli.run(["stop", "job_1_nobody"]).code).toBe(2);
       expect(cli.run(["stop"]).code).toBe(2);

@@ -67,7 +67,7 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} is still running (pid ${job.pid}). Wait until it has ended, or stop it: picoclaw stop ${id}\n`,
+      err: `Refused\n#1 is still running (pid ${job.pid}). Wait until it has ended, or stop it: picoclaw stop 1\n`,
     });
     const end = ended(job);
     job.kill("SIGKILL");
@@ -75,10 +75,10 @@ describe.if(process.platform === "linux")("a job that is stopped", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} ended in the middle and applied nothing, so there is nothing to undo.\n`,
+      err: `Refused\n#1 ended in the middle and applied nothing, so there is nothing to undo.\n`,
     });
     expect(cli.run(["jobs"]).out).toContain("Interrupted");
-    expect(cli.run(["doctor", "--repair"]).out).toContain(id);
+    expect(cli.run(["doctor", "--repair"]).out).toContain("#1 ended in the middle");
     await until(() => processes() === 0);
     expect(cli.apply([create("next", "1")]).code).toBe(0);
   });

@@ -19,10 +19,10 @@ describe("undo and redo", () => {
     expect(cli.run(["undo"])).toEqual({
       code: 0,
       err: "",
-      out: `Undone\n\n${second} was undone.\nChanged files: 1\n  M a\n\nTo redo it: picoclaw redo ${second}\n`,
+      out: `Undone\n\n#${second} was undone.\nChanged files: 1\n  M a\n\nTo redo it: picoclaw redo ${second}\n`,
     });
     expect(cli.tree()).toEqual({ a: "1" });
-    expect(cli.run(["undo"]).out).toContain(first);
+    expect(cli.run(["undo"]).out).toContain(`#${first} was undone`);
     expect(cli.tree()).toEqual({});
     expect(cli.run(["undo"])).toEqual({
       code: 3,
@@ -30,7 +30,7 @@ describe("undo and redo", () => {
       err: "No change\nThere is no job to undo.\n",
     });
     expect(cli.run(["redo"]).out).toBe(
-      `Applied\n\n${first} was applied again.\nChanged files: 1\n  A a\n\nTo undo it: picoclaw undo ${first}\n`,
+      `Applied\n\n#${first} was applied again.\nChanged files: 1\n  A a\n\nTo undo it: picoclaw undo ${first}\n`,
     );
     expect(cli.run(["redo"]).code).toBe(0);
     expect(cli.tree()).toEqual({ a: "2" });
@@ -65,7 +65,7 @@ describe("undo and redo", () => {
     const ran = cli.run(["undo", first]);
     expect([ran.code, ran.out]).toEqual([3, ""]);
     expect(ran.err).toBe(
-      `Refused\nNothing was undone, because these were changed after ${first}:\n  a (changed since by ${second}; undo that first: picoclaw undo ${second})\nTo undo #2 and #1 together: picoclaw undo 2 1\nTo overwrite them: picoclaw undo ${first} --force\n`,
+      `Refused\nNothing was undone, because these were changed after #${first}:\n  a (changed since by #${second}; undo that first: picoclaw undo ${second})\nTo undo #2 and #1 together: picoclaw undo 2 1\nTo overwrite them: picoclaw undo ${first} --force\n`,
     );
     expect(cli.tree()).toEqual({ a: "2" });
     expect(cli.run(["undo", first, "--force"]).code).toBe(0);
@@ -82,7 +82,7 @@ describe("undo and redo", () => {
       error: {
         code: "conflict",
         status: "refused",
-        job_id: id,
+        job_id: cli.idOf(id),
         conflicts: [{ path: "a", reason: "changed" }],
       },
     });
@@ -107,8 +107,8 @@ describe("undo and redo", () => {
     const ran = cli.run(["undo", "g"]);
     expect(ran.code).toBe(1);
     expect(ran.out).toBe("");
-    expect(ran.err).toContain(`${second} was undone`);
-    expect(ran.err).toContain(`changed after ${first}`);
+    expect(ran.err).toContain(`#${second} was undone`);
+    expect(ran.err).toContain(`changed after #${first}`);
     expect(cli.tree()).toEqual({ a: "mine" });
   });
 
@@ -117,12 +117,12 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", "--list"])).toEqual({
       code: 0,
       err: "",
-      out: `Undoing ${id} restores:\n  a\n  b\n`,
+      out: `Undoing #${id} restores:\n  a\n  b\n`,
     });
     expect(cli.json(cli.run(["undo", "--list", "--json"]))).toEqual({
       jobs: [
         {
-          job_id: id,
+          job_id: cli.idOf(id),
           changes: [
             { path: "a", kind: "added" },
             { path: "b", kind: "added" },
@@ -176,11 +176,11 @@ describe("undo and redo", () => {
   });
 
   test("a preview says that there is nothing to undo, and how it is applied", () => {
-    const { job_id: id } = cli.json(cli.apply([create("p.txt", "p")], ["--preview", "--json"]));
+    const { job_id: id, number } = cli.json(cli.apply([create("p.txt", "p")], ["--preview", "--json"]));
     const { code, err } = cli.run(["undo", String(id)]);
     expect(code).toBe(3);
-    expect(err).toContain(`${id} is a preview: nothing of it is applied, so there is nothing to undo.`);
-    expect(err).toContain(`picoclaw apply --job ${id}`);
+    expect(err).toContain(`#${number} is a preview: nothing of it is applied, so there is nothing to undo.`);
+    expect(err).toContain(`picoclaw apply --job ${number}`);
   });
 
   test("a job that is back already says so", () => {
@@ -189,7 +189,7 @@ describe("undo and redo", () => {
     expect(cli.run(["undo", id])).toEqual({
       code: 3,
       out: "",
-      err: `Refused\n${id} is already undone. To redo it: picoclaw redo ${id}\n`,
+      err: `Refused\n#${id} is already undone. To redo it: picoclaw redo ${id}\n`,
     });
   });
 
@@ -212,10 +212,18 @@ describe("jobs and show", () => {
     expect(cli.run(["jobs"]).out).toMatch(
       /^Job .*\n#1 .* Applied +1 +available .*\n#2 .* Undone +1 +undone .*\n$/,
     );
-    expect(cli.run(["jobs", "--ids"]).out).toMatch(new RegExp(`\\n#1 +${first} .*\\n#2 +${second} `));
+    expect(cli.run(["jobs", "--ids"]).out).toMatch(
+      new RegExp(`\\n#1 +${cli.idOf(first)} .*\\n#2 +${cli.idOf(second)} `),
+    );
     expect(cli.json(cli.run(["jobs", "--json"])).jobs).toMatchObject([
-      { job_id: first, state: "committed", success: true, undo: "available", changes: [{ path: "a" }] },
-      { job_id: second, state: "undone", undo: "undone" },
+      {
+        number: Number(first),
+        state: "committed",
+        success: true,
+        undo: "available",
+        changes: [{ path: "a" }],
+      },
+      { number: Number(second), state: "undone", undo: "undone" },
     ]);
     expect(cli.json(cli.run(["jobs", "--limit", "1", "--json"])).jobs).toHaveLength(1);
     expect(cli.run(["jobs", "--limit", "0"])).toMatchObject({ code: 2 });
@@ -230,7 +238,7 @@ describe("jobs and show", () => {
     expect(out).toContain("[2] shell_command run echo out; exit 2\n    ✗ ");
     expect(out).toContain("--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-old\n+new\n");
     expect(cli.json(cli.run(["show", "--json", "--diff"]))).toMatchObject({
-      job_id: id,
+      number: Number(id),
       diff: expect.stringContaining("+new\n"),
       events: expect.arrayContaining([expect.objectContaining({ event: { type: "committed", changes: 1 } })]),
     });

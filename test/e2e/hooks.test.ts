@@ -89,7 +89,7 @@ confined("a coder's change is refused by name, and the hook for red runs", async
   expect(out).not.toMatch(/Others changed|did not settle/);
   expect(code).toBe(1);
   expect(cli.read("a.txt")).toBe("one\n");
-  expect(readFileSync(beside("red"), "utf8")).toBe(`on_red ${jobIdIn(out)}\n`);
+  expect(readFileSync(beside("red"), "utf8")).toBe(`on_red ${cli.idOf(jobIdIn(out))}\n`);
 });
 
 test("hooks after a landing and after a message run in the workspace; a failing one is reported, and nothing depends on it", async () => {

@@ -32,16 +32,20 @@ function expectInterrupted(jobId: string, doing: "being applied" | "being undone
 }
 
 test("a commit that was cut off is interrupted until it is repaired, not a preview", () => {
-  const jobId = jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out);
+  const jobId = cli.idOf(
+    jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out),
+  );
   cutOff("commit", jobId);
   expectInterrupted(jobId, "being applied");
-  expect(cli.run(["doctor", "--repair"]).out).toContain(jobId);
+  expect(cli.run(["doctor", "--repair"]).out).toContain("Job #1 was interrupted");
   expect(cli.run(["show", jobId]).out).toStartWith("Applied\n");
   expect(cli.read("a.txt")).toBe("two\n");
 });
 
 test("an interrupted commit can be undone at once, as the list says", () => {
-  const jobId = jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out);
+  const jobId = cli.idOf(
+    jobIdIn(cli.apply([create("a.txt", "two\n"), create("b.txt", "b\n")], ["--preview"]).out),
+  );
   cutOff("commit", jobId);
   expectInterrupted(jobId, "being applied");
   expect(cli.run(["undo", jobId]).code).toBe(0);
@@ -49,10 +53,10 @@ test("an interrupted commit can be undone at once, as the list says", () => {
 });
 
 test("so is an undo that was cut off", () => {
-  const jobId = jobIdIn(cli.apply([create("a.txt", "two\n")]).out);
+  const jobId = cli.idOf(jobIdIn(cli.apply([create("a.txt", "two\n")]).out));
   cutOff("undo", jobId);
   expectInterrupted(jobId, "being undone");
-  expect(cli.run(["doctor", "--repair"]).out).toContain(jobId);
+  expect(cli.run(["doctor", "--repair"]).out).toContain("Job #1 was interrupted");
   expect(cli.run(["show", jobId]).out).toStartWith("Undone\n");
   expect(cli.run(["show", jobId]).out).toContain(
     "was interrupted while it was being undone; that was completed",
@@ -62,13 +66,12 @@ test("so is an undo that was cut off", () => {
 
 describe("a file that was edited after the crash", () => {
   const files = ["f0", "f1", "f2"];
-  let first: string;
   let cut: string;
   beforeEach(() => {
     for (const path of files) cli.write(path, "old\n");
-    first = jobIdIn(cli.apply([create("first.txt", "1\n")]).out);
+    cli.apply([create("first.txt", "1\n")]);
     const edits = files.map((path) => create(path, "new\n"));
-    cut = jobIdIn(cli.apply(edits, ["--preview"]).out);
+    cut = cli.idOf(jobIdIn(cli.apply(edits, ["--preview"]).out));
     cutOff("commit", cut);
   });
   const texts = () => files.map((path) => cli.read(path));
@@ -78,7 +81,7 @@ describe("a file that was edited after the crash", () => {
     const next = cli.apply([create("next.txt", "n\n")]);
     expect([next.code, texts()]).toEqual([0, ["new\n", "new\n", "mine\n"]]);
     expect(next.err).toContain(
-      `Job ${cut} was interrupted while it was being applied; that was completed since.`,
+      `Job #2 was interrupted while it was being applied; that was completed since.`,
     );
     expect(next.err).toContain("Left out, because they were changed after the interruption:\n  f2");
     for (const list of [
@@ -103,8 +106,8 @@ describe("a file that was edited after the crash", () => {
     cli.write("f2", "mine\n");
     const undone = cli.run(["undo"]);
     expect([undone.code, texts()]).toEqual([0, ["old\n", "old\n", "mine\n"]]);
-    expect(undone.out).toContain(`${cut} was undone.`);
-    expect(cli.run(["undo"]).out).toContain(`${first} was undone.`);
+    expect(undone.out).toContain("#2 was undone.");
+    expect(cli.run(["undo"]).out).toContain("#1 was undone.");
   });
 
   test("is reported by doctor --repair with its reason", () => {

@@ -18,7 +18,7 @@ const folderOf = (jobId: string) => join(storage(), "jobs", jobId);
 
 test("the diff of a job is known after the user has edited its files", () => {
   cli.write("a.txt", "one\n");
-  const jobId = jobIdIn(cli.apply([create("a.txt", "two\n"), create("d/new.txt", "new\n")]).out);
+  const jobId = cli.idOf(jobIdIn(cli.apply([create("a.txt", "two\n"), create("d/new.txt", "new\n")]).out));
   cli.write("a.txt", "mine\n");
   cli.write("d/new.txt", "mine as well\n");
   const { out } = cli.run(["show", jobId, "--diff"]);
@@ -38,8 +38,8 @@ test("the quota counts outputs and journals, and takes the oldest undo data and 
 });
 
 test("a job without undo data is forgotten after worker.journal_days, one with undo data is not", () => {
-  const dropped = jobIdIn(cli.apply([create("a.txt", "a\n"), shell("false")], ["--atomic"]).out);
-  const kept = jobIdIn(cli.apply([create("b.txt", "b\n")]).out);
+  const dropped = cli.idOf(jobIdIn(cli.apply([create("a.txt", "a\n"), shell("false")], ["--atomic"]).out));
+  const kept = cli.idOf(jobIdIn(cli.apply([create("b.txt", "b\n")]).out));
   for (const jobId of [dropped, kept]) {
     const path = join(folderOf(jobId), "state.json");
     const state = JSON.parse(readFileSync(path, "utf8"));

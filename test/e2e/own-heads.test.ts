@@ -156,7 +156,7 @@ describe("one message for an agent", () => {
     await cli.send("/undo");
     await cli.send("/head claude is it two?");
     expect(JSON.parse(cli.asked[1]?.body ?? "").prompt).toMatch(
-      /^The last change in this conversation, by you or by another agent:\njob_\w+: Done, then TAKEN BACK by the user; the files are as before\. It had modified a\.txt\.\n\nis it two\?$/,
+      /^The last change in this conversation, by you or by another agent:\n#1: Done, then TAKEN BACK by the user; the files are as before\. It had modified a\.txt\.\n\nis it two\?$/,
     );
   });
 

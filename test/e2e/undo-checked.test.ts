@@ -28,13 +28,13 @@ function project(expected: string): string {
   expect(first.code).toBe(0);
   // Another job changes other lines of the same file.
   expect(cli.chat("/code3 set four in values.mjs").code).toBe(0);
-  return /picoclaw undo (job_\w+)/.exec(first.out)?.[1] ?? "";
+  return /picoclaw undo (\d+)/.exec(first.out)?.[1] ?? "";
 }
 
 withChecks("the checks run over it, and it can itself be undone", () => {
   const job = project("values.one === 1");
   const undone = cli.run(["undo", job]);
-  expect(undone.out).toContain(`${job} was merged out of them as job_`);
+  expect(undone.out).toContain(`#${job} was merged out of them as #`);
   expect(undone.out).toContain("npm test: 1 passed");
   expect(undone.code).toBe(0);
   expect(cli.read("values.mjs")).toBe(VALUES.replace("four = 4;", "four = 4; // set"));

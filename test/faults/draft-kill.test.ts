@@ -64,7 +64,7 @@ function describeKills(kind: string): void {
         const id = closed[0] as string;
         expect(workspace.archive.read(id)).toMatchObject({
           state: "discarded",
-          outcome: "aborted",
+          outcome: "running",
           changes: [],
         });
         const staged = readdirSync(join(workspace.storage, "jobs", id)).filter(

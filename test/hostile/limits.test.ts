@@ -30,7 +30,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(ran.err + ran.out).toMatch(
       /The changes of the job took \d+\.?\d* MiB of disk, more than worker\.limits\.disk \(32(\.0)? MiB\)/,
     );
-    expect(ran.err + ran.out).toMatch(/Nothing of job_\S+ was applied/);
+    expect(ran.err + ran.out).toMatch(/Nothing of #\d+ was applied/);
     expect(target.tree()).toEqual({ kept: "kept" });
     const left = spawnSync("du", ["-sk", target.home], { encoding: "utf8" }).stdout;
     expect(Number(left.split("\t")[0])).toBeLessThan(4000);
@@ -102,7 +102,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     expect(ran.err).toContain(
       "The job started more processes than worker.limits.processes allows (40), so it was ended.",
     );
-    expect(ran.err).toMatch(/Nothing of job_\S+ was applied/);
+    expect(ran.err).toMatch(/Nothing of #\d+ was applied/);
     expect(ran.code).toBe(1);
   });
 
@@ -131,7 +131,7 @@ test.if(littleMemory !== null && requirePart("bwrap"))(
       input: JSON.stringify([shell(line)]),
     });
     expect(ran.err).toContain("Memory ran out while the job ran, and the system ended the job.");
-    expect(ran.err).toMatch(/Nothing of job_\S+ was applied/);
+    expect(ran.err).toMatch(/Nothing of #\d+ was applied/);
     expect(ran.code).toBe(1);
   },
 );

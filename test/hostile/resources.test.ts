@@ -90,7 +90,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job", () =>
     process.kill(executor, "SIGKILL");
     expect(await ended).toBe(1);
     expect(said).toContain("was ended, so the job failed");
-    expect(said).toContain(`Nothing of ${jobIdIn(said)} was applied`);
+    expect(said).toContain(`Nothing of #${jobIdIn(said)} was applied`);
     expect(Object.keys(target.tree())).toEqual(["p.json"]);
     expect(leftovers()).toEqual([]);
     expect(target.try("echo on").said).toBe("on\n");

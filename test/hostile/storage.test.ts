@@ -107,7 +107,7 @@ test("a plan whose roots are not the workspace's own is not carried out, in any 
   const refused = target.apply([create("b.txt", "b\n")]);
   expect(refused.code).not.toBe(0);
   expect(refused.out).toMatch(
-    /Job job_\S+ was interrupted half-way and cannot be completed.*\n +\.\.\/outside/,
+    /Job (?:#\d+|job_\S+) was interrupted half-way and cannot be completed.*\n +\.\.\/outside/,
   );
   expect(refused.out).toContain("picoclaw doctor --repair");
   expect(modeOf(target.outside)).toBe(0o700);

@@ -40,7 +40,7 @@ function run(args: readonly string[], input: unknown, options: { groups?: string
 /** How a job was staged, by its journal. */
 function kindOf({ out }: Ran): string | undefined {
   const [storage] = readdirSync(join(cli.home, "workspaces"));
-  const job = join(cli.home, "workspaces", String(storage), "jobs", jobIdIn(out));
+  const job = join(cli.home, "workspaces", String(storage), "jobs", cli.idOf(jobIdIn(out)));
   return /"kind":"(\w+)"/.exec(readFileSync(join(job, "journal.ndjson"), "utf8"))?.[1];
 }
 const at = (path: string) => join(cli.workspace, path);

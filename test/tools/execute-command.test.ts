@@ -129,7 +129,7 @@ describe("undo_job", () => {
     expect(await toolkit.undoJob({ job_id })).toEqual({
       status: "failure",
       reason: "tool",
-      message: `Nothing was undone, because these were changed after ${job_id}:\n  a.txt (changed since by ${later}; undo that first: picoclaw undo ${later})`,
+      message: `Nothing was undone, because these were changed after #1:\n  a.txt (changed since by #2; undo that first: picoclaw undo 2)`,
       error: { code: "CONFLICT" },
     });
     await toolkit.undoJob({ job_id: later });

@@ -10,10 +10,11 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import { type ImageFile, keepImages } from "../../application/chat/message-images.ts";
+import { nameJobId } from "../../application/jobs/job-names.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
 import type { ChatEvent, Reply } from "../../application/ports/chat.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
-import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.ts";
+import type { NotOpened, Opening, Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
 import { readPlanSteps } from "../../domain/coder/plan-steps.ts";
@@ -87,7 +88,10 @@ function planSteps(plan: string): string[] {
 }
 
 /** Streams the events of a message to an editor: words as a message, jobs and tools as tool calls, the rest as thoughts. */
-function createEditorUpdates(send: (update: SessionUpdate) => void, root: string): EditorUpdates {
+function createEditorUpdates(
+  send: (update: SessionUpdate) => void,
+  { root, archive }: Pick<Workspace, "root" | "archive">,
+): EditorUpdates {
   const jobs = new Set<string>();
   const outputs = new Map<string, string>();
   const tools = new Map<string, string>();
@@ -147,7 +151,7 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
           send({
             sessionUpdate: "tool_call",
             toolCallId: event.jobId,
-            title: event.jobId,
+            title: nameJobId(archive, event.jobId),
             kind: "edit",
             status: "in_progress",
           });
@@ -377,8 +381,9 @@ export function createAcpSessions(host: AcpHost) {
       for (const warning of opened.warnings)
         host.log(`${messages.warningLabel} ${messages.configWarning(warning)}`);
       const repaired = await workspace.repair();
-      if (repaired !== null) host.log(wordRepair(messages, repaired));
-      for (const jobId of await workspace.closeDeadJobs()) host.log(messages.jobDied(jobId));
+      if (repaired !== null) host.log(wordRepair(messages, workspace.archive, repaired));
+      for (const jobId of await workspace.closeDeadJobs())
+        host.log(messages.jobDied(nameJobId(workspace.archive, jobId)));
       return opened;
     });
     folders.set(cwd, opening);
@@ -444,7 +449,7 @@ export function createAcpSessions(host: AcpHost) {
         if (!kept.ok) throw RequestError.invalidParams({}, folder.chat.imageTrouble(kept.trouble));
         const stop = new AbortController();
         stops.add(stop);
-        const updates = createEditorUpdates(send, folder.workspace.root);
+        const updates = createEditorUpdates(send, folder.workspace);
         const title = titleOf(text);
         if (title !== "" && !titled.has(id)) {
           titled.add(id);

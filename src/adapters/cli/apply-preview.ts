@@ -1,7 +1,7 @@
 import { previewFacts } from "../../application/jobs/action-report.ts";
 import { storedFacts } from "../../application/jobs/job-facts.ts";
+import { resolveJobName } from "../../application/jobs/job-names.ts";
 import { toResultJson, wordJob } from "../../application/jobs/job-report.ts";
-import { resolveJobName } from "../../application/jobs/undo-job.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { printable, styleReport } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,4 +1,5 @@
 import { bisectJobs } from "../../application/history/earlier-draft.ts";
+import { nameJobId } from "../../application/jobs/job-names.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
@@ -32,6 +33,10 @@ async function bisect(program: CliProgram, args: readonly string[]): Promise<num
     line !== "" && seconds > 0 && Number.isInteger(atOnce) && atOnce > 0 && atOnce <= MOST_AT_ONCE;
   if (!isUsable) return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.bisectUsage });
   const stack = history.stack();
+  const stopWithout = () =>
+    fail(program, json, { exitCode: EXIT.usage, code: "no-jobs", text: texts.noJobs });
+  if (stack.jobs.length === 0) return stopWithout();
+  const name = (jobId: string) => nameJobId(workspace.archive, jobId);
   if (!json) program.err(`${texts.bisectStart(stack.jobs.length)}\n`);
   const stopped = new AbortController();
   const stop = () => stopped.abort();
@@ -43,7 +48,7 @@ async function bisect(program: CliProgram, args: readonly string[]): Promise<num
     atOnce,
     signal: stopped.signal,
     onProbe: ({ after, verdict }) => {
-      if (!json) program.err(`${texts.probe(after, verdict)}\n`);
+      if (!json) program.err(`${texts.probe(after && name(after), verdict)}\n`);
     },
   }).finally(() => process.off("SIGINT", stop));
   if (json) {
@@ -56,15 +61,15 @@ async function bisect(program: CliProgram, args: readonly string[]): Promise<num
       const { culprit, skipped, probes } = end;
       if (culprit.kind === "by-hand") {
         const paths = [...new Set(culprit.edits.map(({ path }) => path))];
-        say(texts.foundByHand(paths, culprit.edits[0]?.after ?? ""));
+        say(texts.foundByHand(paths, name(culprit.edits[0]?.after ?? "")));
       } else {
         const job = workspace.archive.read(culprit.jobId);
         say(
-          texts.found(culprit.jobId, probes),
-          ...(skipped.length === 0 ? [] : [texts.skipped(skipped)]),
+          texts.found(name(culprit.jobId), probes),
+          ...(skipped.length === 0 ? [] : [texts.skipped(skipped.map(name))]),
           "",
           job === null ? "" : describeJob(opened, job, { all: false }),
-          texts.undoHint(culprit.jobId),
+          texts.undoHint(name(culprit.jobId)),
         );
       }
       return EXIT.done;
@@ -76,7 +81,7 @@ async function bisect(program: CliProgram, args: readonly string[]): Promise<num
       say(texts.failsBefore(end.jobs));
       return EXIT.failed;
     case "no-jobs":
-      return fail(program, json, { exitCode: EXIT.usage, code: "no-jobs", text: texts.noJobs });
+      return stopWithout();
     case "cannot-run":
       return fail(program, json, {
         exitCode: EXIT.refused,

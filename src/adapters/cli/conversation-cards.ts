@@ -6,8 +6,8 @@ import {
 } from "../../application/chat/reply-words.ts";
 import type { ActionFacts } from "../../application/jobs/action-report.ts";
 import { toListedJob } from "../../application/jobs/job-facts.ts";
+import { nameJobId } from "../../application/jobs/job-names.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
-import { numberJobs } from "../../application/jobs/undo-job.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
@@ -53,10 +53,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
   const { locale } = messages;
 
   const jobsOf = (ids: readonly string[]) => ids.map((id) => archive.read(id)).filter((job) => job !== null);
-  const label = (jobId: string): string => {
-    const number = numberJobs(archive.list()).get(jobId);
-    return number === undefined ? jobId : `#${number}`;
-  };
+  const label = (jobId: string): string => nameJobId(archive, jobId);
   const diffOf = (ids: readonly string[]) => ids.flatMap((id) => jobLines(archive, id, texts));
   const statusOf = (job: StoredJob): JobStatus =>
     toJobStatus(toListedJob(job), job.pid === undefined || workspace.isAlive(job));

@@ -1,5 +1,5 @@
 import { wordPieces } from "../../application/chat/reply-words.ts";
-import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import { resolveJobName } from "../../application/jobs/job-names.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { readAsideQuestion } from "../../domain/chat/sentence-commands.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";

@@ -60,7 +60,7 @@ async function describeCrash(program: CliProgram, error: unknown): Promise<CliFa
     );
   if (trouble === "permission-denied" && job !== null) lines.push(messages.remedy("writable-workspace"));
   if (trouble === "no-space") lines.push(messages.remedy("free-space"));
-  if (job !== null) lines.push(messages.nothingApplied(job.jobId));
+  if (job !== null) lines.push(messages.nothingApplied(job.jobName));
   const exitCode = job === null && trouble !== undefined ? EXIT.refused : EXIT.failed;
   return {
     exitCode,

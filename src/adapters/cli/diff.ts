@@ -1,6 +1,6 @@
 import { findPlace, walkStates } from "../../application/history/earlier-draft.ts";
 import { diffText, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
-import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import type { HandEdit, JobStack } from "../../application/ports/history.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
@@ -42,7 +42,9 @@ async function diff(program: CliProgram, args: readonly string[]): Promise<numbe
       const isKnown = workspace.archive.list().some((job) => [job.jobId, job.groupId].includes(missing));
       return stop(
         "unknown-job",
-        isKnown ? texts.badRange(missing) : messages.unknownJob(missing, "terminal"),
+        isKnown
+          ? texts.badRange(nameJobId(workspace.archive, missing))
+          : messages.unknownJob(missing, "terminal"),
       );
     }
     if (first > last && !json) program.err(`${texts.backwards(names)}\n`);

@@ -1,5 +1,5 @@
 import { discardFacts } from "../../application/jobs/action-report.ts";
-import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import { waitingPreview } from "../../application/jobs/unfinished-jobs.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { fail, type Subcommand } from "./command.ts";
@@ -23,11 +23,10 @@ async function discard(program: CliProgram, args: readonly string[]): Promise<nu
   const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
   const opened = await openFromFlags(program, flags);
-  if (flags.values.aside === true) return discardAside(program, opened, { json, jobId: flags.words[0] });
   const { messages, workspace } = opened;
-  const [given] = flags.words;
-  const waiting =
-    given === undefined ? waitingPreview(workspace.archive.list()) : resolveJobName(workspace, given);
+  const named = flags.words[0] === undefined ? undefined : resolveJobName(workspace, flags.words[0]);
+  if (flags.values.aside === true) return discardAside(program, opened, { json, jobId: named });
+  const waiting = named ?? waitingPreview(workspace.archive.list());
   if (typeof waiting === "object" && "several" in waiting) {
     const text = messages.previewsWait(waiting.several);
     return fail(program, json, { exitCode: EXIT.usage, code: "several-previews", text });
@@ -45,24 +44,25 @@ async function discardAside(
   opened: OpenedWorkspace,
   { json, jobId }: { readonly json: boolean; readonly jobId: string | undefined },
 ): Promise<number> {
-  const { messages } = opened;
+  const { messages, workspace } = opened;
   if (jobId === undefined)
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: messages.asideNeedsJob });
+  const name = nameJobId(workspace.archive, jobId);
   const removed = await program.removeKeptAside(opened, jobId);
   if (removed === null)
     return fail(program, json, {
       exitCode: EXIT.usage,
       code: "nothing-aside",
-      text: messages.asideNone(jobId),
+      text: messages.asideNone(name),
     });
   if (removed === "unfinished")
     return fail(program, json, {
       exitCode: EXIT.refused,
       code: "unfinished",
-      text: messages.asideUnfinished(jobId),
+      text: messages.asideUnfinished(name),
     });
   const { files, bytes } = removed;
   const document = { success: true, status: "removed", job_id: jobId, files, bytes };
-  program.out(`${json ? JSON.stringify(document) : messages.asideRemoved(removed)}\n`);
+  program.out(`${json ? JSON.stringify(document) : messages.asideRemoved({ ...removed, jobId: name })}\n`);
   return EXIT.done;
 }

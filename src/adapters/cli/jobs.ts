@@ -1,6 +1,6 @@
 import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
+import { nameJob, nameJobId } from "../../application/jobs/job-names.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
-import { numberJobs } from "../../application/jobs/undo-job.ts";
 import { wordInterruption, wordNote } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
@@ -41,26 +41,23 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
     );
     return EXIT.done;
   }
+  const shown = { withWorkspace: flags.values.all === true, withIds: flags.values.ids === true };
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (list.length > 0 && report?.hasReportLook(program)) {
-    const numbers = numberJobs(opened.workspace.archive.list());
-    const label = (jobId: string) => (numbers.has(jobId) ? `#${numbers.get(jobId)}` : null);
     const rows = list.map((job) => ({
       job: { ...job, title: printable(job.title) },
-      label: label(job.jobId),
+      name: nameInList(job, shown),
       status: toJobStatus(job, isAliveIn(opened.workspace, job)),
       remark:
         job.damaged === undefined
           ? wordInterruption(opened.messages, job)
           : ` (${opened.messages.recordUnreadable})`,
     }));
-    const withWorkspace = flags.values.all === true;
-    const text = report.lookOfJobs(program, opened.messages, rows, { withWorkspace });
+    const text = report.lookOfJobs(program, opened.messages, rows, shown);
     await program.page(`${text}\n${await remarks(opened, list)}`);
     return EXIT.done;
   }
   // Titles are a model's words, or a command's: none of their bytes may steer the terminal behind the pipe.
-  const shown = { withWorkspace: flags.values.all === true, withIds: flags.values.ids === true };
   const text = list.length === 0 ? opened.messages.noJobs : table(opened, list, shown);
   program.out(`${printable(text)}\n${await remarks(opened, list)}`);
   return EXIT.done;
@@ -86,16 +83,20 @@ async function remarks(opened: OpenedWorkspace, list: readonly ListedJob[]): Pro
   const { messages, workspace } = opened;
   const damaged = list
     .filter((job) => job.damaged !== undefined)
-    .map((job) => messages.recordDamaged(job.jobId, job.damaged ?? ""));
+    .map((job) => messages.recordDamaged(nameJob(job), job.damaged ?? ""));
   const jobIds = new Set(list.map(({ jobId }) => jobId));
   const undo = await workspace.findDamagedUndo({ whole: false, jobIds });
   const lines = [
     ...damaged,
-    ...undo.map(({ jobId, file, lost }) => messages.undoDamaged(jobId, file, lost)),
-    ...workspace.archive.list().flatMap(({ jobId, notes }) =>
-      notes.flatMap((note) => {
+    ...undo.map(({ jobId, file, lost }) =>
+      messages.undoDamaged(nameJobId(workspace.archive, jobId), file, lost),
+    ),
+    ...workspace.archive.list().flatMap((job) =>
+      job.notes.flatMap((note) => {
         const isLost = typeof note !== "string" && note.code === "rebuilt" && note.paths.length > 0;
-        return isLost && jobIds.has(jobId) ? [`${messages.jobLine(jobId)}: ${wordNote(messages, note)}`] : [];
+        return isLost && jobIds.has(job.jobId)
+          ? [`${messages.jobLine(nameJob(job))}: ${wordNote(messages, note)}`]
+          : [];
       }),
     ),
   ];
@@ -108,32 +109,37 @@ function previews({ messages, workspace }: OpenedWorkspace, list: readonly Liste
   return waiting.length === 0 ? "" : `\n${messages.previewsHint(waiting.length, isElsewhere)}\n`;
 }
 
+interface ShownColumns {
+  readonly withWorkspace: boolean;
+  readonly withIds: boolean;
+}
+
 /** By number, as people name jobs; those of other folders are numbered separately there, so they are listed by id. */
+function nameInList(job: ListedJob, { withWorkspace, withIds }: ShownColumns): string {
+  if (withWorkspace) return job.jobId;
+  return withIds ? `${nameJob(job)}  ${job.jobId}` : nameJob(job);
+}
+
 function table(
-  opened: OpenedWorkspace,
+  { messages, workspace }: OpenedWorkspace,
   list: readonly ListedJob[],
-  { withWorkspace, withIds }: { readonly withWorkspace: boolean; readonly withIds: boolean },
+  shown: ShownColumns,
 ): string {
-  const { messages, workspace } = opened;
   const { jobsHeader } = messages;
-  const numbers = numberJobs(workspace.archive.list());
-  const nameJob = (jobId: string) =>
-    withWorkspace || !numbers.has(jobId) ? jobId : `#${numbers.get(jobId)}`;
-  const idOf = (jobId: string) => (withIds && !withWorkspace ? `  ${jobId}` : "");
   const rows = [
     [jobsHeader.job, jobsHeader.time, jobsHeader.result, jobsHeader.changes, jobsHeader.undo, ""],
     ...list.map((job) => [
-      `${nameJob(job.jobId)}${idOf(job.jobId)}`,
+      nameInList(job, shown),
       localTime(job.createdAt),
       job.damaged === undefined
         ? `${wordStatus(messages, {
-            status: toJobStatus(job, isAliveIn(opened.workspace, job)),
+            status: toJobStatus(job, isAliveIn(workspace, job)),
             failedCmds: job.failedCmds,
           })}${wordInterruption(messages, job)}`
         : messages.recordUnreadable,
       String(job.changeCount),
       messages.undoStates[toUndoState(job)],
-      withWorkspace ? `${job.workspace}  ${job.title}` : job.title,
+      shown.withWorkspace ? `${job.workspace}  ${job.title}` : job.title,
     ]),
   ];
   return columnsOf(rows);

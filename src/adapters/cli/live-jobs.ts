@@ -1,3 +1,4 @@
+import { nameJob } from "../../application/jobs/job-names.ts";
 import {
   inRunningOrder,
   listRunningJobs,
@@ -63,9 +64,21 @@ function liveTable(jobs: readonly RunningThing[], words: RunningMessages): strin
 /** The cells of a line, the latest event last. A thing below another is indented. */
 function cellsOf(thing: RunningThing, words: RunningMessages): readonly [...string[], string] {
   const { from, step, latest } = wordRunningThing(thing, words);
-  const id = thing.under === null ? thing.id : `  ${thing.id}`;
+  const id = nameThing(thing);
   const title = cutTitle(inOneLine(thing.title));
   return [id, words.seconds(thing.seconds), inOneLine(from), title, step, inOneLine(latest)];
+}
+
+/** The name under which `picoclaw stop` takes it; `#` may be left out. */
+function nameThing(thing: RunningThing): string {
+  switch (thing.kind) {
+    case "job":
+      return nameJob(thing.job);
+    case "agent":
+      return `  ${thing.jobName}/${thing.number}`;
+    case "process":
+      return thing.under === null ? thing.id : `  ${thing.id}`;
+  }
 }
 
 /** A stranger's words: they neither steer the terminal nor begin a line of their own. */

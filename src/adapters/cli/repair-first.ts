@@ -1,3 +1,4 @@
+import { nameJobId } from "../../application/jobs/job-names.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { printable } from "./command.ts";
@@ -7,12 +8,12 @@ import type { CliProgram } from "./program.ts";
 export async function repairFirst(program: CliProgram, opened: OpenedWorkspace): Promise<void> {
   const repaired = await opened.workspace.repair();
   if (repaired === null) return;
-  program.err(`${printable(wordRepair(opened.messages, repaired))}\n`);
+  program.err(`${printable(wordRepair(opened.messages, opened.workspace.archive, repaired))}\n`);
 }
 
 /** A job that died in the middle of an earlier conversation is named once, and closed. */
 export async function prepareFolder(program: CliProgram, opened: OpenedWorkspace): Promise<void> {
   await repairFirst(program, opened);
   for (const jobId of await opened.workspace.closeDeadJobs())
-    program.err(`${opened.messages.jobDied(jobId)}\n`);
+    program.err(`${opened.messages.jobDied(nameJobId(opened.workspace.archive, jobId))}\n`);
 }

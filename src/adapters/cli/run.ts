@@ -3,7 +3,14 @@ import type { TaskRun } from "../../application/ports/tasks.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
 import { listProblems, problemFacts } from "../../domain/config/config-problem.ts";
-import { keptJob, landedJobs, lastTest, passes, type TaskRecord } from "../../domain/tasks/task-record.ts";
+import {
+  keptJob,
+  landedJobs,
+  lastTest,
+  nameRunJob,
+  passes,
+  type TaskRecord,
+} from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
@@ -166,9 +173,9 @@ function report(
     return fail(program, json, { exitCode, code: ran.code, text: ran.text });
   }
   const { record, interrupted, note } = ran;
-  const jobs = landedJobs(record);
+  const jobs = landedJobs(record).map(nameRunJob);
   const kept = keptJob(record);
-  const keptWords = kept === null ? "" : `  ${texts.keptRed(kept.id)}\n`;
+  const keptWords = kept === null ? "" : `  ${texts.keptRed(nameRunJob(kept))}\n`;
   if (json) program.out(ran.json);
   else if (interrupted) program.err(`${texts.interrupted(record.facts.id)}\n${keptWords}`);
   else {

@@ -1,5 +1,5 @@
 import { findPlace, readState } from "../../application/history/earlier-draft.ts";
-import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import { nameJobId, resolveJobName } from "../../application/jobs/job-names.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { type Flags, fail, printable } from "./command.ts";
 import { openOrStop } from "./flags.ts";
@@ -26,11 +26,12 @@ export async function showFile(
   // A later manual edit is not part of the job's result.
   const own =
     place < 0 ? [...workspace.archive.walkDifferences(jobId, path)][0] : stack.difference(place, path);
-  if (place < 0 && own === undefined) return stop("not-applied", texts.notStanding(jobId));
+  if (place < 0 && own === undefined)
+    return stop("not-applied", texts.notStanding(nameJobId(workspace.archive, jobId)));
   const later = () => (place < 0 ? undefined : readState(stack.openBefore(place + 1), path));
   const bytes = own?.after !== undefined ? own.after : later();
   if (bytes === undefined) return stop("gone", texts.stateGone(path));
-  if (bytes === null) return stop("no-file", texts.notInState(path, jobId));
+  if (bytes === null) return stop("no-file", texts.notInState(path, nameJobId(workspace.archive, jobId)));
   const text = new TextDecoder().decode(bytes);
   if (json) program.out(`${JSON.stringify({ job_id: jobId, path, content: text })}\n`);
   else program.out(program.outIsTerminal ? printable(text) : text);

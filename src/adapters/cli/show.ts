@@ -8,10 +8,10 @@ import {
   validatedJournal,
   WHOLE_DIFF,
 } from "../../application/jobs/job-facts.ts";
-import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
-import { numberJobs, resolveJobName } from "../../application/jobs/undo-job.ts";
+import { nameJob, resolveJobName, withNumbers } from "../../application/jobs/job-names.ts";
+import { wordAllNotes, wordEnd, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
 import { foldChanges, foldedLines, interruptedFileLines } from "../../application/jobs/word-notes.ts";
-import type { JobEvent, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
+import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
 import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
@@ -20,7 +20,6 @@ import { changedFiles, countFiles } from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
-import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
@@ -43,7 +42,8 @@ export function describeJob(
   { all, files, damagedUndo }: ShownJob,
 ): string {
   const journal = workspace.archive.events(job.jobId);
-  const facts = storedFacts(job, journal, isAliveIn(workspace, toListedJob(job)));
+  const alive = isAliveIn(workspace, toListedJob(job));
+  const [facts, name] = [withNumbers(workspace.archive, storedFacts(job, journal, alive)), nameJob(job)];
   const work = toReason(job, job.jobId, journal);
   const folded = foldChanges(job.changes);
   const out = new Set(folded.ignored.map(({ path }) => path));
@@ -63,23 +63,19 @@ export function describeJob(
   ];
   const lines = [
     job.damaged === undefined
-      ? [wordHeadline(messages, facts), whyDropped(messages, job, journal)]
-          .filter((one) => one !== "")
-          .join(": ")
+      ? [wordHeadline(messages, facts), wordEnd(messages, job)].filter((one) => one !== "").join(": ")
       : messages.recordUnreadable,
     "",
-    `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
+    `${messages.jobLine(name)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
     wordSummary(messages, facts),
     ...(work.attempts === 0 ? [] : wordWork(historyMessagesFor(messages.locale), work)),
-    ...(job.damaged === undefined ? [] : [messages.recordDamaged(job.jobId, job.damaged)]),
-    ...(damagedUndo === undefined
-      ? []
-      : [messages.undoDamaged(job.jobId, damagedUndo.file, damagedUndo.lost)]),
+    ...(job.damaged === undefined ? [] : [messages.recordDamaged(name, job.damaged)]),
+    ...(damagedUndo === undefined ? [] : [messages.undoDamaged(name, damagedUndo.file, damagedUndo.lost)]),
     ...(facts.status === "interrupted" && job.unsettled
-      ? [messages.jobInterrupted(job.jobId, interruptedDirection(job))]
+      ? [messages.jobInterrupted(name, interruptedDirection(job))]
       : []),
-    ...(facts.status === "interrupted" && job.state === "running" ? [messages.jobDied(job.jobId)] : []),
+    ...(facts.status === "interrupted" && job.outcome === "running" ? [messages.jobDied(name)] : []),
     ...(files ? interruptedFileLines(messages, files, all ? Number.POSITIVE_INFINITY : SHOWN_LINES) : []),
     "",
     ...validatedJournal(journal).flatMap(({ event }) => {
@@ -94,21 +90,10 @@ export function describeJob(
     ...(all ? [] : foldedLines(messages, folded)),
     ...wordAllNotes(messages, facts),
     ...(job.state === "staged" && job.unsettled === undefined
-      ? [reportMessages(messages.locale).previewHint.terminal(job.jobId, countFiles(job.changes))]
+      ? [reportMessages(messages.locale).previewHint("terminal", name, countFiles(job.changes))]
       : []),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-/** Why no change of a job is in effect; empty if that is unknown, or a change is in effect. */
-function whyDropped(
-  { locale }: OpenedWorkspace["messages"],
-  { state }: StoredJob,
-  journal: readonly JournalLine[],
-): string {
-  const end = journal.findLast(({ event }) => event.type === "rolled_back")?.event;
-  if (state !== "discarded" || end?.type !== "rolled_back" || end.reason === "") return "";
-  return runningMessagesFor(locale).whyDropped(end.reason);
 }
 
 type CommandFinished = Extract<JobEvent, { type: "command_finished" }>;
@@ -205,9 +190,8 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   );
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (report?.hasReportLook(program)) {
-    const number = numberJobs(jobs).get(jobId);
-    const label = number === undefined ? jobId : `#${number}`;
-    await program.page(await describeAsCard(program, opened, job, { text, label, isWhole: diff !== null }));
+    const about = { text, label: nameJob(job), isWhole: diff !== null };
+    await program.page(await describeAsCard(program, opened, job, about));
   } else program.out(diff === null ? text : `${text}\n${diff}`);
   return EXIT.done;
 }

@@ -1,5 +1,5 @@
 import { stopFacts } from "../../application/jobs/action-report.ts";
-import { resolveJobName } from "../../application/jobs/undo-job.ts";
+import { resolveJobName } from "../../application/jobs/job-names.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -63,14 +63,11 @@ export function lookOfCheck(
 
 interface JobRow {
   readonly job: ListedJob;
-  /** `#12`; null for a job of another workspace. */
-  readonly label: string | null;
+  /** `#12`; the id of a job of another workspace. */
+  readonly name: string;
   readonly status: JobStatus;
   readonly remark: string;
 }
-
-/** From so many columns on, there is room for the long id. */
-const WIDE = 110;
 
 /** Jobs below each other: sign, number, time, status, files, title; never wider than the window. */
 export function lookOfJobs(
@@ -81,9 +78,9 @@ export function lookOfJobs(
 ): string {
   const style = styleFor(program);
   const columns = program.columns();
-  const cells = rows.map(({ job, label, status, remark }) => ({
+  const cells = rows.map(({ job, name, status, remark }) => ({
     sign: verdictSign(status, style),
-    id: columns >= WIDE || label === null ? `${label ?? ""} ${job.jobId}`.trim() : label,
+    id: name,
     at: localTime(job.createdAt).slice(5, 16),
     status: `${wordStatus(messages, { status, failedCmds: job.failedCmds })}${remark}`,
     files: job.changeCount === 0 ? "" : `±${job.changeCount}`,

@@ -1,4 +1,5 @@
 import { takeBackFacts } from "../../application/jobs/action-report.ts";
+import { nameJob } from "../../application/jobs/job-names.ts";
 import { chooseJobs, type TakeBack } from "../../application/jobs/undo-job.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
@@ -49,9 +50,9 @@ function list(
   const jobs = chosen.map(({ jobId, changes }) => ({ job_id: jobId, changes: changedFiles(changes) }));
   if (json) program.out(`${JSON.stringify({ jobs })}\n`);
   else
-    for (const { job_id: jobId, changes } of jobs) {
-      const paths = changes.map(({ path }) => path);
-      program.out(printable(`${messages.undoList(jobId, paths)}\n`));
+    for (const job of chosen) {
+      const paths = changedFiles(job.changes).map(({ path }) => path);
+      program.out(printable(`${messages.undoList(nameJob(job), paths)}\n`));
     }
   return EXIT.done;
 }

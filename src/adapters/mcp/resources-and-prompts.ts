@@ -1,5 +1,6 @@
 import type { GetPromptResult, Prompt } from "@modelcontextprotocol/sdk/types.js";
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
+import { resolveJobName } from "../../application/jobs/job-names.ts";
 import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import { changedFiles } from "../../domain/jobs/result.ts";
@@ -7,7 +8,7 @@ import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { McpHost } from "./host.ts";
 
 const JOBS = "picoclaw://jobs";
-const JOB_URI = /^picoclaw:\/\/jobs\/(job_\d{1,12}_[0-9a-z]{8})(\/diff)?$/;
+const JOB_URI = /^picoclaw:\/\/jobs\/(job_\d{1,12}_[0-9a-z]{8}|\d{1,7})(\/diff)?$/;
 /** Jobs that the list of resources names one by one; every other is reached by the template. */
 const NAMED_JOBS = 20;
 const LISTED_JOBS = 200;
@@ -70,7 +71,7 @@ export async function readResource(
     return asJson(uri, stringify({ jobs: newest.map(briefly) }, host));
   }
   const [, jobId, diff] = JOB_URI.exec(uri) ?? [];
-  const job = jobId === undefined ? null : host.archive.read(jobId);
+  const job = jobId === undefined ? null : host.archive.read(resolveJobName(host, jobId));
   if (job === null) return null;
   if (diff === undefined) return asJson(uri, detailsOf(job, host));
   const text = host.mask(await diffText(host.archive.walkDifferences(job.jobId)));

@@ -55,7 +55,7 @@ export interface JobCard {
   /** As it is by now; null where it is gone. */
   readonly viewed: ViewedJob | null;
   /** The reply's facts about it. */
-  readonly result: Pick<Reply["jobs"][number], "status" | "success" | "failed_cmds" | "changes">;
+  readonly result: Pick<Reply["jobs"][number], "number" | "status" | "success" | "failed_cmds" | "changes">;
   /** The request, for a job of an older version. */
   readonly request: string;
   readonly plan: string;
@@ -73,7 +73,7 @@ export function jobCard(context: PageContext, card: JobCard): Markup {
   const title = card.viewed?.job.title || firstLine(card.request) || t.untitled;
   const failedCmds = card.viewed?.job.failedCmds ?? card.result.failed_cmds;
   return html`<section class="job-card ${statusTone(status)}" aria-label="${visible(title)}">
-<header><span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span><a class="title" href="/jobs/${encodeURIComponent(card.jobId)}">${visible(title)}</a>${said !== null && said.caveats.length > 0 && caveats(context, said.caveats)}</header>
+<header><span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span><a class="title" href="/jobs/${encodeURIComponent(card.jobId)}">${card.result.number !== undefined && html`<span class="meta">#${card.result.number}</span> `}${visible(title)}</a>${said !== null && said.caveats.length > 0 && caveats(context, said.caveats)}</header>
 ${(attempts > 1 || (said !== null && said.checks !== "")) && html`<p class="meta">${[attempts > 1 && t.attempts(attempts), said?.checks].filter(Boolean).join(" · ")}</p>`}
 ${card.plan !== "" && html`<div class="text plan">${markdown(card.plan)}</div>`}
 ${said?.trouble.map((text) => (text.trim().includes("\n") ? html`<pre class="output">${visible(text)}</pre>` : html`<p class="note bad">${visible(text)}</p>`))}
@@ -310,6 +310,8 @@ export interface ActionOutcome {
   readonly code: string;
   readonly text: string;
   readonly offerForce: boolean;
+  /** Numbers of the jobs that one button undoes together. */
+  readonly together?: readonly number[];
 }
 
 export function toActionOutcome(words: Messages, facts: ActionFacts): ActionOutcome {
@@ -320,6 +322,7 @@ export function toActionOutcome(words: Messages, facts: ActionFacts): ActionOutc
     code,
     text: wordAction(words, facts, "terminal"),
     offerForce: code === "conflict" && action === "undo",
+    ...(facts.together !== undefined && { together: facts.together }),
   };
 }
 

@@ -43,6 +43,8 @@ export interface Notice {
   readonly text: string;
   /** The job can be taken back by force. */
   readonly offerForce?: boolean;
+  /** Numbers of the jobs that can be taken back together instead. */
+  readonly together?: readonly number[];
   /** The part of the page that it belongs to; without one it is shown at the top. */
   readonly at?: string;
   /** The fields of a refused form, so that the user need not type them again. */

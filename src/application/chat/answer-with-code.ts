@@ -328,7 +328,7 @@ export async function runCoder(
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, checked }, outside] = await Promise.all([
     openBench(deps, turn, {
-      request: text,
+      request: isSubAgent ? text : (turn.asked ?? text),
       judged: !planOnly && !isSubAgent,
       atOnce: !planOnly && isSubAgent,
       shown: shownFiles,

@@ -115,7 +115,7 @@ export async function answerWithHead(
   try {
     const watched = { ...turn, emit: steps.watch };
     const { bench, checks, checked } = await openBench(deps, watched, {
-      request: text,
+      request: turn.asked ?? text,
       judged: !planOnly,
       shown: createShownFiles(),
     });

@@ -1,6 +1,6 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
-import { jobActions, jobNamedInButton } from "../../domain/jobs/job-status.ts";
+import { jobActions } from "../../domain/jobs/job-status.ts";
 import { type Change, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import {
   isWorkerOutput,
@@ -10,7 +10,9 @@ import {
   type WorkerOutput,
 } from "../../domain/models/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { nameTogether } from "../jobs/action-report.ts";
 import { storedFacts } from "../jobs/job-facts.ts";
+import { nameByNumber, withNumbers } from "../jobs/job-names.ts";
 import { type ResultJson, toResultJson, withoutOutput } from "../jobs/job-report.ts";
 import type { RequestSize } from "../models/complete.ts";
 import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../models/tool-loop.ts";
@@ -84,10 +86,11 @@ export function toolFacts(
       outward: outward.length === 0 ? null : toOutwardFacts(outward),
       evictions: facts
         .filter(({ evicted }) => evicted.length > 0)
+        .map((one) => nameByNumber(withNumbers(workspace.archive, one)))
         .map(({ evicted, quotaBytes }) => ({ evicted, quotaBytes })),
       guarded: [...new Set(facts.flatMap(guardedPaths))],
       failures: facts.filter(({ jobId }) => landed.has(jobId)).flatMap(failuresOf),
-      undo: jobNamedInButton(actions[0]?.message ?? ""),
+      undo: actions.length === 0 ? null : nameTogether(committed.filter(({ kind }) => kind !== "none")),
     }),
     actions,
     jobs: facts.map((one) => toResultJson(messages, one)),

@@ -90,6 +90,8 @@ export interface ChatTurn {
   readonly tellsDrafts: boolean;
   readonly dryRun: boolean;
   readonly preview: boolean;
+  /** The user's words, where a command worded the request. */
+  readonly asked?: string;
   /** The start of the reply: that a new day began. */
   readonly notes: readonly ReplyPiece[];
   /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
@@ -108,6 +110,8 @@ export interface Answer extends Pick<Reply, "text" | "said" | "ok" | "jobs"> {
   readonly again?: {
     readonly route: Route;
     readonly text: string;
+    /** The user's own words, where the command words the request: its job is called by them. */
+    readonly asked?: string;
     /** A proposal of the answer stays a preview. */
     readonly preview?: boolean;
     /** The command's own words are a notice on the way, and no part of the reply. */

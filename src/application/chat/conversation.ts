@@ -176,19 +176,19 @@ function isDiskFull(error: unknown): boolean {
  * error.
  */
 function limitReply(deps: ChatBase, error: unknown): Reply | null {
-  const reached = error instanceof JobBroken ? error.cause : error;
+  const broken = error instanceof JobBroken ? error : null;
+  const reached = broken === null ? error : broken.cause;
   if (wordUsedUp("en", reached) === null) return null;
-  const jobId = error instanceof JobBroken ? error.jobId : undefined;
   const answer = answerInEveryLanguage(
     deps,
     (locale) =>
       [
         wordUsedUp(locale, reached) ?? "",
-        ...(jobId === undefined ? [] : [messagesFor(locale).nothingApplied(jobId)]),
+        ...(broken === null ? [] : [messagesFor(locale).nothingApplied(broken.jobName)]),
       ].join("\n"),
     false,
   );
-  return { ...toPassingReply(answer), ...(jobId !== undefined && { brokenJob: jobId }) };
+  return { ...toPassingReply(answer), ...(broken !== null && { brokenJob: broken.jobId }) };
 }
 
 type TurnOptions = Pick<ChatTurn, "sessionKey" | "signal" | "emit" | "tellsDrafts">;
@@ -615,9 +615,9 @@ async function answerAgain(
   deps: CoderDeps & StateDeps,
   begun: ChatTurn,
   command: Answer,
-  { route, text, preview = begun.preview, isNoticeOnly = false, after }: NonNullable<Answer["again"]>,
+  { route, text, preview = begun.preview, isNoticeOnly, after, ...words }: NonNullable<Answer["again"]>,
 ): Promise<Reply> {
-  const turn = { ...begun, preview };
+  const turn = { ...begun, preview, ...words };
   const decision = { route, source: "explicit", confidence: 1, reason: "/route" } as const;
   turn.emit({ type: "notice", text: command.text });
   turn.emit({ type: "decided", decision });

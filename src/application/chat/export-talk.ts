@@ -7,6 +7,7 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { toReason } from "../history/find-why.ts";
 import { wordWork } from "../history/word-why.ts";
 import { diffText, toListedJob } from "../jobs/job-facts.ts";
+import { nameJob } from "../jobs/job-names.ts";
 import { wordStatus } from "../jobs/job-report.ts";
 import type { SessionStore, TalkDocument, TalkJob } from "../ports/chat.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
@@ -58,7 +59,7 @@ function toTalkJob(
   const work = toReason(job, jobId, archive.events(jobId));
   const status = toJobStatus(toListedJob(job), job.state === "running" && isAlive(job));
   return {
-    jobId,
+    name: nameJob(job),
     title: mask(title),
     status,
     verdict: wordStatus(messagesFor(locale), { status, failedCmds }),
@@ -85,7 +86,7 @@ export async function writeMarkdown({ title, turns }: TalkDocument): Promise<str
       const diff = (await diffText(job.differences())).trimEnd();
       parts.push(
         `### ${job.verdict}: ${oneLine(job.title)}`,
-        `\`${job.jobId}\``,
+        `\`${job.name}\``,
         quoted(job.facts.join("\n")),
       );
       if (diff !== "") parts.push(fenced(diff));

@@ -4,13 +4,9 @@ import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { discardFacts, previewFacts, takeBackFacts } from "../jobs/action-report.ts";
-import {
-  actionsFor,
-  type TakeBackAllResult,
-  type TakeBackStep,
-  takeBackAll,
-} from "../jobs/follow-up-actions.ts";
+import { actionsFor, type TakeBackStep, takeBackAll } from "../jobs/follow-up-actions.ts";
 import { movedLater } from "../jobs/job-facts.ts";
+import { nameJob } from "../jobs/job-names.ts";
 import { stuckTakeBack } from "../jobs/undo-job.ts";
 import { waitingPreview } from "../jobs/unfinished-jobs.ts";
 import type { Turn } from "../ports/chat.ts";
@@ -191,7 +187,7 @@ export function planRewindSteps(
     const now = job.state === "evicted" ? (isCommittedAfter(lines) ?? true) : job.state === "committed";
     const swappable = job.state === "committed" || job.state === "undone";
     if (then === now || (!swappable && job.state !== "evicted")) continue;
-    if (!swappable || job.kind === "none") gone.push(job.jobId);
+    if (!swappable || job.kind === "none") gone.push(nameJob(job));
     else steps.push({ direction: now ? "undo" : "redo", job });
   }
   return { steps, gone };
@@ -296,7 +292,7 @@ async function redoRewind(deps: StateDeps, turn: ChatTurn): Promise<Answer> {
 
 function rewindStopped(
   deps: JobDeps,
-  { direction, stopped: outcome, left }: Extract<TakeBackAllResult, { ok: false }>,
+  { direction, stopped: outcome, left }: Extract<Awaited<ReturnType<typeof takeBackAll>>, { ok: false }>,
 ): Answer {
   const facts = takeBackFacts(deps.workspace, direction, outcome);
   return createAnswer(deps, [{ kind: "action", facts }, say("rewindStopped", left)], false);
@@ -356,6 +352,6 @@ function stepWords(steps: readonly TakeBackStep[]) {
   return { jobs: those("undo"), again: those("redo") };
 }
 
-function jobWords({ jobId, changes }: StoredJob): RewindJob {
-  return { jobId, paths: changes.map(({ path }) => path) };
+function jobWords(job: StoredJob): RewindJob {
+  return { jobId: nameJob(job), paths: job.changes.map(({ path }) => path) };
 }

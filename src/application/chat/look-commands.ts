@@ -7,8 +7,8 @@ import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/his
 import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
 import { type JobReason, readFileLine } from "../history/find-why.ts";
 import { diffText, toListedJob } from "../jobs/job-facts.ts";
+import { nameJob } from "../jobs/job-names.ts";
 import { wordStatus } from "../jobs/job-report.ts";
-import { numberJobs } from "../jobs/undo-job.ts";
 import type { OwnCommand, ReplyChoice } from "../ports/chat.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import {
@@ -39,10 +39,9 @@ const DIFF_LINES = 400;
 export const jobs: LookCommand<JobDeps> = async (deps, turn) => {
   const list = jobsVisibleTo(deps, turn).slice(-MOST_LISTED_JOBS).reverse();
   if (list.length === 0) return createAnswer(deps, [say("noJobs")], true);
-  const label = jobLabels(deps);
   return {
     ...answerInEveryLanguage(deps, (locale) =>
-      list.map((job) => `${label(job)}  ${describeJob(deps, messagesFor(locale), job)}`).join("\n"),
+      list.map((job) => `${labelJob(job)}  ${describeJob(deps, messagesFor(locale), job)}`).join("\n"),
     ),
     choices: jobChoices(deps, turn, () => true),
   };
@@ -52,9 +51,8 @@ export const jobs: LookCommand<JobDeps> = async (deps, turn) => {
 const MOST_OFFERED_JOBS = 100;
 
 /** A job's number in the workspace and its time, as every list of jobs shows them. */
-function jobLabels({ workspace }: JobDeps): (job: StoredJob) => string {
-  const numbers = numberJobs(workspace.archive.list());
-  return ({ jobId, createdAt }) => `#${numbers.get(jobId) ?? jobId}  ${localTime(createdAt).slice(5, 16)}`;
+function labelJob(job: StoredJob): string {
+  return `${nameJob(job)}  ${localTime(job.createdAt).slice(5, 16)}`;
 }
 
 function jobChoices(
@@ -62,13 +60,12 @@ function jobChoices(
   turn: LookRequest,
   isWanted: (job: StoredJob) => boolean,
 ): readonly ReplyChoice[] {
-  const label = jobLabels(deps);
   return jobsVisibleTo(deps, turn)
     .filter(isWanted)
     .slice(-MOST_OFFERED_JOBS)
     .reverse()
     .map((job) => ({
-      label: label(job),
+      label: labelJob(job),
       description: `${wordJobStatus(deps, deps.messages, job)} · ${job.title}`,
       message: `/diff ${job.jobId}`,
     }));

@@ -643,6 +643,7 @@ export async function reviewPull(
       again: {
         route: "CODE",
         text,
+        asked: turn.message.text,
         preview: true,
         isNoticeOnly: true,
         ...(isPosted && { after: (answer) => postReview(deps, turn, { forge, item, url, answer }) }),

@@ -16,6 +16,7 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { CoderStopReason } from "../coder/coder-ends.ts";
 import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
+import { nameByNumber } from "../jobs/job-names.ts";
 import {
   countNotRun,
   explainFailures,
@@ -237,7 +238,7 @@ function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
         piece.outward === null ? "" : wordOutward(chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),
         (piece.guarded ?? []).length === 0 ? "" : messages.protectedCreated(piece.guarded ?? []),
-        piece.undo === null ? "" : reportMessages(locale).undoHint[at](piece.undo),
+        piece.undo === null ? "" : reportMessages(locale).undoHint(at, piece.undo),
       ]);
   }
 }
@@ -310,7 +311,8 @@ export interface CardPieces {
   readonly risk?: "high";
 }
 
-export function wordCard(locale: Locale, { facts, coder, risk }: CardPieces): CardWords {
+export function wordCard(locale: Locale, { facts: job, coder, risk }: CardPieces): CardWords {
+  const facts = nameByNumber(job);
   const messages = messagesFor(locale);
   const words = chatMessagesFor(locale);
   const { commands, conflicts, jobId, gitCommit } = facts;

@@ -6,6 +6,7 @@ import { type ContextLine, type MemoryMessages, memoryMessagesFor } from "../../
 import { localTime } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
+import { nameJob } from "../jobs/job-names.ts";
 import type { ModelRole, UsageStore } from "../ports/models.ts";
 import { jobsVisibleTo } from "./chat-commands.ts";
 import {
@@ -70,14 +71,18 @@ export async function tellStatus(
     codes: nameOf(deps.models.defaultCoder),
     dry: dry || chat.settings.dryRun,
     isAtWork: chat.steering.isOpen(look.sessionKey),
-    previews: waiting.slice(-MOST_PREVIEWS).map(({ jobId, title }) => ({ jobId, title })),
+    previews: waiting.slice(-MOST_PREVIEWS).map((job) => ({ name: nameJob(job), title: job.title })),
     spentUsd: await deps.usage.spent(deps.clock.startOfDay(chat.now())),
     dailyUsd: deps.daily,
   };
   return answerLines(chat, (words, locale) =>
     words.status({
       ...facts,
-      lastJob: last && { ...last, status: wordJobStatus(chat, messagesFor(locale), last) },
+      lastJob: last && {
+        name: nameJob(last),
+        title: last.title,
+        status: wordJobStatus(chat, messagesFor(locale), last),
+      },
     }),
   );
 }

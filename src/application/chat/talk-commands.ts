@@ -26,7 +26,13 @@ export const review: ChatCommand<ServiceDeps> = async (deps, turn, rest) => {
     if ((await deps.isCommit(name)) === false) return createAnswer(deps, [say("reviewUnknown", name)], false);
   return {
     ...createAnswer(deps, [say("reviewing", what)], true),
-    again: { route: "CODE", text: reviewRequest(what), preview: true, isNoticeOnly: true },
+    again: {
+      route: "CODE",
+      text: reviewRequest(what),
+      asked: turn.message.text,
+      preview: true,
+      isNoticeOnly: true,
+    },
   };
 };
 
@@ -71,9 +77,13 @@ function reviewRequest(what: string): string {
 }
 
 /** `/init`: a coder writes the page that coders read first. */
-export const init: ChatCommand<ChatBase> = async (deps, _turn, rest) => ({
+export const init: ChatCommand<ChatBase> = async (deps, turn, rest) => ({
   ...createAnswer(deps, [], true),
-  again: { route: "CODE", text: [INIT_REQUEST, rest.trim()].filter((part) => part !== "").join("\n\n") },
+  again: {
+    route: "CODE",
+    text: [INIT_REQUEST, rest.trim()].filter((part) => part !== "").join("\n\n"),
+    asked: turn.message.text,
+  },
 });
 
 const INIT_REQUEST =

@@ -12,6 +12,7 @@ import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import { type ContestedFile, type StaleEdit, wordStaleEdits } from "../drafts/shown-files.ts";
+import { nameJob } from "../jobs/job-names.ts";
 import type { Advise } from "../platform/advise.ts";
 import type { ProjectFiles } from "../ports/drafts.ts";
 import type { ModelMessage } from "../ports/models.ts";
@@ -740,7 +741,11 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
   state.conflicts++;
   state.contested = stale.map(({ path }) => path);
   const paths = stale.map(({ path, other }) => other.movedTo ?? path);
-  tell({ type: "contested", paths, jobs: stale.flatMap(({ other }) => other.job?.jobId ?? []) });
+  tell({
+    type: "contested",
+    paths,
+    jobs: stale.flatMap(({ other }) => (other.job === null ? [] : [nameJob(other.job)])),
+  });
   const places = [...new Set(paths)].map((path) => ({ path, lines: [] }));
   const files = showAgain(bench.files(), places, limits.shownChars);
   const back = [

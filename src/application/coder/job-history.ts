@@ -3,6 +3,7 @@ import type { Change } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { diffText, isOwnJob, validatedJournal } from "../jobs/job-facts.ts";
+import { nameJob } from "../jobs/job-names.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** The results of a chat's jobs in this workspace, read from their journals. */
@@ -77,7 +78,7 @@ export function createJobHistory(
       return Promise.all(
         jobs.map(async (job) => {
           const lines = changedLines(await diffText(compared(job)));
-          return `${job.jobId}: ${jobStateText(job)} ${changesOf(job.changes, lines)}`;
+          return `${nameJob(job)}: ${jobStateText(job)} ${changesOf(job.changes, lines)}`;
         }),
       );
     },

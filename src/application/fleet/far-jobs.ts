@@ -7,6 +7,7 @@ import { isJobId } from "../jobs/execution.ts";
 import { presentActions } from "../jobs/follow-up-actions.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { FleetJob, FleetJobs, OrderVerb, TailedJob } from "../ports/fleet.ts";
+import type { StoredJob } from "../ports/jobs.ts";
 import type { MessageStore } from "../ports/serve.ts";
 import { roleInChat, type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
 import { type LiveWork, lastLines, NOTHING_LIVE } from "../serve/serve-events.ts";
@@ -185,15 +186,20 @@ export interface ChatFarJobsDeps {
 
 /** Jobs of other machines for a chat, by the same orders as from the console. */
 export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
-  async function discard(viewer: Viewer, jobId: string, machine: string): Promise<ActionFacts> {
+  async function discard(
+    viewer: Viewer,
+    { jobId, number }: StoredJob,
+    machine: string,
+  ): Promise<ActionFacts> {
     const status = await all.discard(viewer, jobId);
+    const numbers = () => new Map(number === undefined ? [] : [[jobId, number]]);
     switch (status) {
       case "machine-away":
       case "machine-gone":
       case "unsettled":
         return orderFacts("discard", jobId, { code: status, machine });
       default:
-        return discardFacts({ root: "" }, jobId, { status });
+        return discardFacts({ root: "", archive: { numbers } }, jobId, { status });
     }
   }
 
@@ -214,7 +220,7 @@ export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
           case "apply":
             return all.applyPreview(viewer, jobId);
           case "discard":
-            return discard(viewer, jobId, machine);
+            return discard(viewer, found.job, machine);
         }
       },
       differences: () => all.differences(viewer, jobId),

@@ -5,9 +5,10 @@ import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../job
 import { isJobId } from "../jobs/execution.ts";
 import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
 import { isOwnJob, readAgentId, toListedJob } from "../jobs/job-facts.ts";
+import { resolveJobName } from "../jobs/job-names.ts";
 import { inRunningOrder, type RunningThing, toRunningThings } from "../jobs/running-things.ts";
 import type { TakeBack } from "../jobs/undo-job.ts";
-import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
+import type { PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { JobMachine } from "../ports/fleet.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../ports/jobs.ts";
@@ -146,7 +147,7 @@ export interface ViewedJob {
 
 /**
  * Jobs as people at the console and programs at the API get at them. Every way in asks whose job it is: a job of
- * another user is `unknown`, not `forbidden`.
+ * another user is `unknown`, not `forbidden`. A job of this machine may be named by its number, several to undo with spaces.
  */
 export interface ViewerJobs {
   /** The viewer's jobs that run now on this machine, with their sub-agents, oldest first. `stop` takes the id of each. */
@@ -223,7 +224,8 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
     alive: job.state === "running" && workspace().isAlive(job),
   });
 
-  async function read(viewer: Viewer, jobId: string): Promise<ViewedJob | null> {
+  async function read(viewer: Viewer, name: string): Promise<ViewedJob | null> {
+    const jobId = resolveJobName(workspace(), name);
     if (!isJobId(jobId)) return null;
     if (viewer.role !== "operator" && !viewerOwns(viewer, await store.ownerOf(jobId))) return null;
     const job = workspace().archive.read(jobId);
@@ -311,23 +313,26 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
       }
       return result;
     },
-    async takeBack(viewer, jobId, direction, force) {
-      const known = (await read(viewer, jobId)) !== null;
-      const outcome: TakeBack = known
-        ? await workspace().takeBack({ direction, name: jobId, force })
-        : { status: "unknown", name: jobId };
-      if (known) bus.publish({ type: "job", jobId });
+    async takeBack(viewer, names, direction, force) {
+      const known = await Promise.all(names.split(" ").map((name) => read(viewer, name)));
+      const jobIds = known.flatMap((one) => one?.job.jobId ?? []);
+      const outcome: TakeBack =
+        jobIds.length === known.length
+          ? await workspace().takeBack({ direction, name: jobIds.join(" "), force })
+          : { status: "unknown", name: names };
+      for (const jobId of jobIds) bus.publish({ type: "job", jobId });
       return takeBackFacts(workspace(), direction, outcome);
     },
-    async applyPreview(viewer, jobId) {
-      const known = (await read(viewer, jobId)) !== null;
-      const outcome: PreviewCommit = known ? await workspace().commitPreview(jobId) : { status: "unknown" };
-      if (known) bus.publish({ type: "job", jobId });
+    async applyPreview(viewer, name) {
+      const jobId = (await read(viewer, name))?.job.jobId;
+      if (jobId === undefined) return previewFacts(workspace(), name, { status: "unknown" });
+      const outcome = await workspace().commitPreview(jobId);
+      bus.publish({ type: "job", jobId });
       return previewFacts(workspace(), jobId, outcome);
     },
-    async applyRest(viewer, jobId) {
-      if ((await read(viewer, jobId)) === null)
-        return previewFacts(workspace(), jobId, { status: "unknown" });
+    async applyRest(viewer, name) {
+      const jobId = (await read(viewer, name))?.job.jobId;
+      if (jobId === undefined) return previewFacts(workspace(), name, { status: "unknown" });
       const rest = await applyRest(workspace(), jobId, AbortSignal.timeout(REST_MS));
       bus.publish({ type: "job", jobId });
       if (rest.status === "whole") return previewFacts(workspace(), jobId, rest.outcome);
@@ -336,8 +341,9 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
       await note(viewer, result.jobId);
       return { about: "rest", facts: toPlainResult(result), left };
     },
-    async discard(viewer, jobId) {
-      if ((await read(viewer, jobId)) === null) return "unknown";
+    async discard(viewer, name) {
+      const jobId = (await read(viewer, name))?.job.jobId;
+      if (jobId === undefined) return "unknown";
       const { status } = await workspace().discardPreview(jobId);
       bus.publish({ type: "job", jobId });
       return status;
@@ -365,15 +371,16 @@ export function createViewerJobs(deps: ViewerJobsDeps): OwnJobs {
     return jobs.filter(({ jobId }) => own.has(jobId)).map(viewed);
   }
 
-  async function stop(viewer: Viewer, jobId: string): Promise<StopJobResult> {
-    const agent = readAgentId(jobId);
+  async function stop(viewer: Viewer, name: string): Promise<StopJobResult> {
+    const agent = readAgentId(name);
     if (agent !== null) {
       const isKnown = (await read(viewer, agent.jobId)) !== null;
-      return isKnown ? workspace().stop(jobId) : { status: "unknown" };
+      return isKnown ? workspace().stop(resolveJobName(workspace(), name)) : { status: "unknown" };
     }
-    const found = await read(viewer, jobId);
+    const found = await read(viewer, name);
     if (found === null) return { status: "unknown" };
     const { job } = found;
+    const { jobId } = job;
     if (job.state !== "running") return { status: "not-running", state: job.state };
     if (job.pid !== deps.pid) return workspace().stop(jobId);
     // One of ours: a signal would end the whole server.

@@ -2,6 +2,7 @@ import { formatDayIn } from "../../domain/chat/session.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { storedJobActions } from "../jobs/follow-up-actions.ts";
+import { nameJobId } from "../jobs/job-names.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers, Tracing } from "../ports/platform.ts";
 import type { AccessStore, Channel, WorkQueue } from "../ports/serve.ts";
@@ -81,6 +82,7 @@ export async function openInbox(deps: InboxDeps): Promise<Inbox> {
     ...common,
     conversation: () => current().conversation,
     images: () => current().images,
+    nameJob: (jobId) => nameJobId(current().workspace.archive, jobId),
     settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
     actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
     uuid,

@@ -2,14 +2,16 @@ import { nameCheck } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
 import { findRenamed, toLines, traceLine } from "../../domain/history/trace-line.ts";
+import type { JobNumbers } from "../../domain/jobs/result.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
+import { numbersOf } from "../jobs/job-names.ts";
 import type { BlamedLine, JobStack } from "../ports/history.ts";
 import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 
 export interface WhyDeps {
   readonly stack: JobStack;
-  readonly archive: Pick<JobArchive, "read" | "events">;
+  readonly archive: Pick<JobArchive, "read" | "events" | "numbers">;
   readonly files: Pick<WorkspaceFiles, "look" | "read">;
   /** The commit that a line of the present file has; null where git knows none. */
   readonly blame: (path: string, line: number) => Promise<BlamedLine | null>;
@@ -18,6 +20,7 @@ export interface WhyDeps {
 /** The job that wrote a line, with what its record says about why. */
 export interface JobReason {
   readonly jobId: string;
+  readonly number?: number;
   readonly at: string;
   readonly source: string;
   readonly title: string;
@@ -57,6 +60,7 @@ export type Why =
       readonly line: number;
       readonly text: string;
       readonly origin: WhyOrigin;
+      readonly numbers: JobNumbers;
       /** Earlier names of the file, newest first. */
       readonly renamedFrom: readonly string[];
     }
@@ -109,7 +113,13 @@ export async function findWhy(deps: WhyDeps, path: string, line: number, seen?: 
   const commit = now === null ? null : await deps.blame(path, now);
   const origin: WhyOrigin =
     commit !== null ? { kind: "commit", commit } : (found.origin ?? { kind: "older" });
-  return { ok: true, path, line, text, origin, renamedFrom: found.renamedFrom };
+  const numbers = numbersOf(deps.archive, jobsOfOrigin(origin));
+  return { ok: true, path, line, text, origin, numbers, renamedFrom: found.renamedFrom };
+}
+
+function jobsOfOrigin(origin: WhyOrigin): readonly string[] {
+  if (origin.kind === "gone") return [origin.jobId];
+  return origin.kind === "by-hand" ? [origin.after, origin.before].filter((one) => one !== null) : [];
 }
 
 /** The place of an earlier text's line in the present file, which is what git can be asked about. */
@@ -247,6 +257,7 @@ export function toReason(
   );
   return {
     jobId,
+    ...(record?.number !== undefined && { number: record.number }),
     at: record?.createdAt ?? "",
     source: record?.source ?? "",
     title: record?.title ?? "",

@@ -1,5 +1,6 @@
 import { csvText, formatCost, localTime } from "../../domain/texts/format-text.ts";
 import type { HistoryMessages } from "../../domain/texts/history.ts";
+import { nameJob } from "../jobs/job-names.ts";
 import type { FigureRow } from "../ports/history-opened.ts";
 import type { JobReason, RemovedText, Why } from "./find-why.ts";
 import { NO_FIGURES } from "./work-figures.ts";
@@ -21,20 +22,21 @@ export function wordWhy(texts: HistoryMessages, path: string, why: Why): string 
         return texts.noLine(path, why.lines ?? 0);
     }
   }
-  const { line, text, origin, renamedFrom } = why;
+  const { line, text, origin, numbers, renamedFrom } = why;
+  const name = (jobId: string) => nameJob({ jobId, number: numbers[jobId] });
   const out = [`${path}:${line}: ${text.trim()}`, ""];
   switch (origin.kind) {
     case "job": {
       const { job, replaced } = origin;
-      out.push(texts.writtenBy(job.jobId, localTime(job.at)), ...wordReason(texts, job));
+      out.push(texts.writtenBy(nameJob(job), localTime(job.at)), ...wordReason(texts, job));
       out.push(...(replaced.length === 0 ? [texts.replacedNothing] : [texts.replaced, ...indent(replaced)]));
       break;
     }
     case "by-hand":
-      out.push(texts.byHand(origin.after, origin.before));
+      out.push(texts.byHand(origin.after && name(origin.after), origin.before && name(origin.before)));
       break;
     case "gone":
-      out.push(texts.gone(origin.jobId));
+      out.push(texts.gone(name(origin.jobId)));
       break;
     case "commit": {
       const { commit, author, at, subject } = origin.commit;
@@ -54,7 +56,7 @@ export function wordRemoved(texts: HistoryMessages, text: string, found: readonl
   return found
     .map(({ path, line, text: removed, replacedBy, job }) =>
       [
-        texts.removedBy(path, line, job.jobId, localTime(job.at)),
+        texts.removedBy(path, line, nameJob(job), localTime(job.at)),
         `  ${removed.trim()}`,
         ...wordReason(texts, job),
         ...(replacedBy.length === 0 ? [] : [texts.replacedBy, ...indent(replacedBy)]),

@@ -1,10 +1,17 @@
 import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
-import { type Change, type Conflict, isHalfDone, isSystemTrouble } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type Conflict,
+  isHalfDone,
+  isSystemTrouble,
+  type JobNumbers,
+} from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
-import type { StoredJob } from "../ports/jobs.ts";
+import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId, repairNotes } from "./execution.ts";
+import { nameByNumber, nameJob, withNumbers } from "./job-names.ts";
 import { paragraphs } from "./job-report.ts";
 import { numbersToUndo, type TakeBack, type TakenBack } from "./undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "./unfinished-jobs.ts";
@@ -29,6 +36,7 @@ export interface ActionFacts {
   readonly status: JobStatus | null;
   /** The requested job or group; the blocking job if there is one. */
   readonly name: string;
+  readonly numbers?: JobNumbers;
   readonly workspace: string;
   /** The swapped jobs, in this order; also those before a conflict. */
   readonly done: readonly SwappedJob[];
@@ -75,10 +83,23 @@ interface SwappedJob extends Omit<TakenBack, "job"> {
 /** The source of a job whose commit is pushed for a pull request: no undo reaches the forge. */
 export const PULL_SOURCE = "chat:pr";
 
-/** Jobs that one button undoes. */
+/** Jobs that one button undoes, or one order names. */
 const MOST_TOGETHER = 8;
 
+/** Jobs of one group as an order names them: many by their group. */
+export function nameTogether(jobs: readonly StoredJob[]): string {
+  return jobs.length > MOST_TOGETHER ? (jobs[0]?.groupId ?? "") : jobs.map(nameJob).join(" ");
+}
+
 export function takeBackFacts(
+  workspace: Pick<Workspace, "root" | "isAlive" | "archive">,
+  direction: "undo" | "redo",
+  taken: TakeBack,
+): ActionFacts {
+  return withNumbers(workspace.archive, toTakeBackFacts(workspace, direction, taken));
+}
+
+function toTakeBackFacts(
   { root: workspace, isAlive, archive }: Pick<Workspace, "root" | "isAlive" | "archive">,
   direction: "undo" | "redo",
   taken: TakeBack,
@@ -108,7 +129,7 @@ export function takeBackFacts(
   switch (taken.status) {
     case "done": {
       const groups = new Set(done.map(({ job }) => job.groupId));
-      const isGroup = done.length > 1 && groups.size === 1;
+      const isGroup = done.length > MOST_TOGETHER && groups.size === 1;
       const name = isGroup ? (done[0]?.job.groupId ?? "") : done.map(({ job }) => job.jobId).join(" ");
       const status = direction === "undo" ? "taken-back" : "applied";
       return { ...base, code: "done", name, status };
@@ -149,70 +170,65 @@ export function takeBackFacts(
   }
 }
 
-export function previewFacts(
-  { root: workspace }: Pick<Workspace, "root">,
-  name: string,
-  outcome: PreviewCommit,
-): ActionFacts {
-  const base = { ...about(workspace, name), action: "apply" } as const;
+/** Where the jobs of an action are, and their numbers. */
+type NamedWorkspace = Pick<Workspace, "root"> & { readonly archive: Pick<JobArchive, "numbers"> };
+
+type ActionEnd = Pick<ActionFacts, "code" | "status"> & Partial<ActionFacts>;
+
+/** An order about one job that changed nothing. */
+const UNDONE_ORDERS = {
+  nothing: { code: "nothing", status: "no-change" },
+  unknown: { code: "unknown-job", status: null },
+  busy: { code: "busy", status: "refused" },
+  "not-a-preview": { code: "not-a-preview", status: "refused" },
+  "not-running": { code: "not-running", status: "refused" },
+} as const;
+
+export function previewFacts(workspace: NamedWorkspace, name: string, outcome: PreviewCommit): ActionFacts {
+  return toActionFacts("apply", workspace, name, toPreviewEnd(outcome));
+}
+
+function toPreviewEnd(outcome: PreviewCommit): ActionEnd {
   switch (outcome.status) {
     case "done": {
-      const { job, notes } = outcome;
-      return { ...base, code: "done", ...applied(job), ...(notes.length > 0 && { notes }) };
+      const { jobId, changes, failedCmds } = outcome.job;
+      const status = changes.length === 0 ? "no-change" : failedCmds > 0 ? "partly" : "applied";
+      const notes = outcome.notes.length > 0 ? { notes: outcome.notes } : {};
+      return { code: "done", status, failedCmds, done: [{ jobId, changes, left: [] }], ...notes };
     }
-    case "unknown":
-      return { ...base, code: "unknown-job", status: null };
     case "not-a-preview":
-      return { ...base, code: "not-a-preview", status: "refused", state: outcome.job.state };
-    case "busy":
-      return { ...base, code: "busy", status: "refused" };
-    case "unusable": {
-      const { reason, paths } = outcome;
-      return { ...base, code: reason, status: "refused", paths };
-    }
+      return { ...UNDONE_ORDERS["not-a-preview"], state: outcome.job.state };
+    case "unusable":
+      return { code: outcome.reason, status: "refused", paths: outcome.paths };
     case "conflict": {
-      const denied = outcome.conflicts.every(isSystemTrouble);
-      const status = denied
-        ? "refused"
-        : isHalfDone(outcome.conflicts, outcome.job.jobId)
-          ? "interrupted"
-          : "preview";
-      return { ...base, code: "conflict", status, conflicts: outcome.conflicts };
+      const { conflicts, job } = outcome;
+      const kept = isHalfDone(conflicts, job.jobId) ? "interrupted" : "preview";
+      const status = conflicts.every(isSystemTrouble) ? "refused" : kept;
+      return { code: "conflict", status, conflicts };
     }
+    default:
+      return UNDONE_ORDERS[outcome.status];
   }
 }
 
-/** The common facts of every action that has no result yet. */
-function about(workspace: string, name: string) {
-  return { about: "action", workspace, name, conflicts: [], done: [], failedCmds: 0 } as const;
-}
-
-function applied({
-  jobId,
-  changes,
-  failedCmds,
-}: StoredJob): Pick<ActionFacts, "status" | "done" | "failedCmds"> {
-  const status = changes.length === 0 ? "no-change" : failedCmds > 0 ? "partly" : "applied";
-  return { status, failedCmds, done: [{ jobId, changes, left: [] }] };
+function toActionFacts(
+  action: ActionFacts["action"],
+  { root: workspace, archive }: NamedWorkspace,
+  name: string,
+  end: ActionEnd,
+): ActionFacts {
+  const none = { conflicts: [], done: [], failedCmds: 0 };
+  return withNumbers(archive, { about: "action", action, workspace, name, ...none, ...end });
 }
 
 /** `nothing`: there was none to choose. */
 export function discardFacts(
-  { root: workspace }: Pick<Workspace, "root">,
+  workspace: NamedWorkspace,
   name: string,
   { status }: PreviewDiscard | { readonly status: "nothing" },
 ): ActionFacts {
-  const base = { ...about(workspace, name), action: "discard" } as const;
-  switch (status) {
-    case "done":
-      return { ...base, code: "done", status: "discarded" };
-    case "nothing":
-      return { ...base, code: "nothing", status: "no-change" };
-    case "unknown":
-      return { ...base, code: "unknown-job", status: null };
-    case "not-a-preview":
-      return { ...base, code: "not-a-preview", status: "refused" };
-  }
+  const end: ActionEnd = status === "done" ? { code: "done", status: "discarded" } : UNDONE_ORDERS[status];
+  return toActionFacts("discard", workspace, name, end);
 }
 
 /** Facts about an order to another machine whose outcome is unknown, or which did nothing. */
@@ -224,46 +240,21 @@ export function orderFacts(
     machine,
   }: { readonly code: "machine-away" | "machine-gone" | "unsettled"; readonly machine: string },
 ): ActionFacts {
-  return {
-    about: "action",
-    action,
-    code,
-    status: code === "machine-away" ? "refused" : null,
-    name,
-    workspace: "",
-    done: [],
-    conflicts: [],
-    failedCmds: 0,
-    machine,
-  };
+  const status = code === "machine-away" ? "refused" : null;
+  const nowhere = { root: "", archive: { numbers: () => new Map() } };
+  return toActionFacts(action, nowhere, name, { code, status, machine });
 }
 
-export function stopFacts(
-  { root: workspace }: Pick<Workspace, "root">,
-  name: string,
-  outcome: StopJobResult,
-): ActionFacts {
-  const base = {
-    about: "action",
-    action: "stop",
-    workspace,
-    name,
-    conflicts: [],
-    done: [],
-    failedCmds: 0,
-  } as const;
-  switch (outcome.status) {
-    case "stopped":
-      return { ...base, code: "done", status: "stopped" };
-    case "unknown":
-      return { ...base, code: "unknown-job", status: null };
-    case "not-running":
-      return { ...base, code: "not-running", status: "refused", state: outcome.state };
-  }
+export function stopFacts(workspace: NamedWorkspace, name: string, outcome: StopJobResult): ActionFacts {
+  const { status } = outcome;
+  const end: ActionEnd = status === "stopped" ? { code: "done", status } : UNDONE_ORDERS[status];
+  const state = "state" in outcome ? { state: outcome.state } : {};
+  return toActionFacts("stop", workspace, name, { ...end, ...state });
 }
 
 /** The outcome of an action on jobs: its status, the moved jobs, the conflicts, how to continue. */
-export function wordAction(messages: Messages, facts: ActionFacts, at: Surface): string {
+export function wordAction(messages: Messages, ofAction: ActionFacts, at: Surface): string {
+  const facts = nameAt(ofAction, at);
   const words = reportMessages(messages.locale);
   const { status, code, action, name } = facts;
   const first = status === null ? "" : words.status(status, facts.failedCmds);
@@ -275,13 +266,13 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
     const swappedBefore = facts.done.length > 0 ? wordDone(messages, facts) : "";
     const force =
       code === "conflict" &&
-      action !== "apply" &&
+      (action === "undo" || action === "redo") &&
       stuckJob(facts.conflicts) === null &&
       findKeptAside(facts.conflicts) === null &&
       facts.conflicts.some(canBeForced)
-        ? hint(words.forceHint[at](action, name))
+        ? hint(words.forceHint(at, action, name))
         : "";
-    const together = facts.together === undefined ? "" : hint(words.togetherHint[at](facts.together));
+    const together = facts.together === undefined ? "" : hint(words.togetherHint(at, facts.together));
     const lines = [first, wordReason(messages, facts, at), together, force].filter((line) => line !== "");
     return paragraphs([lines.join("\n"), swappedBefore, notes]);
   }
@@ -292,11 +283,16 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
     case "discard":
       return words.verb.discard(name);
     case "undo":
-      return paragraphs([first, wordDone(messages, facts), notes, hint(words.redoHint[at](name))]);
+      return paragraphs([first, wordDone(messages, facts), notes, hint(words.redoHint(at, name))]);
     case "redo":
     case "apply":
-      return paragraphs([first, wordDone(messages, facts), notes, hint(words.undoHint[at](name))]);
+      return paragraphs([first, wordDone(messages, facts), notes, hint(words.undoHint(at, name))]);
   }
+}
+
+/** A chat takes the number of a job of another machine for one of its own, so that it needs the id. */
+function nameAt(facts: ActionFacts, at: Surface): ActionFacts {
+  return at === "chat" && facts.machine !== undefined ? facts : nameByNumber(facts);
 }
 
 /** Whether an undo or redo with force would continue: it passes no folder that is missing, unreadable or a link. */
@@ -355,7 +351,8 @@ function nothing(messages: Messages, action: ActionFacts["action"]): string {
 }
 
 /** The reason of a failure, without its status and without advice. */
-export function wordReason(messages: Messages, facts: ActionFacts, at: Surface): string {
+export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surface): string {
+  const facts = nameAt(ofAction, at);
   const { code, action, name, conflicts, workspace } = facts;
   const words = reportMessages(messages.locale);
   switch (code) {

@@ -13,6 +13,7 @@ import type { JobEvent, JobRecord } from "../ports/jobs.ts";
 import type { SealedChanges, SwapOutcome, Transaction } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import type { ExecuteRequest, WorkspaceDeps } from "./execution.ts";
+import { withNumbers } from "./job-names.ts";
 
 /** How a job came to its end. */
 export interface JobEnd {
@@ -24,6 +25,8 @@ export interface JobEnd {
   readonly keptAfterFailure: boolean;
   /** The commit at which a rolled back workspace is again. */
   readonly rolledBackTo?: string | null;
+  /** Why it was rolled back. */
+  readonly reason?: string;
 }
 
 /** The journal has the events; the content of files is in the undo record and need not be kept twice. */
@@ -109,7 +112,7 @@ export async function concludeJob(
   };
   if (success) logger.info("worker", ...LOG.executionCompleted, fields);
   else logger.error("worker", ...LOG.executionFailed, fields);
-  return toRanJob(
+  const ran = toRanJob(
     {
       jobId,
       groupId: record.groupId,
@@ -133,6 +136,7 @@ export async function concludeJob(
     },
     { keptAfterFailure, workspaceGone: isGone },
   );
+  return withNumbers(archive, ran);
 }
 
 /** The job's record has all of them; a log line with a hundred thousand would be useless. */

@@ -3,6 +3,7 @@ import type { JobProcess, StoredJob } from "../ports/jobs.ts";
 import type { DoctorCheck, OpenedWorkspace, Workspace } from "../ports/jobs-workspace.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import { toJobRecord } from "./job-facts.ts";
+import { nameJob, nameJobId } from "./job-names.ts";
 import { interruptedFileLines, wordRepair } from "./word-notes.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
@@ -33,7 +34,8 @@ export async function closeDeadJobs(deps: CloseDeadJobsDeps): Promise<readonly s
     if (archive.read(record.jobId)?.state !== "discarded") continue;
     closed.push(record.jobId);
     archive.append(record.jobId, { type: "rolled_back", reason: "its process died" });
-    archive.save({ ...record, outcome: "aborted", success: false, changes: [] });
+    // An outcome that never came to be: the job stays one that was interrupted.
+    archive.save({ ...record, outcome: "running", success: false, changes: [] });
   }
   return closed;
 }
@@ -49,10 +51,13 @@ export async function diagnoseJobs(
       .filter(
         (job) => job.damaged !== undefined || (job.unsettled !== "begun" && isDead(job, workspace.isAlive)),
       )
-      .map(({ jobId, damaged }) => ({
+      .map((job) => ({
         name: "repair",
         ok: false,
-        text: damaged === undefined ? messages.jobDied(jobId) : messages.recordDamaged(jobId, damaged),
+        text:
+          job.damaged === undefined
+            ? messages.jobDied(nameJob(job))
+            : messages.recordDamaged(nameJob(job), job.damaged),
         remedy: "picoclaw doctor --repair",
       }));
     return [
@@ -62,24 +67,25 @@ export async function diagnoseJobs(
     ];
   }
   const checks: DoctorCheck[] = [];
+  const name = (jobId: string) => nameJobId(workspace.archive, jobId);
   const interrupted = await workspace.repair();
   if (interrupted !== null)
     checks.push({
       name: "repair",
       ok: interrupted.outcome !== "stuck",
-      text: wordRepair(messages, interrupted),
+      text: wordRepair(messages, workspace.archive, interrupted),
     });
   for (const { jobId, file, repaired, lost } of await workspace.repairRecords())
     checks.push({
       name: "repair",
       ok: repaired,
       text: [
-        repaired ? messages.recordRepaired(jobId, file) : messages.recordLost(jobId, file),
+        repaired ? messages.recordRepaired(name(jobId), file) : messages.recordLost(name(jobId), file),
         ...(lost === undefined ? [] : [messages.undoRebuilt(lost)]),
       ].join("\n"),
     });
   for (const jobId of await workspace.closeDeadJobs())
-    checks.push({ name: "repair", ok: true, text: messages.jobDied(jobId) });
+    checks.push({ name: "repair", ok: true, text: messages.jobDied(name(jobId)) });
   checks.push(
     ...(await diagnoseInterruption(workspace, messages)),
     ...(await diagnoseUndo(workspace, messages, { whole: true })),
@@ -93,7 +99,7 @@ async function diagnoseInterruption(workspace: Workspace, messages: Messages): P
   if (open === null) return [];
   const { jobId, direction, files } = open;
   const text = [
-    messages.jobInterrupted(jobId, direction),
+    messages.jobInterrupted(nameJobId(workspace.archive, jobId), direction),
     ...(files === null ? [] : interruptedFileLines(messages, files)),
   ].join("\n");
   return [{ name: "repair", ok: false, text, remedy: "picoclaw doctor --repair" }];
@@ -109,7 +115,7 @@ async function diagnoseUndo(
     name: "undo",
     ok: false,
     optional: true,
-    text: messages.undoDamaged(jobId, file, lost),
+    text: messages.undoDamaged(nameJobId(workspace.archive, jobId), file, lost),
     remedy:
       lost === null
         ? messages.undoDamagedRemedy(file.replace(/[^/]*$/, "slots"))

@@ -153,6 +153,8 @@ export class JobBroken extends Error {
     readonly jobId: string,
     readonly workspace: string,
     cause: unknown,
+    /** As people name the job. */
+    readonly jobName = jobId,
   ) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = "JobBroken";

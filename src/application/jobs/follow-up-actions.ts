@@ -9,8 +9,8 @@ import type { JobResult } from "../../domain/jobs/result.ts";
 import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { isJobId } from "./execution.ts";
+import { nameJob, resolveJobName } from "./job-names.ts";
 import type { ResultJson } from "./job-report.ts";
-import { resolveJobName, type TakeBack } from "./undo-job.ts";
 import type { PreviewCommit } from "./unfinished-jobs.ts";
 
 type Archive = Pick<JobArchive, "read" | "list">;
@@ -127,16 +127,6 @@ function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
   return [{ type: "file_edit", action: before === null ? "create" : "update", target: path, content }];
 }
 
-export type TakeBackAllResult =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      readonly direction: TakeBackStep["direction"];
-      readonly stopped: Exclude<TakeBack, { status: "done" }>;
-      /** Jobs that could not be swapped back afterwards: none, unless their files changed in between. */
-      readonly left: readonly string[];
-    };
-
 /** One job on its way out of the workspace, or in again. */
 export interface TakeBackStep {
   readonly direction: "undo" | "redo";
@@ -145,12 +135,10 @@ export interface TakeBackStep {
 
 /**
  * Undoes jobs, and recommits others, in the given order: all of them or none. Jobs that were swapped before a
- * conflict are swapped back. A process that dies in between leaves whole jobs, some on either side.
+ * conflict are swapped back. A process that dies in between leaves whole jobs, some on either side. `left` names those that
+ * could not be swapped back afterwards: none, unless their files changed in between.
  */
-export async function takeBackAll(
-  workspace: Pick<Workspace, "takeBack">,
-  steps: readonly TakeBackStep[],
-): Promise<TakeBackAllResult> {
+export async function takeBackAll(workspace: Pick<Workspace, "takeBack">, steps: readonly TakeBackStep[]) {
   const swap = ({ direction, job }: TakeBackStep) =>
     workspace.takeBack({ direction, name: job.jobId, force: false });
   const done: TakeBackStep[] = [];
@@ -162,12 +150,9 @@ export async function takeBackAll(
     }
     const left: string[] = [];
     for (const one of done.toReversed())
-      if ((await swap(oppositeDirection(one))).status !== "done") left.push(one.job.jobId);
-    return { ok: false, direction: step.direction, stopped: taken, left };
+      if ((await swap({ ...one, direction: one.direction === "undo" ? "redo" : "undo" })).status !== "done")
+        left.push(nameJob(one.job));
+    return { ok: false, direction: step.direction, stopped: taken, left } as const;
   }
-  return { ok: true };
-}
-
-function oppositeDirection({ direction, job }: TakeBackStep): TakeBackStep {
-  return { direction: direction === "undo" ? "redo" : "undo", job };
+  return { ok: true } as const;
 }

@@ -42,6 +42,7 @@ export function storedFacts(job: StoredJob, journal: readonly JournalLine[], ali
     about: "job",
     status: toJobStatus(standing, alive),
     jobId: job.jobId,
+    ...(job.number !== undefined && { numbers: { [job.jobId]: job.number } }),
     groupId: job.groupId,
     workspace: job.workspace,
     kind: job.kind,
@@ -106,7 +107,18 @@ export function agentSource(jobId: string, number: number): string {
 
 /** The stored part of a job: the record without facts that its folder provides. */
 export function toJobRecord(job: StoredJob): JobRecord {
-  const { state, stateAt, moved, bytes, damaged, unsettled, interruptions, standsRepaired, ...record } = job;
+  const {
+    state,
+    stateAt,
+    moved,
+    number,
+    bytes,
+    damaged,
+    unsettled,
+    interruptions,
+    standsRepaired,
+    ...record
+  } = job;
   return record;
 }
 
@@ -122,10 +134,24 @@ export function isOwnJob({ source }: Pick<ListedJob, "source">): boolean {
   return !source.startsWith(AGENT_SOURCE);
 }
 
+/** Why nothing of a job is in effect, or why it waits; undefined where its status says all. */
+export function toEndReason({
+  state,
+  outcome,
+  reason,
+  red,
+}: Pick<StoredJob, "state" | "outcome" | "reason" | "red">) {
+  if (state === "staged") return red;
+  if (state !== "discarded") return undefined;
+  return outcome === "running" ? "its process died" : reason || undefined;
+}
+
 /** A job in a list as programs read it: snake_case. `alive`: its process still works on it. */
 export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknown> {
+  const reason = toEndReason(job);
   return {
     job_id: job.jobId,
+    ...(job.number !== undefined && { number: job.number }),
     group_id: job.groupId,
     workspace: job.workspace,
     created_at: job.createdAt,
@@ -137,6 +163,7 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     state: job.state,
     status: toJobStatus(job, alive),
     outcome: job.outcome,
+    ...(reason !== undefined && { reason }),
     success: job.success,
     total_cmds: job.totalCmds,
     executed_cmds: job.executedCmds,

@@ -16,8 +16,12 @@ import {
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
+import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
+import type { StoredJob } from "../ports/jobs.ts";
 import { SKIPPED } from "./file-edit.ts";
+import { toEndReason } from "./job-facts.ts";
+import { nameByNumber } from "./job-names.ts";
 import { changeLines, describeConflicts, type Surface, wordNote } from "./word-notes.ts";
 
 /** A job that never began: the obstacle, and the remedy. */
@@ -48,8 +52,6 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
       return [messages.fileTrouble("no-space", workspace), messages.remedy("free-space")];
     case "read-only":
       return [messages.fileTrouble("read-only", workspace)];
-    case "permission":
-      return [messages.patchFailed(refusal.message)];
     case "storage":
       return [
         messages.patchFailed(messages.fileTrouble("permission-denied", refusal.message)),
@@ -69,6 +71,7 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
       return [confinementMessages(messages.locale).networkUnavailable(refusal.message)];
     case "preview":
       return [messages.previewUnavailable];
+    case "permission":
     case "failed":
       return [messages.patchFailed(refusal.message)];
   }
@@ -131,6 +134,16 @@ export function wordHeadline(messages: Messages, facts: RanJob): string {
   return isRefusedByHook(facts) ? words.refusedByHook(status) : status;
 }
 
+/** Reasons that the status of a job states. */
+const SAID_BY_STATUS = ["aborted", "discarded", "its process died", "worse", "unended", "hook"];
+
+/** Why a job was rolled back or is kept, where its status does not say it. */
+export function wordEnd(messages: Messages, job: StoredJob): string {
+  const reason = toEndReason(job);
+  if (reason === undefined || SAID_BY_STATUS.includes(reason)) return "";
+  return runningMessagesFor(messages.locale).whyEnded(reason);
+}
+
 /** A preview that waits because a hook did not let it land. */
 function isRefusedByHook({ status, notes }: RanJob): boolean {
   return status === "preview" && findHookRefusal(notes) !== undefined;
@@ -140,7 +153,8 @@ function isRefusedByHook({ status, notes }: RanJob): boolean {
 const SHOWN_ERROR = 4000;
 
 /** A job at a terminal: its status, every command, what changed, what the user should know, how to go on. */
-export function wordJob(messages: Messages, facts: RanJob): string {
+export function wordJob(messages: Messages, job: RanJob): string {
+  const facts = nameByNumber(job);
   const first = wordHeadline(messages, facts);
   if (facts.dryRun) return paragraphs([first, wordDryRun(messages, facts, { counted: true })]);
   const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
@@ -173,10 +187,11 @@ interface ChatJobStyle {
 /** The same in a chat: beside its plan, only the commands that failed and what programs printed. */
 export function wordChatJob(
   messages: Messages,
-  facts: RanJob,
+  job: RanJob,
   plan: string,
   { checks = "", at = "chat" }: ChatJobStyle = {},
 ): string {
+  const facts = nameByNumber(job);
   const words = reportMessages(messages.locale);
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
@@ -206,7 +221,7 @@ function isLostChange(note: Note): note is Extract<NoteFact, { code: "merged" }>
 function wordLost(messages: Messages, { notes, undo, jobId }: RanJob, at: Surface): string[] {
   const paths = notes.flatMap((note) => (isLostChange(note) ? [shownPath(note.path)] : []));
   if (paths.length === 0) return [];
-  const hint = undo === "available" ? ` ${reportMessages(messages.locale).undoHint[at](jobId)}` : "";
+  const hint = undo === "available" ? ` ${reportMessages(messages.locale).undoHint(at, jobId)}` : "";
   return [`${messages.replacedChange(paths)}${hint}`];
 }
 
@@ -262,7 +277,8 @@ export function wordAllNotes(messages: Messages, facts: RanJob): string[] {
 }
 
 /** The same without those of its commands. */
-export function wordJobNotes(messages: Messages, facts: RanJob): string[] {
+export function wordJobNotes(messages: Messages, job: RanJob): string[] {
+  const facts = nameByNumber(job);
   const lines = facts.notes.map((note) => wordNote(messages, note));
   if (facts.outside.length > 0) lines.push(messages.changedOutside(facts.outside));
   if (facts.ended.length > 0) lines.push(messages.endedWithJob(facts.ended));
@@ -274,11 +290,9 @@ export function wordEviction(
   messages: Messages,
   { evicted, quotaBytes }: Pick<RanJob, "evicted" | "quotaBytes">,
 ): string {
-  return messages.quotaEvicted({
-    jobIds: evicted.map(({ jobId }) => jobId),
-    bytes: evicted.reduce((sum, { bytes }) => sum + bytes, 0),
-    quotaBytes,
-  });
+  const bytes = evicted.reduce((sum, one) => sum + one.bytes, 0);
+  const names = evicted.map(({ jobId }) => jobId);
+  return messages.quotaEvicted(names, bytes, quotaBytes);
 }
 
 /** The outcome of a job that was to leave nothing behind; empty for any other. */
@@ -333,8 +347,8 @@ function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
   // A change that made the checks worse is kept as a preview too.
   const isKept = facts.status === "preview" || facts.status === "worse" || facts.status === "unended";
   const isStaged = isKept && conflicts.length === 0;
-  if (isStaged) lines.push(words.previewHint[at](jobId, countFiles(changes)));
-  if (facts.undo === "available") lines.push(words.undoHint[at](jobId));
+  if (isStaged) lines.push(words.previewHint(at, jobId, countFiles(changes)));
+  if (facts.undo === "available") lines.push(words.undoHint(at, jobId));
   else if (!isStaged) lines.push(messages.jobLine(jobId));
   return lines;
 }
@@ -376,6 +390,7 @@ export function paragraphs(parts: readonly string[]): string {
 /** The result of a job as the world reads it (`apply --json`, the API, the library): snake_case, one document. */
 export interface ResultJson {
   readonly job_id: string;
+  readonly number?: number;
   readonly group_id: string;
   /** The outcome; the first line of every report words it. */
   readonly status: JobStatus;
@@ -413,9 +428,11 @@ function withoutEdit({ edit: _, ...command }: PatchCommand): Omit<PatchCommand, 
 export function toResultJson(messages: Messages, facts: RanJob): ResultJson {
   const word = (notes: RanJob["notes"]) => notes.map((note) => wordNote(messages, note));
   const notes = word(facts.notes);
+  const number = facts.numbers?.[facts.jobId];
   if (facts.ending !== undefined) notes.push(wordEnding(messages, facts));
   return {
     job_id: facts.jobId,
+    ...(number !== undefined && { number }),
     group_id: facts.groupId,
     status: facts.status,
     success: facts.success,

@@ -40,6 +40,7 @@ import {
 import { PolicyFault } from "./edit-policy.ts";
 import { type ExecuteRequest, JobBroken, type RunCommandsDeps, type WorkspaceDeps } from "./execution.ts";
 import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts";
+import { nameJobId } from "./job-names.ts";
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import { wordNote } from "./word-notes.ts";
 
@@ -390,7 +391,7 @@ export class JobRun {
 
   /** Drops the staged changes; the journal stays. */
   async drop(reason: string): Promise<void> {
-    await this.forget(reason === "answered" ? "answered" : "rolled-back");
+    await this.forget(reason === "answered" ? "answered" : "rolled-back", reason);
     this.emit({ type: "rolled_back", reason });
   }
 
@@ -455,10 +456,10 @@ export class JobRun {
     return refuseJob(this.#deps.root, { code: "auto-commit", cause: before.code, message: before.error });
   }
 
-  private async forget(outcome: "answered" | "rolled-back" = "rolled-back"): Promise<void> {
+  private async forget(outcome: "answered" | "rolled-back" = "rolled-back", reason = ""): Promise<void> {
     await this.transaction.discard();
     await this.#deps.transactions.discard(this.jobId);
-    this.#deps.archive.save(this.#story.record(outcome));
+    this.#deps.archive.save({ ...this.#story.record(outcome), ...(reason !== "" && { reason }) });
   }
 
   /** Drops the staged changes, as far as a broken disk permits. */
@@ -470,7 +471,7 @@ export class JobRun {
     }
     const message = error instanceof Error ? error.message : String(error);
     this.#deps.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
-    return new JobBroken(this.jobId, this.#deps.root, error);
+    return new JobBroken(this.jobId, this.#deps.root, error, nameJobId(this.#deps.archive, this.jobId));
   }
 
   /**
@@ -636,7 +637,7 @@ export class JobRun {
   private async dropAll(end: JobEnd, reason: string | null): Promise<RanJob> {
     await this.#deps.transactions.discard(this.jobId);
     this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
-    const back = { ...end, gitCommit: null, rolledBackTo: this.#from };
+    const back = { ...end, gitCommit: null, rolledBackTo: this.#from, reason: reason ?? "aborted" };
     return this.conclude(reason === null ? "aborted" : "rolled-back", back);
   }
 
@@ -650,7 +651,8 @@ export class JobRun {
     await this.#runHooks(outcome, isRed, end);
     const { results, sealed, gitCommit } = end;
     const recorded = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
-    const record = isRed ? { ...recorded, success: false } : recorded;
+    const reason = end.reason === undefined ? {} : { reason: end.reason };
+    const record = { ...recorded, ...reason, ...(isRed && { success: false }) };
     const { warnings, notes } = this.#story;
     return concludeJob(this.#deps, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
   }

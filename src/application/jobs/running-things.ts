@@ -6,6 +6,7 @@ import type { RunningMessages } from "../../domain/texts/jobs-running.ts";
 import type { JobEvent, JournalLine } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { agentId, isFinished, isOwnJob, type ListedJob, toJobJson, toListedJob } from "./job-facts.ts";
+import { nameJob } from "./job-names.ts";
 
 /**
  * One line of the list of running work on every surface. A further kind is one more member of the union, one case
@@ -38,6 +39,8 @@ export interface RunningJob extends RunningBase {
 /** A sub-agent of a draft's coder. */
 export interface RunningAgent extends RunningBase {
   readonly kind: "agent";
+  /** Its coder's job, as people name it. */
+  readonly jobName: string;
   readonly number: number;
   readonly writes: boolean;
   /** Its latest step; empty before the first. */
@@ -115,7 +118,7 @@ export function toRunningThings(job: ListedJob, journal: readonly JournalLine[],
       commands: job.totalCmds === 0 || attempt > 0 ? null : job.totalCmds,
       latest: latest === undefined ? null : { ...latest, ...(command !== undefined && { command }) },
     },
-    ...runningAgents(job.jobId, journal, secondsSince),
+    ...runningAgents(job, journal, secondsSince),
   ];
 }
 
@@ -124,7 +127,7 @@ function isAgentStep({ type }: JobEvent): boolean {
 }
 
 function runningAgents(
-  jobId: string,
+  job: ListedJob,
   journal: readonly JournalLine[],
   secondsSince: (at: string) => number,
 ): RunningAgent[] {
@@ -133,8 +136,9 @@ function runningAgents(
     switch (event.type) {
       case "agent_started": {
         const { agent: number, task, writes } = event;
-        const about = { id: agentId(jobId, number), under: jobId, title: task, seconds: secondsSince(at) };
-        agents.set(number, { kind: "agent", ...about, number, writes, doing: "" });
+        const about = { under: job.jobId, jobName: nameJob(job), title: task, seconds: secondsSince(at) };
+        const id = agentId(job.jobId, number);
+        agents.set(number, { kind: "agent", id, ...about, number, writes, doing: "" });
         break;
       }
       case "agent_step": {

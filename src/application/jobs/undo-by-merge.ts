@@ -8,6 +8,7 @@ import { type BeginResult, type Transaction, ViewFault } from "../ports/jobs-tra
 import { beginJob, stagedAs } from "./execute-patch.ts";
 import { newJobId, type WorkspaceDeps } from "./execution.ts";
 import { movedLater, toJobRecord } from "./job-facts.ts";
+import { nameJob } from "./job-names.ts";
 import { JobRun } from "./job-run.ts";
 
 /** Runs the project's checks over the merged workspace, and words their result. */
@@ -58,8 +59,8 @@ export async function mergeJob(
       patch: "",
       request:
         direction === "out"
-          ? deps.messages.undoByMergeTitle(job.jobId, job.title)
-          : deps.messages.redoByMergeTitle(job.jobId, job.title),
+          ? deps.messages.undoByMergeTitle(nameJob(job), job.title)
+          : deps.messages.redoByMergeTitle(nameJob(job), job.title),
       source: direction === "out" ? "undo" : "redo",
       reverses: job.jobId,
       dryRun: false,

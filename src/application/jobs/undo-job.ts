@@ -4,6 +4,7 @@ import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
 import { movedLater } from "./job-facts.ts";
+import { findNamedJob } from "./job-names.ts";
 import type { MergeDirection, MergedUndo } from "./undo-by-merge.ts";
 
 export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "archive"> {
@@ -159,39 +160,6 @@ function isChangedPath({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "missing" || reason === "exists";
 }
 
-/**
- * The number of each job, as people name it: it names the same job for as long as that is known. A job whose number was lost has
- * that of its place, unless another job has it.
- */
-export function numberJobs(jobs: readonly StoredJob[]): ReadonlyMap<string, number> {
-  const kept = new Set(jobs.map(({ number }) => number));
-  return new Map(
-    jobs.flatMap(({ jobId, number }, at) =>
-      number === undefined && kept.has(at + 1) ? [] : [[jobId, number ?? at + 1]],
-    ),
-  );
-}
-
-/** `#12` or `12`: the twelfth job of a workspace, as people say it. */
-export function readJobNumber(name: string): number | null {
-  const number = /^#?([1-9]\d{0,6})$/.exec(name)?.[1];
-  return number === undefined ? null : Number(number);
-}
-
-/** The id of the job that a person names by its number; any other name as it is. */
-export function resolveJobName(
-  { archive }: { readonly archive: Pick<JobArchive, "list"> },
-  name: string,
-): string {
-  const number = readJobNumber(name);
-  return number === null ? name : (jobWithNumber(archive.list(), number)?.jobId ?? name);
-}
-
-function jobWithNumber(jobs: readonly StoredJob[], number: number): StoredJob | undefined {
-  const numbers = numberJobs(jobs);
-  return jobs.find(({ jobId }) => numbers.get(jobId) === number);
-}
-
 /** The jobs a request means, in the order in which they are to be swapped. */
 export function chooseJobs(
   { archive }: Pick<TakeBackDeps, "archive">,
@@ -210,17 +178,11 @@ export function chooseJobs(
   }
   const names = name.split(/[\s,]+/).filter((one) => one !== "");
   if (names.length > 1) return chooseSeveral(jobs, names, direction);
-  const exact = jobsNamedExactly(jobs, name);
-  if (exact.length > 0) return exact;
+  const exact = findNamedJob(jobs, name);
+  if (exact !== undefined) return [exact];
   const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
   if (group.length > 0) return direction === "undo" ? group.reverse() : group;
   return jobs.some((job) => job.groupId === name) ? "nothing" : "unknown";
-}
-
-function jobsNamedExactly(jobs: readonly StoredJob[], name: string): readonly StoredJob[] {
-  const number = readJobNumber(name);
-  const found = number === null ? jobs.find((job) => job.jobId === name) : jobWithNumber(jobs, number);
-  return found === undefined ? [] : [found];
 }
 
 /** Several jobs by name: undone newest first, redone oldest first. */
@@ -229,7 +191,7 @@ function chooseSeveral(
   names: readonly string[],
   direction: TakeBackRequest["direction"],
 ): StoredJob[] | "unknown" {
-  const found = names.map((name) => jobsNamedExactly(jobs, name)[0]);
+  const found = names.map((name) => findNamedJob(jobs, name));
   if (found.includes(undefined)) return "unknown";
   const order = [...new Set(found as StoredJob[])].sort((x, y) => jobs.indexOf(x) - jobs.indexOf(y));
   return direction === "undo" ? order.reverse() : order;
@@ -238,15 +200,14 @@ function chooseSeveral(
 /** Numbers of the jobs that have to be undone with one, newest first and itself the last: those that changed its files since. */
 export function numbersToUndo({ archive }: Pick<TakeBackDeps, "archive">, jobId: string): readonly number[] {
   const jobs = archive.list();
-  const number = numberJobs(jobs);
   const at = jobs.findIndex((job) => job.jobId === jobId);
   const paths = new Set(jobs[at]?.changes.map(({ path }) => path));
-  const numbers = [number.get(jobId)];
-  for (const [later, { jobId: id, state, changes, reverses }] of jobs.entries()) {
+  const numbers = [jobs[at]?.number];
+  for (const [later, { number, state, changes, reverses }] of jobs.entries()) {
     if (later <= at || state !== "committed" || reverses !== undefined) continue;
     if (!changes.some(({ path }) => paths.has(path))) continue;
     for (const { path } of changes) paths.add(path);
-    numbers.unshift(number.get(id));
+    numbers.unshift(number);
   }
   return numbers.every((one) => one !== undefined) ? numbers : [];
 }

@@ -5,6 +5,7 @@ import type { JobState } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 import { readAgentId, toJobRecord } from "./job-facts.ts";
+import { nameJob } from "./job-names.ts";
 import { wordNote } from "./word-notes.ts";
 
 type LandedDeps = Pick<
@@ -98,12 +99,12 @@ export async function discardPreview(
   return { status: "done" };
 }
 
-/** The only waiting preview, which need not be named. Undefined: there is none. */
+/** The only waiting preview, which need not be named; the names of several. Undefined: there is none. */
 export function waitingPreview(
   jobs: readonly StoredJob[],
 ): StoredJob | { readonly several: readonly string[] } | undefined {
   const waiting = jobs.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
-  return waiting.length > 1 ? { several: waiting.map(({ jobId }) => jobId) } : waiting[0];
+  return waiting.length > 1 ? { several: waiting.map(nameJob) } : waiting[0];
 }
 
 /**
@@ -117,8 +118,11 @@ export async function withdrawJob(
   const before = archive.read(jobId)?.state ?? "running";
   if (before !== "running" && before !== "staged") return;
   await transactions.discard(jobId);
-  if (archive.read(jobId)?.state === "discarded")
-    archive.append(jobId, { type: "rolled_back", reason: "withdrawn" });
+  const job = archive.read(jobId);
+  if (job?.state !== "discarded") return;
+  const reason = "withdrawn";
+  archive.append(jobId, { type: "rolled_back", reason });
+  archive.save({ ...toJobRecord(job), outcome: "aborted", success: false, changes: [], reason });
 }
 
 export interface StopJobDeps {

@@ -12,9 +12,23 @@ import { shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
-import type { StoredJob } from "../ports/jobs.ts";
+import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { RepairedJob } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, LimitReached, MemoryRanOut, repairNotes } from "./execution.ts";
+import { nameByNumber, withNumbers } from "./job-names.ts";
+
+/** Notes without facts. */
+const PLAIN_NOTES = {
+  "not-confined": "notConfined",
+  "shell-not-undoable": "shellNotUndoable",
+  "undone-by-task": "undoIsTheTasks",
+  "identity-fallback": "identityFallback",
+  "signing-skipped": "signingSkipped",
+  "rename-across-layers": "renameAcrossLayers",
+  "link-across-layers": "linkAcrossLayers",
+  "foreign-owner": "foreignOwner",
+  "foreign-owner-met": "foreignOwnerMet",
+} as const;
 
 export function wordNote(messages: Messages, note: Note): string {
   if (typeof note === "string") return note;
@@ -29,12 +43,6 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.jobRepaired(note);
     case "limited":
       return confinementMessages(messages.locale).limited;
-    case "not-confined":
-      return messages.notConfined;
-    case "shell-not-undoable":
-      return messages.shellNotUndoable;
-    case "undone-by-task":
-      return messages.undoIsTheTasks;
     case "auto-commit-failed":
       return messages.autoCommitFailed(note.error);
     case "merged":
@@ -45,10 +53,6 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.hookRefused(note);
     case "hook-failed":
       return messages.hookFailed(note);
-    case "identity-fallback":
-      return messages.identityFallback;
-    case "signing-skipped":
-      return messages.signingSkipped;
     case "rebuilt":
       return messages.undoRebuilt(note.paths.map(shownPath));
     case "protected-restored":
@@ -59,14 +63,6 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.protectedCreated(note.paths);
     case "protected-logged":
       return messages.protectedLogged(note.paths);
-    case "rename-across-layers":
-      return messages.renameAcrossLayers;
-    case "link-across-layers":
-      return messages.linkAcrossLayers;
-    case "foreign-owner":
-      return messages.foreignOwner;
-    case "foreign-owner-met":
-      return messages.foreignOwnerMet;
     case "host-refused":
       return confinementMessages(messages.locale).refusedHost(note);
     case "home-hidden":
@@ -79,6 +75,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return confinementMessages(messages.locale).memoryRanOutIn;
     case "limit-met":
       return confinementMessages(messages.locale).limitMet(note.limit, note.value);
+    default:
+      return messages[PLAIN_NOTES[note.code]];
   }
 }
 
@@ -97,7 +95,9 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   if (reason === "damaged") return messages.repairImpossible(by, path);
   if (reason === "interrupted") return messages.repairStuck(by, [path]);
   if (reason === "redo-first") return messages.redoFirst(path, by, at);
-  return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;
+  return /^(?:job_|#\d)/.test(by) && reason !== "open"
+    ? messages.changedByJob(path, by, at)
+    : `${path} (${by})`;
 }
 
 /** The interrupted job that cannot be finished, if that is the conflict. */
@@ -134,11 +134,16 @@ export function describeConflicts(
   const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
   return conflicts.every(isSystemTrouble)
     ? [...paths, messages.nothingApplied(jobId)].join("\n")
-    : messages.commitConflict({ jobId, paths, at });
+    : messages.commitConflict(jobId, paths, at);
 }
 
 /** The outcome of an interrupted swap. */
-export function wordRepair(messages: Messages, repaired: RepairedJob): string {
+export function wordRepair(
+  messages: Messages,
+  archive: Pick<JobArchive, "numbers">,
+  interrupted: RepairedJob,
+): string {
+  const repaired = nameByNumber(withNumbers(archive, interrupted));
   return repaired.outcome === "stuck"
     ? describeConflicts(messages, repaired.jobId, conflictsOfStuck(repaired), "terminal")
     : repairNotes(repaired)

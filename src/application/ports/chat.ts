@@ -381,7 +381,8 @@ export interface TalkDocument {
 }
 
 export interface TalkJob {
-  readonly jobId: string;
+  /** As people name it. */
+  readonly name: string;
   readonly title: string;
   readonly status: JobStatus;
   /** The status in words. */

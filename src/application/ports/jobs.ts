@@ -146,6 +146,8 @@ export interface JobRecord {
   readonly notes: readonly Note[];
   /** Why a draft was kept as a preview instead of landing. */
   readonly red?: RedReason;
+  /** Why it was rolled back, as in its journal; empty or absent where its status says all. */
+  readonly reason?: string;
   /** The job that this one took back, or brought in again, by a merge. */
   readonly reverses?: string;
   /** The job that undid this one by a merge; while that one is applied, the state of this one is `undone`. */
@@ -160,7 +162,7 @@ export interface StoredJob extends JobRecord {
   readonly stateAt: string;
   /** Larger for a job whose state changed later, regardless of the clock; absent where only the time is known. */
   readonly moved?: number;
-  /** Its place among all jobs of the workspace, which it keeps when others are forgotten; absent where only the time is known. */
+  /** Its number in the workspace, as people name it: `#12`. It keeps it when others are forgotten; absent where it was lost. */
   readonly number?: number;
   readonly bytes: number;
   /** The file of its record that cannot be read: the job cannot be undone, and the other members hold the facts that are still known. */
@@ -194,6 +196,8 @@ export interface JobArchive {
   read(jobId: string): StoredJob | null;
   /** Oldest first. Jobs in other states than the named ones are passed over at a third of the cost. */
   list(states?: readonly JobState[]): StoredJob[];
+  /** The number of each job by its id, also of jobs that are forgotten. */
+  numbers(): ReadonlyMap<string, number>;
   events(jobId: string): JournalLine[];
   differences(jobId: string): FileDifference[];
   /**

@@ -150,7 +150,7 @@ export function wordStarted(
     [again ? words.startedAgain(name) : words.started(name), ...ports.map(toUrl)].join(" · "),
     ...(port !== null && ports.length === 0 ? [words.notListening(port)] : []),
     facts.join(" · "),
-    process.over === null ? words.liveWrites : words.over(process.over),
+    process.over === null ? words.liveWrites : words.over,
     where === "cli" ? words.hint(name) : words.chatHint(name),
   ].join("\n");
 }

@@ -32,6 +32,8 @@ export interface AnswerMessagesDeps {
    */
   readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
   /** The actions that are possible now with these jobs of one message. */
+  /** As people name a job. */
+  readonly nameJob: (jobId: string) => string;
   readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
   readonly bus: Bus;
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
@@ -137,8 +139,10 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     const jobs = began ? await deps.settleEarlier(message.id, await store.jobsOf(message.id)) : [];
     if (jobs.length > 0) {
       const actions = deps.actionsFor(jobs);
-      const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
-      return { reply: { ...toFailedReply(deps.messages().interrupted(jobs, undo)), actions } };
+      const names = jobs.map(deps.nameJob);
+      const canUndo = actions.some(({ message: text }) => text.startsWith("/undo"));
+      const undo = canUndo ? `/undo ${names.join(" ")}` : null;
+      return { reply: { ...toFailedReply(deps.messages().interrupted(names, undo)), actions } };
     }
     if (message.attempts <= MOST_ATTEMPTS) return null;
     // More tries than that were ended while they said so.

@@ -17,6 +17,7 @@ import {
   landedJobs,
   lastRun,
   missingProgram,
+  nameRunJob,
   passes,
   type RunJob,
   recordOf,
@@ -146,7 +147,7 @@ export async function runTask(deps: RunTaskDeps, start: TaskFacts | "resume"): P
     const started = await executor.start({
       signal,
       ...(run.record.facts.test && { test: run.record.facts.test.command }),
-      landed: landedJobs(run.record),
+      landed: landedJobs(run.record).map(({ id }) => id),
       ...(kept !== null && { kept: kept.id }),
       onProgress: (text) => deps.onProgress?.({ kind: "setup", text }),
     });
@@ -179,7 +180,7 @@ export async function runTask(deps: RunTaskDeps, start: TaskFacts | "resume"): P
 function withKept({ messages }: RunTaskDeps, { record }: OpenedRun, event: NewEvent): NewEvent {
   const kept = keptJob(record);
   if (event.type !== "failed" || kept === null) return event;
-  return { ...event, reason: `${event.reason}. ${messages.keptRed(kept.id)}` };
+  return { ...event, reason: `${event.reason}. ${messages.keptRed(nameRunJob(kept))}` };
 }
 
 async function withMeta(deps: RunTaskDeps, run: OpenedRun): Promise<string> {
@@ -386,7 +387,8 @@ async function landKept(deps: RunTaskDeps, run: OpenedRun): Promise<RunJob | nul
   const job = await executor.land({ signal });
   if (job === null) return null;
   run.note({ type: "landed", loop: run.record.loops.length, job });
-  if (job.conflicts.length > 0) throw run.failure("conflict", messages.conflict(job.id, job.conflicts));
+  if (job.conflicts.length > 0)
+    throw run.failure("conflict", messages.conflict(nameRunJob(job), job.conflicts));
   if (job.outcome === "staged") throw run.failure("hook", messages.hookRefused(job.notes.at(-1) ?? ""));
   return job;
 }
@@ -411,7 +413,7 @@ async function runWorker(deps: RunTaskDeps, run: OpenedRun, prompt: string): Pro
   run.note({ type: "worker-finished", loop, run: worked });
   run.checkLimits();
   if (worked.job !== null && worked.job.conflicts.length > 0)
-    throw run.failure("conflict", messages.conflict(worked.job.id, worked.job.conflicts));
+    throw run.failure("conflict", messages.conflict(nameRunJob(worked.job), worked.job.conflicts));
   if (worked.missing !== undefined)
     throw run.failure("cannot-run", messages.cannotRun(worked.missing, facts.image));
   if (worked.error === null) return { kind: "ran", summary: worked.summary, results: [] };

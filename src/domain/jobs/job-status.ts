@@ -72,6 +72,8 @@ export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
     }
     case "discarded":
       if (job.outcome === "answered") return "no-change";
+      // Its process died, and its staged changes were thrown away since.
+      if (job.outcome === "running") return "interrupted";
       return job.outcome === "staged" ? "discarded" : "stopped";
     default:
       return statusOfApplied(job);

@@ -129,6 +129,9 @@ export interface EvictedJob {
   readonly bytes: number;
 }
 
+/** The numbers of the jobs that a result names, by their ids. */
+export type JobNumbers = Readonly<Record<string, number>>;
+
 /** Why no view could be opened; nothing ran. */
 export interface BeginRefusal {
   readonly code:
@@ -182,6 +185,8 @@ export interface RanJob {
   readonly about: "job";
   readonly status: JobStatus;
   readonly jobId: string;
+  /** Absent where no job is known by a number. */
+  readonly numbers?: JobNumbers;
   readonly groupId: string;
   readonly workspace: string;
   readonly kind: string;

@@ -129,6 +129,7 @@ export interface WorkerRun {
 
 export interface RunJob {
   readonly id: string;
+  readonly number?: number;
   readonly outcome: string;
   readonly changes: readonly { readonly path: string; readonly kind: string }[];
   /** Its change as a unified diff, head and tail of a long one. */
@@ -396,11 +397,14 @@ export function keptJob(record: TaskRecord): RunJob | null {
 }
 
 /** The jobs of the task that landed with a change, oldest first. */
-export function landedJobs({ loops }: TaskRecord): readonly string[] {
+export function landedJobs({ loops }: TaskRecord): readonly RunJob[] {
   const jobs = loops.flatMap(({ run }) => run?.job ?? []);
-  return jobs.flatMap(({ id, outcome, changes }) =>
-    outcome === "committed" && changes.length > 0 ? [id] : [],
-  );
+  return jobs.filter(({ outcome, changes }) => outcome === "committed" && changes.length > 0);
+}
+
+/** The job as people name it: `#4`, its id where it has no number. */
+export function nameRunJob({ id, number }: Pick<RunJob, "id" | "number">): string {
+  return number === undefined ? id : `#${number}`;
 }
 
 function withLandedJob(record: TaskRecord, job: RunJob): TaskRecord {

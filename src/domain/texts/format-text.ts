@@ -7,6 +7,17 @@ export function cutMiddle(text: string, limit: number): string {
   return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
 }
 
+/** What a person types about a job: `/undo #4` in a chat, `picoclaw undo 4` in a shell, to which `#` begins a comment. */
+export function jobOrder(
+  at: "terminal" | "chat",
+  order: "undo" | "redo" | "apply" | "diff" | "discard" | "stop",
+  name: string,
+): string {
+  if (at === "chat") return `/${order} ${name}`;
+  const job = name.replaceAll("#", "");
+  return `picoclaw ${{ apply: `apply --job ${job}`, diff: `show ${job} --diff` }[order as string] ?? `${order} ${job}`}`;
+}
+
 /** `slack` → `Slack`: a service by the name of its channel. */
 export function capitalize(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;

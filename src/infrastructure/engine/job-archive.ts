@@ -45,7 +45,6 @@ import {
   writeWhole,
 } from "../jobs/job-folder.ts";
 import { createSweep } from "../platform/unattended.ts";
-
 import { locateAside } from "./kept-aside.ts";
 
 /** The limit of files kept for a diff; larger files are known only while they exist. */
@@ -119,7 +118,9 @@ export function createJobArchive(
   now: () => Date,
   workspace: string | null = null,
 ): JobArchive {
-  function read(
+  const order = () => readOrder(storage);
+
+  function readWithoutNumber(
     jobId: string,
     intent: Intent | DamagedIntent | null = readIntent(storage),
   ): StoredJob | null {
@@ -167,9 +168,22 @@ export function createJobArchive(
     };
     const jobs = listJobIds(storage)
       .filter(isAsked)
-      .map((jobId) => read(jobId, intent))
+      .map((jobId) => readWithoutNumber(jobId, intent))
       .filter((job) => job !== null);
-    return inOrder(jobs, readOrder(storage));
+    return inOrder(jobs, order(), states === undefined);
+  }
+
+  function numbers(): ReadonlyMap<string, number> {
+    const all = new Map([...order()].map(([jobId, { number }]) => [jobId, number]));
+    if (listJobIds(storage).some((jobId) => !all.has(jobId)))
+      for (const { jobId, number } of list()) if (number !== undefined) all.set(jobId, number);
+    return all;
+  }
+
+  function read(jobId: string): StoredJob | null {
+    const job = readWithoutNumber(jobId);
+    const number = job && (order().get(jobId)?.number ?? numbers().get(jobId));
+    return job === null || number == null ? job : { ...job, number };
   }
 
   return {
@@ -182,8 +196,9 @@ export function createJobArchive(
     append: (jobId, event) =>
       appendJournal(jobFolder(storage, jobId), `${JSON.stringify({ at: now().toISOString(), event })}\n`),
     save: (record) => saveJobRecord(jobFolder(storage, record.jobId), record),
-    read: (jobId) => read(jobId),
+    read,
     list,
+    numbers,
     events: (jobId) =>
       (readText(join(jobFolder(storage, jobId).path, "journal.ndjson")) ?? "")
         .split("\n")
@@ -197,35 +212,34 @@ export function createJobArchive(
   };
 }
 
+type JobOrder = ReturnType<typeof readOrder>;
+
 /**
  * Jobs in the order in which they began. A job without a line in the order (of an earlier version, or its line was lost)
- * precedes the first one that was created later.
+ * precedes the first one that was created later, and has the number of its place among all unless another job has it.
  */
-function inOrder(jobs: readonly StoredJob[], order: ReturnType<typeof readOrder>): StoredJob[] {
+function inOrder(jobs: readonly StoredJob[], order: JobOrder, isWhole: boolean): StoredJob[] {
   const byTime = jobs.toSorted((x, y) =>
     x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
   );
-  const numbers = new Map([...order.keys()].map((jobId, at) => [jobId, at + 1]));
   const known = byTime
     .flatMap((job) => {
       const place = order.get(job.jobId);
       return place === undefined
         ? []
-        : [
-            {
-              job: { ...job, moved: place.moved, number: numbers.get(job.jobId) as number },
-              begun: place.begun,
-            },
-          ];
+        : [{ job: { ...job, moved: place.moved, number: place.number }, place }];
     })
-    .sort((x, y) => x.begun - y.begun)
+    .sort((x, y) => x.place.begun - y.place.begun)
     .map(({ job }): StoredJob => job);
   for (const job of byTime) {
     if (order.has(job.jobId)) continue;
     const at = known.findIndex((other) => other.createdAt > job.createdAt);
     known.splice(at < 0 ? known.length : at, 0, job);
   }
-  return known;
+  const taken = new Set(known.map(({ number }) => number));
+  return known.map((job, at) =>
+    isWhole && job.number === undefined && !taken.has(at + 1) ? { ...job, number: at + 1 } : job,
+  );
 }
 
 function jobFile({ path }: JobFolder): string {

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { nameJobId } from "../../application/jobs/job-names.ts";
 import type { DoctorCheck, OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import type { KeptAside, KeptAsideFolder } from "../../domain/jobs/note.ts";
 import { identifyAt } from "../jobs/entry-identity.ts";
@@ -108,8 +109,8 @@ export function diagnoseAside({
     name: "aside",
     ok: false,
     optional: true,
-    text: messages.asideKept(kept),
-    remedy: messages.asideRemedy(kept.jobId),
+    text: messages.asideKept({ ...kept, jobId: nameJobId(workspace.archive, kept.jobId) }),
+    remedy: messages.asideRemedy(nameJobId(workspace.archive, kept.jobId)),
   }));
 }
 

@@ -152,17 +152,17 @@ export function noteOrder(storage: string, id: string): void {
   }
 }
 
-/** Where a job has its first and its last line, by its id. */
+/** Where a job has its first and its last line, and its number, by its id. */
 export function readOrder(
   storage: string,
-): ReadonlyMap<string, { readonly begun: number; readonly moved: number }> {
+): ReadonlyMap<string, { readonly begun: number; readonly moved: number; readonly number: number }> {
   const order = new Map<string, { begun: number; moved: number }>();
   for (const [at, id] of (readText(join(storage, "order")) ?? "").split("\n").entries())
     if (id.startsWith("-")) {
       // A job that began later has been named by its number: then the withdrawn one leaves a gap.
       if ([...order.keys()].at(-1) === id.slice(1)) order.delete(id.slice(1));
     } else if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
-  return order;
+  return new Map([...order].map(([id, place], at) => [id, { ...place, number: at + 1 }]));
 }
 
 export function listJobIds(storage: string): string[] {

@@ -62,7 +62,8 @@ export interface BackgroundProcessesDeps {
   /** `worker.network` is not `on`. */
   readonly hasOwnNetwork: boolean;
   /** Whether a job is a preview that waits. */
-  readonly isPreview: (jobId: string) => boolean;
+  /** The id of a preview that waits, by its number or its id. */
+  readonly findPreview: (name: string) => string | null;
   /** The process with which those end that are not kept. */
   readonly pid: number;
   /** Default: 5 seconds, in which a database writes what it has. */
@@ -111,14 +112,16 @@ export function createBackgroundProcesses(deps: BackgroundProcessesDeps): Worksp
 
   /** Under the lock: the name of one whose keeper was started. */
   async function begin(request: ProcessStart): Promise<string | ProcessNotStarted> {
-    const { command, port: wanted = null, over = null } = request;
+    const { command, port: wanted = null } = request;
+    const over = request.over === undefined ? null : deps.findPreview(request.over);
     const all = await listAll(deps);
     const alive = all.filter(isUp);
     if (alive.length >= deps.settings.limit) return { ok: false, why: "limit", most: deps.settings.limit };
     const own = all.filter((one) => one.root === root && one.state.kind !== "ended");
     const name = request.name ?? freeName(nameFromCommand(command), own);
     if (own.some((one) => one.name === name)) return { ok: false, why: "name-taken", name };
-    if (over !== null && !deps.isPreview(over)) return { ok: false, why: "no-preview", jobId: over };
+    if (request.over !== undefined && over === null)
+      return { ok: false, why: "no-preview", jobId: request.over };
     if (wanted !== null && !deps.hasOwnNetwork) {
       const port = wanted;
       const holder = alive.find((one) => one.ports.includes(port) || one.port === port);

@@ -192,3 +192,10 @@ function placesOf(path: string, root: string): string[] {
   const real = realPathOf(path);
   return real !== null && real !== root && isInside(root, real) ? [real] : [];
 }
+
+/** The paths of PicoClaw itself that lie in a workspace: its jobs, and its home. */
+export function ownPathsInside(root: string, storage: string | null, home: string): readonly string[] {
+  const homeInside = relative(root, home);
+  const paths = [storage, homeInside.startsWith("..") ? null : homeInside];
+  return paths.filter((path): path is string => path !== null && path !== "");
+}

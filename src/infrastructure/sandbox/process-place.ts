@@ -1,6 +1,8 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
+import { resolveJobName } from "../../application/jobs/job-names.ts";
 import type { ProcessRunner, View } from "../../application/ports/jobs-transaction.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ProcessConfinement } from "../../application/ports/sandbox-processes.ts";
 import { findGitPlaces } from "../jobs/git-places.ts";
 import { isInside } from "../jobs/git-roots.ts";
@@ -134,6 +136,12 @@ async function confineAt(
 }
 
 /** Whether a preview still waits. */
+/** The id of a preview that waits, by its number or its id; null: there is none. */
+export function findPreview({ archive, storage }: Pick<Workspace, "archive" | "storage">, name: string) {
+  const jobId = resolveJobName({ archive }, name);
+  return isPreviewWaiting(storage, jobId) ? jobId : null;
+}
+
 export function isPreviewWaiting(storage: string, jobId: string): boolean {
   return readSoundState(jobFolder(storage, jobId))?.state === "staged";
 }

@@ -84,8 +84,10 @@ export async function toRunJob(
   if (result.about === "refusal") return null;
   const { outcome, conflicts } = result;
   const diff = result.changes.length === 0 ? "" : await diffOf(result.jobId);
+  const number = result.numbers?.[result.jobId];
   return {
     id: result.jobId,
+    ...(number !== undefined && { number }),
     outcome,
     changes: result.changes,
     diff: cutMiddle(mask(diff), KEPT_DIFF),

@@ -139,15 +139,16 @@ test("an undo button is reported once, on the job's card, and is not a message o
 }, 300_000);
 
 test("the number of a line in a difference leads to the job that wrote it, through later jobs", async () => {
-  const made = (patch: object) => JSON.parse(server.apply([patch], ["--json"]).out) as { job_id: string };
+  const made = (patch: object) =>
+    JSON.parse(server.apply([patch], ["--json"]).out) as { job_id: string; number: number };
   const write = (action: string, content: string) => ({
     type: "file_edit",
     action,
     target: "why/a.txt",
     content,
   });
-  const first = made(write("create", "one\ntwo <b>\n")).job_id;
-  const second = made(write("update", "ONE\ntwo <b>\n")).job_id;
+  const first = made(write("create", "one\ntwo <b>\n")).number;
+  const { job_id: second, number } = made(write("update", "ONE\ntwo <b>\n"));
   const page = await operator.text(`/jobs/${second}`);
   const links = [...page.matchAll(/href="(\/jobs\/[^"]+\/why\?[^"]+)"/g)].map(([, one = ""]) =>
     one.replaceAll("&amp;", "&"),
@@ -156,9 +157,9 @@ test("the number of a line in a difference leads to the job that wrote it, throu
     const link = links.find((one) => one.includes(`line=${line}&side=${side}`)) ?? "";
     return /<pre class="output wrap"[^>]*>([\s\S]*?)<\/pre>/.exec(await operator.text(link))?.[1] ?? "";
   };
-  expect(await why(1, "after")).toContain(`Written by ${second}`);
-  expect(await why(1, "before")).toContain(`why/a.txt:1: one\n\nWritten by ${first}`);
-  expect(await why(2, "after")).toContain(`why/a.txt:2: two &lt;b&gt;\n\nWritten by ${first}`);
+  expect(await why(1, "after")).toContain(`Written by #${number}`);
+  expect(await why(1, "before")).toContain(`why/a.txt:1: one\n\nWritten by #${first},`);
+  expect(await why(2, "after")).toContain(`why/a.txt:2: two &lt;b&gt;\n\nWritten by #${first},`);
   const at = (query: string) => operator.get(`/jobs/${second}/why?${query}`);
   expect((await at("path=why%2Fa.txt&line=x")).status).toBe(404);
   expect(await (await at("path=why%2Fa.txt&line=9")).text()).toContain("why/a.txt has 2 lines.");

@@ -51,10 +51,8 @@ describe("/undo and /redo", () => {
     const jobId = made.jobs[0]?.job_id ?? "";
     cutOffCommit(at, jobId);
     const { text } = await at.send("/undo");
-    expect(text).toContain(`${jobId} was undone.`);
-    expect(text).toContain(
-      `Job ${jobId} was interrupted while it was being applied; that was completed since.`,
-    );
+    expect(text).toContain("#2 was undone.");
+    expect(text).toContain(`Job #2 was interrupted while it was being applied; that was completed since.`);
     expect(at.read("b.txt")).toBe("old\n");
   });
 
@@ -85,11 +83,9 @@ describe("/undo and /redo", () => {
       written += 1;
       return proposal("Write", `\`\`\`txt:a.txt\n${written}\n\`\`\``);
     });
-    const [first, second] = [await at.send("/code3 a.txt"), await at.send("/code3 a.txt")].map(
-      ({ jobs }) => jobs[0]?.job_id,
-    );
-    const { text } = await at.send(`/undo ${first}`);
-    expect(text).toContain(`a.txt (changed since by ${second}; undo that first: /undo ${second})`);
+    for (const message of ["/code3 a.txt", "/code3 a.txt"]) await at.send(message);
+    const { text } = await at.send("/undo #1");
+    expect(text).toContain("a.txt (changed since by #2; undo that first: /undo #2)");
     expect(text).not.toContain("picoclaw undo");
   });
 
@@ -173,12 +169,11 @@ describe("/preview and /apply", () => {
     at = await writer();
     expect((await at.send("/discard")).text).toContain("There is no preview to discard.");
     const first = await at.send("/preview a.txt");
-    const job = first.jobs[0]?.job_id;
-    expect(first.text).toContain(`To discard it: /discard ${job}`);
+    expect(first.text).toContain("To discard it: /discard #1");
     await at.send("/preview b.txt");
     const asked = await at.send("/discard");
-    expect(asked).toMatchObject({ ok: false, text: expect.stringContaining(`name one:\n  ${job}\n`) });
-    expect((await at.send(`/discard ${job}`)).text).toContain(`The preview ${job} was discarded.`);
+    expect(asked).toMatchObject({ ok: false, text: expect.stringContaining("name one:\n  #1\n") });
+    expect((await at.send("/discard #1")).text).toContain(`The preview #1 was discarded.`);
     expect((await at.send("/discard")).ok).toBe(true);
     expect((await at.send("/apply")).text).toBe("There is no preview to apply.");
     expect(at.tree()).toEqual({});
@@ -249,7 +244,7 @@ describe("what other channels read of a list", () => {
     expect(reply.text).toContain(`Folder: ${at.workspace} (/jobs)`);
     expect(reply.text).toMatch(/Codes: Gin \S+ \(\/model\)/);
     expect(reply.text).toContain("Proposals: run at once (/dry on)");
-    expect(reply.text).toMatch(/Last job: job_\S+ Applied: /);
+    expect(reply.text).toMatch(/Last job: #\d+ Applied: /);
     expect(reply.choices?.map(({ message }) => message)).toContain("/dry on");
   });
 
@@ -488,7 +483,7 @@ describe("/export", () => {
     const markdown = readFileSync(file, "utf8");
     expect(markdown).toStartWith("# Conversation ");
     expect(markdown).toContain("> write &lt;b>.txt a.txt");
-    expect(markdown).toMatch(/^### Applied: write &lt;b>.txt a.txt\n\n`job_/m);
+    expect(markdown).toMatch(/^### Applied: write &lt;b>.txt a.txt\n\n`#1`/m);
     expect(markdown).toMatch(/^```diff\n--- \/dev\/null\n\+\+\+ b\/a.txt\n/m);
     const shown = readFileSync(page, "utf8");
     expect(shown.includes("write &lt;b&gt;.txt a.txt")).toBe(true);

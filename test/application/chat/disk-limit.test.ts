@@ -17,11 +17,8 @@ test.if(requirePart("bwrap"))(
   () => {
     cli = createChatCli([{ text: proposal("Fill it", `\`\`\`bash\n${GROWS}\n\`\`\``) }]);
     for (const [locale, words] of [
-      [
-        "en",
-        /^The changes of the job took .* so the job was ended\.\nNothing of job_\d+_\w{8} was applied\.$/m,
-      ],
-      ["ja", /^ジョブの変更が.*ジョブを終了しました。\njob_\d+_\w{8} の変更は何も適用していません。$/m],
+      ["en", /^The changes of the job took .* so the job was ended\.\nNothing of #\d+ was applied\.$/m],
+      ["ja", /^ジョブの変更が.*ジョブを終了しました。\n#\d+ の変更は何も適用していません。$/m],
     ] as const) {
       const { code, out } = cli.chat("/code3 fill it", [], { ...LIMITED, PICOCLAW_LOCALE: locale });
       expect({ code, out }).toEqual({ code: 1, out: expect.stringMatching(words) });

@@ -21,7 +21,7 @@ test("a coder's proposal runs at once as a job, and /undo takes it back to the b
   expect(ran.out).toStartWith("実行完了 (2/2 コマンド成功): 1 ファイル、チェックなし: ");
   expect(ran.out).toContain("\n\n【Plan】\nFix add\n\n【実行結果】\n実行: 2 件, 成功: 2 件, 失敗: 0 件\n");
   expect(ran.out).toContain("\n  M math.ts +1 −1\n");
-  expect(ran.out).toMatch(/取り消すには: picoclaw undo job_\d+_[0-9a-z]{8}\n/);
+  expect(ran.out).toMatch(/取り消すには: picoclaw undo 1\n/);
   expect(cli.read("math.ts")).toContain("a + b");
   const undone = cli.chat("/undo");
   expect(undone.code).toBe(0);
@@ -37,7 +37,7 @@ test("--json is one document and --events ends with the reply", () => {
   ]);
   const json = cli.json(cli.chat("/code3 make a.txt", ["--json"]));
   expect(json.success).toBe(true);
-  expect(json.text).toContain("To undo it: picoclaw undo job_");
+  expect(json.text).toContain("To undo it: picoclaw undo 1");
   expect(json.decision).toEqual({ route: "CODE3", source: "explicit", confidence: 1, reason: "/code3" });
   expect(json.session_id).toMatch(/^\d{8}-cli-default$/);
   expect(json.jobs).toMatchObject([{ success: true, changes: [{ path: "a.txt", kind: "added" }] }]);

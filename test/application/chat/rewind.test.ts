@@ -30,7 +30,7 @@ describe("/rewind", () => {
     expect(list.text).toMatch(/^1 {2}\d\d:\d\d {2}a\.txt {2}\(1 file\)\n2 {2}/);
     const plan = await at.send("/rewind 1");
     expect(plan.text).toContain("Back to message 1. This is undone, all of it or nothing:");
-    expect(plan.text.match(/job_\w+: \S+/g)?.map((line) => line.split(": ")[1])).toEqual([
+    expect(plan.text.match(/#\d+: \S+/g)?.map((line) => line.split(": ")[1])).toEqual([
       "c.txt",
       "b.txt",
       "b.txt",

@@ -243,7 +243,7 @@ test("a cloud coder learns which files Shiro has just changed, and nothing of th
   await at.send("/code3 now also write b.txt");
   const [told = ""] = at.asked.at(-1)?.messages.map(({ text }) => text) ?? [];
   expect(told).toMatch(
-    /# Just changed in this conversation, by another route\n- job_\w+: Done: added limits\.txt\./,
+    /# Just changed in this conversation, by another route\n- #\d+: Done: added limits\.txt\./,
   );
   expect(told).not.toContain("boss");
   expect(told).not.toContain("private limit");

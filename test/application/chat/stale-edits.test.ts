@@ -245,15 +245,15 @@ describe("a save that the coder replaces after it was shown it", () => {
   };
   const secondLine = (text: string) => text.split("\n")[1] ?? "";
   const named =
-    /^While the coder worked, others changed a\.txt; the coder saw that and replaced it\. To undo it: \/undo (job_\w+)$/;
+    /^While the coder worked, others changed a\.txt; the coder saw that and replaced it\. To undo it: \/undo #(\d+)$/;
 
   test("is named in the second line, with the undo that brings it back", async () => {
     await open([saves, () => proposal("Mine", block("a.txt", first))]);
     const reply = await at.send("/code3 change the first line of a.txt");
     expect(reply.text).toStartWith("Applied: 1 file");
     expect(at.read("a.txt")).toBe(first);
-    const [, jobId] = named.exec(secondLine(reply.text)) ?? [];
-    expect(jobId).toBe(at.archive.list()[0]?.jobId);
+    const [, number] = named.exec(secondLine(reply.text)) ?? [];
+    expect(Number(number)).toBe(at.archive.list()[0]?.number as number);
     expect(reply.text.match(/saw that and replaced/g)).toHaveLength(1);
     await at.send("/undo");
     expect(at.read("a.txt")).toBe(saved);

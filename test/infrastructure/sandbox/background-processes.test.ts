@@ -64,7 +64,7 @@ function open(given: Partial<BackgroundProcessesDeps> & { readonly confinement?:
     },
     isUnconfinable: false,
     hasOwnNetwork: false,
-    isPreview: () => false,
+    findPreview: () => null,
     pid: process.pid,
     graceMs: 200,
     mask: (text) => text.replaceAll("hunter2", "***"),

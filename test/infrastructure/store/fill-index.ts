@@ -33,6 +33,7 @@ const archive: JobArchive = {
   save: () => {},
   read: () => null,
   list: () => jobs,
+  numbers: () => new Map(),
   events: () => [],
   differences: () => [],
   walkDifferences: () => [],

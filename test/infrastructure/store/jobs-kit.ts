@@ -34,6 +34,7 @@ export function archiveOf(
     save: () => {},
     read: (id) => jobs.find(({ jobId }) => jobId === id) ?? null,
     list: () => jobs,
+    numbers: () => new Map(),
     events: () => events.map((event) => ({ at: "2026-01-01T00:00:00.000Z", event })),
     differences: () => [],
     walkDifferences: () => [],

@@ -26,7 +26,7 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     expect(bench.tree()).toEqual(before);
     const job = ran.record.loops[0]?.run?.job;
     expect([job?.outcome, job?.changes.map(({ path }) => path)]).toEqual(["staged", ["Makefile"]]);
-    expect(ran.record.end?.summary).toContain(`picoclaw apply --job ${job?.id}`);
+    expect(ran.record.end?.summary).toContain(`picoclaw apply --job ${job?.number}`);
     expect(ran.record.state).toBe("FAILED");
     const [judged] = testsOf(ran);
     expect(judged).toMatchObject({ judged: { verdict: "still-red", onlyWith: ["Makefile"] } });

@@ -7,7 +7,9 @@ import {
 import { type JobReason, toReason } from "../../../application/history/find-why.ts";
 import { wordCheck, wordUsed } from "../../../application/history/word-why.ts";
 import { storedFacts } from "../../../application/jobs/job-facts.ts";
+import { nameJob } from "../../../application/jobs/job-names.ts";
 import {
+  wordEnd,
   wordJobBriefly,
   wordJobNotes,
   wordRefusal,
@@ -25,6 +27,7 @@ import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
 import { countFiles } from "../../../domain/jobs/result.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
+import { reportMessages } from "../../../domain/texts/jobs.ts";
 import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";
 import {
   awayDiff,
@@ -92,16 +95,17 @@ function jobPage(
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
 <div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
 <div class="actions">${jobButtons(context, viewed)}</div></div>
+<p class="note">${visible(wordEnd(context.words, job))}</p>
 ${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${work.plan !== "" && html`<div class="text plan">${markdown(work.plan.slice(0, windowEnd(work.plan, 0)))}</div>`}
-${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
+${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.together !== undefined && actionButton(context, { action: `${address}/undo`, label: reportMessages(t.locale).together(notice.together), style: "main", fields: { jobs: notice.together.join(" ") } })}${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
 ${files === null ? awayDiff(t) : changesView(t, viewed, { files, journal, view, links: lineLinks(context, job.jobId) })}${files !== null && moreFiles(t, viewed, files.length)}
 ${wordJobNotes(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
 <aside><section id="facts" data-part><dl class="facts">
-<dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>
+<dt>${t.facts.job}</dt><dd title="${job.jobId}">${nameJob(job)}</dd>
 <dt>${t.facts.started}</dt><dd>${moment(context, job.createdAt)}</dd>
 ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>`}
 ${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machine)}</dd>`}
@@ -277,7 +281,7 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
   const { job, machine } = viewed;
   return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, viewed)}
 <span class="title">${jobTitle(viewed) || t.untitled}</span>
-<span class="meta">${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)} · ${t.jobSource(job.source)}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
+<span class="meta">${nameJob(job)} · ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)} · ${t.jobSource(job.source)}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
 }
 
 /** Jobs to look at. */
@@ -390,14 +394,15 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   });
   app.post("/jobs/:job/discard", async (c) => {
     const jobId = c.req.param("job");
+    const viewed = await viewerJobs.read(c.var.page.viewer, jobId);
     const status = await viewerJobs.discard(c.var.page.viewer, jobId);
-    if (status === "unknown") return jobMissingPage(c.var.page);
+    if (viewed === null || status === "unknown") return jobMissingPage(c.var.page);
     const { t, words } = c.var.page;
     const text =
       status === "done"
         ? t.discarded
         : status === "not-a-preview"
-          ? words.notAPreview(jobId)
+          ? words.notAPreview(nameJob(viewed.job))
           : t.notDiscarded;
     return c.redirect(
       `/jobs/${encodeURIComponent(jobId)}?${flashes.keep({ ok: status === "done", text })}`,
@@ -417,7 +422,8 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");
-    const outcome = await act(c.var.page, jobId, c.req.param("verb"), c.var.form.get("force") === "1");
+    const named = c.var.form.get("jobs") ?? jobId;
+    const outcome = await act(c.var.page, named, c.req.param("verb"), c.var.form.get("force") === "1");
     if (outcome === null || outcome.status === 404) return jobMissingPage(c.var.page);
     return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
   });
@@ -442,8 +448,8 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   }
 }
 
-function toNotice({ ok, text, offerForce }: ActionOutcome): Notice {
-  return { ok, text, offerForce };
+function toNotice({ status: _, code: __, ...notice }: ActionOutcome): Notice {
+  return notice;
 }
 
 export const jobsPages: ConsolePages = {

@@ -1,5 +1,7 @@
 import type { JobReason, SeenInJob } from "../../../application/history/find-why.ts";
 import { wordWhy } from "../../../application/history/word-why.ts";
+import { nameJob } from "../../../application/jobs/job-names.ts";
+import type { StoredJob } from "../../../application/ports/jobs.ts";
 import type { Viewer } from "../../../application/serve/access.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import type { LineLinks } from "../diff-view.ts";
@@ -22,6 +24,8 @@ export function lineLinks({ openIn }: PageContext, jobId: string): LineLinks {
 }
 
 interface WhyView {
+  /** The job whose page asks. */
+  readonly job: StoredJob;
   readonly path: string;
   readonly line: number;
   readonly seen: SeenInJob;
@@ -29,7 +33,7 @@ interface WhyView {
 }
 
 /** The answer, and the file around the line: each number asks about its own line. */
-function whyPage(context: PageContext, { path, line, seen, found: { why, lines } }: WhyView): Markup {
+function whyPage(context: PageContext, { job, path, line, seen, found: { why, lines } }: WhyView): Markup {
   const { t } = context;
   const { why: address, editor } = lineLinks(context, seen.jobId);
   const first = Math.max(1, line - AROUND);
@@ -39,7 +43,7 @@ function whyPage(context: PageContext, { path, line, seen, found: { why, lines }
     title,
     section: "/jobs",
     wide: true,
-    body: html`<p class="crumb"><a href="/jobs">${t.jobsTitle}</a> · <a href="/jobs/${encodeURIComponent(seen.jobId)}"><code>${seen.jobId}</code></a></p>
+    body: html`<p class="crumb"><a href="/jobs">${t.jobsTitle}</a> · <a href="/jobs/${encodeURIComponent(seen.jobId)}">${nameJob(job)}</a></p>
 <h1>${t.whyLine}</h1>
 <pre class="output wrap" tabindex="0">${visible(wordWhy(historyMessagesFor(t.locale), path, why))}</pre>
 <p class="actions">${origin !== null && origin !== seen.jobId && html`<a href="/jobs/${encodeURIComponent(origin)}">${t.openJob}</a>`}${editor !== null && html` <a href="${editor(path, line)}">${t.openInEditor}</a>`}</p>
@@ -70,16 +74,16 @@ export const whyPages: ConsolePages = {
   routes(app, { host }) {
     app.get("/jobs/:job/why", async (c) => {
       const { page: context } = c.var;
-      const jobId = c.req.param("job");
       const path = c.req.query("path") ?? "";
       const line = Number(c.req.query("line"));
-      const viewed = await host.viewerJobs.read(context.viewer, jobId);
+      const viewed = await host.viewerJobs.read(context.viewer, c.req.param("job"));
       if (viewed === null || !Number.isSafeInteger(line) || line < 1)
         return respond(troublePage(context, context.t.notFoundTitle, context.t.notFound), 404);
       const side = c.req.query("side") === "before" ? "before" : "after";
-      const seen = { jobId, side } as const;
+      const { job } = viewed;
+      const seen = { jobId: job.jobId, side } as const;
       const found = await hideOthersWords(host, context.viewer, await host.findWhy(path, line, seen));
-      return respond(whyPage(context, { path, line, seen, found }));
+      return respond(whyPage(context, { job, path, line, seen, found }));
     });
   },
 };

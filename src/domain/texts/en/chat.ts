@@ -657,8 +657,8 @@ interface StatusFacts {
   readonly codes: string | null;
   readonly dry: boolean;
   readonly isAtWork: boolean;
-  readonly previews: readonly { readonly jobId: string; readonly title: string }[];
-  readonly lastJob: { readonly jobId: string; readonly status: string; readonly title: string } | null;
+  readonly previews: readonly { readonly name: string; readonly title: string }[];
+  readonly lastJob: { readonly name: string; readonly status: string; readonly title: string } | null;
   readonly spentUsd: number;
   readonly dailyUsd: number | null;
 }
@@ -701,18 +701,18 @@ export const memoryTexts = {
       message: facts.dry ? "/dry off" : "/dry on",
     },
     ...(facts.isAtWork ? [{ about: "Now", words: "a coder is at work", message: "/stop" }] : []),
-    ...facts.previews.map(({ jobId, title }) => ({
+    ...facts.previews.map(({ name, title }) => ({
       about: "Preview waits",
-      words: `${jobId} ${title}`,
-      message: `/diff ${jobId}`,
+      words: `${name} ${title}`,
+      message: `/diff ${name}`,
     })),
     ...(facts.lastJob === null
       ? []
       : [
           {
             about: "Last job",
-            words: `${facts.lastJob.jobId} ${facts.lastJob.status}: ${facts.lastJob.title}`,
-            message: `/diff ${facts.lastJob.jobId}`,
+            words: `${facts.lastJob.name} ${facts.lastJob.status}: ${facts.lastJob.title}`,
+            message: `/diff ${facts.lastJob.name}`,
           },
         ]),
     {

@@ -1,4 +1,5 @@
 import type { NotACase } from "../../history/case.ts";
+import { jobOrder } from "../format-text.ts";
 
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",
@@ -63,7 +64,7 @@ export const historyTexts = {
     `The command fails since a change outside of PicoClaw, made after ${after}: ${paths.join(", ")}`,
   skipped: (jobs: readonly string[]) =>
     `These could not be judged (exit code 125) and may be the first instead: ${jobs.join(", ")}`,
-  undoHint: (job: string) => `To undo it around later edits: picoclaw undo ${job}`,
+  undoHint: (job: string) => `To undo it around later edits: ${jobOrder("terminal", "undo", job)}`,
   passesNow: "The command passes in the workspace as it is. There is nothing to find.",
   failsBefore: (jobs: number) =>
     `The command already fails before the oldest of the ${jobs} ${jobs === 1 ? "job" : "jobs"} whose originals are kept.`,

@@ -26,6 +26,13 @@ const ROLLBACKS: Readonly<Record<string, string>> = {
   discarded: "it was discarded",
   withdrawn: "it was stopped before it was applied",
   aborted: "it was stopped",
+  unparsed: "its patch could not be read",
+  unread: "its patch could not be read",
+  doubts: "its edits might have lost code that the coder had not seen",
+  failing: "its own commands fail",
+  "still-red": "a test that it answers for still fails",
+  "new-failing": "a new test fails",
+  conflict: "others changed the same lines",
 };
 
 /** Where a job came from, by its recorded source. */
@@ -48,6 +55,7 @@ export function wordRollback(reason: string): string {
   const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
   const known = ROLLBACKS[reason] ?? ROLLBACKS[code];
   if (known === undefined || detail === "") return known ?? reason;
+  if (ROLLBACKS[detail] !== undefined) return ROLLBACKS[detail];
   // Its detail is the sentence of who could not answer, and why.
   return code === "unanswered" ? detail : `${known}: ${detail}`;
 }
@@ -63,7 +71,7 @@ export const runningTexts = {
     commands === null ? `command ${command}` : `command ${command}/${commands}`,
   more: (rest: number) => `… and ${rest} more`,
   source: wordSource,
-  whyDropped: wordRollback,
+  whyEnded: wordRollback,
   /** In the place of a source. */
   agent: (number: number, writes: boolean) => `sub-agent ${number}${writes ? "" : ", reads only"}`,
   process: (name: string) => `process ${name}`,

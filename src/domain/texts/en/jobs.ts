@@ -19,7 +19,7 @@ import type {
   TransactionKind,
   TransactionReason,
 } from "../../jobs/note.ts";
-import { formatBytes, listPaths, nameFew, namePaths } from "../format-text.ts";
+import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 
 export interface CommandCounts {
@@ -100,15 +100,8 @@ export const workTexts = {
   patchFailed: (detail: string) => `The patch could not be executed: ${detail}`,
   details: "Details:",
   errorLabel: "Error:",
-  summary: ({
-    total,
-    succeeded,
-    failed,
-  }: {
-    readonly total: number;
-    readonly succeeded: number;
-    readonly failed: number;
-  }) => `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
+  summary: ({ total, succeeded, failed }: Record<"total" | "succeeded" | "failed", number>) =>
+    `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
   gitCommit: (hash: string) => `Git commit: ${hash}`,
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }: CommandCounts) =>
     `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
@@ -126,18 +119,10 @@ export const workTexts = {
   workerFailed: (error: string) => `The job failed: ${error}`,
 
   // Transaction
-  commitConflict: ({
-    jobId,
-    paths: list,
-    at,
-  }: {
-    readonly jobId: string;
-    readonly paths: readonly string[];
-    readonly at: "terminal" | "chat";
-  }) =>
+  commitConflict: (jobId: string, list: readonly string[], at: "terminal" | "chat") =>
     `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
-    `The result is kept as a preview. Look at it: ${at === "chat" ? `/diff ${jobId}` : `picoclaw show ${jobId} --diff`}\n` +
-    `To apply it as it is: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`} (it stops again while the same files still differ)`,
+    `The result is kept as a preview. Look at it: ${jobOrder(at, "diff", jobId)}\n` +
+    `To apply it as it is: ${jobOrder(at, "apply", jobId)} (it stops again while the same files still differ)`,
   dryRunHeader: (count: number) =>
     `Dry run: ${count} ${count === 1 ? "command" : "commands"} (nothing was run)`,
   dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
@@ -232,29 +217,21 @@ export const workTexts = {
   notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or discard.`,
   stillAPreview: (jobId: string, at: "terminal" | "chat") =>
     `${jobId} is a preview: nothing of it is applied, so there is nothing to undo. ` +
-    `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. Discard it: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}.`,
+    `Apply it: ${jobOrder(at, "apply", jobId)}. Discard it: ${jobOrder(at, "discard", jobId)}.`,
   wrongState: (jobId: string, state: string, at: "terminal" | "chat") =>
     state === "undone"
-      ? `${jobId} is already undone. To redo it: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId}`
+      ? `${jobId} is already undone. To redo it: ${jobOrder(at, "redo", jobId)}`
       : state === "committed"
-        ? `${jobId} is applied, so there is nothing to redo. To undo it: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}`
+        ? `${jobId} is applied, so there is nothing to redo. To undo it: ${jobOrder(at, "undo", jobId)}`
         : `${jobId} cannot be undone or redone now: ${JOB_STATES[state] ?? "its state does not allow it"}. See: picoclaw jobs`,
   changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
-    `${path} (changed since by ${jobId}; undo that first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
+    `${path} (changed since by ${jobId}; undo that first: ${jobOrder(at, "undo", jobId)})`,
   redoFirst: (path: string, jobId: string, at: "terminal" | "chat") =>
-    `${path} (made by ${jobId}, which is undone; redo that first: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId})`,
+    `${path} (made by ${jobId}, which is undone; redo that first: ${jobOrder(at, "redo", jobId)})`,
   deletedSince: (path: string) => `${path} (deleted since)`,
   foldersKept: (list: readonly string[]) =>
     `These folders were kept, because they hold files made after the job:${paths(list)}`,
-  quotaEvicted: ({
-    jobIds,
-    bytes,
-    quotaBytes,
-  }: {
-    readonly jobIds: readonly string[];
-    readonly bytes: number;
-    readonly quotaBytes: number;
-  }) =>
+  quotaEvicted: (jobIds: readonly string[], bytes: number, quotaBytes: number) =>
     `Undo data exceeded its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
     `These jobs can no longer be undone:${paths(jobIds)}`,
   noJobs: "There are no jobs yet.",
@@ -271,7 +248,7 @@ export const workTexts = {
   unknownJob: (jobId: string, at: "terminal" | "chat") =>
     `No such job: ${jobId}${at === "chat" ? "\nThe last jobs: /jobs" : "\nThe jobs of this folder: picoclaw jobs   Of all folders: picoclaw jobs --all"}`,
   jobRunning: (jobId: string, pid: number | null, at: "terminal" | "chat") =>
-    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Wait until it has ended, or stop it: ${at === "chat" ? "/stop" : `picoclaw stop ${jobId}`}`,
+    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Wait until it has ended, or stop it: ${at === "chat" ? "/stop" : jobOrder(at, "stop", jobId)}`,
   /** An order to another machine: it was not carried out and will not be. */
   machineAway: (machine: string) =>
     `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,
@@ -309,7 +286,7 @@ export const workTexts = {
   asideKept: ({ jobId, folder, files, bytes }: KeptAsideFolder) =>
     `Originals that could not be put back when job ${jobId} was rolled back are kept (${filesOf(files)}, ${formatBytes(bytes)}) in: ${folder}`,
   asideRemedy: (jobId: string) =>
-    `Copy back what you need, then remove the rest for good: picoclaw discard ${jobId} --aside`,
+    `Copy back what you need, then remove the rest for good: ${jobOrder("terminal", "discard", jobId)} --aside`,
   asideRemoved: ({ jobId, files, bytes }: KeptAsideFolder) =>
     `Removed for good: the originals that were kept aside for job ${jobId} (${filesOf(files)}, ${formatBytes(bytes)})`,
   asideNone: (jobId: string) =>
@@ -614,20 +591,12 @@ export const reportTexts = {
   /** Whether a chat shows the number of commands if all succeeded. */
   countsCommands: false as boolean,
   outputOf: (command: string) => `Output (${command}):`,
-  undoHint: {
-    terminal: (name: string) => `To undo it: picoclaw undo ${name}`,
-    chat: (name: string) => `To undo it: /undo ${name}`,
-  },
-  redoHint: {
-    terminal: (name: string) => `To redo it: picoclaw redo ${name}`,
-    chat: (name: string) => `To redo it: /redo ${name}`,
-  },
+  undoHint: (at: "terminal" | "chat", name: string) => `To undo it: ${jobOrder(at, "undo", name)}`,
+  redoHint: (at: "terminal" | "chat", name: string) => `To redo it: ${jobOrder(at, "redo", name)}`,
   /** The next command, if it has to be run on another machine. */
   onMachine: (hint: string, machine: string) => `${hint} (on ${machine})`,
-  forceHint: {
-    terminal: (action: string, name: string) => `To overwrite them: picoclaw ${action} ${name} --force`,
-    chat: (action: string, name: string) => `To overwrite them: /${action} ${name} --force`,
-  },
+  forceHint: (at: "terminal" | "chat", action: "undo" | "redo", name: string) =>
+    `To overwrite them: ${jobOrder(at, action, name)} --force`,
   /** One line a job, below the status. */
   verb: {
     undo: (jobId: string) => `${jobId} was undone.`,
@@ -641,18 +610,14 @@ export const reportTexts = {
   inTheWay: (action: string, jobId: string, list: readonly string[]) =>
     `Nothing was ${action === "redo" ? "applied again" : "undone"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
   together: (numbers: readonly number[]) => `Undo ${numberList(numbers, "and")}`,
-  togetherHint: {
-    terminal: (numbers: readonly number[]) =>
-      `To undo ${numberList(numbers, "and")} together: picoclaw undo ${numbers.join(" ")}`,
-    chat: (numbers: readonly number[]) =>
-      `To undo ${numberList(numbers, "and")} together: /undo ${numbers.map((one) => `#${one}`).join(" ")}`,
-  },
-  previewHint: {
-    terminal: (jobId: string, files: number) =>
-      `${changedFiles(files)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo see it: picoclaw show ${jobId} --diff\nTo discard it: picoclaw discard ${jobId}`,
-    chat: (jobId: string, files: number) =>
-      `${changedFiles(files)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To discard it: /discard ${jobId}`,
-  },
+  togetherHint: (at: "terminal" | "chat", numbers: readonly number[]) =>
+    `To undo ${numberList(numbers, "and")} together: ${jobOrder(at, "undo", numbers.map((one) => `#${one}`).join(" "))}`,
+  previewHint: (at: "terminal" | "chat", jobId: string, files: number) =>
+    [
+      `${changedFiles(files)} staged. To apply exactly this: ${jobOrder(at, "apply", jobId)}`,
+      `To see it: ${jobOrder(at, "diff", jobId)}`,
+      `To discard it: ${jobOrder(at, "discard", jobId)}`,
+    ].join(at === "chat" ? "   " : "\n"),
 };
 
 export const messages = { ...workTexts, ...machineTexts, ...configurationTexts };

@@ -49,7 +49,7 @@ export const processTexts = {
   badName: (name: string) =>
     `Not a name: ${name} (a letter or digit, then up to 39 letters, digits, dots, dashes, underscores)`,
   noPreview: (jobId: string) => `${jobId} is not a waiting preview. See: picoclaw jobs`,
-  over: (jobId: string) => `on top of the preview ${jobId}; the folder is not changed`,
+  over: "on top of the preview; the folder is not changed",
   emptyCommand: "No command was given.",
   limit: (most: number) =>
     `${most} background processes are running, the most allowed (processes.limit). Stop one first.`,

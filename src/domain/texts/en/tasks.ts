@@ -4,7 +4,7 @@ import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
 import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
 import { checksMessagesFor } from "../checks.ts";
-import { formatBytes, listPaths, nameFew, tokenVariables } from "../format-text.ts";
+import { formatBytes, jobOrder, listPaths, nameFew, tokenVariables } from "../format-text.ts";
 import type { Locale } from "../locale.ts";
 
 const checks = checksMessagesFor("en");
@@ -230,13 +230,13 @@ export const tasksTexts = {
   metaMalformed: (problem: string) =>
     `the planning model gave two answers that could not be used: ${problem}`,
   conflict: (jobId: string, list: readonly string[]) =>
-    `files changed on the host while the worker ran, so nothing was applied: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
+    `files changed on the host while the worker ran, so nothing was applied: ${paths(list)}. Its changes are kept as ${jobId} (${jobOrder("terminal", "diff", jobId)})`,
   testFailed: (exitCode: number) => `the tests ended with exit code ${exitCode}`,
   testsRed: "the tests are red",
   notChecked:
     "NOT CHECKED: the task file names no test (task.test), so nothing checks the work before it is applied",
   keptRed: (jobId: string) =>
-    `Nothing was applied: the change is kept as a preview (picoclaw show ${jobId} --diff; picoclaw apply --job ${jobId})`,
+    `Nothing was applied: the change is kept as a preview (${jobOrder("terminal", "diff", jobId)}; ${jobOrder("terminal", "apply", jobId)})`,
   hookRefused: (command: string) => `a hook refused the change: ${command}`,
   cannotRun: (program: string, image: string) =>
     `cannot run here: ${image} has no ${program}. Name an environment that has it (runner.worker.environment), or an image (runner.worker.docker_image)`,

@@ -558,18 +558,18 @@ export const memoryTexts: typeof englishMemoryTexts = {
       message: facts.dry ? "/dry off" : "/dry on",
     },
     ...(facts.isAtWork ? [{ about: "いま", words: "コーダーが作業中です", message: "/stop" }] : []),
-    ...facts.previews.map(({ jobId, title }) => ({
+    ...facts.previews.map(({ name, title }) => ({
       about: "待っているプレビュー",
-      words: `${jobId} ${title}`,
-      message: `/diff ${jobId}`,
+      words: `${name} ${title}`,
+      message: `/diff ${name}`,
     })),
     ...(facts.lastJob === null
       ? []
       : [
           {
             about: "最後のジョブ",
-            words: `${facts.lastJob.jobId} ${facts.lastJob.status}: ${facts.lastJob.title}`,
-            message: `/diff ${facts.lastJob.jobId}`,
+            words: `${facts.lastJob.name} ${facts.lastJob.status}: ${facts.lastJob.title}`,
+            message: `/diff ${facts.lastJob.name}`,
           },
         ]),
     {

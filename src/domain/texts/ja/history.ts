@@ -1,4 +1,5 @@
 import type { NotACase } from "../../history/case.ts";
+import { jobOrder } from "../format-text.ts";
 
 export const historyTexts = {
   whyUsage:
@@ -63,7 +64,7 @@ export const historyTexts = {
     `コマンドは ${after} の後の、PicoClaw の外での変更から失敗します: ${paths.join("、")}`,
   skipped: (jobs: readonly string[]) =>
     `判定できず（終了コード 125）、こちらが最初の可能性もあります: ${jobs.join("、")}`,
-  undoHint: (job: string) => `後の変更を残して取り消すには: picoclaw undo ${job}`,
+  undoHint: (job: string) => `後の変更を残して取り消すには: ${jobOrder("terminal", "undo", job)}`,
   passesNow: "今のワークスペースではコマンドは成功します。探すものはありません。",
   failsBefore: (jobs: number) =>
     `元のファイルが残っている ${jobs} 件のジョブのうち、最も古いものより前からコマンドは失敗しています。`,

@@ -28,6 +28,13 @@ const ROLLBACKS: Readonly<Record<string, string>> = {
   withdrawn: "適用前に停止されました",
   aborted: "停止されました",
   "its process died": "プロセスが異常終了しました",
+  unparsed: "パッチを読み取れませんでした",
+  unread: "パッチを読み取れませんでした",
+  doubts: "コーダーが見ていないコードを失うおそれのある編集でした",
+  failing: "ジョブのコマンドが失敗しています",
+  "still-red": "対象のテストがまだ失敗しています",
+  "new-failing": "新しいテストが失敗しています",
+  conflict: "同じ行がほかで変更されました",
 };
 
 function wordSource(source: string): string {
@@ -48,6 +55,7 @@ export function wordRollback(reason: string): string {
   const [, code = "", detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(reason) ?? [];
   const known = ROLLBACKS[reason] ?? ROLLBACKS[code];
   if (known === undefined || detail === "") return known ?? reason;
+  if (ROLLBACKS[detail] !== undefined) return ROLLBACKS[detail];
   // Its detail is the sentence of who could not answer, and why.
   return code === "unanswered" ? detail : `${known}: ${detail}`;
 }
@@ -68,7 +76,7 @@ export const runningTexts: typeof en.runningTexts = {
   command: (command, commands) => `コマンド ${command}${commands === null ? "" : `/${commands}`}`,
   more: (rest) => `… ほか ${rest} 件`,
   source: wordSource,
-  whyDropped: wordRollback,
+  whyEnded: wordRollback,
   agent: (number, writes) => `サブエージェント ${number}${writes ? "" : "（読み取りのみ）"}`,
   process: (name) => `プロセス ${name}`,
   doing: { asking: "問い合わせ中", running: "パッチを実行中", checking: "チェック中" },

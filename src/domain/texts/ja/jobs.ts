@@ -20,7 +20,7 @@ import type {
   sealedOtherwise as englishSealedOtherwise,
   workTexts as englishWorkTexts,
 } from "../en/jobs.ts";
-import { formatBytes, listPaths, nameFew, namePaths } from "../format-text.ts";
+import { formatBytes, jobOrder, listPaths, nameFew, namePaths } from "../format-text.ts";
 
 const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
 
@@ -107,10 +107,10 @@ export const workTexts: typeof englishWorkTexts = {
 
   workerFailed: (error) => `Worker実行失敗: ${error}`,
 
-  commitConflict: ({ jobId, paths: list, at }) =>
+  commitConflict: (jobId, list, at) =>
     `実行中にほかで変更されたファイルがあるため、何も適用していません:${paths(list)}\n` +
-    `結果はプレビューとして残っています。確認: ${at === "chat" ? `/diff ${jobId}` : `picoclaw show ${jobId} --diff`}\n` +
-    `そのまま適用するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}（同じファイルがまだ食い違う場合は再び止まります）`,
+    `結果はプレビューとして残っています。確認: ${jobOrder(at, "diff", jobId)}\n` +
+    `そのまま適用するには: ${jobOrder(at, "apply", jobId)}（同じファイルがまだ食い違う場合は再び止まります）`,
   dryRunHeader: (count) => `ドライラン: ${count} 件のコマンド（何も実行していません）`,
   dryRunLine: (index, command) => `[${index}] ${command}`,
   trialJobFailed: (complaint) => `ここではコマンドを含むジョブを実行できません: ${complaint.split("\n")[0]}`,
@@ -197,20 +197,20 @@ export const workTexts: typeof englishWorkTexts = {
   notAPreview: (jobId) => `${jobId} はプレビューではないため、適用や破棄はできません。`,
   stillAPreview: (jobId, at) =>
     `${jobId} はプレビューです。まだ何も適用していないため、取り消すものはありません。` +
-    `適用するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}、破棄するには: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}`,
+    `適用するには: ${jobOrder(at, "apply", jobId)}、破棄するには: ${jobOrder(at, "discard", jobId)}`,
   wrongState: (jobId, state, at) =>
     state === "undone"
-      ? `${jobId} はすでに取り消し済みです。やり直すには: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId}`
+      ? `${jobId} はすでに取り消し済みです。やり直すには: ${jobOrder(at, "redo", jobId)}`
       : state === "committed"
-        ? `${jobId} は適用済みのため、やり直すものはありません。取り消すには: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}`
+        ? `${jobId} は適用済みのため、やり直すものはありません。取り消すには: ${jobOrder(at, "undo", jobId)}`
         : `${jobId} は、${JOB_STATES[state] ?? "今の状態では"}取り消しもやり直しもできません。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
-    `${path}（後の ${jobId} が変更。先に取り消してください: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
+    `${path}（後の ${jobId} が変更。先に取り消してください: ${jobOrder(at, "undo", jobId)}）`,
   redoFirst: (path, jobId, at) =>
-    `${path}（取り消し済みの ${jobId} が作ったものです。先にそちらをやり直してください: ${at === "chat" ? "/redo" : "picoclaw redo"} ${jobId}）`,
+    `${path}（取り消し済みの ${jobId} が作ったものです。先にそちらをやり直してください: ${jobOrder(at, "redo", jobId)}）`,
   deletedSince: (path) => `${path}（その後削除されています）`,
   foldersKept: (list) => `ジョブの後に作られたファイルがあるため、次のフォルダは残しました:${paths(list)}`,
-  quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
+  quotaEvicted: (jobIds, bytes, quotaBytes) =>
     `取り消しデータが上限 ${formatBytes(quotaBytes)} を超えたため、古いもの（${formatBytes(bytes)}）を削除しました。` +
     `次のジョブはもう取り消せません:${paths(jobIds)}`,
   noJobs: "ジョブはまだありません。",
@@ -226,7 +226,7 @@ export const workTexts: typeof englishWorkTexts = {
   unknownJob: (jobId, at) =>
     `ジョブが見つかりません: ${jobId}${at === "chat" ? "\n最近のジョブ: /jobs" : "\nこのフォルダのジョブ: picoclaw jobs　すべてのフォルダのジョブ: picoclaw jobs --all"}`,
   jobRunning: (jobId, pid, at) =>
-    `${jobId} はまだ実行中です${pid === null ? "" : `（pid ${pid}）`}。終了を待つか、停止してください: ${at === "chat" ? "/stop" : `picoclaw stop ${jobId}`}`,
+    `${jobId} はまだ実行中です${pid === null ? "" : `（pid ${pid}）`}。終了を待つか、停止してください: ${at === "chat" ? "/stop" : jobOrder(at, "stop", jobId)}`,
   machineAway: (machine) =>
     `このジョブを持つマシン ${machine} が応答していません。何も行っていません。後から行われることもありません。そのマシンで picoclaw serve または picoclaw join を起動してから、もう一度お試しください。`,
   orderUnsettled: (machine) =>
@@ -257,7 +257,7 @@ export const workTexts: typeof englishWorkTexts = {
   asideKept: ({ jobId, folder, files, bytes }) =>
     `ジョブ ${jobId} を元に戻したときに元の場所に戻せなかったファイルを保管しています（${files} 件、${formatBytes(bytes)}）: ${folder}`,
   asideRemedy: (jobId) =>
-    `必要なものをコピーして戻してから、残りを完全に削除する: picoclaw discard ${jobId} --aside`,
+    `必要なものをコピーして戻してから、残りを完全に削除する: ${jobOrder("terminal", "discard", jobId)} --aside`,
   asideRemoved: ({ jobId, files, bytes }) =>
     `ジョブ ${jobId} の保管していたファイルを完全に削除しました（${files} 件、${formatBytes(bytes)}）`,
   asideNone: (jobId) =>
@@ -531,19 +531,10 @@ export const reportTexts: typeof englishReportTexts = {
   result: "【実行結果】",
   countsCommands: true,
   outputOf: (command) => `出力（${command}）:`,
-  undoHint: {
-    terminal: (name) => `取り消すには: picoclaw undo ${name}`,
-    chat: (name) => `取り消すには: /undo ${name}`,
-  },
-  redoHint: {
-    terminal: (name) => `やり直すには: picoclaw redo ${name}`,
-    chat: (name) => `やり直すには: /redo ${name}`,
-  },
+  undoHint: (at, name) => `取り消すには: ${jobOrder(at, "undo", name)}`,
+  redoHint: (at, name) => `やり直すには: ${jobOrder(at, "redo", name)}`,
   onMachine: (hint, machine) => `${hint}（${machine} で実行）`,
-  forceHint: {
-    terminal: (action, name) => `上書きするには: picoclaw ${action} ${name} --force`,
-    chat: (action, name) => `上書きするには: /${action} ${name} --force`,
-  },
+  forceHint: (at, action, name) => `上書きするには: ${jobOrder(at, action, name)} --force`,
   verb: {
     undo: (jobId) => `${jobId} を取り消しました。`,
     redo: (jobId) => `${jobId} をやり直しました。`,
@@ -556,18 +547,14 @@ export const reportTexts: typeof englishReportTexts = {
   inTheWay: (action, jobId, list) =>
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   together: (numbers) => `${numbers.map((one) => `#${one}`).join(" と ")} を取り消す`,
-  togetherHint: {
-    terminal: (numbers) =>
-      `${numbers.map((one) => `#${one}`).join(" と ")} をまとめて取り消すには: picoclaw undo ${numbers.join(" ")}`,
-    chat: (numbers) =>
-      `${numbers.map((one) => `#${one}`).join(" と ")} をまとめて取り消すには: /undo ${numbers.map((one) => `#${one}`).join(" ")}`,
-  },
-  previewHint: {
-    terminal: (jobId, files) =>
-      `${files} 件のファイルを変更。適用するには: picoclaw apply --job ${jobId}\n差分を見るには: picoclaw show ${jobId} --diff\n破棄するには: picoclaw discard ${jobId}`,
-    chat: (jobId, files) =>
-      `${files} 件のファイルを変更。適用するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
-  },
+  togetherHint: (at, numbers) =>
+    `${numbers.map((one) => `#${one}`).join(" と ")} をまとめて取り消すには: ${jobOrder(at, "undo", numbers.map((one) => `#${one}`).join(" "))}`,
+  previewHint: (at, jobId, files) =>
+    [
+      `${files} 件のファイルを変更。適用するには: ${jobOrder(at, "apply", jobId)}`,
+      `差分を見るには: ${jobOrder(at, "diff", jobId)}`,
+      `破棄するには: ${jobOrder(at, "discard", jobId)}`,
+    ].join(at === "chat" ? "　" : "\n"),
 };
 
 export const messages = { ...workTexts, ...machineTexts, ...configurationTexts };

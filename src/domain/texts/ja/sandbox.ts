@@ -49,7 +49,7 @@ export const processTexts: typeof englishProcessTexts = {
     `${name} はすでに動いています。別の名前にするか、再起動してください: picoclaw ps restart ${name}`,
   badName: (name) => `名前に使えません: ${name}（文字か数字で始まり、文字・数字・. - _ で 40 字まで）`,
   noPreview: (jobId) => `${jobId} は適用待ちのプレビューではありません。一覧: picoclaw jobs`,
-  over: (jobId) => `プレビュー ${jobId} の上で動きます。フォルダは変わりません`,
+  over: "プレビューの上で動きます。フォルダは変わりません",
   emptyCommand: "コマンドがありません。",
   limit: (most) =>
     `プロセスが上限の ${most} 個動いています（processes.limit）。先にどれかを停止してください。`,

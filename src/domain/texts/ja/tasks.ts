@@ -3,7 +3,7 @@ import type { TaskState } from "../../tasks/task-record.ts";
 import { figuresText } from "../../tasks/task-steps.ts";
 import { checksMessagesFor } from "../checks.ts";
 import type { solveTexts as englishSolveTexts, tasksTexts as englishTasksTexts } from "../en/tasks.ts";
-import { formatBytes, listPaths, nameFew, tokenVariables } from "../format-text.ts";
+import { formatBytes, jobOrder, listPaths, nameFew, tokenVariables } from "../format-text.ts";
 
 const checks = checksMessagesFor("ja");
 
@@ -203,13 +203,13 @@ export const tasksTexts: typeof englishTasksTexts = {
   metaFailed: (reason) => `計画モデルに問い合わせできません: ${reason}`,
   metaMalformed: (problem) => `計画モデルの回答を 2 回とも利用できませんでした: ${problem}`,
   conflict: (jobId, list) =>
-    `worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています（picoclaw show ${jobId} --diff）`,
+    `worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています（${jobOrder("terminal", "diff", jobId)}）`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,
   testsRed: "テストが失敗しています",
   notChecked:
     "チェックなし: タスクファイルにテスト（task.test）がないため、適用前に作業をチェックするものがありません",
   keptRed: (jobId) =>
-    `何も適用していません。変更はプレビューとして残っています（picoclaw show ${jobId} --diff、適用するには picoclaw apply --job ${jobId}）`,
+    `何も適用していません。変更はプレビューとして残っています（${jobOrder("terminal", "diff", jobId)}、適用するには ${jobOrder("terminal", "apply", jobId)}）`,
   hookRefused: (command) => `フックが変更の適用を許可しませんでした: ${command}`,
   cannotRun: (program, image) =>
     `ここでは実行できません: ${image} に ${program} がありません。それを含む実行環境（runner.worker.environment）かイメージ（runner.worker.docker_image）を指定してください`,

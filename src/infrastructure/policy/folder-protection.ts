@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import { relative } from "node:path";
 import {
   compilePlainGlob,
   createProtection,
@@ -11,25 +10,17 @@ import {
 /** Why a path cannot be a workspace, by the name of the text that says so; null: it can. */
 export function findFolderTrouble(path: string): "workspaceMissing" | "workspaceNotADirectory" | null {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isDirectory()) return null;
-  return stats === undefined ? "workspaceMissing" : "workspaceNotADirectory";
+  return stats === undefined ? "workspaceMissing" : stats.isDirectory() ? null : "workspaceNotADirectory";
 }
 
-/** The paths in a folder that jobs may not touch, by the rules of its file system. */
+/** The paths that jobs may not touch. Null: a project in a container, where case counts and nothing is PicoClaw's own. */
 export async function protectFolder(
-  root: string,
-  deps: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths" | "ofHome">,
+  root: string | null,
+  deps: Pick<ProtectionDeps, "patterns" | "action" | "ofHome"> & Partial<Pick<ProtectionDeps, "ownPaths">>,
 ): Promise<Protection> {
   const compile = await globCompiler(deps.patterns);
-  return createProtection({ ...deps, compile, caseInsensitive: isCaseInsensitive(root) });
-}
-
-/** The same for a project in a container, whose file system tells capitals apart and which holds nothing of ours. */
-export async function protectContainer(
-  deps: Pick<ProtectionDeps, "patterns" | "action">,
-): Promise<Protection> {
-  const compile = await globCompiler(deps.patterns);
-  return createProtection({ ...deps, compile, caseInsensitive: false, ownPaths: [] });
+  const caseInsensitive = root !== null && isCaseInsensitive(root);
+  return createProtection({ ownPaths: [], ...deps, compile, caseInsensitive });
 }
 
 /** Plain patterns need no library; picomatch is loaded for braces, brackets, `**` and the like. */
@@ -47,14 +38,6 @@ function isCaseInsensitive(root: string): boolean {
   const swapped = root.replace(/[a-zA-Z](?=[^a-zA-Z]*$)/, (c) =>
     c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase(),
   );
-  if (swapped === root) return false;
-  const there = statSync(swapped, { throwIfNoEntry: false });
+  const there = swapped === root ? undefined : statSync(swapped, { throwIfNoEntry: false });
   return there !== undefined && there.ino === statSync(root).ino;
-}
-
-/** The paths of PicoClaw itself that lie in a workspace: its jobs, and its home. */
-export function ownPathsInside(root: string, storage: string | null, home: string): readonly string[] {
-  const homeInside = relative(root, home);
-  const paths = [storage, homeInside.startsWith("..") ? null : homeInside];
-  return paths.filter((path): path is string => path !== null && path !== "");
 }
