@@ -75,7 +75,7 @@ describe("what a coder is sent", () => {
     for (let i = 0; i < 300; i++) at.write(`packages/part-${i}/index.ts`, `export const value${i} = ${i};\n`);
     const reply = await at.send("/code3 raise it");
     expect(reply.ok).toBe(true);
-    expect(at.asked[0]?.messages[0]?.text).not.toContain("<file path");
+    expect(at.asked[0]?.messages[0]?.text).not.toContain('<file path="lib/deep.ts"');
     expect(at.asked[1]?.messages[0]).toEqual(at.asked[0]!.messages[0]!);
     expect(at.asked[1]?.messages[2]?.text).toContain('<file path="lib/deep.ts">\n1\n</file>');
     expect(at.read("lib/deep.ts")).toBe("2\n");
