@@ -102,7 +102,7 @@ export function withFallback(
  */
 export type Meter = ReturnType<typeof createMeter>;
 
-interface MeterContext {
+export interface MeterContext {
   readonly chatKey: string;
   readonly sessionId: string;
   readonly groupId: string;
