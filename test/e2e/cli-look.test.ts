@@ -64,7 +64,7 @@ describe("what commands print at a terminal", () => {
     for (const args of [["jobs"], ["show", "1"], ["show", "1", "--diff"]])
       expect(piped(...args)).not.toContain("\x1b");
     expect(piped("jobs")).toMatch(/^Job +Time +Result/);
-    expect(piped("show", "1")).toStartWith("Undone\n\nJob: job_");
+    expect(piped("show", "1")).toStartWith("Undone\n\nJob: #1");
   });
 
   test("NO_COLOR has the signs without colours, TERM=dumb is as through a pipe", async () => {
