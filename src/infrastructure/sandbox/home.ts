@@ -17,6 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { attemptOr } from "../../domain/platform/error-text.ts";
 import { inParent } from "../jobs/entry-identity.ts";
 import { isInside } from "../jobs/git-roots.ts";
 import { walkFolder } from "../jobs/walk-folder.ts";
@@ -281,14 +282,20 @@ export function openStackedHome(
   return { home, putAside: null, release };
 }
 
-/** Moves caches that hold for any version of the sources from a home that is thrown away into a layer for later ones. */
+/**
+ * Moves caches that hold for any version of the sources from a home that is thrown away into a layer for later ones.
+ * Commands wrote that home: no link in it is followed, and a cache that cannot be moved is lost.
+ */
 export function keepContentCaches(home: string, into: string): void {
   for (const path of [".cache/go-build", ".cache/ccache", ".cache/sccache", ".ccache"])
-    for (const at of [join(`${BASE}${encodeURIComponent(path)}`, "u"), join(BASE, "u", path)]) {
-      if (!existsSync(join(home, at)) || existsSync(join(into, at))) continue;
-      mkdirSync(dirname(join(into, at)), { recursive: true, mode: 0o700 });
-      renameSync(join(home, at), join(into, at));
-    }
+    for (const at of [join(`${BASE}${encodeURIComponent(path)}`, "u"), join(BASE, "u", path)])
+      attemptOr(undefined, () =>
+        inParent(home, at, (folder, name) => {
+          if (existsSync(join(into, at)) || !lstatSync(`${folder}/${name}`).isDirectory()) return;
+          mkdirSync(dirname(join(into, at)), { recursive: true, mode: 0o700 });
+          renameSync(`${folder}/${name}`, join(into, at));
+        }),
+      );
 }
 
 function layOutHome(

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Draft } from "../../../src/application/ports/jobs-draft.ts";
 import { trustWorkspace } from "../../../src/config/trust.ts";
 import { LEAST_ABI, landlockAbi } from "../../../src/infrastructure/platform/landlock.ts";
@@ -258,6 +258,23 @@ if (requirePart("bwrap"))
       });
       expect([later.success, bench.read("seen")]).toEqual([true, own ? "user\n" : ""]);
     });
+
+    test.each([".cache", ".ccache", ".cache/go-build"])(
+      "move no folder of this machine to which a command linked ~/%s",
+      async (place) => {
+        const victim = join(bench.folder, "victim");
+        mkdirSync(join(victim, "go-build"), { recursive: true });
+        writeFileSync(join(victim, "go-build/x"), "user\n");
+        const draft = await open(usual());
+        const bare = { over: "baseline", home: "bare" };
+        const link = `rm -rf ~/${place}; mkdir -p ~/${dirname(place)}; ln -s ${victim} ~/${place}; readlink ~/${place}`;
+        expect(await check(draft, link, bare)).toMatchObject({ output: `${victim}\n` });
+        expect(readFileSync(join(victim, "go-build/x"), "utf8")).toBe("user\n");
+        expect(await check(draft, `readlink ~/${place}`, bare)).toMatchObject({ exitCode: 1 });
+        await draft.discard("over");
+        expect(readFileSync(join(victim, "go-build/x"), "utf8")).toBe("user\n");
+      },
+    );
 
     test("a baseline runs beside the draft's own commands", async () => {
       const draft = await open(OVERLAY);
