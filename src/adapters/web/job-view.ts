@@ -322,7 +322,8 @@ export function toActionOutcome(words: Messages, facts: ActionFacts): ActionOutc
     code,
     text: wordAction(words, facts, "terminal"),
     offerForce: code === "conflict" && action === "undo",
-    ...(facts.together !== undefined && { together: facts.together }),
+    // The numbers of another machine name other jobs here.
+    ...(facts.together !== undefined && facts.machine === undefined && { together: facts.together }),
   };
 }
 

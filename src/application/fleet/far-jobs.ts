@@ -159,10 +159,11 @@ export function createFleetViewerJobs(deps: FleetViewerJobsDeps): ViewerJobs {
     async stop(viewer, jobId) {
       const far = await other(viewer, jobId);
       if (far !== null) return act(viewer, far, "stop");
-      const near = await own.read(viewer, jobId);
-      if (near === null || !(await deps.runsElsewhere(jobId))) return own.stop(viewer, jobId);
+      const job = (await own.read(viewer, jobId))?.job;
+      if (job === undefined) return own.stop(viewer, jobId);
+      if (!(await deps.runsElsewhere(job.jobId))) return own.stop(viewer, job.jobId);
       const { machine } = await jobs.home();
-      return act(viewer, { workspace: deps.workspace, machine, job: near.job }, "stop");
+      return act(viewer, { workspace: deps.workspace, machine, job }, "stop");
     },
   };
 }
@@ -199,7 +200,7 @@ export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
       case "unsettled":
         return orderFacts("discard", jobId, { code: status, machine });
       default:
-        return discardFacts({ root: "", archive: { numbers } }, jobId, { status });
+        return { ...discardFacts({ root: "", archive: { numbers } }, jobId, { status }), machine };
     }
   }
 
@@ -207,7 +208,8 @@ export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
     if (own.has(jobId)) return null;
     const viewer: Viewer = { channel, userId, role: roleInChat({ channel, userId }), scopes: [] };
     const found = await all.read(viewer, jobId);
-    if (found?.machine === undefined) return null;
+    // The name may have been the number of an own job.
+    if (found?.machine === undefined || own.has(found.job.jobId)) return null;
     const machine = found.machine.name;
     return {
       job: found.job,

@@ -272,7 +272,8 @@ export function wordAction(messages: Messages, ofAction: ActionFacts, at: Surfac
       facts.conflicts.some(canBeForced)
         ? hint(words.forceHint(at, action, name))
         : "";
-    const together = facts.together === undefined ? "" : hint(words.togetherHint(at, facts.together));
+    const isNamed = facts.together !== undefined && (at === "terminal" || facts.machine === undefined);
+    const together = isNamed ? hint(words.togetherHint(at, facts.together)) : "";
     const lines = [first, wordReason(messages, facts, at), together, force].filter((line) => line !== "");
     return paragraphs([lines.join("\n"), swappedBefore, notes]);
   }

@@ -1,15 +1,26 @@
 /** Previews of another machine that are applied or thrown away from a chat. */
 import { expect, test } from "bun:test";
-import { type ChatFarJobsDeps, createChatFarJobs } from "../../../src/application/fleet/far-jobs.ts";
+import { toActionOutcome } from "../../../src/adapters/web/job-view.ts";
+import {
+  type ChatFarJobsDeps,
+  createChatFarJobs,
+  createFleetViewerJobs,
+  type FleetViewerJobsDeps,
+} from "../../../src/application/fleet/far-jobs.ts";
 import type { ViewedJob } from "../../../src/application/fleet/viewer-jobs.ts";
-import { orderFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
+import {
+  type ActionFacts,
+  orderFacts,
+  stopFacts,
+  wordAction,
+} from "../../../src/application/jobs/action-report.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { Viewer, WhoSpeaks } from "../../../src/application/serve/access.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 
 const JOB = "job_1700000000_aaaaaaaa";
 const viewed: ViewedJob = {
-  job: { jobId: JOB } as StoredJob,
+  job: { jobId: JOB, number: 4 } as StoredJob,
   alive: false,
   machine: { id: "f", name: "attic", here: true },
 };
@@ -50,6 +61,58 @@ test("an order has the rights that its asker has in a chat: the console's operat
   expect(asked).toEqual(["operator operator undo true", "operator user redo false", "alice user apply"]);
   expect(await far(from("web", "stranger"), JOB)).toBeNull();
   expect(await open("done", [JOB]).far(from("web", "alice"), JOB)).toBeNull();
+  // Named by its number, a job of this machine is no more a far one.
+  expect(await open("done", [JOB]).far(from("web", "alice"), "#4")).toBeNull();
+});
+
+test("the numbers of another machine's jobs to undo together are offered nowhere but at its own terminal", () => {
+  const words = messagesFor("en");
+  const here: ActionFacts = {
+    ...orderFacts("undo", JOB, { code: "unsettled", machine: "attic" }),
+    code: "conflict",
+    status: "refused",
+    together: [5, 3],
+  };
+  const { machine: _, ...own } = here;
+  expect(toActionOutcome(words, own).together).toEqual([5, 3]);
+  expect(wordAction(words, own, "chat")).toContain("#5 #3");
+  expect(toActionOutcome(words, here)).not.toHaveProperty("together");
+  expect(toActionOutcome(words, here).text).toContain("attic");
+  expect(wordAction(words, here, "chat")).not.toContain("#5");
+});
+
+test.each([
+  [true, [`elsewhere ${JOB}`, `order stop ${JOB}`]],
+  [false, [`elsewhere ${JOB}`, `stop ${JOB}`]],
+])("a job that is stopped by its number, in another server of this machine: %p", async (elsewhere, calls) => {
+  const asked: string[] = [];
+  const stopped = (jobId: string) =>
+    stopFacts({ root: "", archive: { numbers: () => new Map() } }, jobId, { status: "stopped" });
+  const jobs = createFleetViewerJobs({
+    own: {
+      has: (jobId: string) => jobId === JOB,
+      read: async () => viewed,
+      stop: async (_: Viewer, jobId: string) => {
+        asked.push(`stop ${jobId}`);
+        return stopped(jobId);
+      },
+    },
+    jobs: { home: async () => ({ machine: viewed.machine, alone: true }) },
+    giver: {
+      give: async ({ verb, jobId }: { verb: string; jobId: string }) => {
+        asked.push(`order ${verb} ${jobId}`);
+        return { status: "answered", answer: stopped(jobId) };
+      },
+    },
+    workspace: "w",
+    runsElsewhere: async (jobId: string) => {
+      asked.push(`elsewhere ${jobId}`);
+      return elsewhere;
+    },
+  } as unknown as FleetViewerJobsDeps);
+  const viewer: Viewer = { channel: "web", userId: "operator", role: "operator", scopes: [] };
+  expect((await jobs.stop(viewer, "4")).code).toBe("done");
+  expect(asked).toEqual([...calls]);
 });
 
 test.each([
