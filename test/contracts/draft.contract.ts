@@ -1,6 +1,6 @@
 /** The contract of every draft, however its changes are staged. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Draft, DraftRequest } from "../../src/application/ports/jobs-draft.ts";
 import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
@@ -401,15 +401,37 @@ export function describeDrafts(name: string, settings: Settings): void {
     test("edits on a file that was saved since are merged when a process is needed", async () => {
       bench.write("m.txt", "1\n2\n3\n4\n5\n6\n7\n");
       letFileClockGoOn(bench.path("m.txt"), bench.path("tick"));
-      const draft = await open({ checked: false });
+      const events: string[] = [];
+      const draft = await open({ checked: false, onEvent: ({ type }) => events.push(type) });
       await ran(draft, [edit("update", "m.txt", "one\n2\n3\n4\n5\n6\n7\n")]);
       bench.write("m.txt", "1\n2\n3\n4\n5\n6\nseven\n");
       expect(await green(draft, "head -1 m.txt; tail -1 m.txt")).toEqual([
         { exitCode: 0, output: "one\nseven\n" },
       ]);
-      expect(await draft.commit()).toMatchObject({ outcome: "committed", conflicts: [] });
+      const committed = await draft.commit();
+      expect(committed).toMatchObject({ outcome: "committed", conflicts: [] });
+      expect(committed.notes).toContainEqual({ code: "merged", path: "m.txt", by: null });
       expect(bench.read("m.txt")).toBe("one\n2\n3\n4\n5\n6\nseven\n");
+      expect(events.filter((type) => type === "merged")).toHaveLength(1);
     });
+
+    test.each([true, false])(
+      "a mode that the user set since is kept by a merge, checked: %p",
+      async (checked) => {
+        for (const name of ["m.sh", "own.sh"]) bench.write(name, "1\n2\n3\n4\n5\n6\n7\n");
+        letFileClockGoOn(bench.path("own.sh"), bench.path("tick"));
+        const draft = await open({ checked });
+        const commands = ["m.sh", "own.sh"].map((name) => edit("update", name, "one\n2\n3\n4\n5\n6\n7\n"));
+        await ran(draft, checked ? [...commands, shell("chmod 700 own.sh")] : commands);
+        for (const name of ["m.sh", "own.sh"]) bench.write(name, "1\n2\n3\n4\n5\n6\nseven\n");
+        chmodSync(bench.path("m.sh"), 0o755);
+        if (checked) expect(await draft.rebase()).toMatchObject({ conflicts: [], failed: [] });
+        const modes = `755\n${checked ? 700 : 644}\n`;
+        expect(await green(draft, "stat -c %a m.sh own.sh")).toEqual([{ exitCode: 0, output: modes }]);
+        expect(await draft.commit()).toMatchObject({ outcome: "committed", conflicts: [] });
+        expect(statSync(bench.path("m.sh")).mode & 0o777).toBe(0o755);
+      },
+    );
 
     test("where both wrote the same lines no process runs, and the draft stays open", async () => {
       const draft = await open({ checked: false });

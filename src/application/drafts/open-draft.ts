@@ -295,13 +295,17 @@ class OpenDraft implements Draft {
   }
 
   rebase(): Promise<Rebased> {
-    return this.#inTurn(() => this.#rebase());
+    return this.#inTurn(async () => {
+      const rebased = await this.#rebase();
+      this.noteMerged(rebased.merged);
+      return rebased;
+    });
   }
 
   async #rebase(): Promise<Rebased> {
     const { rebaseDraft } = await import("./rebase-draft.ts");
     const job = this.#open;
-    const rebased = await this.#orBroken(() =>
+    return this.#orBroken(() =>
       rebaseDraft({
         transaction: job.transaction,
         results: this.#counted().filter((result) => !this.#once.has(result)),
@@ -319,8 +323,6 @@ class OpenDraft implements Draft {
         },
       }),
     );
-    job.noteMerged(rebased.merged);
-    return rebased;
   }
 
   noteMerged(merged: readonly MergedNote[]): void {
@@ -434,7 +436,9 @@ class OpenDraft implements Draft {
     if (setting !== null) return setting;
     const again = begun !== null;
     // Edits on files that were saved meanwhile are merged first; one that cannot be leaves the draft as it is.
-    const [contested] = again && this.hasMoved() ? (await this.#rebase()).conflicts : [];
+    const rebased = again && this.hasMoved() ? await this.#rebase() : null;
+    const [contested] = rebased?.conflicts ?? [];
+    if (contested !== undefined) begun?.noteMerged(rebased?.merged ?? []);
     if (contested !== undefined) return refuseMoved(contested.path);
     const kind = runsProcesses ? this.#deps.staging.kind : "direct";
     const network = this.#request.network ?? true;
@@ -470,6 +474,7 @@ class OpenDraft implements Draft {
     this.#job = job;
     job.note(repairNotes(opened.repaired));
     job.start({ again });
+    job.noteMerged(rebased?.merged ?? []);
     return begun === null ? null : this.#takeEdits(begun);
   }
 

@@ -555,7 +555,8 @@ function openCopy(state: OpenCopy): Transaction {
         if (identify(copy, below)?.kind !== "file") return false;
         const found = readSettled(original, below, theirs);
         if (found === null) return false;
-        rewriteFile(copy, below, bytes);
+        const was = manifests[root]?.entries.get(below)?.mode;
+        rewriteFile(copy, below, bytes, { was, now: found.mode });
         refind(path, found);
         bases.set(key, theirs);
         return true;

@@ -15,14 +15,13 @@ import {
   hashAt,
   hashIfUntouched,
   isIndexFile,
-  readNoFollow,
+  readSettled,
 } from "../jobs/compare-entries.ts";
 import {
   currentEntryBelow,
   type Identity,
   identify,
   identifyAt,
-  identifySettled,
   inParent,
   sameUntouched,
   toStanding,
@@ -123,12 +122,9 @@ function directLayers(workspace: string, folder: JobFolder, view: StagedView): L
         hasMoved(path, base, hash) ? [{ path, base: base === null ? null : bytes }] : [],
       ),
     adopt(path, theirs, bytes) {
-      const found = identifySettled(workspace, path);
-      if (found?.kind !== "file" || view.look(path).kind !== "file") return false;
-      const now = inParent(workspace, path, (folder, name) => readNoFollow(`${folder}/${name}`));
-      if (Buffer.compare(now, theirs) !== 0 || !sameUntouched(identify(workspace, path), found)) return false;
-      view.adopt(path, found, theirs, bytes);
-      return true;
+      const found = view.look(path).kind === "file" ? readSettled(workspace, path, theirs) : null;
+      if (found !== null) view.adopt(path, found, theirs, bytes);
+      return found !== null;
     },
     forget(paths) {
       for (const path of paths) view.reset(path);

@@ -117,6 +117,8 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}) {
       const known = seen.get(absolute);
       return known?.existed === false ? null : known?.file?.bytes;
     },
+    /** Undefined if there was no file. */
+    mode: (absolute: string): number | undefined => seen.get(absolute)?.file?.identity.mode,
     /** Replaces the recorded entry. */
     renew(absolute: string, identity: Identity, bytes: Uint8Array): void {
       forget(absolute);

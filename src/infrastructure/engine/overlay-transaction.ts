@@ -412,7 +412,7 @@ function openOverlay(state: OpenOverlay): Transaction {
         if (place === null || root === undefined) return false;
         const found = readSettled(root.path, relative(root.path, absolute), theirs);
         if (found === null) return false;
-        rewriteFile(place.root, place.below, bytes);
+        rewriteFile(place.root, place.below, bytes, { was: sight.mode(absolute), now: found.mode });
         sight.renew(absolute, found, theirs);
         takeChanges();
         return true;

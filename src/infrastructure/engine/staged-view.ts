@@ -405,11 +405,11 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     adopt(path, base, theirs, bytes) {
       const known = bases.get(path);
       if (known === undefined) return;
-      const settled: StagedBase = { base, n: known.n };
-      settled.hash = hashBase(path, base);
-      settled.bytes = theirs;
-      bases.set(path, settled);
-      writeFile(path, bytes, undefined);
+      const own = look(path);
+      bases.set(path, { base, n: known.n, hash: hashBase(path, base), bytes: theirs });
+      // A mode that the job did not change is the workspace's.
+      const isOwn = own.kind !== "file" || own.mode !== known.base?.mode;
+      writeFile(path, bytes, isOwn ? undefined : base.mode);
     },
   };
 }

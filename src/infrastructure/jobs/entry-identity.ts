@@ -404,15 +404,21 @@ export function toStanding(entry: Entry): EntryState | null {
   }
 }
 
-/** Replaces the bytes of an existing file; follows no symlink and keeps the mode. */
-export function rewriteFile(root: string, path: string, bytes: Uint8Array): void {
+/** Replaces the bytes of an existing file; follows no symlink and keeps the mode, unless it is the one that `mode` replaces. */
+export function rewriteFile(
+  root: string,
+  path: string,
+  bytes: Uint8Array,
+  mode?: { readonly was: number | undefined; readonly now: number },
+): void {
   inParent(root, path, (folder, name) => {
     const at = `${folder}/${name}`;
     const stats = lstatSync(at);
     if (!stats.isFile()) return;
     chmodSync(at, 0o600);
     writeFileSync(at, bytes);
-    chmodSync(at, stats.mode & 0o7777);
+    const own = stats.mode & 0o7777;
+    chmodSync(at, own === mode?.was ? mode.now : own);
   });
 }
 
