@@ -83,6 +83,7 @@ describe("a job", () => {
     const [first] = json.results;
     expect(Object.keys(json)).toEqual([
       "job_id",
+      "number",
       "group_id",
       "status",
       "success",
