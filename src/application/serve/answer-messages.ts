@@ -140,8 +140,10 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     if (jobs.length > 0) {
       const actions = deps.actionsFor(jobs);
       const names = jobs.map(deps.nameJob);
-      const canUndo = actions.some(({ message: text }) => text.startsWith("/undo"));
-      const undo = canUndo ? `/undo ${names.join(" ")}` : null;
+      // Those alone that can be undone, which may not be all.
+      const [order, ...ids] =
+        actions.find(({ message: text }) => text.startsWith("/undo"))?.message.split(" ") ?? [];
+      const undo = order === undefined ? null : [order, ...ids.map(deps.nameJob)].join(" ");
       return { reply: { ...toFailedReply(deps.messages().interrupted(names, undo)), actions } };
     }
     if (message.attempts <= MOST_ATTEMPTS) return null;

@@ -14,7 +14,7 @@ export function jobOrder(
   name: string,
 ): string {
   if (at === "chat") return `/${order} ${name}`;
-  const job = name.replaceAll("#", "");
+  const job = name.replace(/(?<!\S)#(?=\d)/g, "");
   return `picoclaw ${{ apply: `apply --job ${job}`, diff: `show ${job} --diff` }[order as string] ?? `${order} ${job}`}`;
 }
 

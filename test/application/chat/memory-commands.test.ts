@@ -136,13 +136,14 @@ test("/route to where it went already answers nothing again", async () => {
 });
 
 test("/new and /resume change the session and say so", async () => {
-  const { session } = await bench
-    .sessions()
-    .open({ channel: "cli", chatId: "default" }, new AbortController().signal);
+  const open = () =>
+    bench.sessions().open({ channel: "cli", chatId: "default" }, new AbortController().signal);
+  const { session } = await open();
   await bench
     .sessions()
     .append(session, [{ at: bench.time.now, role: "user", text: "x", agent: "", groupId: null }]);
-  expect((await send("new")).text).toContain("20260301-cli-default.2");
+  expect((await send("new")).text).toStartWith("新しい会話を始めました。");
+  expect((await open()).session.id).toBe("20260301-cli-default.2");
   expect((await send("resume")).text).toContain("20260301-cli-default");
   expect((await send("resume", "1999")).ok).toBe(false);
   expect(events.map(({ type }) => type)).toEqual(["cut-over", "cut-over"]);

@@ -60,7 +60,7 @@ test("a card counts the files of git's own folder after the change itself", () =
   ];
   expect(diffLines(differences, terminalMessagesFor("en"))).toEqual([
     { kind: "file", path: "a.txt", added: 1, removed: 0 },
-    { kind: "added", number: 1, pieces: [{ text: "one", isChanged: false }] },
+    { kind: "added", number: 1, pieces: [{ text: "one", isChanged: false, kind: "plain" }] },
     { kind: "note", text: ".git/ · 2 files changed" },
   ]);
 });
