@@ -8,6 +8,7 @@ export function memoryProject(files: Readonly<Record<string, string>>): ProjectF
       const text = files[path];
       return text === undefined ? null : { text: text.slice(0, limit), cut: text.length > limit };
     },
+    sizeOf: (path) => files[path]?.length ?? 0,
     has: (path) => Object.keys(files).some((one) => one === path || one.startsWith(`${path}/`)),
     find: (paths, words) => ({
       searched: paths.length,

@@ -212,20 +212,24 @@ function takeByWords(gathering: Gathering): void {
     gathering.shown.set(path, element);
 }
 
-/** Sources whose length is looked at, and of which the longest are shown. */
+/** Sources whose size is looked at; of the largest, those that are tried and those that are shown. */
 const MEASURED = 200;
+const TRIED = 12;
 const MOST_LARGEST = 3;
 
 /** Most changes are in the largest sources, and a message that holds none of their words needs a beginning. */
 function takeLargest(gathering: Gathering): void {
-  const { isWhole, shown, paths, textOf, terms, called, changed } = gathering;
+  const { project, isWhole, shown, paths, terms, called, changed } = gathering;
   if (isWhole || shown.size + called.length + changed.length > 0) return;
-  const largest = paths
+  const bySize = paths
     .filter((path) => SOURCE.test(path) && fileKind(path) === "source")
     .slice(0, MEASURED)
-    .map((path) => ({ path, text: textOf(path) ?? "", lines: [] }))
-    .sort((a, b) => b.text.length - a.text.length)
-    .slice(0, MOST_LARGEST);
+    .map((path) => ({ path, lines: [], size: project.sizeOf(path) }))
+    .sort((a, b) => b.size - a.size);
+  const largest: NamedText[] = [];
+  // A file without text is not shown: it would be taken for an empty one.
+  for (const file of bySize.slice(0, TRIED))
+    if (largest.length < MOST_LARGEST) largest.push(...readNamed(gathering, file));
   const budget = Math.min(SOURCES, guessBudget(gathering));
   for (const [path, element] of showShared(largest, { terms, budget, fill: true })) shown.set(path, element);
 }

@@ -9,6 +9,8 @@ export interface ProjectFiles {
   list(limit: number): readonly string[];
   /** Null for a file that is missing, not text, or not to be shown. Cut at the limit. */
   read(path: string, limitChars: number): { readonly text: string; readonly cut: boolean } | null;
+  /** Bytes of a file, which is not read for that; 0 where there is none. */
+  sizeOf(path: string): number;
   /** Whether there is anything of this name, ignored or not: a folder of dependencies. */
   has(path: string): boolean;
   /**

@@ -279,6 +279,7 @@ async function askMeta<T>(
 const NO_FILES: ProjectFiles = {
   list: () => [],
   read: () => null,
+  sizeOf: () => 0,
   has: () => false,
   find: () => ({ hits: [], searched: 0 }),
   source: { judges: () => false, look: () => ({ kind: "missing" }) },

@@ -158,6 +158,7 @@ export function createProjectFiles(
         return null;
       }
     },
+    sizeOf: (path) => sizeOf(files, path),
     has: (path) => isInside(path) && existsSync(join(root, path)),
     find: (paths, words, limitMs) => findWords(root, paths, words, limitMs, index),
     source: {
@@ -165,6 +166,11 @@ export function createProjectFiles(
       look: (path) => lookAtFile(files, path),
     },
   };
+}
+
+function sizeOf(files: WorkspaceFiles, path: string): number {
+  const found = attemptOr(null, () => files.look(path));
+  return found?.kind === "file" ? found.size : 0;
 }
 
 function lookAtFile(files: WorkspaceFiles, path: string) {
@@ -206,6 +212,7 @@ export function createFarProjectFiles(
       const text = new TextDecoder().decode(bytes);
       return { text: mask(text.slice(0, limitChars)), cut: text.length > limitChars };
     },
+    sizeOf: (path) => sizeOf(files, path),
     has: (path) => kindOf(path) !== "missing",
     find: (paths, words, limitMs) => findWords((path) => beginning(path, LOOKED_AT), paths, words, limitMs),
     source: {

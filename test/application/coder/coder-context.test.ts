@@ -122,6 +122,25 @@ describe("a project without a named file", () => {
     expect(text).not.toContain('<file path="docs/guide.md');
   });
 
+  test("of the largest sources only those that are shown are read, and one without text is not shown as empty", () => {
+    const files = { ...filler, "src/billing.ts": `${long}\n`, "src/wide.ts": "\0".repeat(90_000) };
+    const read: string[] = [];
+    const watched = {
+      ...project(files),
+      read(path: string, limit: number) {
+        if (limit > 50_000) read.push(path);
+        return path === "src/wide.ts" ? null : project(files).read(path, limit);
+      },
+    };
+    const text = coderContext(watched, { request: "fix qqqzzz", budget: { ...BUDGET, whole: 0 } });
+    expect([...text.matchAll(/<file path="(.*?)"/g)].map(([, path]) => path)).toEqual([
+      "src/billing.ts",
+      "src/part-10.ts",
+      "src/part-11.ts",
+    ]);
+    expect(read.filter((path) => path.startsWith("src/")).length).toBeLessThan(10);
+  });
+
   test("definitions of a name precede its uses, sources precede tests, and tests precede fixtures", () => {
     const use = `import { parseAmount } from "./amount";\n${"parseAmount('1');\n".repeat(30)}`;
     const files = {
