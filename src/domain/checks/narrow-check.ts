@@ -46,14 +46,13 @@ export function narrowLine(
 /** How a runner leaves out test files; the others know no way that keeps what the project itself leaves out. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/ -m pytest /, "--ignore="],
-  [/^(?:[\w./-]*\/)?vitest(?: |$)/, "--exclude="],
+  [/^(?:[\w./-]*\/)?vitest(?: [^&|;<>()`$\n]*)?$/, "--exclude="],
 ];
 
 /** The line for all tests but those of `part`, which is the same line with some files; null where that is not known. */
 export function restOfLine(line: string, part: string): string | null {
   const files = part.startsWith(`${line} `) ? splitWords(part.slice(line.length)) : [];
-  const call = line.slice(OWN_PROGRAMS.exec(line)?.[0].length ?? 0);
-  const flag = LEFT_OUT.find(([runner]) => runner.test(call))?.[1];
+  const flag = LEFT_OUT.find(([runner]) => runner.test(nameCheck(line)))?.[1];
   if (flag === undefined || files.length === 0 || files.some((file) => !isTestPath(file))) return null;
   return `${line} ${files.map((file) => `${flag}${file}`).join(" ")}`;
 }
@@ -63,8 +62,8 @@ export function takesFiles(line: string): boolean {
   return narrowLine(line, ["a_test.go"], new Map([["a_test.go", "func TestA("]])) !== null;
 }
 
-/** A file that jest, or vitest, reports as soon as all of its tests have ended. */
-const ENDED_FILE = /^(?:(?:PASS|FAIL) (\S+)(?: \([\d.]+ m?s\))?| [✓❯×↓] (\S+) \(\d+ tests?\b.*)$/gm;
+/** A file that jest, or vitest, reports as soon as all of its tests have ended, after the name of its project. */
+const ENDED_FILE = /^(?:(?:PASS|FAIL) (.+?)(?: \([\d.]+ [^()]*\))?$| [✓❯×↓] (?:(.+) \(\d+ tests?\b)?)/gm;
 /** More files than these are slow rather than hung. */
 const MOST_HUNG = 3;
 
@@ -74,9 +73,11 @@ export function hangingFiles(printed: string, files: () => readonly string[]): r
   const last = printed.trimEnd().split("\n").at(-1) ?? "";
   const begun = /^(\S+\.py)::\S+(?: \S*)?$/.exec(open)?.[1] ?? /^=== RUN +(Test\w+)/.exec(last)?.[1];
   if (begun !== undefined) return [begun];
-  const ended = new Set([...printed.matchAll(ENDED_FILE)].map(([, jest, vitest]) => jest ?? vitest));
-  const left = ended.size === 0 ? [] : files().filter((file) => !ended.has(file));
-  return left.length > MOST_HUNG ? [] : left;
+  const ended = [...printed.matchAll(ENDED_FILE)].map(([, jest, vitest]) => ` ${jest ?? vitest ?? ""}`);
+  const all = ended.length === 0 ? [] : files();
+  const left = all.filter((file) => !ended.some((line) => line.endsWith(` ${file}`)));
+  const isRead = ended.every((line) => all.some((file) => line.endsWith(` ${file}`)));
+  return isRead && left.length <= MOST_HUNG ? left : [];
 }
 
 /** The line without these test files; null where nothing else is left of it, the line itself where that is not known. */
@@ -92,15 +93,16 @@ export function withoutFiles(line: string, files: readonly string[]): string | n
   if (named.length > 0 && left.length === words.length) return line;
   if (named.length > 0) return left.some((word) => named.includes(word)) ? left.join(" ") : null;
   const paths = files.filter((file) => isTestPath(file));
-  const call = line.slice(OWN_PROGRAMS.exec(line)?.[0].length ?? 0);
+  const call = nameCheck(line);
   const flag = LEFT_OUT.find(([runner]) => runner.test(call))?.[1];
   if (flag !== undefined) return [line, ...paths.map((file) => `${flag}${quotePath(file)}`)].join(" ");
-  // One pattern of paths: several would be alternatives, and an option of this kind replaces the project's own.
-  const patterns = paths.map((file) => file.replace(/[^\w/-]/g, "\\$&"));
-  return JEST.test(call) && paths.length > 0 ? `${line} '^(?!.*/(?:${patterns.join("|")})$)'` : line;
+  // One pattern, where the line has none: several would be alternatives, and an option of this kind replaces the project's own.
+  const names = paths.map((file) => file.replace(/[^\w/-]/g, "\\$&")).join("|");
+  return JEST.test(call) && names !== "" ? `${line} -- ${quotePath(`^(?!(?:.*/)?(?:${names})$)`)}` : line;
 }
 
-const JEST = /^(?:[\w./-]*\/)?jest(?: -|$)/;
+const JEST =
+  /^(?:[\w./-]*\/)?jest(?: (?:-c|--config|-w|--maxWorkers|--testPathIgnorePatterns) [^\s&|;<>()`$-][^\s&|;<>()`$]*| -(?!-(?: |$|testPathPattern|runTestsByPath|findRelatedTests))[^\s&|;<>()`$]+)*$/;
 const isPython = (path: string) => path.endsWith(".py");
 
 /** Words as the shell parts them; quotes stay on. */

@@ -132,6 +132,11 @@ describe("a test that does not end", () => {
   });
   test.each([
     ["jest", "PASS test/a.test.js\nFAIL test/b.test.js (5.1 s)\n"],
+    ["jest with projects", "PASS unit test/a.test.js\nFAIL my ui test/b.test.js (5.1 s, 30 MB heap size)\n"],
+    [
+      "vitest with projects",
+      " ✓ |unit| test/a.test.js (1 test) 3ms\n ↓ |my ui| test/b.test.js (2 tests | 2 skipped)\n",
+    ],
     [
       "vitest",
       "\n RUN  v4.1.12 /project\n\n ✓ test/a.test.js (2 tests) 3ms\n ❯ test/b.test.js (5 tests | 2 failed) 31ms\n",
@@ -142,6 +147,9 @@ describe("a test that does not end", () => {
     expect(hanging(printed, ...ended)).toEqual([]);
     expect(hanging(printed, ...ended, "c.test.js", "d.test.js", "e.test.js", "f.test.js")).toEqual([]);
     expect(hanging("", ...ended)).toEqual([]);
+    // One line that names no file of the project: which files ended is not known.
+    for (const line of ["PASS b/c.test.js\n", " ✓ test/a.test.js > adds 3ms\n"])
+      expect(hanging(`${printed}${line}`, ...ended, "test/serves.test.js")).toEqual([]);
   });
   test("is left out of the next run", () => {
     expect(withoutFiles("go test -v ./...", ["TestServes", "TestListens"])).toBe(
@@ -156,8 +164,23 @@ describe("a test that does not end", () => {
     expect(withoutFiles("vitest run a.test.ts b.test.ts", ["a.test.ts"])).toBe("vitest run b.test.ts");
     expect(withoutFiles("jest a.test.js", ["a.test.js"])).toBeNull();
     expect(withoutFiles("jest --verbose", ["test/a.test.js", "b.test.js"])).toBe(
-      "jest --verbose '^(?!.*/(?:test/a\\.test\\.js|b\\.test\\.js)$)'",
+      "jest --verbose -- '^(?!(?:.*/)?(?:test/a\\.test\\.js|b\\.test\\.js)$)'",
     );
+    expect(withoutFiles("jest --testPathIgnorePatterns e2e", ["it's.test.js"])).toBe(
+      "jest --testPathIgnorePatterns e2e -- '^(?!(?:.*/)?(?:it\\'\\''s\\.test\\.js)$)'",
+    );
+  });
+  test.each([
+    "jest --ci src/",
+    "jest -u src/",
+    "jest --ci --",
+    "jest --testPathPattern=src",
+    "jest --ci&&tsc",
+    "jest --ci && tsc",
+    "vitest run && tsc",
+    "vitest run; tsc",
+  ])("cannot be left out of %s", (line) => expect(withoutFiles(line, ["a.test.js"])).toBe(line));
+  test("is not looked for in other runners' lines", () => {
     expect(withoutFiles("npm test", ["a.test.js"])).toBe("npm test");
   });
 });
