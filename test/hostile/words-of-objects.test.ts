@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
+import { nearestCommand } from "../../src/application/chat/look-commands.ts";
+import { nameByNumber } from "../../src/application/jobs/job-names.ts";
 import { coerceText } from "../../src/config/scalar-values.ts";
 import { readProposal } from "../../src/domain/coder/proposal.ts";
 import { findLeftOut } from "../../src/domain/forges/publishable-change.ts";
@@ -11,6 +13,13 @@ let at: OpenedConversation | undefined;
 afterEach(async () => {
   await at?.close();
   at = undefined;
+});
+
+test("a job of that name has no number, and a command of that name is none", () => {
+  for (const jobId of WORDS) {
+    expect(nameByNumber({ jobId, numbers: {} })).toEqual({ jobId, numbers: {} });
+    expect(nearestCommand(jobId, [])).toBeUndefined();
+  }
 });
 
 test("a heading of that name is part of its section", () => {

@@ -1,6 +1,7 @@
 import { nearestName } from "../../domain/config/nearest.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { countFiles } from "../../domain/jobs/result.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type HistoryMessages, historyMessagesFor } from "../../domain/texts/history.ts";
@@ -200,7 +201,6 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 /** The known command that a mistyped one is likeliest to mean. */
 export function nearestCommand(name: string, known: readonly string[]): string | undefined {
-  const other = OTHER_NAMES[name];
-  if (other !== undefined && known.includes(other)) return other;
-  return nearestName(name, known);
+  const other = ownMember(OTHER_NAMES, name);
+  return other !== undefined && known.includes(other) ? other : nearestName(name, known);
 }

@@ -1,4 +1,5 @@
 import type { JobNumbers } from "../../domain/jobs/result.ts";
+import { ownMember } from "../../domain/platform/json-members.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 
 /** `#12` or `12`: the twelfth job of a workspace, as people say it. */
@@ -63,7 +64,7 @@ export function numbersOf(archive: Pick<JobArchive, "numbers">, jobIds: readonly
 /** The facts as they are worded: with numbers instead of ids. */
 export function nameByNumber<Facts extends { readonly numbers?: JobNumbers }>(facts: Facts): Facts {
   const { numbers = {} } = facts;
-  return renameJobs(facts, (jobId) => nameJob({ jobId, number: numbers[jobId] }));
+  return renameJobs(facts, (jobId) => nameJob({ jobId, number: ownMember(numbers, jobId) }));
 }
 
 /** The id of the job that a person names by its number, or of its sub-agent (`4/1`); any other name as it is. */

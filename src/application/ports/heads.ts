@@ -4,7 +4,8 @@ import type { HeadProcess } from "./jobs-head.ts";
 
 /** The messages of an agent's CLI while it works. */
 export type WorkerProgress =
-  | { readonly kind: "text"; readonly text: string }
+  /** `grown`: it is the text before it and more. */
+  | { readonly kind: "text"; readonly text: string; readonly grown?: boolean }
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "edit"; readonly path: string }
   | { readonly kind: "tool"; readonly name: string }
