@@ -56,6 +56,8 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
   let next = 1;
   let sessionId = "";
   let summary = "";
+  /** The last text that was told is the summary. */
+  let isOpen = false;
   let error: string | null = null;
   let isDone = false;
   let isLost = false;
@@ -178,11 +180,14 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
   function onUpdate(update: StreamEvent): WorkerProgress[] {
     // A loaded session is replayed from its beginning.
     if (!isPrompted) return [];
+    const grown = isOpen;
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
         summary += textAt(objectAt(update, "content"), "text");
-        return [{ kind: "text", text: summary }];
+        isOpen = true;
+        return [{ kind: "text", text: summary, grown }];
       case "plan": {
+        isOpen = false;
         const entries = listAt(update, "entries").map(
           (entry) => `${ownMember(MARKS, textAt(entry, "status")) ?? "·"} ${textAt(entry, "content")}`,
         );
@@ -190,6 +195,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
       }
       case "tool_call":
         summary = "";
+        isOpen = false;
         return onToolCall(update);
       default:
         return [];

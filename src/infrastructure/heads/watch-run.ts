@@ -36,9 +36,11 @@ export function watchRun({
     /** Reads what the CLI prints. */
     onOutput(stream: "stdout" | "stderr", text: string): void {
       if (stream === "stdout") {
-        // Each text is the whole message so far: of several at once the last says all.
-        const isLast = ({ kind }: WorkerProgress, at: number, all: readonly WorkerProgress[]) =>
-          kind !== "text" || all[at + 1]?.kind !== "text";
+        // A text that grows is told once for the pieces that arrive together.
+        const isLast = ({ kind }: WorkerProgress, at: number, all: readonly WorkerProgress[]) => {
+          const next = all[at + 1];
+          return kind !== "text" || next?.kind !== "text" || next.grown !== true;
+        };
         for (const progress of reader.feed(text).filter(isLast)) tell(progress);
       } else
         for (const line of text.split("\n")) {
@@ -55,7 +57,7 @@ export function watchRun({
 }
 
 function maskProgress(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {
-  if (progress.kind === "text" || progress.kind === "trouble")
-    return { ...progress, text: mask(progress.text) };
+  if (progress.kind === "text") return { kind: "text", text: mask(progress.text) };
+  if (progress.kind === "trouble") return { ...progress, text: mask(progress.text) };
   return progress.kind === "command" ? { ...progress, command: mask(progress.command) } : progress;
 }

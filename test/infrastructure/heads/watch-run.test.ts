@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { WorkerProgress } from "../../../src/application/ports/heads.ts";
 import { watchRun } from "../../../src/infrastructure/heads/watch-run.ts";
 
-const LINES = 2_000;
+const LINES = 60_000;
 
 /** Reads each line as one more piece of a message, as agents stream them; `$` is a command. */
 function watchPieces(mostTold?: number) {
@@ -13,8 +13,9 @@ function watchPieces(mostTold?: number) {
       feed: (text) =>
         text.split("\n").map((line): WorkerProgress => {
           if (line === "$") return { kind: "command", command: "ls" };
+          const grown = said !== "";
           said += line;
-          return { kind: "text", text: said };
+          return { kind: "text", text: said, grown };
         }),
     },
     mask(text) {
@@ -39,9 +40,21 @@ test("of a message that arrives in many pieces at once the whole is masked and t
   expect(seen.masked).toBeLessThan(3 * LINES);
 });
 
+test("messages of their own that arrive together are all told", () => {
+  const told: unknown[] = [];
+  const progress = [{ text: "one" }, { text: "one more" }, { text: "a" }, { text: "ab", grown: true }];
+  const watch = watchRun({
+    reader: { feed: () => progress.map((one) => ({ kind: "text", ...one })) },
+    mask: (text) => text,
+    onProgress: (one) => told.push(one),
+  });
+  watch.onOutput("stdout", "");
+  expect(told).toEqual(["one", "one more", "ab"].map((text) => ({ kind: "text", text })));
+});
+
 test("progress that is not told is not masked either", () => {
   const { watch, seen } = watchPieces(10);
-  for (let at = 0; at < LINES; at++) watch.onOutput("stdout", "x");
+  for (let at = 0; at < 2_000; at++) watch.onOutput("stdout", "x");
   expect(seen.told).toHaveLength(10);
   expect(seen.masked).toBe(55);
 });

@@ -81,9 +81,10 @@ function createReader(): StreamReader {
         case "message": {
           if (event.role !== "assistant") return [];
           const text = textAt(event, "content");
-          said = isOpen && event.delta === true ? said + text : text;
+          const grown = isOpen && event.delta === true;
+          said = grown ? said + text : text;
           isOpen = true;
-          return [{ kind: "text", text: said }];
+          return [{ kind: "text", text: said, grown }];
         }
         case "tool_use": {
           isOpen = false;
