@@ -22,7 +22,7 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type TransactionReason } from "../../domain/jobs/note.ts";
 import { readSettled } from "../jobs/compare-entries.ts";
-import { rewriteFile } from "../jobs/entry-identity.ts";
+import { identify, rewriteFile } from "../jobs/entry-identity.ts";
 import { retryDespiteOthers, watchView } from "../jobs/folder-view.ts";
 import { isInside, repositoryOf, rootsFor } from "../jobs/git-roots.ts";
 import {
@@ -204,7 +204,8 @@ function keepBelow(root: LaidRoot, paths: readonly string[], layer: string): voi
   for (const absolute of paths) {
     const path = relative(root.path, absolute);
     if (!isInside(root.path, absolute) || path === "") continue;
-    if (lstatSync(join(root.upper, path), { throwIfNoEntry: false }) === undefined) continue;
+    // Commands could forge the list, and no link among the folders is followed.
+    if (identify(root.upper, path) === null) continue;
     if (makeShape(root, dirname(path), layer)) renameSync(join(root.upper, path), join(layer, path));
   }
 }

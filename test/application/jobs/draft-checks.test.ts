@@ -276,6 +276,18 @@ if (requirePart("bwrap"))
       },
     );
 
+    test("move no folder of this machine that a forged git lists behind a link", async () => {
+      const victim = join(bench.folder, "victim");
+      mkdirSync(join(victim, "out"), { recursive: true });
+      const programs = join(bench.folder, "user/.local/bin");
+      mkdirSync(programs, { recursive: true });
+      const draft = await open({ ...usual(), PATH: `${programs}:${process.env.PATH}` });
+      const forge = `ln -s ${victim} deep; cd ${programs}; printf '#!/bin/sh\\nprintf "deep/out\\\\0"' > git; chmod +x git; git`;
+      const checked = await check(draft, forge, { over: "baseline", home: "bare" });
+      expect([checked.exitCode, checked.output?.startsWith("deep/out")]).toEqual([0, true]);
+      expect(readdirSync(victim)).toEqual(["out"]);
+    });
+
     test("a baseline runs beside the draft's own commands", async () => {
       const draft = await open(OVERLAY);
       const order: string[] = [];
