@@ -6,7 +6,7 @@ import {
 } from "../../domain/checks/affected-tests.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { narrowLine } from "../../domain/checks/narrow-check.ts";
-import { bareTestName, countTests } from "../../domain/checks/test-results.ts";
+import { bareTestName, countTests, holds } from "../../domain/checks/test-results.ts";
 import {
   type CheckResult,
   countAsPassed,
@@ -130,7 +130,7 @@ export function passesIn({ state, results }: CheckResult, name: string): boolean
   const bare = bareTestName(name);
   const same = [...results.tests].filter(([one]) => one === name || bareTestName(one) === bare);
   if (same.length === 0) return results.listed === "failed" && state !== "timed-out";
-  return same.every(([, outcome]) => outcome === "pass");
+  return same.every(([, outcome]) => holds(outcome));
 }
 
 /** The files of these tests, by their names or by what the files say; null where one is not found. */

@@ -1,7 +1,7 @@
 import { importsOf, isCodePath, sharesName } from "./affected-tests.ts";
 import { namesPath } from "./failures.ts";
 import { isDocumentation, isTestPath, type ProjectCheck } from "./find-checks.ts";
-import { bareTestName, type TestFailure, type TestOutcome } from "./test-results.ts";
+import { bareTestName, holds, type TestFailure, type TestOutcome } from "./test-results.ts";
 import type { CheckResult } from "./verdict.ts";
 
 /**
@@ -48,7 +48,7 @@ export function findUnstable(
   return flaky.filter((test) =>
     results.some((now) => {
       const old = before.find(({ command }) => command === now.command);
-      const isKnown = old?.results?.tests.get(test) === "pass" && now.results?.tests.get(test) === "pass";
+      const isKnown = holds(old?.results?.tests.get(test)) && holds(now.results?.tests.get(test));
       return isKnown && findConnection(test, { before: old, now, changed, texts }) !== null;
     }),
   );

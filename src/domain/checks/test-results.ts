@@ -1,5 +1,11 @@
-/** `error`: the test could not be set up, so that it says nothing of the code. */
-export type TestOutcome = "pass" | "fail" | "skip" | "error";
+/**
+ * `error`: the test could not be set up, so that it says nothing of the code. `parent`: a suite, or a test with subtests, that did not
+ * fail by itself; it is not counted.
+ */
+export type TestOutcome = "pass" | "fail" | "skip" | "error" | "parent";
+
+/** A parent that did not fail by itself passed. */
+export const holds = (outcome: string | null | undefined) => outcome === "pass" || outcome === "parent";
 
 export interface TestCounts {
   readonly passed: number;

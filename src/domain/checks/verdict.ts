@@ -2,6 +2,7 @@ import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 import {
   bareTestName,
   type CheckFailure,
+  holds,
   type NewTests,
   type TestCounts,
   type TestOutcome,
@@ -274,6 +275,8 @@ function changeOf(seen: Sightings): TestChange | null {
     case "fail":
     case "error":
       return changeOfFailing(seen);
+    case "parent":
+      return failsNow(seen.now) ? changeOfPassing(seen) : null;
     case "skip":
       // The exit code judges that.
       return null;
@@ -287,9 +290,10 @@ const failsNow = (outcome: SeenOutcome) => outcome === "fail" || outcome === "er
 
 function changeOfPassing(seen: Sightings): TestChange | null {
   const { now, old, isElsewhere, isRenumbered, isFewer, importsOnly } = seen;
-  const oldHolds = old === "pass" || old === "unlisted";
+  const oldHolds = old === "unlisted" || holds(old);
   switch (now) {
     case "pass":
+    case "parent":
       if (old === null || oldHolds || old === "skip") return null;
       // Where a file moved, the old version of its test cannot be loaded, and demands the same.
       return old === "absent" && importsOnly ? null : "expectsElse";
@@ -315,6 +319,7 @@ function changeOfFailing({ before, now, old, isFewer, isFile }: Sightings): Test
   const oldFails = old !== null && failsNow(old) && !isFile;
   switch (now) {
     case "pass":
+    case "parent":
     case "unlisted":
       return oldFails ? "rewritten" : "mended";
     case "error":
@@ -406,10 +411,10 @@ export function settleFlaky(first: CheckResult, second: CheckResult): SettledRes
   if (before === null || after === null || before.listed !== "all" || after.listed !== "all")
     return { result: second, isFlaky: false };
   const mended = [...after.tests.keys()].filter(
-    (name) => after.tests.get(name) === "fail" && before.tests.get(name) === "pass",
+    (name) => after.tests.get(name) === "fail" && holds(before.tests.get(name)),
   );
   const failedOnce = [...before.tests].filter(
-    ([name, outcome]) => outcome === "fail" && after.tests.get(name) === "pass",
+    ([name, outcome]) => outcome === "fail" && holds(after.tests.get(name)),
   );
   if (mended.length === 0) return { result: second, isFlaky: failedOnce.length > 0 };
   return { result: { ...second, results: withPassed(after, mended) }, isFlaky: true };

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { readResults } from "../../../src/domain/checks/read-results.ts";
+import { type CheckResult, judgeAll } from "../../../src/domain/checks/verdict.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 
 /** Recorded from the real tools by `fixtures/record.sh`. */
@@ -106,13 +107,14 @@ describe("the names of", () => {
     "pass sum › of nothing › is zero",
     "fail sum › of nothing › is not one",
   ];
+  const parents = ["parent sum › of nothing", "parent sum"];
   const inFile = outline.map((line) => line.replace(" ", " ./a.test.js › "));
   const cases: readonly [string, readonly string[]][] = [
     ["node20-tap-red", [...outline, "pass alone", "skip later"]],
     ["node24-tap-red", [...outline, "pass alone", "skip later"]],
-    ["node20-spec-red", [...outline, "pass alone", "skip later"]],
-    ["node24-spec-red", [...outline, "pass alone", "skip later"]],
-    ["node24-spec-crash", [...outline, "fail b.test.js"]],
+    ["node20-spec-red", [...outline, ...parents, "pass alone", "skip later"]],
+    ["node24-spec-red", [...outline, ...parents, "pass alone", "skip later"]],
+    ["node24-spec-crash", [...outline, ...parents, "fail b.test.js"]],
     ["mocha-red", [...outline, 'fail hooks › "before all" hook for "needs it"']],
     [
       "mocha-dot-red",
@@ -327,4 +329,84 @@ test("node's spec reporter: the subtests of a test count, and a parent only wher
     "node-spec all: 5 2 0",
     ["parent › two", "fails by itself"],
   ]);
+});
+
+test("node's spec reporter: a parent that is fixed, or broken, by itself is judged under its own name", () => {
+  const summary = (pass: number, fail: number, cancelled = 0) =>
+    `ℹ tests 3\nℹ suites 2\nℹ pass ${pass}\nℹ fail ${fail}\nℹ cancelled ${cancelled}\nℹ duration_ms 432.8\n`;
+  const green = `▶ parent
+  ✔ sub (0.886619ms)
+✔ parent (7.676482ms)
+▶ outer
+  ▶ inner
+    ✔ b (0.216031ms)
+  ✔ inner (0.56092ms)
+✔ outer (2.542206ms)
+${summary(3, 0)}`;
+  const byParent = `${green.replace("✔ parent", "✖ parent").replace(/ℹ tests.*/s, summary(2, 1))}
+✖ failing tests:
+
+test at b.test.mjs:3:1
+✖ parent (7.676482ms)
+`;
+  const byChild = green
+    .replace("✔ sub", "✖ sub")
+    .replace("✔ parent", "✖ parent")
+    .replace(/ℹ tests.*/s, summary(1, 2));
+  const byBoth = `${byChild}
+✖ failing tests:
+
+test at b.test.mjs:3:44
+✖ sub (0.886619ms)
+
+test at b.test.mjs:3:1
+✖ parent (7.676482ms)
+`;
+  const byHook = `${green
+    .replace(/✔ b .*/, "✖ b\n      'test did not finish before its parent and was cancelled'\n")
+    .replace("✔ inner", "✖ inner")
+    .replace("✔ outer", "✖ outer")
+    .replace(/ℹ tests.*/s, summary(2, 0, 1))}
+✖ failing tests:
+
+test at b.test.mjs:7:5
+✖ b
+  'test did not finish before its parent and was cancelled'
+
+test at b.test.mjs:6:3
+✖ inner (0.56092ms)
+`;
+  const judge = (...outputs: readonly [string, string]) => {
+    const [before, draft] = outputs.map(
+      (output): CheckResult => ({
+        kind: "test",
+        command: "node --test",
+        state: output === green ? "green" : "red",
+        results: readResults(output),
+      }),
+    ) as [CheckResult, CheckResult];
+    const { verdict, worse, mended } = judgeAll({ baseline: [before], draft: [draft], old: null });
+    return [verdict, ...worse, "|", ...mended].join(" ");
+  };
+  expect([
+    judge(byParent, green),
+    judge(green, byParent),
+    judge(green, byChild),
+    judge(byChild, green),
+    judge(byChild, byBoth),
+    judge(byBoth, byParent),
+    judge(byHook, green),
+    judge(green, byHook),
+  ]).toEqual([
+    "better | parent",
+    "worse parent |",
+    "worse parent › sub |",
+    "better | parent › sub",
+    "worse parent |",
+    "better | parent › sub",
+    "better | outer › inner › b outer › inner",
+    "worse outer › inner › b outer › inner |",
+  ]);
+  // A suite, or a subtest, that is new or goes is no test of its own.
+  expect(inShort(green)).toBe("node-spec all: 2 0 0");
 });

@@ -196,7 +196,8 @@ function vitestNumber(total: string | undefined, word: string): number {
 }
 
 const NODE_LINE = /^( *)([✔✖﹣▶⚠]) (.*?)(?: \([\d.]+ms\))?( # .*)?$/u;
-const NODE_TIMED = / \(\d+\.\d+ms\)(?: # .*)?$/;
+/** A test that a hook of its suite kept from running has no time, but this account. */
+const NODE_CANCELLED = /was cancelled'$/;
 const NODE_COUNT = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
 
 interface NodeSuite {
@@ -208,28 +209,27 @@ interface NodeSuite {
 
 interface NodeTests {
   readonly list: TestList;
+  readonly lines: readonly string[];
   failed: number;
-  /** How many suites, and tests with subtests, have ended. */
-  ended: number;
 }
 
 /**
  * The reporter `spec` of node:test. A suite opens with ▶ and ends with a line of its own name, which is not a test. A test with subtests
- * looks the same; the summary counts it as a test, and here its subtests count alone.
+ * looks the same; the summary counts it as a test, and here its subtests count alone, and itself where it fails by itself.
  */
 export function readNodeSpec(lines: readonly string[]): TestResults | null {
-  const tests: NodeTests = { list: createTestList(), failed: 0, ended: 0 };
+  const tests: NodeTests = { list: createTestList(), lines, failed: 0 };
   let suites: NodeSuite[] = [];
   let declared = 0;
   let totals: Record<string, number> = {};
   const counts = { passed: 0, failed: 0, skipped: 0 };
   let runs = 0;
   let inFailures = false;
-  for (const line of lines) {
+  for (const [at, line] of lines.entries()) {
     if (line === "✖ failing tests:") inFailures = true;
     const count = NODE_COUNT.exec(line);
     if (count === null) {
-      if (!inFailures) suites = takeNodeLine(suites, NODE_LINE.exec(line), tests);
+      if (!inFailures) suites = takeNodeLine(suites, tests, at);
       continue;
     }
     if (count[1] === "tests") {
@@ -240,7 +240,7 @@ export function readNodeSpec(lines: readonly string[]): TestResults | null {
     totals[count[1] as string] = Number(count[2]);
     if (count[1] !== "duration_ms") continue;
     const { pass = 0, fail = 0, cancelled = 0, skipped = 0, todo = 0 } = totals;
-    declared += totals.suites ?? tests.ended;
+    declared += totals.suites ?? 0;
     counts.passed += pass;
     counts.failed += fail + cancelled;
     counts.skipped += skipped + todo;
@@ -248,11 +248,12 @@ export function readNodeSpec(lines: readonly string[]): TestResults | null {
   }
   if (runs === 0 || suites.length > 0) return null;
   const seen = countTests(tests.list.tests);
-  const isBorneOut = tests.list.tests.size === totalTests(counts) - (tests.ended - declared);
+  const isBorneOut = tests.list.tests.size === totalTests(counts) + declared;
   return confirmTestCounts("node-spec", isBorneOut ? seen : counts, tests.list.tests);
 }
 
-function takeNodeLine(suites: NodeSuite[], match: RegExpExecArray | null, tests: NodeTests): NodeSuite[] {
+function takeNodeLine(suites: NodeSuite[], tests: NodeTests, at: number): NodeSuite[] {
+  const match = NODE_LINE.exec(tests.lines[at] as string);
   if (match === null) return suites;
   const [whole, spaces = "", mark, title = "", remark = ""] = match;
   const indent = spaces.length;
@@ -260,14 +261,13 @@ function takeNodeLine(suites: NodeSuite[], match: RegExpExecArray | null, tests:
   const ending = suites.find((suite) => suite.indent === indent && suite.title === title);
   const ends = ending !== undefined && (mark !== "▶" || whole.endsWith("ms)"));
   if (!ends && mark === "▶") return [...outer, { indent, title, failedBefore: tests.failed }];
-  if (!ends && !NODE_TIMED.test(whole)) return suites;
-  // One that fails although nothing in it does fails by itself, as in a hook.
-  if (ends && (mark !== "✖" || tests.failed > ending.failedBefore)) tests.ended++;
-  else {
-    const outcome = nodeOutcome(mark, remark);
-    if (outcome === "fail") tests.failed++;
-    tests.list.add([...outer.map((suite) => suite.title), title].join(" › "), outcome);
-  }
+  if (!ends && !NODE_TIMED_LINE.test(whole) && !NODE_CANCELLED.test(tests.lines[at + 1] ?? "")) return suites;
+  // One that fails although nothing in it does fails by itself, as in a hook; so does one that is repeated among the failing tests.
+  const isRepeated = () => tests.lines.filter((line) => line.endsWith(whole.trimStart())).length > 1;
+  const isParent = ends && (mark !== "✖" || (tests.failed > ending.failedBefore && !isRepeated()));
+  const outcome = isParent ? "parent" : nodeOutcome(mark, remark);
+  if (outcome === "fail") tests.failed++;
+  tests.list.add([...outer.map((suite) => suite.title), title].join(" › "), outcome);
   return outer;
 }
 
