@@ -40,8 +40,14 @@ export function isTestFile(path: string, text: string): boolean {
 const BEGINS_TEST =
   /^\s*(?:(?:async )?def (test\w*)|(?:test|it|describe|suite)(?:\.\w+)?\s*\(\s*["'`](.+?)["'`]|func ((?:Test|Fuzz|Example)\w*))/;
 
-/** A decorator or an attribute of the test that follows, and the lines of its arguments. */
-const MARKS_TEST = /^(?:\s*(?:@|#\[)|\s+\S|[)\]])/;
+/** A decorator or an attribute of the test that follows. */
+const MARKS_TEST = /^\s*(?:@|#\[)/;
+
+/** How many brackets a line leaves open. */
+function openedBy(line: string): number {
+  const bare = line.replace(/(["'`])(?:\\.|(?!\1).)*\1/g, "");
+  return (bare.match(/[([{]/g)?.length ?? 0) - (bare.match(/[)\]}]/g)?.length ?? 0);
+}
 
 /**
  * Whether these test files only gained tests: every old line is there in its order, and each block of new lines begins with a test of a
@@ -54,14 +60,18 @@ export function onlyAddsTests(
     const old = before.split("\n");
     let at = 0;
     let place: "old" | "decorated" | "new" = "old";
+    let opened = 0;
     for (const line of after.split("\n")) {
       if (line === old[at] && place !== "decorated") {
         at++;
         place = "old";
-      } else if (line.trim() !== "" && place !== "new") {
+        // A fixture may change the tests that were there.
+      } else if (/^\s*@.*fixture/.test(line)) return false;
+      else if (line.trim() !== "" && place !== "new") {
         const [, ...names] = BEGINS_TEST.exec(line) ?? [];
         const name = names.find((one) => one !== undefined);
-        const isMark = MARKS_TEST.test(line) && (place === "decorated" || /^\s*(?:@|#\[)/.test(line));
+        const isMark = MARKS_TEST.test(line) || (place === "decorated" && opened > 0);
+        opened = openedBy(line) + (place === "decorated" ? opened : 0);
         if (name === undefined ? !isMark : before.includes(name)) return false;
         place = name === undefined ? "decorated" : "new";
       }

@@ -184,4 +184,18 @@ test("a file that only gained tests demands what it demanded", () => {
       before.replace("def test_one", "@fixture\nimport fake\ndef test_zero():\n    pass\n\n\ndef test_one"),
     ),
   ).toBe(false);
+  const inClass = "class TestOld:\n    def test_old(self):\n        assert old() == 1\n";
+  const inFront = (lines: string) =>
+    onlyAddsTests([
+      { before: inClass, after: inClass.replace("    def test_old", `${lines}    def test_old`) },
+    ]);
+  const fresh = "    def test_new(self):\n        pass\n\n";
+  const quiet = "    def _quiet(self, monkeypatch):\n        monkeypatch.setattr(old, 1)\n\n";
+  expect(inFront(`    @pytest.mark.parametrize(\n        "x", [")"],\n    )\n    @slow\n${fresh}`)).toBe(
+    true,
+  );
+  expect(inFront(`    @pytest.fixture(autouse=True)\n${quiet}${fresh}`)).toBe(false);
+  expect(inFront(`    @slow("(")\n${quiet}${fresh}`)).toBe(false);
+  expect(inFront(`    @pytest.fixture(autouse=True)\n${fresh}`)).toBe(false);
+  expect(inFront(`${fresh}    @pytest.fixture(autouse=True)\n${quiet}`)).toBe(false);
 });
