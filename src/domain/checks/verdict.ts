@@ -227,9 +227,7 @@ function renumberedCases(
   return paired;
 }
 
-function tableName(name: string): string {
-  return name.endsWith("]") ? name.replace(/\[.*$/s, "") : name;
-}
+const tableName = (name: string) => name.replace(/\[[^[]*\]$/, "");
 
 function withoutCaseNumber(name: string): string {
   const open = name.endsWith("]") ? name.indexOf("[") : -1;

@@ -140,6 +140,14 @@ test("a case without another in its place is told", () => {
   expect(judgement.weakened).toEqual(["t[b]", "u[a]"]);
 });
 
+test("brackets of a path are no table", () => {
+  const before = check("green: +app/[id]/page.test.tsx›saves[post] +u");
+  const draft = check("green: +app/[id]/other.test.tsx›loads[get] +u");
+  expect(judgeCheck({ baseline: before, draft, old: before }).weakened).toEqual([
+    "app/[id]/page.test.tsx›saves[post]",
+  ]);
+});
+
 describe("tests that the draft changed", () => {
   const cases: readonly [what: string, got: string, expected: string][] = [
     ["pass in their old version too", judged("green: +a", "green: +a +b", "green: +a"), "same||||"],
