@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { WorkerProgress } from "../../../src/application/ports/heads.ts";
+import { geminiCli } from "../../../src/infrastructure/heads/kinds/gemini-cli.ts";
 import { watchRun } from "../../../src/infrastructure/heads/watch-run.ts";
 
 const LINES = 60_000;
@@ -50,6 +51,21 @@ test("messages of their own that arrive together are all told", () => {
   });
   watch.onOutput("stdout", "");
   expect(told).toEqual(["one", "one more", "ab"].map((text) => ({ kind: "text", text })));
+});
+
+test("Gemini's pieces of one message are told once, and its next message by itself", () => {
+  const told: unknown[] = [];
+  const reader = geminiCli.createReader();
+  const watch = watchRun({ reader, mask: (text) => text, onProgress: (one) => told.push(one) });
+  const said = [
+    { content: "one" },
+    { content: " more", delta: true },
+    { content: " piece", delta: true },
+    { content: "two" },
+  ];
+  const lines = said.map((one) => `${JSON.stringify({ type: "message", role: "assistant", ...one })}\n`);
+  watch.onOutput("stdout", lines.join(""));
+  expect(told).toEqual(["one more piece", "two"].map((text) => ({ kind: "text", text })));
 });
 
 test("progress that is not told is not masked either", () => {
