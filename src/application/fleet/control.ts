@@ -21,6 +21,8 @@ import type { OwnJobs, ViewerJobs } from "./viewer-jobs.ts";
 export interface Control {
   readonly viewerJobs: ViewerJobs;
   readonly farJobs: FarJobs;
+  /** Whether there are other machines. */
+  hasOthers(): Promise<boolean>;
   /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Promise<Reply["actions"]>;
   /** The visible state of messages that other processes answer. */
@@ -83,6 +85,7 @@ export function createControl(deps: ControlDeps): Control {
     awayReplies: away.list,
     viewerJobs,
     farJobs: createChatFarJobs({ own, all: viewerJobs }),
+    hasOthers: async () => !(await jobs.home()).alone,
     async start() {
       await reporter.start();
       queue.onWork(serving.look, { queue: deps.orderQueue });

@@ -83,6 +83,7 @@ export async function openInbox(deps: InboxDeps): Promise<Inbox> {
     conversation: () => current().conversation,
     images: () => current().images,
     nameJob: (jobId) => nameJobId(current().workspace.archive, jobId),
+    hasOthers: async () => (await control?.hasOthers()) ?? false,
     settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
     actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
     uuid,

@@ -16,6 +16,7 @@ import type {
   StoredMessage,
   Work,
 } from "../ports/serve.ts";
+import { nameById } from "./name-by-id.ts";
 import { isImage, replyChannelOf } from "./receive-messages.ts";
 import type { Bus } from "./serve-events.ts";
 import { createWorkTaker, pause, type WorkKeeper } from "./take-work.ts";
@@ -31,9 +32,11 @@ export interface AnswerMessagesDeps {
    * folders contain. No other job of that attempt can land afterwards.
    */
   readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
-  /** The actions that are possible now with these jobs of one message. */
   /** As people name a job. */
   readonly nameJob: (jobId: string) => string;
+  /** Whether other machines have jobs of the same numbers. Absent: there are none. */
+  readonly hasOthers?: () => Promise<boolean>;
+  /** The actions that are possible now with these jobs of one message. */
   readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
   readonly bus: Bus;
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
@@ -139,11 +142,13 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     const jobs = began ? await deps.settleEarlier(message.id, await store.jobsOf(message.id)) : [];
     if (jobs.length > 0) {
       const actions = deps.actionsFor(jobs);
-      const names = jobs.map(deps.nameJob);
+      const hasOthers = (await deps.hasOthers?.()) === true;
+      const nameJob = (jobId: string) => (hasOthers ? jobId : deps.nameJob(jobId));
+      const names = jobs.map(nameJob);
       // Those alone that can be undone, which may not be all.
       const [order, ...ids] =
         actions.find(({ message: text }) => text.startsWith("/undo"))?.message.split(" ") ?? [];
-      const undo = order === undefined ? null : [order, ...ids.map(deps.nameJob)].join(" ");
+      const undo = order === undefined ? null : [order, ...ids.map(nameJob)].join(" ");
       return { reply: { ...toFailedReply(deps.messages().interrupted(names, undo)), actions } };
     }
     if (message.attempts <= MOST_ATTEMPTS) return null;
@@ -195,7 +200,9 @@ export function createMessageAnswerer(deps: AnswerMessagesDeps) {
     inHand.delete(message.id);
     for (const job of reply.jobs) noted.push(note(message, job.job_id));
     await Promise.all(noted);
-    return reply;
+    // An id is right everywhere; a store that fails now keeps no one from the answer.
+    const isShared = (await deps.hasOthers?.().catch(() => true)) ?? false;
+    return isShared ? nameById(reply, deps.locale()) : reply;
   }
 
   /** Noted as soon as the store takes it: only the job folders know of it before. */
