@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type {
   FileDifference,
@@ -118,7 +118,7 @@ export function createJobArchive(
   now: () => Date,
   workspace: string | null = null,
 ): JobArchive {
-  const order = () => readOrder(storage);
+  const order = createOrderReader(storage);
 
   function readWithoutNumber(
     jobId: string,
@@ -213,6 +213,19 @@ export function createJobArchive(
 }
 
 type JobOrder = ReturnType<typeof readOrder>;
+
+/** Parses the order again only where its file is another than before: it grows with every job, and each read asks for it. */
+function createOrderReader(storage: string): () => JobOrder {
+  let known: { readonly stamp: string; readonly order: JobOrder } | null = null;
+  return () => {
+    const stamp = attemptOr("", () => {
+      const { ino, size, mtimeNs } = statSync(join(storage, "order"), { bigint: true });
+      return `${ino} ${size} ${mtimeNs}`;
+    });
+    if (known?.stamp !== stamp) known = { stamp, order: readOrder(storage) };
+    return known.order;
+  };
+}
 
 /**
  * Jobs in the order in which they began. A job without a line in the order (of an earlier version, or its line was lost)
