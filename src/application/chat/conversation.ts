@@ -619,7 +619,7 @@ async function answerAgain(
 ): Promise<Reply> {
   const turn = { ...begun, preview, ...words };
   const decision = { route, source: "explicit", confidence: 1, reason: "/route" } as const;
-  turn.emit({ type: "notice", text: command.text });
+  if (command.text !== "") turn.emit({ type: "notice", text: command.text });
   turn.emit({ type: "decided", decision });
   const asked = { text, decision };
   const answers = await answerAll(deps, turn, asked);

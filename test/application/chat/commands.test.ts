@@ -501,6 +501,7 @@ test("commands of other agents do what their users mean, or name the place where
   expect((await at.send("/compact")).text).toStartWith("There is nothing to fold yet");
   expect((await at.send("/clear")).text).toStartWith("A new conversation begins");
   expect((await at.send("/init")).ok).toBe(true);
+  expect(at.events).not.toContainEqual({ type: "notice", text: "" });
   expect(at.read("AGENTS.md")).toBe("# Project\n");
   expect((await at.send("/login")).text).toContain("picoclaw login");
   expect((await at.send("/config")).text).toContain("picoclaw config show");
