@@ -158,7 +158,11 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
         notes: [],
       });
       expect(await workspace.closeDeadJobs()).toEqual([id]);
-      expect(workspace.archive.read(id)).toMatchObject({ state: "discarded", outcome: "running" });
+      expect(workspace.archive.read(id)).toMatchObject({
+        state: "discarded",
+        outcome: "aborted",
+        reason: "its process died",
+      });
       expect(await workspace.closeDeadJobs()).toEqual([]);
     });
 

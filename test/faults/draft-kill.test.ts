@@ -64,7 +64,8 @@ function describeKills(kind: string): void {
         const id = closed[0] as string;
         expect(workspace.archive.read(id)).toMatchObject({
           state: "discarded",
-          outcome: "running",
+          outcome: "aborted",
+          reason: "its process died",
           changes: [],
         });
         const staged = readdirSync(join(workspace.storage, "jobs", id)).filter(

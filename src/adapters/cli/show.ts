@@ -63,7 +63,7 @@ export function describeJob(
   ];
   const lines = [
     job.damaged === undefined
-      ? [wordHeadline(messages, facts), wordEnd(messages, job)].filter((one) => one !== "").join(": ")
+      ? [wordHeadline(messages, facts), wordEnd(messages, job, journal)].filter(Boolean).join(": ")
       : messages.recordUnreadable,
     "",
     `${messages.jobLine(name)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
@@ -72,10 +72,9 @@ export function describeJob(
     ...(work.attempts === 0 ? [] : wordWork(historyMessagesFor(messages.locale), work)),
     ...(job.damaged === undefined ? [] : [messages.recordDamaged(name, job.damaged)]),
     ...(damagedUndo === undefined ? [] : [messages.undoDamaged(name, damagedUndo.file, damagedUndo.lost)]),
-    ...(facts.status === "interrupted" && job.unsettled
-      ? [messages.jobInterrupted(name, interruptedDirection(job))]
-      : []),
-    ...(facts.status === "interrupted" && job.outcome === "running" ? [messages.jobDied(name)] : []),
+    ...(facts.status !== "interrupted" || (job.state === "staged" && !job.unsettled)
+      ? []
+      : [job.unsettled ? messages.jobInterrupted(name, interruptedDirection(job)) : messages.jobDied(name)]),
     ...(files ? interruptedFileLines(messages, files, all ? Number.POSITIVE_INFINITY : SHOWN_LINES) : []),
     "",
     ...validatedJournal(journal).flatMap(({ event }) => {

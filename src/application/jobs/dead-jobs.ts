@@ -1,3 +1,4 @@
+import { PROCESS_DIED } from "../../domain/jobs/job-status.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
 import type { DoctorCheck, OpenedWorkspace, Workspace } from "../ports/jobs-workspace.ts";
@@ -33,9 +34,8 @@ export async function closeDeadJobs(deps: CloseDeadJobsDeps): Promise<readonly s
     // A commit that had begun is left to the repair.
     if (archive.read(record.jobId)?.state !== "discarded") continue;
     closed.push(record.jobId);
-    archive.append(record.jobId, { type: "rolled_back", reason: "its process died" });
-    // An outcome that never came to be: the job stays one that was interrupted.
-    archive.save({ ...record, outcome: "running", success: false, changes: [] });
+    archive.append(record.jobId, { type: "rolled_back", reason: PROCESS_DIED });
+    archive.save({ ...record, outcome: "aborted", success: false, changes: [], reason: PROCESS_DIED });
   }
   return closed;
 }

@@ -134,16 +134,17 @@ export function isOwnJob({ source }: Pick<ListedJob, "source">): boolean {
   return !source.startsWith(AGENT_SOURCE);
 }
 
-/** Why nothing of a job is in effect, or why it waits; undefined where its status says all. */
-export function toEndReason({
-  state,
-  outcome,
-  reason,
-  red,
-}: Pick<StoredJob, "state" | "outcome" | "reason" | "red">) {
-  if (state === "staged") return red;
-  if (state !== "discarded") return undefined;
-  return outcome === "running" ? "its process died" : reason || undefined;
+/** The reason in a record: the start of its first line. A command may have printed megabytes; the journal keeps them. */
+export function endReason(text: string): Pick<JobRecord, "reason"> {
+  const reason = [...(text.slice(0, 4_000).trim().split("\n")[0] as string)].slice(0, 200).join("").trimEnd();
+  return reason === "" ? {} : { reason };
+}
+
+/** Why nothing of a job is in effect, or why it waits. A record of an earlier version has no reason; its journal has. */
+export function toEndReason({ state, reason, red }: Partial<StoredJob>, story: readonly JournalLine[] = []) {
+  if (state !== "discarded") return state === "staged" ? red : undefined;
+  const end = reason ? undefined : story.findLast(({ event }) => event.type === "rolled_back")?.event;
+  return end?.type === "rolled_back" ? endReason(end.reason).reason : reason || undefined;
 }
 
 /** A job in a list as programs read it: snake_case. `alive`: its process still works on it. */

@@ -1,4 +1,4 @@
-import type { JobStatus, UndoState } from "../../domain/jobs/job-status.ts";
+import { type JobStatus, PROCESS_DIED, type UndoState } from "../../domain/jobs/job-status.ts";
 import { findHookRefusal, type Note, type NoteFact } from "../../domain/jobs/note.ts";
 import {
   type Change,
@@ -18,7 +18,7 @@ import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import { runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
-import type { StoredJob } from "../ports/jobs.ts";
+import type { JournalLine, StoredJob } from "../ports/jobs.ts";
 import { SKIPPED } from "./file-edit.ts";
 import { toEndReason } from "./job-facts.ts";
 import { nameByNumber } from "./job-names.ts";
@@ -135,11 +135,11 @@ export function wordHeadline(messages: Messages, facts: RanJob): string {
 }
 
 /** Reasons that the status of a job states. */
-const SAID_BY_STATUS = ["aborted", "discarded", "its process died", "worse", "unended", "hook"];
+const SAID_BY_STATUS = ["aborted", "discarded", PROCESS_DIED, "worse", "unended", "hook"];
 
 /** Why a job was rolled back or is kept, where its status does not say it. */
-export function wordEnd(messages: Messages, job: StoredJob): string {
-  const reason = toEndReason(job);
+export function wordEnd(messages: Messages, job: StoredJob, journal: readonly JournalLine[]): string {
+  const reason = toEndReason(job, journal);
   if (reason === undefined || SAID_BY_STATUS.includes(reason)) return "";
   return runningMessagesFor(messages.locale).whyEnded(reason);
 }

@@ -40,6 +40,7 @@ import {
 import { PolicyFault } from "./edit-policy.ts";
 import { type ExecuteRequest, JobBroken, type RunCommandsDeps, type WorkspaceDeps } from "./execution.ts";
 import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts";
+import { endReason } from "./job-facts.ts";
 import { nameJobId } from "./job-names.ts";
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import { wordNote } from "./word-notes.ts";
@@ -459,7 +460,7 @@ export class JobRun {
   private async forget(outcome: "answered" | "rolled-back" = "rolled-back", reason = ""): Promise<void> {
     await this.transaction.discard();
     await this.#deps.transactions.discard(this.jobId);
-    this.#deps.archive.save({ ...this.#story.record(outcome), ...(reason !== "" && { reason }) });
+    this.#deps.archive.save({ ...this.#story.record(outcome), ...endReason(reason) });
   }
 
   /** Drops the staged changes, as far as a broken disk permits. */
@@ -651,8 +652,7 @@ export class JobRun {
     await this.#runHooks(outcome, isRed, end);
     const { results, sealed, gitCommit } = end;
     const recorded = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
-    const reason = end.reason === undefined ? {} : { reason: end.reason };
-    const record = { ...recorded, ...reason, ...(isRed && { success: false }) };
+    const record = { ...recorded, ...endReason(end.reason ?? ""), ...(isRed && { success: false }) };
     const { warnings, notes } = this.#story;
     return concludeJob(this.#deps, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
   }

@@ -1,3 +1,4 @@
+import { PROCESS_DIED } from "../../domain/jobs/job-status.ts";
 import { isHookRefusal, type NoteFact } from "../../domain/jobs/note.ts";
 import { type Conflict, countFiles } from "../../domain/jobs/result.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
@@ -126,7 +127,7 @@ export async function withdrawJob(
 }
 
 export interface StopJobDeps {
-  readonly archive: Pick<JobArchive, "read" | "append" | "events">;
+  readonly archive: Pick<JobArchive, "read" | "append" | "events" | "save">;
   /** Whether exactly that process works on the job; the pid alone may have been reused. */
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
@@ -152,6 +153,7 @@ export async function stopJob(deps: StopJobDeps, jobId: string): Promise<StopJob
   if (job.state !== "running") return { status: "not-running", state: job.state };
   const { pid } = job;
   const works = () => pid !== undefined && deps.worksOn(pid, jobId);
+  const wasAlive = works();
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     if (pid === undefined || !works()) break;
     deps.signal(pid, signal);
@@ -159,7 +161,9 @@ export async function stopJob(deps: StopJobDeps, jobId: string): Promise<StopJob
     while (works() && deps.clock() < deadline) await deps.pause(POLL_MS);
   }
   await deps.closeDeadJobs();
-  const state = deps.archive.read(jobId)?.state ?? "discarded";
+  const end = deps.archive.read(jobId);
+  if (wasAlive && end?.reason === PROCESS_DIED) deps.archive.save({ ...toJobRecord(end), reason: "aborted" });
+  const state = end?.state ?? "discarded";
   return state === "discarded" ? { status: "stopped" } : { status: "not-running", state };
 }
 

@@ -27,11 +27,14 @@ export type UndoState = "available" | "unavailable" | "none" | "undone";
 /** `begun`: a swap of it began and did not end. `due`: it was to be committed, and nothing of that began. */
 export type Unsettled = "begun" | "due";
 
+export const PROCESS_DIED = "its process died";
+
 export interface JobStatusFacts {
   /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
   readonly state: string;
   /** How it ended: `staged` for one that was kept as a preview. */
   readonly outcome?: string;
+  readonly reason?: string;
   /** The kind of its transaction; `none` ran in place, so its changes are not fully known. */
   readonly kind: string;
   /** The number of changed files; 0 only where nothing changed. */
@@ -72,8 +75,7 @@ export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
     }
     case "discarded":
       if (job.outcome === "answered") return "no-change";
-      // Its process died, and its staged changes were thrown away since.
-      if (job.outcome === "running") return "interrupted";
+      if (job.outcome === "aborted" && job.reason === PROCESS_DIED) return "interrupted";
       return job.outcome === "staged" ? "discarded" : "stopped";
     default:
       return statusOfApplied(job);

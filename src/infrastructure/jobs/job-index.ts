@@ -156,13 +156,14 @@ export function createAllJobs({ db, now, archives, afterMigration }: AllJobsDeps
   };
 }
 
-/** The index does not hold what was cut off; the job's own folder does, where it is on this machine. */
+/** The index does not hold what was cut off, nor why a job ended; the job's own folder does, where it is on this machine. */
 function withInterruptions(job: IndexedJob, archives: readonly Pick<JobArchive, "read">[]): IndexedJob {
   for (const archive of archives) {
     const own = archive.read(job.jobId);
     if (own === null) continue;
-    const { interruptions, standsRepaired } = own;
-    return { ...job, ...(interruptions && { interruptions }), ...(standsRepaired && { standsRepaired }) };
+    const { interruptions, standsRepaired, reason } = own;
+    const known = { ...(reason && { reason }), ...(interruptions && { interruptions }) };
+    return { ...job, ...known, ...(standsRepaired && { standsRepaired }) };
   }
   return job;
 }

@@ -108,7 +108,11 @@ describe("a job whose process died", () => {
       reason: "running",
     });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
-    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "running" });
+    expect(worker.archive.read(ID)).toMatchObject({
+      state: "discarded",
+      outcome: "aborted",
+      reason: "its process died",
+    });
     expect(await worker.closeDeadJobs()).toEqual([]);
   });
 
@@ -116,7 +120,11 @@ describe("a job whose process died", () => {
     const worker = await bench.open();
     dead(2 ** 22 + 1, { state: "staged", outcome: "committed" });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
-    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "running" });
+    expect(worker.archive.read(ID)).toMatchObject({
+      state: "discarded",
+      outcome: "aborted",
+      reason: "its process died",
+    });
     dead(2 ** 22 + 1, { state: "staged", outcome: "staged" });
     expect(await worker.closeDeadJobs()).toEqual([]);
     dead(2 ** 22 + 1, { state: "staged", outcome: "conflict" });
@@ -139,7 +147,11 @@ describe("a job whose process died", () => {
     const [place] = processBirth(process.pid).split(" ");
     dead(process.pid, { ...left, birth: `${place} 1` });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
-    expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "running" });
+    expect(worker.archive.read(ID)).toMatchObject({
+      state: "discarded",
+      outcome: "aborted",
+      reason: "its process died",
+    });
   });
 
   test("is not one while it waits, sealed, for the workspace", async () => {

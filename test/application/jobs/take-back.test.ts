@@ -27,7 +27,9 @@ describe("taking back", () => {
     const id = await job("1");
     await bench.run([shell("true")]);
     await bench.run([edit("create", "b", "1")], { preview: true });
-    await bench.run([edit("create", "b", "1"), shell("false")], { atomic: true });
+    const loud = shell("head -c 3000000 /dev/zero | tr '\\0' x; exit 3");
+    const { jobId } = await bench.run([edit("create", "b", "1"), loud], { atomic: true });
+    expect((await bench.open()).archive.read(jobId)?.reason?.length).toBeWithin(1, 300);
     expect(await take("undo")).toMatchObject({ status: "done", jobs: [{ job: { jobId: id } }] });
     expect(readdirSync(bench.workspace)).toEqual([]);
   });

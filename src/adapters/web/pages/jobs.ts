@@ -95,7 +95,7 @@ function jobPage(
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
 <div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
 <div class="actions">${jobButtons(context, viewed)}</div></div>
-<p class="note">${visible(wordEnd(context.words, job))}</p>
+<p class="note">${visible(wordEnd(context.words, job, journal))}</p>
 ${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${work.plan !== "" && html`<div class="text plan">${markdown(work.plan.slice(0, windowEnd(work.plan, 0)))}</div>`}
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.together !== undefined && actionButton(context, { action: `${address}/undo`, label: reportMessages(t.locale).together(notice.together), style: "main", fields: { jobs: notice.together.join(" ") } })}${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
