@@ -46,7 +46,7 @@ export async function checkWorkspace(
         lines: lines.filter((line) => line === word).length,
         own: cli.tree()[`${word}.txt`] ?? null,
         // Applied, or named by the process that took the message over.
-        told: /^Applied|stays applied and is not repeated: #\d/.test(answer),
+        told: /^Applied|stays applied and is not repeated: (?:#|job_)\d/.test(answer),
       };
       const stands = { job: true, lines: 1, own: `${word}\n`, told: true };
       const wanted = found.job ? stands : { job: false, lines: 0, own: null, told: false };
