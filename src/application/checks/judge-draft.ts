@@ -45,7 +45,7 @@ import {
   toChangedTexts,
 } from "./affected.ts";
 import { type BaselineDeps, checkResults, checksThatJudge, recallChecks } from "./baseline.ts";
-import { type Proofs, proveTests, repeatMended } from "./prove-tests.ts";
+import { breakChanges, type ProofDeps, repeatMended, runNewTests, seesChange } from "./prove-tests.ts";
 
 /** The part of a draft that checks use. */
 export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes"> &
@@ -58,6 +58,8 @@ export interface JudgeDraftDeps extends BaselineDeps {
   readonly onOutput?: (text: string) => void;
   readonly onProgress?: (progress: CheckProgress) => void;
   readonly advise: Advise;
+  /** Default: all of them. */
+  readonly steps?: readonly JudgeStep[];
 }
 
 const PROGRESS_MS = 3000;
@@ -126,23 +128,29 @@ interface Judging {
   judgement: Judgement;
   isFlaky: boolean;
   found: Partial<ChecksFacts>;
-  proofs: Proofs | null;
 }
 
-/** Null: the next step follows; otherwise why no check can judge. */
-type JudgeStep = (judging: Judging) => Promise<WhyNotChecked | null>;
+/** One question about a draft. It is dropped by deleting its line in the list. */
+export interface JudgeStep {
+  readonly name: string;
+  /** It asks nothing about the tests that did not run: it is taken too where the affected ones judge alone. */
+  readonly isForPart?: true;
+  /** Null: the next step follows; otherwise why no check can judge. */
+  readonly take: (judging: Judging) => Promise<WhyNotChecked | null>;
+}
 
 /** The order matters: each step may change the judgement of the steps before it. */
-const JUDGE_STEPS: readonly JudgeStep[] = [
-  judgeWithHome,
-  repeatRed,
-  repeatBaseline,
-  judgeOldTests,
-  judgeWithOldSettings,
-  settleRed,
-  doubtUnstable,
-  doubtTestRun,
-  proveGreen,
+export const JUDGE_STEPS: readonly JudgeStep[] = [
+  { name: "what the draft's commands installed", take: judgeWithHome },
+  { name: "red tests once more", take: repeatRed },
+  { name: "fixed tests once more over the old code", take: repeatBaseline },
+  { name: "changed tests in their old version", take: judgeOldTests },
+  { name: "deciding files in their old version", take: judgeWithOldSettings },
+  { name: "red tests that the change answers for", take: settleRed },
+  { name: "tests that are unstable since the change", take: doubtUnstable },
+  { name: "code that knows of the test run", take: doubtTestRun, isForPart: true },
+  { name: "new tests over the old code", take: proveNewTests, isForPart: true },
+  { name: "the change broken", take: proveSeen, isForPart: true },
 ];
 
 /** Judges what a draft changes. Documentation alone runs nothing; where the affected tests are red, the others do not run. */
@@ -198,7 +206,7 @@ export async function judgeDraft(
     const alone = await judgeFirst({ check: brief });
     const judges = alone !== null && !["unknown", "not-checked"].includes(alone.judgement.verdict);
     if (judges && decidingChanges(draft).length === 0)
-      return judgeAlone(deps, { alone, check: brief, draft, affected, isUnread });
+      return judgeAlone({ deps, draft, changes, affected, check: brief }, alone, isUnread);
     if (!baseline.ok) return none("slow");
   }
   const checks = checksThatJudge(deps.checks, baseline.results);
@@ -221,14 +229,17 @@ export async function judgeDraft(
     judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
     isFlaky: baseline.isFlaky,
     found: early === null || early.flaky.length === 0 ? {} : { flaky: early.flaky },
-    proofs: null,
   };
-  for (const step of JUDGE_STEPS) {
-    const why = await step(judging);
+  for (const step of deps.steps ?? JUDGE_STEPS) {
+    const why = await step.take(judging);
     if (why !== null) return none(why);
   }
   // Files that an earlier run built may hide the change: the check runs once more without them.
-  if (judging.proofs?.isBlind === true && !fresh && judging.runs.some(({ overBuilt }) => overBuilt === true))
+  if (
+    judging.found.notChecked === "blind" &&
+    !fresh &&
+    judging.runs.some(({ overBuilt }) => overBuilt === true)
+  )
     return judgeDraft(deps, draft, attempt, { fresh: true });
   return toDraftJudgement(judging, commands);
 }
@@ -407,35 +418,54 @@ async function doubtUnstable(judging: Judging): Promise<null> {
 /** Code that knows of the test run can answer it what it wants to hear. */
 async function doubtTestRun(judging: Judging): Promise<null> {
   const { verdict } = judging.judgement;
-  const testRunLines =
-    claimsGreen(verdict) || verdict === "doubtful" ? findTestRunLines(toTexts(judging.draft)) : [];
+  const isAsked = mayLand(verdict) || verdict === "doubtful";
+  const testRunLines = isAsked ? findTestRunLines(toTexts(judging.draft)) : [];
   if (testRunLines.length === 0) return null;
   judging.judgement = { ...judging.judgement, verdict: "doubtful" };
   judging.found = { ...judging.found, testRunLines };
   return null;
 }
 
-/** Runs new tests over the old code, and the affected tests over a broken change. */
-async function proveGreen(judging: Judging): Promise<null> {
-  const { deps, draft, affected, checks, results, judgement, check, runs } = judging;
-  if (!mayLand(judgement.verdict)) return null;
-  const noticed = recallChecks(deps.memory, deps.checks)?.noticed ?? [];
-  const limit = proofSeconds(longestMs(runs), deps.settings.timeout);
-  const { advise } = deps;
-  // A script that the draft has replaced notices nothing; the proof is what decided before.
-  const deciding = decidingChanges(draft);
-  const provingCheck: RunDraftChecks =
-    deciding.length === 0
-      ? check
-      : (which, more = {}) => check(which, { ...more, asBefore: [...(more.asBefore ?? []), ...deciding] });
-  const proving = { checks, results, judgement, check: provingCheck, limit, noticed, advise };
-  judging.proofs = await proveTests(proving, draft, affected);
-  rememberNoticed(deps, judging.proofs.noticed);
+/** Runs new tests over the old code: one that passes there does not test the change. */
+async function proveNewTests(judging: Judging): Promise<null> {
+  if (!mayLand(judging.judgement.verdict)) return null;
+  const proof = toProofDeps(judging);
+  const newTests = await judging.deps.advise("new tests on the old code", null, () => runNewTests(proof));
+  if (newTests !== null) judging.found = { ...judging.found, newTests };
   return null;
 }
 
+/** Runs the affected tests over a broken change, where nothing else shows that they see it. */
+async function proveSeen(judging: Judging): Promise<null> {
+  const { deps, judgement, found } = judging;
+  const proof = toProofDeps(judging);
+  if (!mayLand(judgement.verdict) || seesChange(proof, found.newTests)) return null;
+  const known = recallChecks(deps.memory, deps.checks)?.noticed ?? [];
+  const broken = await deps.advise("canary", null, () => breakChanges(proof, known));
+  if (broken === null) return null;
+  const { unnoticed, noticed, isBlind } = broken;
+  judging.found = {
+    ...found,
+    ...(unnoticed.length > 0 && { unnoticed }),
+    ...(isBlind && { verdict: "not-checked", notChecked: "blind" }),
+  };
+  rememberNoticed(deps, noticed);
+  return null;
+}
+
+function toProofDeps({ deps, draft, affected, checks, results, judgement, check, runs }: Judging): ProofDeps {
+  const longestMs = Math.max(0, ...runs.map(({ durationMs }) => durationMs));
+  const limit = proofSeconds(longestMs, deps.settings.timeout);
+  // A script that the draft has replaced notices nothing; the proof is what decided before.
+  const deciding = decidingChanges(draft);
+  const asBefore: RunDraftChecks = (which, more = {}) =>
+    check(which, { ...more, asBefore: [...(more.asBefore ?? []), ...deciding] });
+  const proving = deciding.length === 0 ? check : asBefore;
+  return { draft, affected, checks, results, judgement, check: proving, limit };
+}
+
 function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJudgement {
-  const { deps, baseline, judgement, isFlaky, results, runs, found, proofs } = judging;
+  const { deps, baseline, judgement, isFlaky, results, runs, found } = judging;
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: deps.settings.timeout });
   const beside = findBeside(facts, results);
   const wasGreen = (command: string) =>
@@ -457,7 +487,6 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
       ...(rungs.length > 0 && { rungs }),
       ...(absent.length > 0 && { absent }),
       ...found,
-      ...(proofs !== null && factsOfProofs(proofs)),
     },
     runs,
     before: baseline.results.flatMap(({ command, failure }) =>
@@ -548,19 +577,16 @@ function toEarlyJudgement(
 
 /** The affected tests are the only judge, where all of them take too long or are red without names. */
 async function judgeAlone(
-  deps: JudgeDraftDeps,
-  given: {
-    readonly alone: SettledAffected;
-    readonly check: RunDraftChecks;
-    readonly draft: Pick<Draft, "changes" | "diff">;
-    readonly affected: Affected;
-    readonly isUnread: boolean;
-  },
+  about: Pick<Judging, "deps" | "draft" | "changes" | "affected" | "check">,
+  alone: SettledAffected,
+  isUnread: boolean,
 ): Promise<DraftJudgement> {
-  const { alone, check, draft, affected, isUnread } = given;
-  const { judgement, results, checks } = alone;
-  const { facts, runs } = toEarlyJudgement(alone, deps);
+  const { deps } = about;
   const record = recallChecks(deps.memory, deps.checks);
+  const baseline = { ok: true, fingerprint: "", results: alone.before, isFlaky: false } as const;
+  const judging: Judging = { ...about, ...alone, baseline, isFlaky: false, showHome: () => {} };
+  for (const step of deps.steps ?? JUDGE_STEPS) if (step.isForPart === true) await step.take(judging);
+  const { facts, runs } = toEarlyJudgement({ ...alone, ...judging }, deps);
   const affectedOnly = {
     files: alone.files,
     of: alone.of,
@@ -568,33 +594,7 @@ async function judgeAlone(
     isAtLeast: record?.wasEnded ?? true,
     ...(isUnread && { isUnread }),
   };
-  const isGreen = mayLand(judgement.verdict);
-  const testRunLines = isGreen || judgement.verdict === "doubtful" ? findTestRunLines(toTexts(draft)) : [];
-  if (testRunLines.length > 0)
-    return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
-  const noticed = record?.noticed ?? [];
-  const limit = proofSeconds(longestMs(runs), deps.settings.timeout);
-  const proofs = isGreen
-    ? await proveTests(
-        { checks, results, judgement, check, limit, noticed, advise: deps.advise },
-        draft,
-        affected,
-      )
-    : null;
-  if (proofs !== null) rememberNoticed(deps, proofs.noticed);
-  return { facts: { ...facts, affectedOnly, ...(proofs !== null && factsOfProofs(proofs)) }, runs };
-}
-
-function longestMs(runs: readonly CheckRun[]): number {
-  return Math.max(0, ...runs.map(({ durationMs }) => durationMs));
-}
-
-function factsOfProofs({ newTests, unnoticed, isBlind }: Proofs): Partial<ChecksFacts> {
-  return {
-    ...(newTests !== null && { newTests }),
-    ...(unnoticed.length > 0 && { unnoticed }),
-    ...(isBlind && { verdict: "not-checked", notChecked: "blind" }),
-  };
+  return { facts: { ...facts, affectedOnly }, runs };
 }
 
 function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly string[]): void {

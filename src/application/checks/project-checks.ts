@@ -141,7 +141,7 @@ function checkCommandLine({ command }: Pick<CheckRun, "command">, checks: readon
 export interface ProjectChecksDeps
   extends Pick<
     JudgeDraftDeps,
-    "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress"
+    "settings" | "memory" | "now" | "advise" | "signal" | "onOutput" | "onProgress" | "steps"
   > {
   /** Of `openChecks`; none where `none` says why. */
   readonly checks: readonly ProjectCheck[];

@@ -4,26 +4,19 @@ import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.t
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
 import type { NewTests } from "../../domain/checks/test-results.ts";
 import { type CheckResult, countAsPassed, type Judgement } from "../../domain/checks/verdict.ts";
-import type { Advise } from "../platform/advise.ts";
 import type { Draft } from "../ports/jobs-draft.ts";
-import { type Affected, filesOfTests, type OldTestsDeps, passesIn, type RunDraftChecks } from "./affected.ts";
+import { type Affected, filesOfTests, type OldTestsDeps, passesIn } from "./affected.ts";
 import { checkResults } from "./baseline.ts";
 
-export interface ProofDeps {
-  readonly checks: readonly ProjectCheck[];
-  /** Over the draft. */
-  readonly results: readonly CheckResult[];
+export interface ProofDeps extends Omit<OldTestsDeps, "baseline"> {
   readonly judgement: Judgement;
-  readonly check: RunDraftChecks;
   /** Seconds that a run over old or broken code may take. */
   readonly limit: number;
-  /** Files that tests were seen to notice. */
-  readonly noticed: readonly string[];
-  readonly advise: Advise;
+  readonly draft: Pick<Draft, "changes">;
+  readonly affected: Affected;
 }
 
-export interface Proofs {
-  readonly newTests: NewTests | null;
+export interface BrokenChanges {
   /** Changed files that no test notices when they are broken. */
   readonly unnoticed: readonly string[];
   /** Those that tests were seen to notice now. */
@@ -32,29 +25,19 @@ export interface Proofs {
   readonly isBlind: boolean;
 }
 
-const NOTHING_PROVED: Proofs = { newTests: null, unnoticed: [], noticed: [], isBlind: false };
 /** Each file costs a run; the rest of a large change is taken for as well tested as these. */
 const MOST_BROKEN = 3;
 
-/** The tests are tested: new ones over the old code, and all that are affected over a change that is broken. */
-export async function proveTests(
-  deps: ProofDeps,
-  draft: Pick<Draft, "changes">,
-  affected: Affected,
-): Promise<Proofs> {
-  const tests = deps.checks.filter(({ kind }) => kind === "test");
-  if (tests.length === 0) return NOTHING_PROVED;
-  const newTests = await deps.advise("new tests on the old code", null, () =>
-    runNewTests(deps, { tests, affected, draft }),
-  );
+/** Whether tests that the change fixed or added depend on it, and on more of it than what it brings as built. */
+export function seesChange(
+  { judgement, draft }: Pick<ProofDeps, "judgement" | "draft">,
+  newTests: NewTests | undefined,
+): boolean {
   const built = builtAmong(draft.changes().map(({ path }) => path));
-  // Tests that the change fixed have noticed the change, unless they may have seen no more of it than what it brings as built.
-  const isSeen =
-    (deps.judgement.mended.length > 0 && built.length === 0) ||
-    (newTests !== null && newTests.passWithout < newTests.count);
-  if (isSeen) return { ...NOTHING_PROVED, newTests };
-  const seen = await deps.advise("canary", NOTHING_PROVED, () => runCanary(deps, { tests, affected, draft }));
-  return { ...seen, newTests };
+  return (
+    (judgement.mended.length > 0 && built.length === 0) ||
+    (newTests !== undefined && newTests.passWithout < newTests.count)
+  );
 }
 
 /** So many tests are not red by chance. */
@@ -83,29 +66,27 @@ export async function repeatMended(
   return results.map((result) => (result === before ? settled : result));
 }
 
-interface Proving {
-  readonly tests: readonly ProjectCheck[];
-  readonly affected: Affected;
-  readonly draft: Pick<Draft, "changes">;
-}
-
-async function runNewTests(
-  { judgement, check, limit }: ProofDeps,
-  { tests, affected, draft }: Proving,
-): Promise<NewTests | null> {
+/** How many new tests pass without the change; null where there are none, or they could not be run. */
+export async function runNewTests(deps: ProofDeps): Promise<NewTests | null> {
+  const { checks, judgement, check, limit, affected } = deps;
+  const tests = checks.filter(({ kind }) => kind === "test");
   const names = judgement.newPassing ?? [];
-  const changes = draft.changes();
+  const changes = deps.draft.changes();
   const code = changes.flatMap(({ path }) => (isTestPath(path) ? [] : [path]));
   const files = changes.flatMap(({ path, kind }) =>
     isTestPath(path) && kind !== "deleted" && affected.texts.has(path) ? [path] : [],
   );
-  if (names.length === 0 || code.length === 0 || files.length === 0) return null;
+  if ([tests, names, code, files].some(({ length }) => length === 0)) return null;
   const which = tests.map((test) => affected.narrow(test, files) ?? test);
   const old = await check(which, { asBefore: code, timeoutSeconds: limit });
   return old.ok ? countProofs(names, checkResults(which, old.runs)) : null;
 }
 
-async function runCanary(deps: ProofDeps, { tests, affected, draft }: Proving): Promise<Proofs> {
+/** Breaks what was changed, file by file: tests that stay green do not see it. `known`: files that tests were seen to notice. */
+export async function breakChanges(deps: ProofDeps, known: readonly string[]): Promise<BrokenChanges | null> {
+  const { affected, draft } = deps;
+  const tests = deps.checks.filter(({ kind }) => kind === "test");
+  if (tests.length === 0) return null;
   const built = builtAmong(draft.changes().map(({ path }) => path));
   const broken = draft.changes().flatMap(({ path, kind }) => {
     const text = kind === "deleted" || built.includes(path) ? undefined : affected.texts.get(path);
@@ -113,22 +94,18 @@ async function runCanary(deps: ProofDeps, { tests, affected, draft }: Proving): 
     return instead === null ? [] : [{ path, instead }];
   });
   const isLoaded = loadsByImport(affected.texts, affected.files);
-  const isShown = ({ path }: { readonly path: string }) => deps.noticed.includes(path) || isLoaded(path);
+  const isShown = ({ path }: { readonly path: string }) => known.includes(path) || isLoaded(path);
   const unknown = broken.filter((one) => !isShown(one)).slice(0, MOST_BROKEN);
   const unnoticed: string[] = [];
   const noticed: string[] = [];
   const ladder = createLadder(deps, tests, affected);
   for (const { path, instead } of unknown) {
     const seen = await ladder.notices(new Map([[path, instead]]));
-    if (seen === null) return NOTHING_PROVED;
+    if (seen === null) return null;
     (seen ? noticed : unnoticed).push(path);
   }
-  return {
-    newTests: null,
-    unnoticed,
-    noticed,
-    isBlind: unnoticed.length > 0 && unnoticed.length === broken.length,
-  };
+  const isBlind = unnoticed.length > 0 && unnoticed.length === broken.length;
+  return { unnoticed, noticed, isBlind };
 }
 
 /** The affected tests first; where they see nothing, all of them. */
