@@ -115,12 +115,17 @@ function writeHome({ home }: Cli, { url, config = "", script }: MachineOptions):
   writeFileSync(join(home, "script.json"), JSON.stringify({ answers: script }));
 }
 
-/** All processes that `nsenter` started: its children are processes of the namespace. */
+/**
+ * All processes that `nsenter` started: its children are processes of the namespace. Killed with them, it might leave a zombie to
+ * this process, for which the end of the namespace would wait; it ends by itself when its child has ended.
+ */
 export function signalTree(child: ChildProcess, signal: NodeJS.Signals): void {
   // The pid of an ended process may belong to another one by now.
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const of = (pid: string): string[] => childrenOf(pid).flatMap((one) => [...of(one), one]);
-  for (const pid of [...of(String(child.pid)), String(child.pid)])
+  const started = of(String(child.pid));
+  const isEnough = signal === "SIGKILL" && started.length > 0;
+  for (const pid of isEnough ? started : [...started, String(child.pid)])
     try {
       process.kill(Number(pid), signal);
     } catch {
