@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Draft, DraftRequest } from "../../src/application/ports/jobs-draft.ts";
+import type { HeadProcess } from "../../src/application/ports/jobs-head.ts";
 import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
 import { trustWorkspace } from "../../src/config/trust.ts";
 import { type Bench, createBench, edit, type Settings, shell } from "../application/jobs/worker-kit.ts";
@@ -418,18 +419,22 @@ export function describeDrafts(name: string, settings: Settings): void {
     test.each([true, false])(
       "a mode that the user set since is kept by a merge, checked: %p",
       async (checked) => {
-        for (const name of ["m.sh", "own.sh"]) bench.write(name, "1\n2\n3\n4\n5\n6\n7\n");
+        const names = ["m.sh", "own.sh", "unsaved.sh"];
+        for (const name of names) bench.write(name, "1\n2\n3\n4\n5\n6\n7\n");
         letFileClockGoOn(bench.path("own.sh"), bench.path("tick"));
         const draft = await open({ checked });
-        const commands = ["m.sh", "own.sh"].map((name) => edit("update", name, "one\n2\n3\n4\n5\n6\n7\n"));
+        const commands = names.map((name) => edit("update", name, "one\n2\n3\n4\n5\n6\n7\n"));
         await ran(draft, checked ? [...commands, shell("chmod 700 own.sh")] : commands);
         for (const name of ["m.sh", "own.sh"]) bench.write(name, "1\n2\n3\n4\n5\n6\nseven\n");
-        chmodSync(bench.path("m.sh"), 0o755);
+        for (const name of ["m.sh", "unsaved.sh"]) chmodSync(bench.path(name), 0o755);
         if (checked) expect(await draft.rebase()).toMatchObject({ conflicts: [], failed: [] });
-        const modes = `755\n${checked ? 700 : 644}\n`;
-        expect(await green(draft, "stat -c %a m.sh own.sh")).toEqual([{ exitCode: 0, output: modes }]);
+        const modes = `755\n${checked ? 700 : 644}\n755\n`;
+        expect(await green(draft, "stat -c %a m.sh own.sh unsaved.sh")).toEqual([
+          { exitCode: 0, output: modes },
+        ]);
         expect(await draft.commit()).toMatchObject({ outcome: "committed", conflicts: [] });
-        expect(statSync(bench.path("m.sh")).mode & 0o777).toBe(0o755);
+        for (const name of ["m.sh", "unsaved.sh"])
+          expect([name, statSync(bench.path(name)).mode & 0o777]).toEqual([name, 0o755]);
       },
     );
 
@@ -445,6 +450,28 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(await draft.commit()).toMatchObject({ outcome: "conflict", conflicts: [{ path: "a.txt" }] });
       expect(bench.read("a.txt")).toBe("user\n");
     });
+
+    test.if(settings.PICOCLAW_WORKER_TRANSACTION === "copy")(
+      "the user's own agent is refused with the reason why there is no overlay",
+      async () => {
+        const draft = await open();
+        const head: HeadProcess = {
+          title: "an agent",
+          surroundings: { home: bench.path("home"), files: new Map(), readable: [], socket: null },
+          command: () => ({ argv: ["true"], env: {} }),
+          timeoutMs: 60_000,
+          signal: new AbortController().signal,
+          onStart: () => {},
+          onOutput: () => {},
+          onEnd: () => "",
+        };
+        const run = await draft.run({ attempt: 1, work: { head } });
+        expect(run).toMatchObject({
+          status: "refused",
+          why: { kind: "refused", refusal: { code: "head", message: "configured" } },
+        });
+      },
+    );
 
     test("one edit is one direct job", async () => {
       const draft = await open({ checked: false });

@@ -138,7 +138,7 @@ class OpenDraft implements Draft {
     if (refusal !== null) return refuseJob(this.#deps.root, refusal);
     const job = this.#open;
     if (head !== undefined && this.#layers.headPort === undefined)
-      return refuseJob(this.#deps.root, { code: "confinement", message: head.title });
+      return refuseJob(this.#deps.root, { code: "head", message: job.stagedFor });
     const patch = "patch" in work ? work.patch : undefined;
     if (head === undefined)
       logPatchStart(this.#deps, {

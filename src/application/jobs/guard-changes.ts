@@ -18,8 +18,6 @@ import {
 import type { BeforeAndAfter, Repository, Transaction } from "../ports/jobs-transaction.ts";
 import { HOME_DENIAL } from "./edit-policy.ts";
 
-type BeforeOrAfter = "before" | "after";
-
 type GitDirectories = ReturnType<typeof createGitDirectories>;
 
 function createGitDirectories(sides: BeforeAndAfter) {
@@ -28,7 +26,7 @@ function createGitDirectories(sides: BeforeAndAfter) {
    * Whether git would take a folder for a git directory: it has a HEAD, and objects and refs of its own or elsewhere. Paths as
    * in change sets; the workspace itself is empty.
    */
-  function is(folder: string, when: BeforeOrAfter): boolean {
+  function is(folder: string, when: "before" | "after"): boolean {
     const key = `${when}:${folder}`;
     const seen = known.get(key);
     if (seen !== undefined) return seen;

@@ -42,11 +42,8 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
       break;
     case "too-large": {
       const { bytes = 0, limitBytes = 0 } = refusal;
-      const remedies = ["raise-copy-limit", "transaction-none"] as const;
-      return [
-        messages.copyLimitExceeded({ bytes, limitBytes }),
-        ...remedies.map((remedy) => `  - ${messages.remedy(remedy)}`),
-      ];
+      const remedies = [messages.remedy("raise-copy-limit"), messages.remedy("transaction-none")];
+      return [messages.copyLimitExceeded({ bytes, limitBytes }), ...remedies.map((one) => `  - ${one}`)];
     }
     case "no-space":
       return [messages.fileTrouble("no-space", workspace), messages.remedy("free-space")];
@@ -67,6 +64,8 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
       return [messages.workspaceNotADirectory(workspace), messages.remedy("create-workspace")];
     case "confinement":
       return [messages.confinementUnavailable];
+    case "head":
+      return [messages.headNeedsOverlay(refusal.message)];
     case "network":
       return [confinementMessages(messages.locale).networkUnavailable(refusal.message)];
     case "preview":
@@ -121,11 +120,9 @@ function explain(
 }
 
 /** The status alone: the first line of every report, a cell of a list. */
-export function wordStatus(messages: Messages, { status, failedCmds }: StatusFacts): string {
-  return reportMessages(messages.locale).status(status, failedCmds);
+export function wordStatus(messages: Messages, facts: Pick<RanJob, "status" | "failedCmds">): string {
+  return reportMessages(messages.locale).status(facts.status, facts.failedCmds);
 }
-
-type StatusFacts = Pick<RanJob, "status" | "failedCmds">;
 
 /** The first line of a whole report. */
 export function wordHeadline(messages: Messages, facts: RanJob): string {

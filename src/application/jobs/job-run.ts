@@ -1,5 +1,11 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import { maskNote, type Note, type NoteFact, sealNote } from "../../domain/jobs/note.ts";
+import {
+  maskNote,
+  type Note,
+  type NoteFact,
+  sealNote,
+  type TransactionReason,
+} from "../../domain/jobs/note.ts";
 import {
   type Change,
   type CommandResult,
@@ -284,6 +290,7 @@ interface LookedAt {
 
 /** One job from its open view to its end. */
 export class JobRun {
+  readonly stagedFor: TransactionReason;
   readonly #deps: WorkspaceDeps;
   readonly #judge: JobValidator;
   readonly #story: JobStory;
@@ -298,6 +305,7 @@ export class JobRun {
     readonly transaction: Transaction,
   ) {
     this.#deps = deps;
+    this.stagedFor = deps.staging.reason;
     this.#story = new JobStory(deps, request, { jobId, kind: transaction.kind });
     this.#judge = createJobValidator(deps, transaction, (event) => this.emit(event));
     this.#processes = new JobProcesses({

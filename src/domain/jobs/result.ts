@@ -2,14 +2,12 @@ import type { LineCounts } from "../patch/compare-lines.ts";
 import type { ParseFailure, PatchCommand } from "../patch/patch-command.ts";
 import type { Messages } from "../texts/jobs.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "./job-status.ts";
-import type { Note } from "./note.ts";
-
-type ChangeKind = "added" | "modified" | "deleted";
+import type { Note, TransactionReason } from "./note.ts";
 
 /** One path that a command or a job really changed. Paths are relative to the workspace. */
 export interface Change {
   readonly path: string;
-  readonly kind: ChangeKind;
+  readonly kind: "added" | "modified" | "deleted";
   /** The part that git ignores: the path itself or the folder above, which ends in a slash. */
   readonly ignored?: string;
 }
@@ -166,7 +164,10 @@ export interface SettingRefusal {
   readonly message: string;
 }
 
-export type JobRefusal = BeginRefusal | AutoCommitRefusal | SettingRefusal;
+/** An agent of the user works in an overlay only; the reason why there is none. */
+type HeadRefusal = { readonly code: "head"; readonly message: TransactionReason };
+
+export type JobRefusal = BeginRefusal | AutoCommitRefusal | SettingRefusal | HeadRefusal;
 
 /** The result of a job, in no language: every surface, stored reply and printed document is made of it. */
 export type JobResult = RefusedJob | RanJob;
@@ -238,14 +239,12 @@ const STATES = {
   aborted: "discarded",
 } as const;
 
-type EndedJob = Omit<RanJob, "about" | "status" | "dryRun" | "undo" | "ending">;
-
 /**
  * The result of a job that has just ended. `keptAfterFailure`: it was to be rolled back, and could not be;
  * `workspaceGone`: there was no folder any more to bring it into.
  */
 export function toRanJob(
-  job: EndedJob,
+  job: Omit<RanJob, "about" | "status" | "dryRun" | "undo" | "ending">,
   {
     keptAfterFailure,
     workspaceGone,

@@ -29,7 +29,6 @@ import {
   identifyAt,
   kindOf,
   rewriteFile,
-  sameUntouched,
 } from "../jobs/entry-identity.ts";
 import {
   createFolderView,
@@ -69,7 +68,7 @@ import {
   takeManifest,
 } from "./copied-roots.ts";
 import { type CopyChecks, createCopyChecks } from "./copy-check.ts";
-import { lostOwners, makeDurable, partedLinks, takeOut, validateOps } from "./seal-ops.ts";
+import { hasMovedFrom, lostOwners, makeDurable, partedLinks, takeOut, validateOps } from "./seal-ops.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
 const MEANWHILE_LIMIT = 20;
@@ -460,16 +459,11 @@ function openCopy(state: OpenCopy): Transaction {
     else last?.set(key, now.kind === "directory" ? FOLDER : BigInt(now.ctime));
   }
 
-  /** Whether the entry at a path differs from the one that the job found; folders are compared by kind only. */
   function hasMoved(path: string): boolean {
     const { root, below, key, original } = place(path);
     const then = manifests[root]?.entries.get(below) ?? null;
     const now = identify((copies[root] as CopiedRoot).original, below);
-    if (sameUntouched(then, now)) return false;
-    if (then === null || now === null || then.kind !== now.kind) return true;
-    if (now.kind === "directory") return false;
-    const hash = state.hashes.get(key);
-    return hash === undefined || hash !== hashAt(original, now, false);
+    return hasMovedFrom(then, now, state.hashes.get(key), (now) => hashAt(original, now, false));
   }
 
   /** The commands that could not be ended: with a file they have open they could write after the commit. */

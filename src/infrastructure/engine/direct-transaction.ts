@@ -23,7 +23,6 @@ import {
   identify,
   identifyAt,
   inParent,
-  sameUntouched,
   toStanding,
 } from "../jobs/entry-identity.ts";
 import { createFolderView, createWorkspaceFiles } from "../jobs/folder-view.ts";
@@ -38,7 +37,7 @@ import {
 } from "../jobs/job-folder.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createBreath } from "./breath.ts";
-import { lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
+import { hasMovedFrom, lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { createStagedView, type StagedView } from "./staged-view.ts";
 import { foldersOnTheWay } from "./swap.ts";
 
@@ -92,12 +91,10 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
 /** Nothing of it is mounted and nothing runs, so it always rests. */
 function directLayers(workspace: string, folder: JobFolder, view: StagedView): Layers {
   const { look, list, peek } = view;
-  const hasMoved = (path: string, base: Identity | null, hash: string | undefined) => {
-    const now = identify(workspace, path);
-    if (sameUntouched(now, base) || (now?.kind === "directory" && base?.kind === "directory")) return false;
-    if (now === null || base === null || hash === undefined || now.mode !== base.mode) return true;
-    return inParent(workspace, path, (folder, name) => hashAt(`${folder}/${name}`, now, false)) !== hash;
-  };
+  const hasMoved = (path: string, base: Identity | null, hash: string | undefined) =>
+    hasMovedFrom(base, identify(workspace, path), hash, (now) =>
+      inParent(workspace, path, (folder, name) => hashAt(`${folder}/${name}`, now, false)),
+    );
   return {
     rest: async () => {},
     wake: async () => null,

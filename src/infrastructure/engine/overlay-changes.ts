@@ -15,6 +15,7 @@ import { walkFolder } from "../jobs/walk-folder.ts";
 import type { EntryStats } from "../platform/entry-stats.ts";
 import { createSweep } from "../platform/unattended.ts";
 import { type LaidRoot, walkUpper } from "../sandbox/overlay-layers.ts";
+import { hasMovedFrom } from "./seal-ops.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
 
 /**
@@ -104,12 +105,8 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}) {
       if (stats === undefined || !existed) return existed !== (stats !== undefined) && !stats?.isDirectory();
       if (stats.isDirectory()) return folder === undefined;
       if (file === undefined) return stats.ctimeNs >= (known.since ?? begin);
-      const now = Identity.of(stats);
-      if (sameUntouched(now, file.identity)) return false;
-      return (
-        file.hash === undefined ||
-        now.mode !== file.identity.mode ||
-        hashAt(absolute, now, false) !== file.hash
+      return hasMovedFrom(file.identity, Identity.of(stats), file.hash, (now) =>
+        hashAt(absolute, now, false),
       );
     },
     /** The earlier bytes: null if there was no file, undefined if they are unknown or not kept. */

@@ -26,6 +26,7 @@ import {
   ifThere,
   inFolder,
   inParent,
+  sameUntouched,
   shownBelow,
 } from "../jobs/entry-identity.ts";
 import { isInside, repositoryOf } from "../jobs/git-roots.ts";
@@ -34,6 +35,19 @@ import { syncfs } from "../platform/libc.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
+
+/** Whether an entry differs from the one that a draft found, whose hash is `hash`; folders are compared by kind only. */
+export function hasMovedFrom(
+  then: Identity | null,
+  now: Identity | null,
+  hash: string | undefined,
+  hashNow: (now: Identity) => string | undefined,
+): boolean {
+  if (sameUntouched(then, now)) return false;
+  if (then === null || now === null || then.kind !== now.kind) return true;
+  if (now.kind === "directory") return false;
+  return hash === undefined || now.mode !== then.mode || hashNow(now) !== hash;
+}
 
 export interface SealedOps {
   readonly folder: JobFolder;

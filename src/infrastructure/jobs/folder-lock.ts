@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { type BigIntStats, closeSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import { flock } from "../platform/libc.ts";
 
@@ -28,20 +28,13 @@ export async function withFolderLocks<T>(
   }
 }
 
-/** A file or folder as the kernel identifies it, independent of its path. */
-interface Inode {
-  readonly device: string;
-  readonly inode: string;
-}
-
 /**
  * The holder of a folder's lock, as `flock (pid 12)`; null where that cannot be seen, or no process holds it
  * now.
  */
 export function nameLockHolder(folder: string): string | null {
   try {
-    const { dev, ino } = statSync(folder, { bigint: true });
-    const lock = { device: String(dev), inode: String(ino) };
+    const lock = statSync(folder, { bigint: true });
     const locks = readFileSync("/proc/locks", "utf8").matchAll(/FLOCK\s+\S+\s+WRITE\s+(\d+)/g);
     const pids = new Set([...locks].map(([, pid]) => Number(pid)));
     const pid = [...pids].find((one) => one !== process.pid && one > 0 && holdsLock(one, lock));
@@ -52,14 +45,14 @@ export function nameLockHolder(folder: string): string | null {
 }
 
 /** Whether one of its open files is this folder, and locked. A path says nothing: it leads elsewhere in a container. */
-function holdsLock(pid: number, lock: Inode): boolean {
+function holdsLock(pid: number, lock: BigIntStats): boolean {
   return attemptOr(false, () =>
     readdirSync(`/proc/${pid}/fd`).some((fd) =>
       attemptOr(false, () => {
         const { dev, ino } = statSync(`/proc/${pid}/fd/${fd}`, { bigint: true });
         return (
-          String(dev) === lock.device &&
-          String(ino) === lock.inode &&
+          dev === lock.dev &&
+          ino === lock.ino &&
           /^lock:.*FLOCK.*WRITE/m.test(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "utf8"))
         );
       }),
