@@ -430,6 +430,8 @@ function createCalls(newId: () => string, made: (call: ToolCall) => void) {
   const add: AnswerSink["call"] = ({ id, name, arguments: given }) => {
     const known = id !== undefined && id !== "" && !toolCalls.some((one) => one.id === id);
     const call: ToolCall = { id: known ? id : newId(), name, arguments: given };
+    // Without a name there is no tool to call, and no result that a server would accept.
+    if (name === "") return call.id;
     toolCalls.push(call);
     made(call);
     return call.id;

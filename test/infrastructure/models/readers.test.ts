@@ -320,3 +320,45 @@ test("Google's call in pieces is one call, with its id, and a piece without a be
     answered({ toolCalls: [{ id: "c2", name: "look", arguments: { a: 1 } }] }),
   );
 });
+
+const nameless: readonly (readonly [ModelSettings["type"], readonly object[]])[] = [
+  [
+    "openai-compatible",
+    [
+      {
+        choices: [
+          {
+            delta: { tool_calls: [{ index: 0, function: { arguments: '{"a":' } }] },
+            finish_reason: "tool_calls",
+          },
+        ],
+      },
+    ],
+  ],
+  ["ollama", [{ message: { content: null, tool_calls: [{ function: null }, 7] }, done: true }]],
+  [
+    "google",
+    [{ candidates: [{ content: { parts: [{ functionCall: { args: 3 } }] }, finishReason: "STOP" }] }],
+  ],
+  [
+    "openai",
+    [
+      { type: "response.output_item.added", output_index: 0, item: { type: "function_call", call_id: "c" } },
+      { type: "response.output_item.done", output_index: 0, item: { type: "function_call", call_id: "c" } },
+      { type: "response.completed", response: {} },
+    ],
+  ],
+  [
+    "anthropic",
+    [
+      { type: "content_block_start", index: 5, content_block: { type: "tool_use" } },
+      { type: "message_delta", delta: { stop_reason: "tool_use" } },
+      { type: "message_stop" },
+    ],
+  ],
+];
+
+test.each(nameless)("%s: a call without a name is not a call", async (wire, frames) => {
+  const end = await endOf(wire, frames, { whole: wire === "ollama" });
+  expect(end).toMatchObject(failed({ code: "empty" }));
+});
