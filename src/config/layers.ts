@@ -10,19 +10,12 @@ import { isTrusted } from "./trust.ts";
 import { readUsual } from "./usual-variables.ts";
 import { checkReferences, checkSchedules, validateSettings } from "./validate.ts";
 
-interface EnvironmentLayer {
-  readonly tree: Tree;
-  /** Which variable set which key. */
-  readonly variables: ReadonlyMap<string, string>;
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigWarning[];
-}
-
 /**
  * The keys that variables set. A secret is not copied: the key then refers to the variable (`env:PICOCLAW_…`).
  * `below` tells the names people chose, so that `PICOCLAW_PROVIDERS_MY_LLM_MODEL` finds `providers.my-llm.model`.
  */
-function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree): EnvironmentLayer {
+function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree) {
+  /** Which variable set which key. */
   const variables = new Map<string, string>();
   const problems: ConfigProblem[] = [];
   const warnings: ConfigWarning[] = [];

@@ -4,8 +4,6 @@ import { maskSecrets } from "../domain/policy/mask.ts";
 import {
   type Config,
   type ConfigFile,
-  type ConfigProblem,
-  type ConfigWarning,
   createSecrets,
   DEFAULTS,
   type KeySource,
@@ -154,18 +152,10 @@ function masked(value: unknown): unknown {
   return result satisfies Tree;
 }
 
-export interface ConfigCheck {
-  readonly ok: boolean;
-  readonly errors: readonly ConfigProblem[];
-  readonly warnings: readonly ConfigWarning[];
-  readonly files: readonly string[];
-  /** References to variables that are not set, of keys that a file or flag sets (defaults may stay unset). */
-  readonly unset: readonly { readonly key: string; readonly variable: string }[];
-}
-
-export async function checkConfig(input: LoadInput = {}): Promise<ConfigCheck> {
+export async function checkConfig(input: LoadInput = {}) {
   const loaded = await loadConfig(input);
   if (!loaded.ok) return { ok: false, errors: loaded.errors, warnings: [], files: [], unset: [] };
+  /** References to variables that are not set, of keys that a file or flag sets (defaults may stay unset). */
   const unset = describeConfig(loaded).flatMap(({ key, value, source, set }) =>
     set === false && source.kind !== "default" ? [{ key, variable: String(value).slice("env:".length) }] : [],
   );

@@ -99,15 +99,10 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "worker.network.denied_domains": add,
 };
 
-export interface PowerSplit {
-  readonly harmless: Tree;
-  /** Keys that count only when the workspace is trusted. */
-  readonly widening: readonly string[];
-}
-
 /** `base` is what holds without this file. A value that refers to the environment is widening for every key. */
-export function splitByPower(tree: Tree, base: Tree): PowerSplit {
+export function splitByPower(tree: Tree, base: Tree) {
   let harmless: Tree = {};
+  /** Keys that count only when the workspace is trusted. */
   const widening: string[] = [];
   for (const { path, value } of leavesOf(tree)) {
     const key = path.join(".");

@@ -4,17 +4,6 @@ import { DEFAULTS, type KeySource, type LoadedConfig } from "./config.ts";
 import type { Env } from "./environment.ts";
 import { getAt, type Tree, withValue } from "./tree.ts";
 
-/**
- * Variables that other programs of this field read, too (`OLLAMA_HOST`, `OPENAI_BASE_URL` …). They override the
- * defaults and are overridden by every file: they were usually exported for another program.
- */
-export interface UsualLayer {
-  readonly tree: Tree;
-  /** Which variable set which key. */
-  readonly variables: ReadonlyMap<string, string>;
-  readonly warnings: readonly ConfigWarning[];
-}
-
 interface UsualSetting {
   readonly variable: string;
   /** Null: the variable cannot be used. */
@@ -41,9 +30,14 @@ const CHOOSES_CODER = [
   "providers.claude.api_key",
 ];
 
-/** `said`: everything that files and PicoClaw's own variables set; `filed`: what files alone do. */
-export function readUsual(env: Env, said: Tree, filed: Tree): UsualLayer {
+/**
+ * Variables that other programs of this field read, too (`OLLAMA_HOST`, `OPENAI_BASE_URL` …). They override the
+ * defaults and are overridden by every file: they were usually exported for another program.
+ * `said`: everything that files and PicoClaw's own variables set; `filed`: what files alone do.
+ */
+export function readUsual(env: Env, said: Tree, filed: Tree) {
   const isIn = (tree: Tree) => (key: string) => getAt(tree, key.split(".")) !== undefined;
+  /** Which variable set which key. */
   const variables = new Map<string, string>();
   const warnings: ConfigWarning[] = [];
   let tree: Tree = {};

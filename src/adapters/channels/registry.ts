@@ -1,5 +1,3 @@
-import type { Webhook } from "../../application/ports/platform.ts";
-import type { Channel } from "../../application/ports/serve.ts";
 import type { Config } from "../../config/config.ts";
 import type { ChannelDeps, ChannelEntry } from "./channel-entry.ts";
 import { line } from "./line.ts";
@@ -16,21 +14,15 @@ export function channelTitle(channel: string): string | null {
   return CHANNELS.find(({ name }) => name === channel)?.title ?? null;
 }
 
-export interface OpenedChannels {
-  readonly channels: readonly Channel[];
-  readonly webhooks: ReadonlyMap<string, Webhook>;
-  /** Begins to listen where a channel does that by itself. */
-  start(): Promise<void>;
-}
-
 /** Every channel whose secrets are set. */
-export async function openChannels(deps: ChannelDeps): Promise<OpenedChannels> {
+export async function openChannels(deps: ChannelDeps) {
   const opened = (await Promise.all(CHANNELS.map((entry) => entry.open(deps)))).filter((one) => one !== null);
   return {
     channels: opened.map(({ channel }) => channel),
     webhooks: new Map(
       opened.flatMap(({ channel, webhook }) => (webhook === null ? [] : [[channel.name, webhook]])),
     ),
+    /** Begins to listen where a channel does that by itself. */
     async start() {
       for (const { channel, start } of opened)
         await start().catch((error: unknown) => deps.onTrouble(error, channel.name));

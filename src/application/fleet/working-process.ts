@@ -6,20 +6,15 @@ import { nameJobId } from "../jobs/job-names.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers, Tracing } from "../ports/platform.ts";
 import type { AccessStore, Channel, WorkQueue } from "../ports/serve.ts";
-import { createMessageAnswerer, type MessageAnswerer, settleEarlier } from "../serve/answer-messages.ts";
-import {
-  chooseMessageLane,
-  createReceiver,
-  openAdmission,
-  type Receiver,
-} from "../serve/receive-messages.ts";
-import { createReplySender, type ReplySender, type SendRepliesDeps } from "../serve/send-replies.ts";
-import { type Bus, createLiveWorks, type LiveWorks } from "../serve/serve-events.ts";
+import { createMessageAnswerer, settleEarlier } from "../serve/answer-messages.ts";
+import { chooseMessageLane, createReceiver, openAdmission } from "../serve/receive-messages.ts";
+import { createReplySender, type SendRepliesDeps } from "../serve/send-replies.ts";
+import { createLiveWorks } from "../serve/serve-events.ts";
 import type { ReloadableChat } from "../serve/server.ts";
-import { type CommitGuard, createWorkKeeper, type WorkKeeper } from "../serve/take-work.ts";
+import { type CommitGuard, createWorkKeeper } from "../serve/take-work.ts";
 import type { Control, ControlDeps } from "./control.ts";
 import { type Machine, type MachineDeps, openMachine } from "./machine-presence.ts";
-import { createViewerJobs, type OwnJobs, type ViewerJobs } from "./viewer-jobs.ts";
+import { createViewerJobs, type OwnJobs } from "./viewer-jobs.ts";
 
 export interface InboxDeps extends Pick<SendRepliesDeps, "store" | "bus" | "timers" | "chance" | "mask"> {
   /** Asked again for every message, so that a reload takes effect. */
@@ -50,20 +45,9 @@ export interface InboxDeps extends Pick<SendRepliesDeps, "store" | "bus" | "time
 }
 
 /** Receiving, answering and sending. Nothing runs before it is started. */
-export interface Inbox {
-  readonly bus: Bus;
-  readonly live: LiveWorks;
-  readonly keeper: WorkKeeper;
-  readonly receiver: Receiver;
-  readonly answering: MessageAnswerer;
-  readonly sending: ReplySender;
-  /** Null where the store is not shared. */
-  readonly control: Control | null;
-  readonly viewerJobs: ViewerJobs;
-  readonly channels: ReadonlyMap<string, Channel>;
-}
+export type Inbox = Awaited<ReturnType<typeof openInbox>>;
 
-export async function openInbox(deps: InboxDeps): Promise<Inbox> {
+export async function openInbox(deps: InboxDeps) {
   const { current, store, bus, channels, words, timers, uuid, random, onTrouble } = deps;
   const { now } = timers;
   const live = createLiveWorks(bus, () => now().getTime());
@@ -104,6 +88,7 @@ export async function openInbox(deps: InboxDeps): Promise<Inbox> {
     now,
   });
   const reaches = (channel: string) => channels.has(channel);
+  /** Null where the store is not shared. */
   const control = (await deps.openControl?.({ own, bus, keeper, reaches, send: sending.look })) ?? null;
   const receiver = createReceiver({
     store,

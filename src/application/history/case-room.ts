@@ -80,20 +80,13 @@ function lineByImports(tests: ReadonlyMap<string, string>): string[] {
   });
 }
 
-interface JudgedRun {
-  /** Null where nothing ran: the output says why, and nothing of the case. */
-  readonly run: CheckRun | null;
-  readonly isGreen: boolean;
-  readonly output: string;
-}
-
 /** Runs the judge over the room with these files laid over it. */
 async function runJudge(
   room: CaseRoom,
   line: string,
   files: ReadonlyMap<string, Uint8Array | string | null>,
   signal: AbortSignal,
-): Promise<JudgedRun> {
+) {
   const none = (output: string) => ({ run: null, isGreen: false, output });
   const opened = await openDraftWith(room.workspace, [...files].map(toEdit), { source: "compare", signal });
   if (!opened.ok) return none(opened.refusal.message);
@@ -108,6 +101,7 @@ async function runJudge(
       timeoutSeconds,
       signal,
     });
+    /** Null where nothing ran: the output says why, and nothing of the case. */
     const run = ran.ok ? ran.runs[0] : undefined;
     if (run === undefined) return none(ran.ok ? "" : ran.message);
     const passed = readResults(run.whole)?.counts.passed;

@@ -51,12 +51,6 @@ export interface OtherChange {
   readonly why: NotACase;
 }
 
-export interface CaseList {
-  /** Newest first. */
-  readonly cases: readonly FoundCase[];
-  readonly others: readonly OtherChange[];
-}
-
 /** A change of which only the names of its files were read. */
 interface FoundChange {
   readonly id: string;
@@ -73,10 +67,7 @@ interface FoundChange {
 type ReadChange = Pick<FoundCase, "request" | "producers" | "files" | "openState" | "readRequest">;
 
 /** The cases of a workspace by its jobs and its commits; nothing is run, and only what may be a case is read. */
-export async function findCases(
-  deps: CaseDeps,
-  { commits }: { readonly commits: number },
-): Promise<CaseList> {
+export async function findCases(deps: CaseDeps, { commits }: { readonly commits: number }) {
   const memory = deps.store.readCases();
   const found = [...findJobChanges(deps), ...(await findCommitChanges(deps, commits, memory))]
     .map((one) => ({ ...one, why: findEarlyReason(memory, one) }))
@@ -100,6 +91,7 @@ export async function findCases(
   const jobs = new Map(read.filter(({ id }) => id.startsWith("job:")).map((one) => [testsKey(one), one.id]));
   // Tests that were only removed say nothing of whose they are.
   jobs.delete("");
+  /** Newest first. */
   const cases: FoundCase[] = [];
   const others: OtherChange[] = found.flatMap(({ id, title, why }) =>
     why === null ? [] : [{ id, title, why }],
@@ -390,15 +382,12 @@ const toText = (bytes: Uint8Array | null | undefined) => (bytes == null ? null :
 /** Earlier requests of the same conversation that a request carries: it may lean on them. */
 const MOST_EARLIER = 3;
 
-interface Conversations {
-  /** The groups of each chat, oldest first. */
-  readonly chats: ReadonlyMap<string, readonly Group[]>;
-  /** Of a group in its chat. */
-  readonly places: ReadonlyMap<string, number>;
-}
+type Conversations = ReturnType<typeof readConversations>;
 
-function readConversations(groups: readonly Group[]): Conversations {
+function readConversations(groups: readonly Group[]) {
+  /** The groups of each chat, oldest first. */
   const chats = Map.groupBy(groups, ({ record }) => chatOf(record));
+  /** Of a group in its chat. */
   const places = [...chats.values()].flatMap((chat) =>
     chat.map(({ record }, place) => [record.groupId, place] as const),
   );

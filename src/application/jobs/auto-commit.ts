@@ -10,11 +10,6 @@ export type RunGit = (...args: string[]) => Promise<ProcessResult>;
 /** Notes about a commit that deviates from git's settings. */
 type CommitNote = "identity-fallback" | "signing-skipped";
 
-export interface CommitAnyway {
-  readonly result: ProcessResult;
-  readonly notes: readonly CommitNote[];
-}
-
 const IDENTITY = ["-c", "user.name=PicoClaw", "-c", "user.email=picoclaw@localhost"] as const;
 const UNSIGNED = ["-c", "commit.gpgsign=false"] as const;
 
@@ -22,11 +17,7 @@ const UNSIGNED = ["-c", "commit.gpgsign=false"] as const;
  * Commits even if git knows no author (then PicoClaw signs with its own name) or would have to ask for a
  * passphrase (then unsigned). Git's output is not read, because it is in the user's language.
  */
-export async function commitAnyway(
-  git: RunGit,
-  settings: readonly string[],
-  commit: readonly string[],
-): Promise<CommitAnyway> {
+export async function commitAnyway(git: RunGit, settings: readonly string[], commit: readonly string[]) {
   const result = await git(...settings, ...commit);
   if (result.outcome !== "exited" || result.exitCode !== 128) return { result, notes: [] };
   const unnamed = !(await knowsIdentity(git));

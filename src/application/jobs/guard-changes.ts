@@ -342,19 +342,7 @@ export interface RestoredChange {
   readonly rule: "protected" | "git" | "picoclaw";
 }
 
-export interface ChangesValidation {
-  readonly restored: readonly RestoredChange[];
-  /** Those of `restored` of which only a part may not stay: the file's bytes without it. */
-  readonly rewrite: ReadonlyMap<string, Uint8Array>;
-  /** Protected files that were rewritten with the same contents. */
-  readonly same: readonly string[];
-  /** New files that match a protected pattern: reported, not touched. */
-  readonly created: readonly string[];
-  /** Protected files that changed under `action_on_protected_file: log`. */
-  readonly logged: readonly string[];
-  /** Files that programs keep in a home which is in the workspace: they stay as they were, and nothing fails over them. */
-  readonly leftOut: readonly string[];
-}
+export type ChangesValidation = ReturnType<typeof validateChanges>;
 
 export interface ValidateChangesDeps {
   readonly sides: BeforeAndAfter;
@@ -366,12 +354,17 @@ export interface ValidateChangesDeps {
 export function validateChanges(
   { sides, protection, sha1 }: ValidateChangesDeps,
   changes: readonly Change[],
-): ChangesValidation {
+) {
   const restored: RestoredChange[] = [];
+  /** Those of `restored` of which only a part may not stay: the file's bytes without it. */
   const rewrite = new Map<string, Uint8Array>();
+  /** Protected files that were rewritten with the same contents. */
   const same: string[] = [];
+  /** New files that match a protected pattern: reported, not touched. */
   const created: string[] = [];
+  /** Protected files that changed under `action_on_protected_file: log`. */
   const logged: string[] = [];
+  /** Files that programs keep in a home which is in the workspace: they stay as they were, and nothing fails over them. */
   const leftOut: string[] = [];
   const isKnownToGit = createKnownToGit(sides, sha1);
   const isToolsWork = createToolsWork(

@@ -155,20 +155,14 @@ function runningAgents(
   return [...agents.values()];
 }
 
-export interface RunningWords {
-  /** Who asked for it. */
-  readonly from: string;
-  readonly step: string;
-  readonly latest: string;
-}
-
-export function wordRunningThing(thing: RunningThing, words: RunningMessages): RunningWords {
+export function wordRunningThing(thing: RunningThing, words: RunningMessages) {
   switch (thing.kind) {
     case "job": {
       const { job, attempt, command, commands, latest } = thing;
       const step =
         attempt !== null ? words.attempt(attempt) : command === null ? "" : words.command(command, commands);
       return {
+        /** Who asked for it. */
         from: words.source(job.source),
         step,
         latest: latest === null ? "" : wordLatest(latest, words),

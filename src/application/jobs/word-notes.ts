@@ -210,17 +210,13 @@ export function changeLines(
   ].join("\n");
 }
 
-interface Folded {
-  readonly files: readonly Change[];
-  /** The number of changes in each git directory. */
-  readonly git: ReadonlyMap<string, number>;
-  readonly ignored: readonly Change[];
-}
+type Folded = ReturnType<typeof foldChanges>;
 
 /** The changed files that a reader looks for, apart from git's bookkeeping and from paths that git ignores. */
-export function foldChanges(all: readonly Change[]): Folded {
+export function foldChanges(all: readonly Change[]) {
   const changes = changedFiles(all);
   const own = changes.filter(({ path }) => findGitFolder(path) === undefined);
+  /** The number of changes in each git directory. */
   const git = new Map<string, number>();
   for (const { path } of changes) {
     const place = findGitFolder(path);

@@ -3,7 +3,7 @@ import { FORGE_KINDS, type ForgeKind } from "../../domain/config/configured-kind
 import { forgeSites, itemUrl, parseItemUrl } from "../../domain/forges/forge-items.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { FleetStore } from "../ports/fleet.ts";
-import type { Forge, ForgeFailure, IntakeEvent, IntakeOutcome } from "../ports/forges.ts";
+import type { Forge, ForgeFailure, IntakeOutcome } from "../ports/forges.ts";
 import type { Logger, Timers } from "../ports/platform.ts";
 import type { OpenSolve, SolveStore, SolveTask } from "../ports/tasks.ts";
 import { createEventActor, type EventActorDeps } from "./act-on-events.ts";
@@ -96,21 +96,13 @@ export interface ForgeServiceDeps extends TaskSolver {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface ForgeService {
-  /** Stores an event that a forge delivered; it is acted on afterwards. */
-  takeIn(event: IntakeEvent): Promise<IntakeOutcome>;
-  /** Labels that do not hold now. */
-  lacking(): readonly string[];
-  start(): Promise<void>;
-  /** Ends running tasks; they continue at the next start. */
-  stop(): Promise<void>;
-}
+export type ForgeService = ReturnType<typeof createForgeService>;
 
 /** An engine that takes longer to say who it is counts as away. */
 const ENGINE_MS = 5_000;
 
 /** Tasks from forges while serving: receives them, polls for them and carries them out. */
-export function createForgeService(deps: ForgeServiceDeps): ForgeService {
+export function createForgeService(deps: ForgeServiceDeps) {
   const { config, store, forges, telemetry, timers } = deps;
   const { now } = timers;
   const gate = createTaskGate({
@@ -148,7 +140,9 @@ export function createForgeService(deps: ForgeServiceDeps): ForgeService {
   const ends: (() => void)[] = [];
   const actor = createEventActor({ ...deps, intakeOf });
   return {
+    /** Stores an event that a forge delivered; it is acted on afterwards. */
     takeIn: actor.accept,
+    /** Labels that do not hold now. */
     lacking: gate.lacking,
     async start() {
       await store.adopt();
@@ -165,6 +159,7 @@ export function createForgeService(deps: ForgeServiceDeps): ForgeService {
         ends.push(startPolling(intakeOf(forge), config.forges[kind], deps.onTrouble));
       }
     },
+    /** Ends running tasks; they continue at the next start. */
     async stop() {
       for (const end of ends) end();
       await Promise.all([actor.stop(), runner.stop()]);

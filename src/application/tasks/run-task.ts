@@ -128,17 +128,11 @@ export interface RunTaskDeps extends RunDeps {
   ) => void;
 }
 
-/** `interrupted`: it can be taken up again. */
-export interface TaskOutcome {
-  readonly record: TaskRecord;
-  readonly interrupted: boolean;
-}
-
 /**
  * The loop of a task file: criteria, then loop by loop a decision, a worker run and the tests, until the criteria and the
- * tests say that it is done, or a limit that it is not. Every step is in the journal before the next begins.
+ * tests say that it is done, or a limit that it is not. Every step is in the journal before the next begins. A task that returns `interrupted` can be resumed.
  */
-export async function runTask(deps: RunTaskDeps, start: TaskFacts | "resume"): Promise<TaskOutcome> {
+export async function runTask(deps: RunTaskDeps, start: TaskFacts | "resume") {
   const { executor, signal } = deps;
   const run = openRun(deps, start);
   try {

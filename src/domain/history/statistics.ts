@@ -1,11 +1,8 @@
 /** A share with its interval. */
-export interface Interval {
-  readonly low: number;
-  readonly high: number;
-}
+export type Interval = ReturnType<typeof wilsonInterval>;
 
 /** Wilson's score interval of `count` among `of`; everything where there is nothing to count. */
-export function wilsonInterval(count: number, of: number, z = 1.96): Interval {
+export function wilsonInterval(count: number, of: number, z = 1.96) {
   if (of === 0) return { low: 0, high: 1 };
   const share = count / of;
   const centre = share + z ** 2 / (2 * of);
@@ -32,17 +29,7 @@ export function mcNemarExact(forOne: number, forOther: number): number {
 /** 5 % on each side. */
 const Z_90 = 1.645;
 
-export interface PairedComparison {
-  /** Cases that both played and that count for both. */
-  readonly cases: number;
-  /** Cases that the first solved more often than the second, and the other way round. */
-  readonly better: number;
-  readonly worse: number;
-  /** The first's share of solved plays less the second's, with its 90 % interval. */
-  readonly difference: number;
-  readonly interval: Interval;
-  readonly p: number;
-}
+export type PairedComparison = ReturnType<typeof comparePairs>;
 
 /**
  * Compares two contestants case by case. A case is one cluster: its repeats are averaged, as they are not independent. The
@@ -51,10 +38,11 @@ export interface PairedComparison {
  */
 export function comparePairs(
   pairs: readonly { readonly one: readonly boolean[]; readonly other: readonly boolean[] }[],
-): PairedComparison {
+) {
   const differences = pairs
     .filter(({ one, other }) => one.length > 0 && other.length > 0)
     .map(({ one, other }) => shareOf(one) - shareOf(other));
+  /** Cases that both played and that count for both. */
   const cases = differences.length;
   const sum = differences.reduce((all, one) => all + one, 0);
   const squares = differences.reduce((all, one) => all + one ** 2, 0);
@@ -66,8 +54,10 @@ export function comparePairs(
   ];
   return {
     cases,
+    /** Cases that the first solved more often than the second, and the other way round. */
     better,
     worse,
+    /** The first's share of solved plays less the second's, with its 90 % interval. */
     difference: cases === 0 ? 0 : sum / cases,
     interval: { low: Math.max(-1, centre - spread), high: Math.min(1, centre + spread) },
     p: mcNemarExact(better, worse),

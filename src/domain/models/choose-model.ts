@@ -57,22 +57,16 @@ export function isInstalled(models: readonly InstalledModel[], wanted: string): 
 }
 
 /** A model's name in its parts: `claude-sonnet-5-5` is version 5.5 of the line `claude-sonnet`. */
-interface ModelName {
-  readonly name: string;
-  readonly line: string;
-  readonly version: readonly number[];
-  /** A dated copy, or an alias that moves (`latest`): another name of a model that is listed too. */
-  readonly isAlias: boolean;
-  readonly isPreview: boolean;
-}
+type ModelName = ReturnType<typeof readModelName>;
 
 const PREVIEW = new Set(["preview", "exp", "experimental", "beta"]);
 
 /** The vendor before the last `/` is left out: gateways call the same model by a longer name. */
-function readModelName(name: string): ModelName {
+function readModelName(name: string) {
   const words = (name.split("/").at(-1) ?? name).toLowerCase().split(/[-.:@]/);
   const version: number[] = [];
   const line: string[] = [];
+  /** A dated copy, or an alias that moves (`latest`): another name of a model that is listed too. */
   let isAlias = false;
   let isPreview = false;
   for (const word of words) {

@@ -1,17 +1,9 @@
-import { type Route, readRoute } from "../config/route.ts";
+import { readRoute } from "../config/route.ts";
 import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { attemptOr } from "../platform/error-text.ts";
 
 /** Shiro's answer at the end of a round. */
-export interface WorkerOutput {
-  readonly result: string;
-  readonly needsNextLoop: boolean;
-  readonly why: string;
-  readonly confidence: number;
-  readonly risk: string;
-  readonly fit: number;
-  readonly suggestedRoute?: Route;
-}
+export type WorkerOutput = ReturnType<typeof readWorkerOutput>;
 
 export const WORKER_CONTRACT = `When you are done, answer with one JSON object and nothing else:
 {"result": "the answer for the user, Markdown allowed", "needs_next_loop": false, "why": "why it ends or continues", "confidence": 0.9, "risk": "low", "fit": 0.85, "suggested_route": "ANALYZE"}
@@ -29,7 +21,7 @@ export function isWorkerOutput(text: string): boolean {
 }
 
 /** JSON alone, in a fence or after some prose. Text that is not JSON is the result unchanged. */
-export function readWorkerOutput(text: string): WorkerOutput {
+export function readWorkerOutput(text: string) {
   for (const value of candidates(text)) {
     if (typeof value !== "object" || value === null) continue;
     const fields = value as Readonly<Record<string, unknown>>;

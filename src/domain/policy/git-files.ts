@@ -18,21 +18,16 @@ interface PlacedSetting extends GitSetting {
   readonly end: number;
 }
 
-export interface GitConfig {
-  readonly settings: readonly PlacedSetting[];
-  /** Part of it is not a configuration as git reads it, so the judge cannot know how git would read it. */
-  readonly isOdd: boolean;
-}
-
 const HEADER = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\]/y;
 const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)/y;
 const BLANKS = /[ \t\r\n]+/y;
 const LINE = /[^\n]*/y;
 
 /** Reads git's configuration syntax: sections, subsections, continuation lines, quotes, comments. */
-export function readGitConfig(text: string): GitConfig {
+export function readGitConfig(text: string) {
   const settings: PlacedSetting[] = [];
   let section = "";
+  /** Part of it is not a configuration as git reads it, so the judge cannot know how git would read it. */
   let isOdd = false;
   let at = text.startsWith("\ufeff") ? 1 : text.startsWith("\u00ef\u00bb\u00bf") ? 3 : 0;
   const match = (pattern: RegExp) => {

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { ContainerLimits, ContainerMount, ContainerSpec } from "../../application/ports/containers.ts";
+import type { ContainerMount, ContainerSpec } from "../../application/ports/containers.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
 import keeper from "./inside/keeper.pl" with { type: "text" };
 
@@ -16,15 +16,9 @@ export const LABEL = {
   proxy: "picoclaw.proxy",
 } as const;
 
-export interface ContainerSettings {
-  readonly cwd: string;
-  readonly roots: readonly string[];
-  readonly limits: ContainerLimits;
-  readonly uid: number;
-  readonly gid: number;
-}
+export type ContainerSettings = ReturnType<typeof toContainerSettings>;
 
-export function toContainerSettings(spec: ContainerSpec): ContainerSettings {
+export function toContainerSettings(spec: ContainerSpec) {
   return {
     cwd: spec.workingDirectory ?? "/workspace/project",
     roots: spec.roots ?? ["/workspace"],

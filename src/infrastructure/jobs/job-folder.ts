@@ -303,13 +303,7 @@ export function readPlan(folder: JobFolder): Plan | null {
 }
 
 /** The lines of a damaged record that are still as they were written. `isSure`: their sums prove it. */
-interface SalvagedLines {
-  readonly header: Readonly<Record<string, unknown>> | null;
-  readonly lines: readonly string[];
-  readonly isSure: boolean;
-}
-
-function salvageLines(path: string): SalvagedLines {
+function salvageLines(path: string) {
   const written = [...readLines(path)].filter((line) => findSum(line) !== "wrong");
   const summed = written.filter((line) => findSum(line) === "right");
   const isSure = summed.length > 0;

@@ -108,13 +108,6 @@ interface KnownFolder {
   readonly born: string;
 }
 
-/** A workspace's folder in PicoClaw's home. */
-interface RegisteredWorkspace {
-  readonly folder: string;
-  /** The path of the workspace before it was moved; reported only once. */
-  readonly movedFrom: string | null;
-}
-
 export function workspaceId(workspace: string): string {
   const hash = hashHex("sha256", workspace).slice(0, 10);
   return `${
@@ -128,7 +121,7 @@ export function workspaceId(workspace: string): string {
  * Finds the entry of a workspace: by its path, or by the folder itself if that was registered under another path and has left
  * it. The entry of such a moved workspace is renamed after its new path. Nothing is created for an unknown workspace.
  */
-function findRegisteredWorkspace(workspace: string, home: string): RegisteredWorkspace {
+function findRegisteredWorkspace(workspace: string, home: string) {
   const all = join(home, "workspaces");
   const folder = join(all, workspaceId(workspace));
   const now = readKnownFolder(workspace);
@@ -137,6 +130,7 @@ function findRegisteredWorkspace(workspace: string, home: string): RegisteredWor
   if (noted === null && existsSync(folder)) return { folder, movedFrom: null };
   const from = findMoved(all, now, home);
   if (from === null) return { folder, movedFrom: null };
+  /** The path of the workspace before it was moved; reported only once. */
   const movedFrom = from.known.path;
   // A job that began before the move still writes there.
   if (hasLiveJobs(from.folder)) return { folder: from.folder, movedFrom };

@@ -53,12 +53,6 @@ export function watchOwnPieces(here = import.meta.dir): () => string | null {
   };
 }
 
-export interface ProgramFiles {
-  readonly runtimeSize: number;
-  readonly runtime: () => AsyncIterable<Uint8Array>;
-  readonly script: Uint8Array;
-}
-
 /**
  * The runtime's own file and the proxy as one script: from the bundle, or gathered now where PicoClaw runs from its
  * sources. Rejects when the sources cannot be gathered.
@@ -67,7 +61,7 @@ export async function readProxyFiles(place: {
   readonly folder: string;
   readonly runtime: string;
   readonly bundled: boolean;
-}): Promise<ProgramFiles> {
+}) {
   const { folder, runtime, bundled } = place;
   const script = bundled
     ? await Bun.file(join(folder, "dist/wiring/proxy.js")).bytes()

@@ -28,17 +28,10 @@ import { ALLOWED_FILES, ALLOWED_FOLDERS, stripSecrets } from "./home-lists.ts";
 import { belowHome } from "./homes-inside.ts";
 
 /** The parts of one home that a job may see; every path is below it and exists. */
-export interface ShownHome {
-  readonly path: string;
-  /** No folder is inside another. */
-  readonly folders: readonly string[];
-  /** `whole`: named by the user, and shown with every line. */
-  readonly files: readonly { readonly path: string; readonly whole: boolean }[];
-  readonly links: readonly { readonly path: string; readonly target: string }[];
-}
+export type ShownHome = ReturnType<typeof findShownHome>;
 
 /** `more`: what the user allows beyond what tools need, with or without `~/`. */
-export function findShownHome(home: string, more: readonly string[]): ShownHome {
+export function findShownHome(home: string, more: readonly string[]) {
   const named = more.flatMap((entry) => belowHome(home, entry));
   const folders = new Set<string>();
   const files = new Map<string, boolean>();
@@ -55,7 +48,9 @@ export function findShownHome(home: string, more: readonly string[]): ShownHome 
   const outermost = (path: string) => [...folders].every((other) => other === path || !isInside(other, path));
   return {
     path: home,
+    /** No folder is inside another. */
     folders: [...folders].filter(outermost),
+    /** `whole`: named by the user, and shown with every line. */
     files: [...files].filter(([path]) => outermost(path)).map(([path, whole]) => ({ path, whole })),
     links: [...links].filter(([path]) => outermost(path)).map(([path, target]) => ({ path, target })),
   };

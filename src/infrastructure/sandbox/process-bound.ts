@@ -30,26 +30,7 @@ import { findProgram } from "./staging.ts";
  * holds, the number that is left is watched, and the job ends before it is nought. See
  * docs/decisions/007-the-edges-of-a-job.md.
  */
-export interface ProcessBound {
-  /** Processes and threads of the job. */
-  readonly most: number;
-  /** Processes and threads that the executor of a sandbox may have beside those. */
-  readonly spare: number;
-  /** Processes that an old kernel counts among the job's, though they are others of the user. */
-  readonly beside: number;
-  /** Processes and threads that the user may have while the job runs, all jobs included; null where only `most` counts. */
-  readonly mostOfUser: number | null;
-  /** The file through which a process enters the job's group; null where there is none. */
-  readonly entrance: string | null;
-  /** The job is limited only by polling: it has lower priority than this program, which would otherwise poll too late. */
-  readonly isWatched: boolean;
-  /** How often `isReached` wants to be asked. */
-  readonly lookMs: number;
-  /** Whether the job has taken all that it may, as far as that can be seen from outside its sandbox. */
-  isReached(): boolean;
-  /** To be called when nothing of the job runs any more. Idempotent. */
-  release(): void;
-}
+export type ProcessBound = ReturnType<typeof openProcessBound>;
 
 /** A job must not take all that is left: other programs start processes while it runs. */
 export function divideRoom(left: number): {
@@ -84,7 +65,7 @@ const IN_USE = new Set<object>();
  * Throws `LimitReached` where there is no room for a job at all. `configured`: `worker.limits.processes`, 0 for none. `isSandboxed`: an ordinary user's job gets a user namespace of its
  * own, in which the kernel counts from nought.
  */
-export function openProcessBound(configured: number, isSandboxed: boolean): ProcessBound {
+export function openProcessBound(configured: number, isSandboxed: boolean) {
   const isExempt = isExemptFromLimits();
   const pids = findControlGroup("pids");
   const leftAround = () =>
@@ -94,10 +75,12 @@ export function openProcessBound(configured: number, isSandboxed: boolean): Proc
   const room = Math.min(around, ofUser.left);
   if (room < LEAST_ROOM) throw new LimitReached({ what: "no-processes", left: Math.max(0, room) });
   const { kept, spare, most: free } = divideRoom(room);
+  /** Processes and threads of the job. */
   const most = configured > 0 ? Math.min(configured, free) : free;
   const share = { job: most + (isSandboxed ? spare : 0), all: room - kept };
   const group = isExempt && pids !== null ? openJobGroup(pids, share) : null;
   const mostOfUser = ofUser.count === null ? null : ofUser.count + (isSandboxed ? share.all : most);
+  /** The job is limited only by polling: it has lower priority than this program, which would otherwise poll too late. */
   const isWatched = group === null && (isExempt || (!isSandboxed && mostOfUser === null));
   const look = () => {
     if (group !== null && group.refusals() > 0) return true;
@@ -112,16 +95,23 @@ export function openProcessBound(configured: number, isSandboxed: boolean): Proc
   IN_USE.add(use);
   return {
     most,
+    /** Processes and threads that the executor of a sandbox may have beside those. */
     spare,
+    /** Processes that an old kernel counts among the job's, though they are others of the user. */
     beside: isSandboxed && !countsByNamespace() ? (ofUser.count ?? 0) : 0,
+    /** Processes and threads that the user may have while the job runs, all jobs included; null where only `most` counts. */
     mostOfUser: mostOfUser !== null && Number.isFinite(mostOfUser) ? mostOfUser : null,
+    /** The file through which a process enters the job's group; null where there is none. */
     entrance: group === null ? null : join(group.folder, "cgroup.procs"),
     isWatched,
+    /** How often `isReached` wants to be asked. */
     lookMs: isWatched ? CLOSE_LOOK_MS : LOOK_MS,
+    /** Whether the job has taken all that it may, as far as that can be seen from outside its sandbox. */
     isReached() {
       isReached ||= look();
       return isReached;
     },
+    /** To be called when nothing of the job runs any more. Idempotent. */
     release() {
       if (!IN_USE.delete(use) || group === null) return;
       closeJobGroup(group);

@@ -14,7 +14,6 @@ import { countOutOfMemory } from "../platform/control-groups.ts";
 import {
   openPipe,
   reapChild,
-  type SpawnedChild,
   setChildSubreaper,
   spawnChild,
   withInheritedTag,
@@ -323,10 +322,7 @@ interface ChildStream {
   readonly stop: () => void;
 }
 
-export interface StartedChild {
-  readonly child: SpawnedChild;
-  readonly streams: Readonly<Record<OutputStream, ChildStream>>;
-}
+export type StartedChild = ReturnType<typeof startChild>;
 
 /** A request for a process that gets this descriptor of ours as its fourth: the way into a control group. */
 export interface EnteringRequest extends ProcessRequest {
@@ -334,7 +330,7 @@ export interface EnteringRequest extends ProcessRequest {
 }
 
 /** Spawns in a new session, tagged and marked. Throws what the system said when it could not. */
-function startChild(request: EnteringRequest, runTag: bigint): StartedChild {
+function startChild(request: EnteringRequest, runTag: bigint) {
   setChildSubreaper();
   const pipes = openPipes();
   const spawn = {

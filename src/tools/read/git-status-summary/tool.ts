@@ -5,22 +5,7 @@ import type { RunProgram } from "../../tool-context.ts";
 import { ToolError } from "../../tool-result.ts";
 
 /** `git status --porcelain=v2 --branch -z` as plain facts. */
-export interface StatusSummary {
-  /** Null when HEAD is detached. */
-  readonly branch: string | null;
-  /** Null before the first commit. */
-  readonly head: string | null;
-  readonly upstream: string | null;
-  readonly ahead: number;
-  readonly behind: number;
-  readonly staged: readonly string[];
-  readonly modified: readonly string[];
-  readonly untracked: readonly string[];
-  readonly conflicted: readonly string[];
-  readonly clean: boolean;
-}
-
-function parseStatus(text: string): StatusSummary {
+function parseStatus(text: string) {
   const headers = new Map<string, string>();
   const staged: string[] = [];
   const modified: string[] = [];
@@ -47,7 +32,9 @@ function parseStatus(text: string): StatusSummary {
   const head = headers.get("head");
   const commit = headers.get("oid");
   return {
+    /** Null when HEAD is detached. */
     branch: head === undefined || head === "(detached)" ? null : head,
+    /** Null before the first commit. */
     head: commit === undefined || commit === "(initial)" ? null : commit,
     upstream: headers.get("upstream") ?? null,
     ahead: Number(ahead),

@@ -385,19 +385,14 @@ function remainingNote(stopped: "results" | "output" | "time" | null, count: num
   return `${why} at ${count} matching lines; narrow it with path or include${raise}`;
 }
 
-interface LineMatcher {
-  readonly matches: (line: string) => boolean;
-  /** True where the pattern was read with Unicode rules; ripgrep reads only those alike. */
-  readonly unicode: boolean;
-}
-
 /** JavaScript's regular expressions; with Unicode rules where the pattern allows it. */
-function createLineMatcher(pattern: string, ignoreCase: boolean): LineMatcher {
+function createLineMatcher(pattern: string, ignoreCase: boolean) {
   const flags = ignoreCase ? "i" : "";
+  /** True where the pattern was read with Unicode rules; ripgrep reads only those alike. */
   for (const unicode of [true, false]) {
     try {
       const regExp = new RegExp(pattern, unicode ? `${flags}u` : flags);
-      return { matches: (line) => regExp.test(line), unicode };
+      return { matches: (line: string) => regExp.test(line), unicode };
     } catch (cause) {
       if (!unicode)
         throw new ToolError("INVALID_ARGUMENT", `pattern: ${(cause as Error).message}`, {
