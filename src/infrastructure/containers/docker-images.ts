@@ -5,7 +5,6 @@ import { jobEnvironment } from "../../application/jobs/job-processes.ts";
 import {
   type ContextFile,
   EngineUnavailable,
-  type ImageBuild,
   type ImageOutcome,
   type ImageProgress,
   type Images,
@@ -58,7 +57,7 @@ export function createDockerImages(engine: Engine): Images {
           buildargs: JSON.stringify(request.args),
           labels: JSON.stringify(request.labels),
         },
-        body: contextOf(request),
+        body: Buffer.concat([...request.files.flatMap(entryOf), tarEnd()]),
         contentType: "application/x-tar",
         ...(request.signal !== undefined && { signal: request.signal }),
       });
@@ -94,10 +93,6 @@ function splitTag(name: string): { image: string; tag: string } {
   if (name.includes("@") || colon <= name.lastIndexOf("/"))
     return { image: name, tag: name.includes("@") ? "" : "latest" };
   return { image: name.slice(0, colon), tag: name.slice(colon + 1) };
-}
-
-function contextOf({ files }: ImageBuild): Uint8Array {
-  return Buffer.concat([...files.flatMap(entryOf), tarEnd()]);
 }
 
 function entryOf({ path, bytes, executable }: ContextFile): Uint8Array[] {

@@ -143,10 +143,6 @@ function refusalStatus({ host, port }: Destination, reason: RefusedDestination):
   return `Refused by picoclaw: ${host.replace(/[^\x21-\x7e]/g, "?").slice(0, 300)}:${port} ${REASONS[reason]}`;
 }
 
-function refusalText({ host, port }: Destination, reason: RefusedDestination): string {
-  return `${host}:${port} ${REASONS[reason]}`;
-}
-
 function answerText(status: number, text: string, phrase: string = STATUS[status] ?? "Error"): string {
   const body = `picoclaw: ${text}\n`;
   return [
@@ -541,7 +537,7 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
     return answerAndClose(
       client,
       403,
-      refusalText(asked, dialled.refused),
+      `${asked.host}:${asked.port} ${REASONS[dialled.refused]}`,
       refusalStatus(asked, dialled.refused),
     );
   }
