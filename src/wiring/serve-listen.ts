@@ -107,7 +107,6 @@ export async function listenAndServe(
   });
 }
 
-/** The MCP endpoint on the served workspace. */
 async function openMcpEndpoint({ services, state }: ServeDeps) {
   const { openMcp } = await import("./mcp.ts");
   const { root } = state.current().workspace;

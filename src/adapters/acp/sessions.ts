@@ -34,7 +34,6 @@ export interface AcpHost {
   readonly only: string | null;
   /** The same path without symlinks; null where nothing is there. */
   realPath(path: string): string | null;
-  /** The name of a new session. */
   newSessionId(): string;
   /** For people, never on the way of the protocol. */
   log(text: string): void;

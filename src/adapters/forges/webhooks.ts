@@ -71,7 +71,6 @@ export interface ForgeWebhooksDeps extends Pick<WebhookDeps, "formats" | "intake
   readonly forges: ReadonlyMap<ForgeKind, unknown>;
 }
 
-/** The webhooks of every forge, by its name. */
 export function openForgeWebhooks(deps: ForgeWebhooksDeps): ReadonlyMap<string, Webhook> {
   const { config, secrets, formats, intake } = deps;
   const forges = byForge((kind) => {

@@ -95,7 +95,6 @@ export interface EnvironmentManagerDeps {
     readonly execute: FunctionDefinition;
     readonly editor: FunctionDefinition;
   }>;
-  /** Calls a tool of the toolkit on a container's files. */
   readonly callTool: (
     info: ContainerInfo,
     tool: string,

@@ -9,7 +9,6 @@ import type { ContestedFile } from "./shown-files.ts";
  * work is merged back as in a landing. Neither sees the other meanwhile.
  */
 export interface Lending {
-  /** The lender's job. */
   readonly jobId: string;
   readonly journal: Draft["journal"];
   lend(source: string): LentDraft;

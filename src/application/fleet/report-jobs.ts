@@ -9,7 +9,6 @@ import type { ViewerJobs } from "./viewer-jobs.ts";
 export interface ReportJobsDeps {
   readonly jobs: FleetJobs;
   readonly workspace: () => Pick<Workspace, "archive" | "isAlive" | "mask">;
-  /** The output of this process's jobs. */
   readonly output: ViewerJobs["output"];
   readonly bus: Bus;
   readonly pid: number;

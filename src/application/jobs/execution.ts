@@ -153,7 +153,6 @@ export class JobBroken extends Error {
     readonly jobId: string,
     readonly workspace: string,
     cause: unknown,
-    /** As people name the job. */
     readonly jobName = jobId,
   ) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });

@@ -52,7 +52,6 @@ export async function askBeforeLanding(
   };
 }
 
-/** The facts that hooks get. */
 export interface HookFacts {
   readonly jobId?: string;
   readonly changes?: readonly Change[];

@@ -78,7 +78,6 @@ export function resolveJobName(
   return found === undefined ? name : [found.jobId, ...agent].join("/");
 }
 
-/** The job of that id or number. */
 export function findNamedJob(jobs: readonly StoredJob[], name: string): StoredJob | undefined {
   const number = readJobNumber(name);
   return jobs.find((job) => (number === null ? job.jobId === name : job.number === number));

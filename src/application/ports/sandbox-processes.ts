@@ -57,7 +57,6 @@ export interface BackgroundProcess {
   readonly ports: readonly number[];
   /** The port that was asked for. */
   readonly port: number | null;
-  /** Ends with the program that started it. */
   readonly endsWithProgram: boolean;
   readonly restartsOnLanding: boolean;
   /** The preview over which it runs; null: the live folder. */
@@ -99,7 +98,6 @@ export interface ProcessEnd {
 export type ProcessEndReason =
   | "exited"
   | "stopped"
-  /** The program that started it has ended. */
   | "program-ended"
   /** Its workspace was removed. */
   | "workspace-gone"

@@ -10,7 +10,6 @@ import type {
   ProcessStopped,
 } from "../ports/sandbox-processes.ts";
 
-/** A process as programs read it. */
 export function toProcessJson(process: BackgroundProcess) {
   const { state, restartsOnLanding, endsWithProgram } = process;
   return {

@@ -72,7 +72,6 @@ export interface ContainerEnvironmentDeps {
     kind: string,
     info: ContainerInfo,
   ) => Promise<NonNullable<TaskEnvironment["runWorker"]> | string>;
-  /** The image for a kind of worker CLI. */
   readonly workerImage: (kind: string) => string;
   readonly texts: Pick<EnvironmentMessages, "step" | "notice" | "failure">;
 }

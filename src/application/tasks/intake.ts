@@ -141,7 +141,6 @@ export interface IntakeDeps extends ServedRequestDeps {
   readonly needs: readonly string[];
   readonly log: Logger;
   readonly uuid: () => string;
-  /** Called when a task is due. */
   readonly onDue: (taskId: string) => void;
 }
 

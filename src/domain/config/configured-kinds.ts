@@ -128,7 +128,6 @@ export function forgeFacts(forge: ForgeKind): ForgeFacts {
   return FORGES[forge];
 }
 
-/** Asks for every forge. */
 export function byForge<T>(ask: (forge: ForgeKind) => T): Readonly<Record<ForgeKind, T>> {
   return Object.fromEntries(FORGE_KINDS.map((forge) => [forge, ask(forge)])) as Record<ForgeKind, T>;
 }

@@ -254,7 +254,6 @@ export function isRefName(name: string): boolean {
   );
 }
 
-/** The address of a repository without the credential that it may carry. */
 export function withoutCredential(address: string): string {
   const parsed = parseRepository(address);
   return parsed.ok && parsed.source.kind === "remote" ? parsed.source.url : address;

@@ -56,7 +56,6 @@ export interface JobStatusFacts {
  */
 export type RedReason = "failing" | "worse" | "unended" | "still-red" | "new-failing" | "conflict" | "hook";
 
-/** The status of a draft that was kept. */
 export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {
   return red === "worse" || red === "unended" ? red : "preview";
 }

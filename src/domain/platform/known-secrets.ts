@@ -48,7 +48,6 @@ export function hideKnown(text: string, forms: readonly string[]): string {
 /** A variable that looks like a secret but holds a path (SSH_AUTH_SOCK) or a word is not worth masking. */
 const SHORTEST_VALUE = 8;
 
-/** The values of variables whose names say that they are secrets. */
 export function secretVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && isWorthMasking(value) && !value.startsWith("/") && looksLikeSecretName(name)

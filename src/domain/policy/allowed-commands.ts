@@ -16,7 +16,6 @@ const DEFAULT_COMMANDS = {
   ],
 } as const satisfies Record<string, readonly string[]>;
 
-/** `command_executor.allowed_commands`. */
 export interface AllowedCommandsSettings {
   readonly use_default: boolean;
   readonly additional: readonly string[];

@@ -46,7 +46,6 @@ export type PlanReading =
   | { readonly ok: true; readonly value: SolvePlan }
   | { readonly ok: false; readonly problem: string };
 
-/** Reads a plan out of a model's answer. */
 export function readSolvePlan(answer: string, environments: readonly string[]): PlanReading {
   const json = jsonInAnswer(answer, (value) => "steps" in value);
   if (json === undefined) {

@@ -5,17 +5,14 @@ import type { Locale } from "./locale.ts";
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
-/** Texts of LINE alone. */
 export type LineMessages = typeof en.lineTexts;
 
 export const lineMessagesFor = (locale: Locale): LineMessages => TEXTS[locale].lineTexts;
 
-/** Texts of Slack alone. */
 export type SlackMessages = typeof en.slackTexts;
 
 export const slackMessagesFor = (locale: Locale): SlackMessages => TEXTS[locale].slackTexts;
 
-/** Texts of Telegram alone. */
 export type TelegramMessages = typeof en.telegramTexts;
 
 export const telegramMessagesFor = (locale: Locale): TelegramMessages => TEXTS[locale].telegramTexts;

@@ -333,7 +333,6 @@ function createCloneView({ pending, onChange, fileAt, namesIn, contentOf }: Seen
     return [...names].sort();
   }
 
-  /** The files at or below a path. */
   const filesAt = (path: string): string[] => {
     const { kind } = look(path);
     if (kind === "file" || kind === "symlink") return [path];

@@ -240,7 +240,6 @@ function homeFolder({ folder }: HeadsDeps, sessionKey: string, name: string): st
   return join(folder, `${name}-${hashHex("sha256", sessionKey).slice(0, 16)}`);
 }
 
-/** Removes an unused home. */
 function removeHome(folder: string): void {
   if (!existsSync(folder)) return;
   const lock = openSync(folder, "r");

@@ -306,7 +306,6 @@ const ANY_SECOND = Number.NEGATIVE_INFINITY;
 /** As long as every time of these centuries; others are read exactly as well. */
 const USUAL_TIME = /^\d{19}$/;
 
-/** Seconds and nanoseconds of a time as text. */
 function readTime(text: string): readonly [seconds: number, rest: number] {
   if (USUAL_TIME.test(text)) return [Number(text.slice(0, -9)), Number(text.slice(-9))];
   return divideTime(BigInt(text));

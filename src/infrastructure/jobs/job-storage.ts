@@ -48,7 +48,6 @@ function unescaped(point: string): string {
   return point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
-/** The type of a path's file system. */
 export function fileSystemOf(path: string): string {
   if (process.platform !== "linux") return "?";
   let best = { point: "", type: "?" };

@@ -115,7 +115,6 @@ const CHECK_CORES = Math.max(1, Math.floor(availableParallelism() / 2));
 /** The machine is shared by everything that this process checks, in whichever workspace: half of it is for checks. */
 const CHECK_SLOTS = createCheckSlots({ cores: CHECK_CORES, most: 4 * CHECK_CORES, watchLoad });
 
-/** The dependencies of jobs on this process. */
 export function jobsOfThisProcess(): Pick<
   WorkspaceDeps,
   "planOptions" | "pid" | "birth" | "now" | "clock" | "random" | "checkSlots"

@@ -349,7 +349,6 @@ const KINDS: Readonly<
   malformed: "malformed",
 };
 
-/** Placeholders in every text of a tree. */
 function fillPlaceholders(value: unknown, fill: (text: string) => string): unknown {
   if (typeof value === "string") return fill(value);
   if (Array.isArray(value)) return value.map((one) => fillPlaceholders(one, fill));

@@ -147,7 +147,6 @@ export function lstatIn(folder: number, name: string): EntryStats | undefined {
   return lstatByRuntime(`/proc/self/fd/${folder}/${name}`);
 }
 
-/** The entry behind a descriptor. */
 export function fstatEntry(descriptor: number): EntryStats {
   asked.count += 1;
   const statx = asked.count > FEW ? openStatx() : null;

@@ -84,7 +84,6 @@ export function writeProcessRecord(folder: string, record: ProcessRecord): void 
   replaceFile(join(folder, RECORD), `${JSON.stringify(record)}\n`);
 }
 
-/** Folders of processes, by name. */
 export function listProcessFolders(folder: string): string[] {
   return attemptOr([], () =>
     readdirSync(folder, { withFileTypes: true })

@@ -132,7 +132,6 @@ export interface Surroundings
 export interface SurroundingsDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly storage: Storage;
-  /** PicoClaw's home. */
   readonly home: string;
   readonly confined: boolean;
   readonly allowSshAgent: boolean;

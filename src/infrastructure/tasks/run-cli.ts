@@ -144,7 +144,6 @@ export interface SolveWorkerDeps {
   readonly locale: Locale;
   readonly secrets: readonly string[];
   readonly keyLimits: KeyLimits;
-  /** Whether a person's login of that kind may be used. */
   readonly mayUseLogins: (kind: string) => boolean;
 }
 

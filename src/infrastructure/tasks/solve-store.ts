@@ -81,7 +81,6 @@ export interface SolveClaimDeps {
   readonly newWorkId: () => string;
 }
 
-/** Tasks as work of the queue. */
 function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
   /** Null for work that was withdrawn. */
   async function read(work: Work, within: StoreTransaction): Promise<SolveTask | null> {

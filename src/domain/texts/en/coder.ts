@@ -84,7 +84,6 @@ export interface AgentFacts {
   readonly files: number;
 }
 
-/** A sub-agent of a coder, on one line. */
 export function coderAgent({ number, task, writes, state, doing, files }: AgentFacts): string {
   const who = `sub-agent ${number}`;
   switch (state) {

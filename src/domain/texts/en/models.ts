@@ -99,7 +99,6 @@ export const modelsTexts = {
     scripted: (file: string) => `answers from ${file}`,
     checkTimeout: (seconds: number, isLocal: boolean) =>
       `no answer after ${seconds} s${isLocal ? "; it may still be loading" : ""}`,
-    /** A budget is set, and the price of this model is unknown. */
     priceUnknown: (model: string) => `the price of ${model} is unknown: it is not used while a budget is set`,
     setPrice: (model: string) => `set budget.prices: { "${model}": { input: …, output: …, cached: … } }`,
   },
