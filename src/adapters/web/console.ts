@@ -5,14 +5,14 @@ import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import type { ServerAddress } from "./host.ts";
 import type { PageInterest } from "./live-streams.ts";
 import type { PageContext } from "./page-context.ts";
-import { chatPages } from "./pages/chat.ts";
+import { chatPages, mayRead } from "./pages/chat.ts";
 import { comparePages } from "./pages/compare.ts";
 import { fleetPages } from "./pages/fleet.ts";
 import { jobsPages } from "./pages/jobs.ts";
 import { managePages } from "./pages/manage-settings.ts";
 import { systemPages, tasksPages, usagePages } from "./pages/overview.ts";
 import { playgroundPages } from "./pages/playground.ts";
-import { maySee, sessionsPages } from "./pages/sessions.ts";
+import { sessionsPages } from "./pages/sessions.ts";
 import { setupPages } from "./pages/setup.ts";
 import { whyPages } from "./pages/why.ts";
 import { readForm } from "./request-bodies.ts";
@@ -75,9 +75,7 @@ function liveRoutes(app: WebApp, web: Web): void {
     if (chat !== null) {
       const at = chat.indexOf(":");
       const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
-      const { userId } = page.viewer;
-      const own = channel === "web" && (chatId === userId || chatId.startsWith(`${userId}.`));
-      return own || (await maySee(host, page.viewer, { channel, chatId }))
+      return (await mayRead(host, page.viewer, { channel, chatId }))
         ? { kind: "chat", channel, chatId }
         : null;
     }

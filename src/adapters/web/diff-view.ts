@@ -285,19 +285,16 @@ function pairs(rows: readonly DiffRow[]): [DiffRow | null, DiffRow | null][] {
       at += 1;
       continue;
     }
-    const removed = rows.slice(at, endOfRun(rows, at, "removed"));
-    const added = rows.slice(at + removed.length, endOfRun(rows, at + removed.length, "added"));
-    for (let n = 0; n < Math.max(removed.length, added.length); n += 1)
-      result.push([removed[n] ?? null, added[n] ?? null]);
-    at += removed.length + added.length;
+    const removed = runLength(rows, at, "removed");
+    const added = runLength(rows, at + removed, "added");
+    for (let n = 0; n < Math.max(removed, added); n += 1)
+      result.push([
+        n < removed ? (rows[at + n] as DiffRow) : null,
+        n < added ? (rows[at + removed + n] as DiffRow) : null,
+      ]);
+    at += removed + added;
   }
   return result;
-}
-
-function endOfRun(rows: readonly DiffRow[], from: number, kind: DiffRow["kind"]): number {
-  let end = from;
-  while (rows[end]?.kind === kind) end += 1;
-  return end;
 }
 
 function rowText({ text, mark }: DiffRow): Piece {

@@ -3,7 +3,7 @@ import type { ViewedJob } from "../../application/fleet/viewer-jobs.ts";
 import { wordCheck } from "../../application/history/word-why.ts";
 import { type ActionFacts, wordAction } from "../../application/jobs/action-report.ts";
 import { toListedJob, validatedJournal } from "../../application/jobs/job-facts.ts";
-import { wordEviction, wordStatus } from "../../application/jobs/job-report.ts";
+import { withoutOutput, wordEviction, wordStatus } from "../../application/jobs/job-report.ts";
 import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { JobEvent, JournalLine } from "../../application/ports/jobs.ts";
@@ -32,10 +32,13 @@ export function viewedUndo({ job }: ViewedJob): UndoState {
   return toUndoState(toListedJob(job));
 }
 
-/** How much a job changed; of another machine's job the first changes only may be known here. */
-export function changesText(t: PageContext["t"], { job, changeCount }: ViewedJob): string {
+/** How much a job did and changed; of another machine's job the first changes only may be known here. */
+export function jobFigures(t: PageContext["t"], { job, changeCount }: ViewedJob): string {
   const known = countFiles(job.changes);
-  return changeCount === undefined ? t.changeCount(known) : t.changeCountOf(known, changeCount);
+  const changes = changeCount === undefined ? t.changeCount(known) : t.changeCountOf(known, changeCount);
+  return [job.totalCmds > 0 && t.commandCount(job.totalCmds), known > 0 && changes]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /** The outcome of a job, as a coloured mark. */
@@ -139,20 +142,18 @@ export function timeline(context: PageContext, journal: readonly JournalLine[]):
     if (event.type === "command_started") commands.begun.set(commandKey(event), event.command);
     else if (event.type === "command_finished") commands.ended.add(commandKey(event));
   const grouped = new Set<JobEvent>();
+  const isRepeated = lines.some(({ event }) => "attempt" in event && event.attempt === 2);
   let attempt = 0;
   const view = ({ at, event }: JournalLine, n: number, all: readonly JournalLine[]) => {
     const entry = grouped.has(event)
       ? null
       : (foldedChecks(context, all, n, grouped) ?? toTimelineEntry(context, event, commands));
+    if (entry === null) return null;
     // Where a coder tried more than once, each try has a head.
-    const next = "attempt" in event && (event.attempt ?? 0) > attempt ? (event.attempt as number) : 0;
-    attempt = next || attempt;
-    const isHead =
-      next > 1 || (next === 1 && lines.some(({ event: one }) => "attempt" in one && one.attempt === 2));
-    return (
-      entry !== null &&
-      html`${isHead && html`<li class="head"><strong>${context.t.attemptNumber(next)}</strong></li>`}<li class="${entry.tone}"><div class="what">${entry.what}</div>${moment(context, at)}</li>`
-    );
+    const next = "attempt" in event ? (event.attempt ?? 0) : 0;
+    const isHead = isRepeated && next > attempt;
+    attempt = Math.max(attempt, next);
+    return html`${isHead && html`<li class="head"><strong>${context.t.attemptNumber(next)}</strong></li>`}<li class="${entry.tone}"><div class="what">${entry.what}</div>${moment(context, at)}</li>`;
   };
   return html`<ol class="timeline">${first.map(view)}${left > 0 && html`<li class="plain"><div class="what">${context.t.timeline.more(left)}</div></li>`}${last.map(view)}</ol>`;
 }
@@ -181,7 +182,7 @@ function foldedChecks(
   const run: CheckFinished[] = [];
   for (let at = from; at < lines.length; at += 1) {
     const event = lines[at]?.event;
-    if (event?.type === "check_finished") run.push(event);
+    if (event?.type === "check_finished" && event.attempt === (run[0] ?? event).attempt) run.push(event);
     else if (event !== undefined && !SILENT.has(event.type)) break;
   }
   if (lines[from]?.event.type !== "check_finished") return null;
@@ -235,10 +236,11 @@ function toTimelineEntry(
       return ended.has(commandKey(event)) ? null : { tone: "command", what: commandLine(t, event.command) };
     case "command_finished": {
       const command = begun.get(commandKey(event));
+      const { error } = command === undefined ? event : withoutOutput({ ...event, command });
       return {
         tone: event.success ? "good" : "bad",
         what: html`<span>${event.success ? "✓" : "✗"} ${command !== undefined && commandLine(t, command)} ${duration(event.duration)}</span>
-${event.error !== "" && html`<p class="error">${visible(event.error)}</p>`}
+${error !== "" && html`<p class="error">${visible(error)}</p>`}
 ${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
 ${event.output.trim() !== "" && html`<details ${!event.success && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
@@ -273,7 +275,9 @@ ${event.output.trim() !== "" && html`<details ${!event.success && html`open`}><s
     case "staged":
       return { tone: "plain", what: words.staged(event.changes) };
     case "committed":
-      return { tone: "good", what: words.committed(event.changes) };
+      return event.changes === 0
+        ? { tone: "plain", what: words.unchanged }
+        : { tone: "good", what: words.committed(event.changes) };
     case "conflict":
       return {
         tone: "bad",

@@ -1,6 +1,6 @@
 import { LANGUAGES, LOCALES } from "../../domain/texts/locale.ts";
 import { type ConsoleMessages, type ManageMessages, manageMessagesFor } from "../../domain/texts/web.ts";
-import { csrfField, html, ICONS, MARK, type Markup, type Piece } from "./markup.ts";
+import { csrfField, html, ICONS, MARK, type Markup, type Piece, visible } from "./markup.ts";
 import type { Notice, PageContext, Section, Theme } from "./page-context.ts";
 
 interface Frame {
@@ -141,9 +141,9 @@ ${body(words)}`,
   });
 }
 
-/** The result of the last button, line by line. */
-export function noticeBox({ ok, text }: Notice): Markup {
-  return html`<div class="notice ${ok ? "good" : "bad"}" role="${ok ? "status" : "alert"}">${text.split("\n").map((line) => html`<p>${line}</p>`)}</div>`;
+/** The result of the last button, line by line, and the buttons that it offers. */
+export function noticeBox({ ok, text }: Notice, buttons?: Piece): Markup {
+  return html`<div class="notice ${ok ? "good" : "bad"}" role="${ok ? "status" : "alert"}">${text.split("\n").map((line) => html`<p>${visible(line)}</p>`)}${buttons}</div>`;
 }
 
 /** One field with its label above it. */

@@ -32,6 +32,7 @@ export const ICONS = {
     html`<path d="M6 3v4M18 3v4M4 9h16"/><rect x="4" y="5" width="16" height="16" rx="3"/><path d="M8 14h3M8 17h6"/>`,
   ),
   usage: icon(html`<path d="M4 20h16M7 20v-6M12 20V8M17 20v-9"/>`),
+  compare: icon(html`<path d="M12 4v16M5 8h14M5 8l-2 6h4zM19 8l-2 6h4zM9 20h6"/>`),
   system: icon(
     html`<circle cx="12" cy="12" r="3"/><path d="M12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.2 2.2M16.2 16.2l2.2 2.2M5.6 18.4l2.2-2.2M16.2 7.8l2.2-2.2"/>`,
   ),
@@ -138,10 +139,11 @@ function formatsFor(locale: string, timeZone: string | undefined): MomentFormats
   return made;
 }
 
+/** A number and its unit stay on one line. */
 export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))}\u00a0ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)}\u00a0s`;
+  return `${Math.floor(ms / 60_000)}\u00a0min ${Math.round((ms % 60_000) / 1_000)}\u00a0s`;
 }
 
 /** A part that is neither set up nor needed is grey. */

@@ -5,6 +5,7 @@ import type { ServeState } from "../../application/serve/server.ts";
 import { createSetUpSteps, type SetupStepsDeps } from "../../application/setup/setup-steps.ts";
 import type { Config, LoadedConfig, LoadInput, Secrets } from "../../config/config.ts";
 import { describeConfig, loadConfig, sourceText } from "../../config/load.ts";
+import { roleSettings } from "../../config/settings.ts";
 import {
   areCommandsTrusted,
   distrustWorkspace,
@@ -77,9 +78,18 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
     },
     async read() {
       const loaded = await loadConfig(place);
+      const config = loaded.ok ? loaded.config : current().config;
+      const { chat, worker } = config.roles;
       return {
         file,
-        config: loaded.ok ? loaded.config : current().config,
+        config: {
+          ...config,
+          roles: {
+            ...config.roles,
+            chat: { ...chat, model: roleSettings(config, "chat").model },
+            worker: { ...worker, model: roleSettings(config, "worker").model },
+          },
+        },
         lockedBy: (key) => {
           const source = loaded.ok ? loaded.sources[key] : undefined;
           if (source === undefined || (source.kind === "file" && source.file === file)) return null;

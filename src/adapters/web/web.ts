@@ -94,6 +94,11 @@ export function troublePage(context: PageContext, title: string, text: string): 
   });
 }
 
+/** There is nothing at the address, or it is another user's. */
+export function missingPage(context: PageContext): Response {
+  return respond(troublePage(context, context.t.notFoundTitle, context.t.notFound), 404);
+}
+
 export function respond(
   markup: Markup,
   status = 200,

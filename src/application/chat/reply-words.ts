@@ -19,7 +19,7 @@ import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
 import { nameByNumber } from "../jobs/job-names.ts";
 import {
   countNotRun,
-  explainFailures,
+  explainFailure,
   paragraphs,
   withoutOutput,
   wordAllNotes,
@@ -51,18 +51,24 @@ export interface CoderFacts {
   readonly isDropped: boolean;
 }
 
-/** `counted`: the attempts are counted here; a card does that at its head. */
+interface CoderStyle {
+  /** The attempts are counted here; a card does that at its head. */
+  readonly counted: boolean;
+  /** What is still red is shown beside it. */
+  readonly redShown: boolean;
+}
+
 function wordCoder(
   locale: Locale,
   facts: CoderFacts,
-  { counted }: { readonly counted: boolean } = { counted: true },
+  { counted, redShown }: CoderStyle = { counted: true, redShown: false },
 ): string {
   const chat = chatMessagesFor(locale);
   const { red, brief, stopped, words, costUsd } = facts;
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
     ...(facts.checks === undefined ? [] : wordChecked(locale, facts.checks, facts.isDropped)),
-    red === undefined || isSaidBeside(facts) ? "" : chat.stillRed(red, brief ?? ""),
+    red === undefined || redShown || isSaidBeside(facts) ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
     facts.untouched === undefined ? "" : chat.untouched(facts.untouched),
@@ -315,19 +321,24 @@ export function wordCard(locale: Locale, { facts: job, coder, risk }: CardPieces
   const facts = nameByNumber(job);
   const messages = messagesFor(locale);
   const words = chatMessagesFor(locale);
-  const { commands, conflicts, jobId, gitCommit } = facts;
+  const { commands, conflicts, jobId, gitCommit, workspace } = facts;
+  const failed = commands.filter(({ success }) => !success);
   const trouble = [
     risk === undefined ? "" : words.riskNote(risk),
-    wordJobTrouble(messages, facts, "chat"),
-    ...explainFailures(messages, facts.workspace, commands),
+    // The error is shown at its command.
+    failed.length > 0 && facts.ending === undefined ? "" : wordJobTrouble(messages, facts, "chat"),
     countNotRun(facts) > 0 ? messages.notRun(countNotRun(facts)) : "",
     conflicts.length > 0 ? describeConflicts(messages, jobId, conflicts, "chat") : "",
   ];
   const checks = coder?.checks === undefined ? "" : checksMessagesFor(locale).line(coder.checks);
-  const way = coder === undefined ? "" : wordCoder(locale, coder, { counted: false });
+  const redShown = coder?.red === "worse" ? checks !== "" : coder?.red === "failing" && failed.length > 0;
+  const way = coder === undefined ? "" : wordCoder(locale, coder, { counted: false, redShown });
   return {
     trouble: trouble.filter((line) => line !== ""),
-    failed: commands.filter(({ success }) => !success).map(commandWords),
+    failed: failed.map((one) => {
+      const { output, ...words } = commandWords(one);
+      return { ...words, output: output || (explainFailure(messages, workspace, one) ?? "") };
+    }),
     printed: commands.filter(hasPrinted).map(commandWords),
     checks,
     way: way.split("\n").filter((line) => line !== "" && line !== checks),

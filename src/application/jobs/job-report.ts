@@ -86,16 +86,20 @@ export function explainFailures(
   results: readonly CommandResult[],
 ): string[] {
   return results.flatMap((result, index) => {
-    const { reason } = result;
-    const text = reason === undefined ? editReport(result) : explain(messages, workspace, reason);
-    return text === null ? [] : [`[${index + 1}] ${text}`];
+    const text = explainFailure(messages, workspace, result);
+    return text === null ? [] : [`[${index + 1}] ${text.replaceAll("\n", "\n    ")}`];
   });
+}
+
+/** Why one command failed, beside its error; null where the error says it all. */
+export function explainFailure(messages: Messages, workspace: string, result: CommandResult): string | null {
+  return result.reason === undefined ? editReport(result) : explain(messages, workspace, result.reason);
 }
 
 /** An edit that did not match says where it might have been meant: the same report that a model gets. */
 function editReport({ success, command, output }: CommandResult): string | null {
   const matched = command.type === "file_edit" && command.metadata?.format !== undefined;
-  return success || !matched || output === "" ? null : output.trimEnd().replaceAll("\n", "\n    ");
+  return success || !matched || output === "" ? null : output.trimEnd();
 }
 
 function explain(

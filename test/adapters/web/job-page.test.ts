@@ -91,6 +91,86 @@ test("a job's page has its plan, model, attempts, tests and cost, and folds the 
   expect(timeline).toContain("<summary>3 more runs");
   // A command and its end are one line.
   expect(entries.filter((one) => one.includes("a.js"))).toHaveLength(1);
+  expect(entries.map((one) => /Attempt \d/.exec(one)?.[0]).filter(Boolean)).toEqual([
+    "Attempt 1",
+    "Attempt 2",
+  ]);
+  expect(timeline).toContain("Applied, 1 change");
+  await db.destroy();
+});
+
+test("a job that changed nothing ends without a change, and its page says once why it failed", async () => {
+  const db = openSqlite(join(folder, "store.db"));
+  const { store } = await openMessages({ db, now: () => new Date() });
+  const job = { ...storedJob(1), changes: [], failedCmds: 1, title: "Write it", request: "Write it" };
+  const story: readonly JobEvent[] = [
+    { type: "command_started", index: 0, command: { ...command, type: "shell_command", target: "false" } },
+    {
+      type: "command_finished",
+      index: 0,
+      success: false,
+      output: "printed",
+      error: "command failed: exit status 1 (output: printed)",
+      duration: 3,
+      changes: [],
+      notes: [],
+    },
+    { type: "committed", changes: 0 },
+  ];
+  const { ask } = await createPages(
+    db,
+    store,
+    async () => ({ status: "duplicate" }) as never,
+    {},
+    undefined,
+    {
+      read: async () => ({ job, alive: false }),
+      journal: async () => story.map((event) => ({ at: "2026-11-15T00:00:00.000Z", event })),
+    },
+  );
+  const page = await (await ask(`/jobs/${job.jobId}`)).text();
+  expect(page).toContain("Ended, nothing changed");
+  expect(page).not.toContain("0 changes");
+  expect(page).toContain('<p class="error">command failed: exit status 1</p>');
+  expect(page).not.toContain("blockquote");
+  await db.destroy();
+});
+
+test("several jobs are undone together only while they are still the ones that the button named", async () => {
+  const db = openSqlite(join(folder, "store.db"));
+  const { store } = await openMessages({ db, now: () => new Date() });
+  const { jobId } = storedJob(1);
+  const undone: string[] = [];
+  const facts = {
+    about: "action",
+    action: "undo",
+    code: "conflict",
+    status: "applied",
+    name: jobId,
+    workspace: folder,
+    done: [],
+    failedCmds: 0,
+    conflicts: [],
+  } as const;
+  const { press } = await createPages(
+    db,
+    store,
+    async () => ({ status: "duplicate" }) as never,
+    {},
+    undefined,
+    {
+      read: async () => ({ job: storedJob(1), alive: false }),
+      takeBack: async (_, name) => {
+        undone.push(name);
+        return { ...facts, ...(name === jobId && { together: [4, 1] }) };
+      },
+    },
+  );
+  await press(`/jobs/${jobId}/undo`, { together: "5 4 1" });
+  await press(`/jobs/${jobId}/undo`, { jobs: "4 1" });
+  expect(undone).toEqual([jobId, jobId]);
+  await press(`/jobs/${jobId}/undo`, { together: "4 1" });
+  expect(undone.slice(2)).toEqual([jobId, "4 1"]);
   await db.destroy();
 });
 

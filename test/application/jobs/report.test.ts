@@ -244,6 +244,24 @@ test("a card counts the attempts at its head, so its steps name only what was tr
   expect(wordCard("en", { facts, coder: { ...coder, isDropped: false } }).way).toEqual([]);
 });
 
+test("a card says why a command failed once, at that command", async () => {
+  const facts = await factsOf([edit("update", ".env", "A=1")]);
+  const coder = {
+    attempts: 1,
+    tried: [],
+    words: "",
+    costUsd: 0,
+    isDropped: false,
+    red: "failing",
+    brief: ".env: protected file cannot be modified: .env",
+  } as const;
+  const { trouble, failed, way } = wordCard("en", { facts, coder });
+  expect(failed).toEqual([
+    { command: "update .env", error: "protected file cannot be modified: .env", output: "" },
+  ]);
+  expect([...trouble, ...way]).toEqual([]);
+});
+
 test("what a coder's work cost is said once, without its own estimate", async () => {
   const facts = await factsOf([edit("create", "a", "1")]);
   const coder = { attempts: 1, tried: [], words: "", costUsd: 0.5, isDropped: false };

@@ -30,7 +30,7 @@ import {
 } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { readAttachments } from "../request-bodies.ts";
-import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, missingPage, respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 interface Composer {
   readonly chatId: string;
@@ -341,8 +341,7 @@ function chatRoutes(app: WebApp, web: Web): void {
   app.get("/chat/:chat", async (c) => {
     const { viewer } = c.var.person;
     const chatId = c.req.param("chat");
-    if (!mayWrite(viewer, chatId))
-      return respond(troublePage(c.var.page, c.var.page.t.notFoundTitle, c.var.page.t.notFound), 404);
+    if (!mayWrite(viewer, chatId)) return missingPage(c.var.page);
     const before = c.req.query("before");
     const exchanges = await host.messages.transcript({
       channel: "web",
@@ -376,8 +375,7 @@ function chatRoutes(app: WebApp, web: Web): void {
     const reply = isTheirs
       ? (await host.messages.repliesTo(message.id))[Number(c.req.param("n"))]
       : undefined;
-    if (message === null || reply === undefined)
-      return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+    if (message === null || reply === undefined) return missingPage(page);
     const text = textOfReply(page.t.locale, reply.content);
     const asked = Math.trunc(Number(c.req.query("from") ?? 0)) || 0;
     const from = Math.min(Math.max(0, asked), Math.max(0, text.length - 1));
@@ -392,7 +390,7 @@ function chatRoutes(app: WebApp, web: Web): void {
     const text = (await mayRead(host, page.viewer, { channel, chatId }))
       ? await host.exportTalk(chatKeyOf(channel, chatId), form, page.t.locale)
       : null;
-    if (text === null) return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+    if (text === null) return missingPage(page);
     const name = `${channel}-${chatId}`.replace(/[^a-z0-9_-]+/gi, "-").slice(0, 80);
     return new Response(text, {
       headers: {
@@ -414,10 +412,9 @@ function chatRoutes(app: WebApp, web: Web): void {
   app.get("/images/:channel/:chat/:image", async (c) => {
     const { page, person } = c.var;
     const { channel, chat: chatId, image } = c.req.param();
-    const missing = () => respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
-    if (!(await mayRead(host, person.viewer, { channel, chatId }))) return missing();
+    if (!(await mayRead(host, person.viewer, { channel, chatId }))) return missingPage(page);
     const [found] = await host.images().load(chatKeyOf(channel, chatId), [image]);
-    if (found === undefined) return missing();
+    if (found === undefined) return missingPage(page);
     return new Response(Buffer.from(found.data, "base64"), {
       headers: { "content-type": found.mediaType, "cache-control": "private, max-age=86400, immutable" },
     });
@@ -477,7 +474,7 @@ async function receiveChatForm(
 }
 
 /** Whether the viewer may read a chat and its messages. */
-async function mayRead(
+export async function mayRead(
   { ownChats }: Pick<Web["host"], "ownChats">,
   viewer: Viewer,
   { channel, chatId }: ChatKey,

@@ -95,7 +95,7 @@ ${contestants.map(({ name }) => {
 
 /** The comparisons of coders on the workspace's own cases. Requests and differences are the operators'. */
 export const comparePages: ConsolePages = {
-  section: { address: "/compare", icon: ICONS.usage, label: (t) => t.nav.compare, operatorsOnly: true },
+  section: { address: "/compare", icon: ICONS.compare, label: (t) => t.nav.compare, operatorsOnly: true },
   routes(app, { host }) {
     app.get("/compare", (c) =>
       respond(comparePage(c.var.page, host.sources().comparisons?.list(SHOWN_RUNS) ?? [])),

@@ -2,10 +2,10 @@ import type { FleetView, Machine } from "../../../application/ports/fleet.ts";
 import type { DeadWork } from "../../../application/ports/serve.ts";
 import { distinctMachineName } from "../../../domain/fleet/machine-label.ts";
 import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/fleet.ts";
-import { page } from "../layout.ts";
+import { noticeBox, page } from "../layout.ts";
 import { actionButton, html, ICONS, type Markup, moment, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "../web.ts";
 
 const FLEET = "/fleet";
 const REFRESH_SECONDS = 5;
@@ -23,7 +23,7 @@ function fleetPage(
     section: FLEET,
     refreshSeconds: REFRESH_SECONDS,
     body: html`<h1>${t.title}</h1><p class="lead">${t.intro}</p>
-${notice !== undefined && html`<p class="notice ${notice.ok ? "good" : "bad"}" role="status">${visible(notice.text)}</p>`}
+${notice !== undefined && noticeBox(notice)}
 <h2>${t.machines}</h2>
 ${machines.length === 0 ? html`<p class="note">${t.noMachines}</p>` : html`<ul class="checks">${machines.map((machine) => machineItem(context, t, machine, self))}</ul>`}
 <h2>${t.queues}</h2>
@@ -63,8 +63,7 @@ function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/fleet/:verb", async (c) => {
     const verb = c.req.param("verb");
     const { page, form } = c.var;
-    if (verb !== "retry" && verb !== "discard")
-      return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+    if (verb !== "retry" && verb !== "discard") return missingPage(page);
     const t = fleetMessagesFor(page.t.locale);
     const id = form.get("id") ?? "";
     const ok = await host.fleet[verb](id);

@@ -45,7 +45,7 @@ import {
 } from "../diff-view.ts";
 import {
   type ActionOutcome,
-  changesText,
+  jobFigures,
   jobTitle,
   machineName,
   statusMark,
@@ -57,7 +57,7 @@ import { empty, noticeBox, page } from "../layout.ts";
 import { markdown, windowEnd } from "../markdown.ts";
 import { actionButton, duration, html, ICONS, type Markup, moment, type Piece, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "../web.ts";
 import { lineLinks } from "./why.ts";
 
 interface JobView {
@@ -83,6 +83,7 @@ function jobPage(
   const { job, alive, machine } = viewed;
   const address = `/jobs/${job.jobId}`;
   const work = toReason(job, job.jobId, journal);
+  const end = wordEnd(context.words, job, journal) || lastError(viewed, journal);
   const took = Date.parse(job.finishedAt) - Date.parse(job.createdAt);
   const link = (one: DiffView, label: string) =>
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
@@ -93,12 +94,12 @@ function jobPage(
     ...(alive && { refreshSeconds: 3 }),
     body: html`<div data-live="/live?job=${job.jobId}">
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
-<div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
+<div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} <span>${jobFigures(t, viewed)}</span></p></div>
 <div class="actions">${jobButtons(context, viewed)}</div></div>
-<p class="note">${visible(wordEnd(context.words, job, journal))}</p>
-${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
+${end !== "" && html`<p class="note">${visible(end)}</p>`}
+${job.request !== undefined && job.request.trim() !== job.title && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${work.plan !== "" && html`<div class="text plan">${markdown(work.plan.slice(0, windowEnd(work.plan, 0)))}</div>`}
-${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.together !== undefined && actionButton(context, { action: `${address}/undo`, label: reportMessages(t.locale).together(notice.together), style: "main", fields: { jobs: notice.together.join(" ") } })}${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
+${notice !== undefined && noticeBox(notice, [notice.together !== undefined && actionButton(context, { action: `${address}/undo`, label: reportMessages(t.locale).together(notice.together), style: "main", fields: { together: notice.together.join(" ") } }), notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })])}
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
@@ -115,10 +116,17 @@ ${workFacts(context, work)}
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
 <dt>${t.facts.undo}</dt><dd>${t.undoStates[viewedUndo(viewed)]}</dd>
 </dl></section>
-${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${jobTitle(one) || t.untitled}</a> <span class="meta">${changesText(t, one)}</span></li>`)}</ul></section>`}
+${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${jobTitle(one) || t.untitled}</a> <span class="meta">${jobFigures(t, one)}</span></li>`)}</ul></section>`}
 <section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
 </div>`,
   });
+}
+
+/** Why the last command failed of a job that changed nothing. */
+function lastError({ job }: ViewedJob, journal: readonly JournalLine[]): string {
+  if (job.failedCmds === 0 || job.changes.length > 0) return "";
+  const failed = journal.findLast(({ event }) => event.type === "command_finished" && !event.success)?.event;
+  return failed?.type === "command_finished" ? (failed.error.split("\n", 1)[0] ?? "") : "";
 }
 
 /** A page shows the first files of a job; the others are counted. Folders are changes without lines. */
@@ -281,7 +289,7 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
   const { job, machine } = viewed;
   return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, viewed)}
 <span class="title">${jobTitle(viewed) || t.untitled}</span>
-<span class="meta">${nameJob(job)} · ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)} · ${t.jobSource(job.source)}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
+<span class="meta">${[nameJob(job), jobFigures(t, viewed), t.jobSource(job.source)].filter(Boolean).join(" · ")}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
 }
 
 /** Jobs to look at. */
@@ -301,7 +309,7 @@ function jobRoutes(app: WebApp, web: Web): void {
   });
   app.get("/jobs/:job", async (c) => {
     const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
-    if (viewed === null) return jobMissingPage(c.var.page);
+    if (viewed === null) return missingPage(c.var.page);
     const { jobId } = viewed.job;
     const notice = flashes.take(c.req.query("flash"));
     // A job may have thousands of files and events: others have their turn between one piece and the next.
@@ -336,7 +344,7 @@ function jobRoutes(app: WebApp, web: Web): void {
   app.get("/jobs/:job/diff", async (c) => {
     const { viewer } = c.var.person;
     const viewed = await viewerJobs.read(viewer, c.req.param("job"));
-    if (viewed === null) return jobMissingPage(c.var.page);
+    if (viewed === null) return missingPage(c.var.page);
     const { t } = c.var.page;
     const { jobId } = viewed.job;
     const path = c.req.query("path") ?? "";
@@ -351,10 +359,6 @@ function jobRoutes(app: WebApp, web: Web): void {
         : folderDiff(t, path, files),
     );
   });
-}
-
-function jobMissingPage(page: PageContext): Response {
-  return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
 }
 
 function readPageQuery(field: (name: string) => string): JobQuery {
@@ -377,7 +381,7 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
     const done = await viewerJobs.applyRest(viewer, jobId);
     if (done.about === "action") {
       const outcome = toActionOutcome(words, done);
-      if (outcome.status === 404) return jobMissingPage(c.var.page);
+      if (outcome.status === 404) return missingPage(c.var.page);
       return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
     }
     const { facts, left } = done;
@@ -396,7 +400,7 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
     const jobId = c.req.param("job");
     const viewed = await viewerJobs.read(c.var.page.viewer, jobId);
     const status = await viewerJobs.discard(c.var.page.viewer, jobId);
-    if (viewed === null || status === "unknown") return jobMissingPage(c.var.page);
+    if (viewed === null || status === "unknown") return missingPage(c.var.page);
     const { t, words } = c.var.page;
     const text =
       status === "done"
@@ -422,9 +426,13 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");
-    const named = c.var.form.get("jobs") ?? jobId;
-    const outcome = await act(c.var.page, named, c.req.param("verb"), c.var.form.get("force") === "1");
-    if (outcome === null || outcome.status === 404) return jobMissingPage(c.var.page);
+    const [verb, force] = [c.req.param("verb"), c.var.form.get("force") === "1"];
+    let outcome = await act(c.var.page, jobId, verb, force);
+    // The jobs that the button named, if they are still the ones in the way.
+    const numbers = outcome?.together?.join(" ");
+    if (numbers !== undefined && numbers === c.var.form.get("together"))
+      outcome = await act(c.var.page, numbers, verb, force);
+    if (outcome === null || outcome.status === 404) return missingPage(c.var.page);
     return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
   });
 

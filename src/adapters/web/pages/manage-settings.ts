@@ -118,8 +118,6 @@ const MOST_TYPED = 2_000;
 const withName = (names: readonly string[]) =>
   Object.fromEntries([...new Set(names)].map((name) => [name, name]));
 
-const ROLE_NAMES: readonly string[] = ["chat", "worker", "coder1", "coder2", "coder3"] satisfies AgentRole[];
-
 /** Models, budget, schedules, trust. */
 function settingsRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
@@ -159,10 +157,10 @@ function settingsRoutes(app: WebApp, web: Web): void {
     );
   });
   app.post("/manage/roles/:role", async (c) => {
-    const role = c.req.param("role");
-    if (!ROLE_NAMES.includes(role)) return c.notFound();
+    const role = ROLES.find((one) => one === c.req.param("role"));
+    if (role === undefined) return c.notFound();
     const to = { provider: given(c, "provider"), model: given(c, "model") };
-    return back(c, `role-${role}`, await manageOf(c).setRole(role as AgentRole, to));
+    return back(c, `role-${role}`, await manageOf(c).setRole(role, to));
   });
   app.post("/manage/local-only", async (c) =>
     back(c, "local-only", await manageOf(c).setLocalOnly(given(c, "local_only") !== "false")),

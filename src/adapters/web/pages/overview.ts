@@ -45,7 +45,7 @@ function systemPage(context: PageContext, view: SystemView): Markup {
 }
 
 function table({ t }: PageContext, lines: readonly ConfigLine[]): Markup {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${t.configTitle}"><table class="plain settings"><thead><tr><th scope="col">${t.columns.key}</th><th scope="col">${t.columns.value}</th><th scope="col">${t.columns.source}</th></tr></thead><tbody>${lines.map(
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${t.configTitle}"><table class="plain config"><thead><tr><th scope="col">${t.columns.key}</th><th scope="col">${t.columns.value}</th><th scope="col">${t.columns.source}</th></tr></thead><tbody>${lines.map(
     ({ key, value, source, next }) =>
       html`<tr><td><code>${key}</code></td><td><code>${visible(value)}</code>${next !== undefined && html`<br><span class="note">${t.configNext} <code>${visible(next)}</code></span>`}</td><td class="meta">${source === null ? "" : visible(source)}</td></tr>`,
   )}</tbody></table></div>`;
@@ -105,7 +105,12 @@ interface Bar {
 const [WIDTH, HEIGHT, BASE] = [640, 160, 138];
 
 /** A chart of one bar a day, drawn without a library; the table below it has the same figures. */
-function bars(title: string, days: readonly Bar[], scale: (value: number) => string): Markup {
+function bars(
+  title: string,
+  days: readonly Bar[],
+  scale: (value: number) => string,
+  mostText: (value: string) => string,
+): Markup {
   const total = (bar: Bar) => bar.parts.reduce((sum, { value }) => sum + value, 0);
   const most = Math.max(...days.map(total), 0);
   const step = WIDTH / Math.max(days.length, 1);
@@ -124,7 +129,7 @@ ${days.map((bar, n) => {
     );
   })}</g>`;
 })}
-</svg><div class="ends"><span>${days[0]?.label}</span><span>${scale(most)}</span><span>${days.at(-1)?.label}</span></div></figure>`;
+</svg><div class="ends"><span>${days[0]?.label}</span><span>${most > 0 && mostText(scale(most))}</span><span>${days.at(-1)?.label}</span></div></figure>`;
 }
 
 /** Models with a colour of their own; the others share the last one. */
@@ -188,11 +193,12 @@ ${
         chartOf(t.usageCost),
         byModel((row) => row.costUsd, money),
         money,
-      )}${bars(chartOf(t.usageTokens), byModel(tokens, number), number)}</div>
+        t.usageMost,
+      )}${bars(chartOf(t.usageTokens), byModel(tokens, number), number, t.usageMost)}</div>
 <p class="legend">${key("good", texts.figureHeader[5] ?? "")}${key("m2", t.usageLater)}${key("plain", t.usageUnchecked)}${key("bad", texts.figureHeader[6] ?? "")}</p>
-<div class="charts">${bars(chartOf(texts.figureHeader[4] ?? ""), outcomes, number)}${bars(chartOf(texts.figureHeader[6] ?? ""), undone, number)}</div>
+<div class="charts">${bars(chartOf(texts.figureHeader[4] ?? ""), outcomes, number, t.usageMost)}${bars(chartOf(texts.figureHeader[6] ?? ""), undone, number, t.usageMost)}</div>
 ${table(texts.statsModel, models, nameOf)}
-<details><summary>${texts.statsDay} · ${texts.statsModel}</summary>${table(texts.statsDay, [...rows].reverse(), (row) => html`${row.day} <span class="meta">${nameOf(row)}</span>`)}</details>`
+<details><summary>${t.usageByDay}</summary>${table(texts.statsDay, [...rows].reverse(), (row) => html`${row.day} <span class="meta">${nameOf(row)}</span>`)}</details>`
 }`,
   });
 }

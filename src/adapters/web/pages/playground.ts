@@ -3,7 +3,7 @@ import { giveWay } from "../../../application/platform/give-way.ts";
 import { parsePatch, refuseLongPatch } from "../../../domain/patch/parse-patch.ts";
 import type { ParseResult, PatchCommand } from "../../../domain/patch/patch-command.ts";
 import { commandLine } from "../job-view.ts";
-import { page } from "../layout.ts";
+import { noticeBox, page } from "../layout.ts";
 import { csrfField, html, ICONS, type Markup, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
 import { type ConsolePages, respond, type Web, type WebApp } from "../web.ts";
@@ -70,7 +70,7 @@ async function playgroundPage(context: PageContext, view: PlaygroundView): Promi
 <textarea id="patch" name="patch" rows="16" spellcheck="false" class="mono" placeholder="${t.patchPlaceholder}">${`\n${view.patch}`}</textarea>
 <div class="actions"><button type="submit" name="do" value="parse">${t.parse}</button><button type="submit" name="do" value="preview">${t.preview}</button><button type="submit" name="do" value="apply" class="main">${t.apply}</button>
 <label class="check"><input type="checkbox" name="atomic" value="1" ${view.atomic && html`checked`}> ${t.atomic}</label></div></form>
-${view.notice !== undefined && html`<div class="notice ${view.notice.ok ? "good" : "bad"}" role="status"><p>${view.notice.text}</p></div>`}
+${view.notice !== undefined && noticeBox(view.notice)}
 ${parsed}`,
   });
 }

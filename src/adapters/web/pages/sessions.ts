@@ -6,8 +6,8 @@ import { empty, page } from "../layout.ts";
 import { markdown, windowEnd } from "../markdown.ts";
 import { html, ICONS, type Markup, moment, seal, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
-import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
-import { chatAddress, chatPage, chatTitleOf, listChats, readJobsOfExchanges } from "./chat.ts";
+import { type ConsolePages, missingPage, respond, type Web, type WebApp } from "../web.ts";
+import { chatAddress, chatPage, chatTitleOf, listChats, mayRead, readJobsOfExchanges } from "./chat.ts";
 
 interface SessionsView {
   readonly chats: readonly Chat[];
@@ -51,9 +51,6 @@ function spokenPage(context: PageContext, chat: ChatKey, turns: readonly SpokenT
 
 /** The chats of every channel, and what was said in one. */
 function sessionRoutes(app: WebApp, { host }: Web): void {
-  const missing = (page: PageContext) =>
-    respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
-
   app.get("/sessions", async (c) => {
     const { viewer } = c.var.page;
     const chats = await listChats(host, viewer, 50);
@@ -68,12 +65,12 @@ function sessionRoutes(app: WebApp, { host }: Web): void {
   app.get("/sessions/:channel/:chat", async (c) => {
     const { page } = c.var;
     const [channel, chatId] = [c.req.param("channel"), c.req.param("chat")];
-    if (!(await maySee(host, page.viewer, { channel, chatId }))) return missing(page);
+    if (!(await mayRead(host, page.viewer, { channel, chatId }))) return missingPage(page);
     const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
     if (exchanges.length === 0) {
       const turns = await host.sources().sessions?.lastTurns(`${channel}:${chatId}`, SHOWN_TURNS);
       return turns === undefined || turns.length === 0
-        ? missing(page)
+        ? missingPage(page)
         : respond(spokenPage(page, { channel, chatId }, turns));
     }
     const mine = (await host.ownChats.speaker(page.viewer, { channel, chatId })) !== null;
@@ -94,15 +91,6 @@ function sessionRoutes(app: WebApp, { host }: Web): void {
       }),
     );
   });
-}
-
-/** Whether the viewer may see a chat. */
-export async function maySee(
-  { ownChats }: Pick<Web["host"], "ownChats">,
-  viewer: PageContext["viewer"],
-  at: { readonly channel: string; readonly chatId: string },
-): Promise<boolean> {
-  return viewer.role === "operator" || (await ownChats.speaker(viewer, at)) !== null;
 }
 
 export const sessionsPages: ConsolePages = {

@@ -9,7 +9,7 @@ import type { FoundWhy, WebHost } from "../host.ts";
 import { page } from "../layout.ts";
 import { html, type Markup, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
-import { type ConsolePages, respond, troublePage } from "../web.ts";
+import { type ConsolePages, missingPage, respond } from "../web.ts";
 
 /** Lines above and below the one that was asked about. */
 const AROUND = 20;
@@ -77,8 +77,7 @@ export const whyPages: ConsolePages = {
       const path = c.req.query("path") ?? "";
       const line = Number(c.req.query("line"));
       const viewed = await host.viewerJobs.read(context.viewer, c.req.param("job"));
-      if (viewed === null || !Number.isSafeInteger(line) || line < 1)
-        return respond(troublePage(context, context.t.notFoundTitle, context.t.notFound), 404);
+      if (viewed === null || !Number.isSafeInteger(line) || line < 1) return missingPage(context);
       const side = c.req.query("side") === "before" ? "before" : "after";
       const { job } = viewed;
       const seen = { jobId: job.jobId, side } as const;

@@ -121,7 +121,7 @@ export const consoleTexts = {
   modelFooter: (model: string, where: "local" | "cloud") =>
     `${model} · ${where === "local" ? "local" : "cloud"}`,
   tokens: (input: number, output: number) =>
-    `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
+    `${input.toLocaleString("en")} tokens in, ${output.toLocaleString("en")} out`,
   earlierSteps: (count: number) => `${many(count, "earlier step", "earlier steps")}`,
   chatEvents: {
     progress: coderProgress,
@@ -228,6 +228,7 @@ export const consoleTexts = {
     autoCommit: (moment: "before" | "after", commit: string | null) =>
       `${moment === "before" ? "Commit before" : "Commit after"}: ${commit ?? "nothing to commit"}`,
     staged: (changes: number) => `Kept as a preview, ${many(changes, "change", "changes")}`,
+    unchanged: "Ended, nothing changed",
     committed: (changes: number) => `Applied, ${many(changes, "change", "changes")}`,
     conflict: "In conflict with the workspace; nothing was applied",
     rolledBack: (reason: string) =>
@@ -295,9 +296,11 @@ export const consoleTexts = {
   usageTokens: "Tokens",
   usageCost: "Cost",
   usageCsv: "Download CSV",
-  usageOthers: "others",
-  usageLater: "green later, or still red",
-  usageUnchecked: "not checked",
+  usageOthers: "Others",
+  usageLater: "Green later, or still red",
+  usageUnchecked: "Not checked",
+  usageMost: (value: string) => `most: ${value}`,
+  usageByDay: "By day and model",
   usageChart: (what: string, days: number) => `${what} per day, last ${days} days`,
   columns: {
     day: "Day",

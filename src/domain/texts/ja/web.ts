@@ -115,7 +115,8 @@ export const consoleTexts: typeof englishConsoleTexts = {
   pageAfter: "続き",
   notDelivered: "この返信は届けられませんでした。",
   modelFooter: (model, where) => `${model} · ${where === "local" ? "ローカル" : "クラウド"}`,
-  tokens: (input, output) => `入力 ${input.toLocaleString("ja")} · 出力 ${output.toLocaleString("ja")}`,
+  tokens: (input, output) =>
+    `入力 ${input.toLocaleString("ja")}、出力 ${output.toLocaleString("ja")} トークン`,
   earlierSteps: (count) => `これまでの ${count} 手順`,
   chatEvents: {
     progress: coderProgress,
@@ -213,6 +214,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
     autoCommit: (moment, commit) =>
       `${moment === "before" ? "実行前コミット" : "実行後コミット"}: ${commit ?? "コミット対象なし"}`,
     staged: (changes) => `プレビューとして保留（${changes} 件の変更）`,
+    unchanged: "終了（変更なし）",
     committed: (changes) => `適用しました（${changes} 件の変更）`,
     conflict: "workspace と競合（何も適用していません）",
     rolledBack: (reason) =>
@@ -278,6 +280,8 @@ export const consoleTexts: typeof englishConsoleTexts = {
   usageOthers: "その他",
   usageLater: "2 回目以降に成功、または失敗",
   usageUnchecked: "検査なし",
+  usageMost: (value) => `最大 ${value}`,
+  usageByDay: "日付とモデルごと",
   usageChart: (what, days) => `1 日ごとの${what}（直近 ${days} 日）`,
   columns: {
     day: "日付",
