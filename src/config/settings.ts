@@ -27,7 +27,7 @@ export function modelsSettings(config: Config, secrets: Secrets, home: string) {
 }
 
 /** The default's model is Ollama's: who only names another provider means that provider's model. */
-export function roleSettings({ roles, providers }: Config, role: "chat" | "worker") {
+function roleSettings({ roles, providers }: Config, role: "chat" | "worker") {
   const { provider, model, effort } = roles[role];
   const untouched = provider !== DEFAULTS.roles[role].provider && model === DEFAULTS.roles[role].model;
   const own = providers[provider];

@@ -5,7 +5,6 @@ import type { ServeState } from "../../application/serve/server.ts";
 import { createSetUpSteps, type SetupStepsDeps } from "../../application/setup/setup-steps.ts";
 import type { Config, LoadedConfig, LoadInput, Secrets } from "../../config/config.ts";
 import { describeConfig, loadConfig, sourceText } from "../../config/load.ts";
-import { roleSettings } from "../../config/settings.ts";
 import {
   areCommandsTrusted,
   distrustWorkspace,
@@ -79,17 +78,16 @@ export function createSettings(deps: SettingsDeps): SettingsStore {
     async read() {
       const loaded = await loadConfig(place);
       const config = loaded.ok ? loaded.config : current().config;
-      const { chat, worker } = config.roles;
+      const isSet = (key: string) => loaded.ok && loaded.sources[key] !== undefined;
+      // The default model is of the default provider: a role that names another provider alone uses the model of that one.
+      const isOther = (role: string) => isSet(`roles.${role}.provider`) && !isSet(`roles.${role}.model`);
+      const roles = ROLES.map((role) => [
+        role,
+        { ...config.roles[role], ...(isOther(role) && { model: null }) },
+      ]);
       return {
         file,
-        config: {
-          ...config,
-          roles: {
-            ...config.roles,
-            chat: { ...chat, model: roleSettings(config, "chat").model },
-            worker: { ...worker, model: roleSettings(config, "worker").model },
-          },
-        },
+        config: { ...config, roles: { ...config.roles, ...Object.fromEntries(roles) } },
         lockedBy: (key) => {
           const source = loaded.ok ? loaded.sources[key] : undefined;
           if (source === undefined || (source.kind === "file" && source.file === file)) return null;

@@ -51,17 +51,11 @@ export interface CoderFacts {
   readonly isDropped: boolean;
 }
 
-interface CoderStyle {
-  /** The attempts are counted here; a card does that at its head. */
-  readonly counted: boolean;
-  /** What is still red is shown beside it. */
-  readonly redShown: boolean;
-}
-
+/** A card counts the attempts at its head, and may show what is still red at its commands (`redShown`). */
 function wordCoder(
   locale: Locale,
   facts: CoderFacts,
-  { counted, redShown }: CoderStyle = { counted: true, redShown: false },
+  { counted, redShown } = { counted: true, redShown: false },
 ): string {
   const chat = chatMessagesFor(locale);
   const { red, brief, stopped, words, costUsd } = facts;
@@ -335,11 +329,10 @@ export function wordCard(locale: Locale, { facts: job, coder, risk }: CardPieces
   const way = coder === undefined ? "" : wordCoder(locale, coder, { counted: false, redShown });
   return {
     trouble: trouble.filter((line) => line !== ""),
-    failed: failed.map((one) => {
-      const { output, ...words } = commandWords(one);
-      return { ...words, output: output || (explainFailure(messages, workspace, one) ?? "") };
-    }),
-    printed: commands.filter(hasPrinted).map(commandWords),
+    failed: failed.map((one) => commandWords(one, explainFailure(messages, workspace, one) ?? "")),
+    printed: commands
+      .filter(({ command, success, output }) => success && command.type === "shell_command" && output.trim())
+      .map((one) => commandWords(one)),
     checks,
     way: way.split("\n").filter((line) => line !== "" && line !== checks),
     caveats: [
@@ -349,15 +342,11 @@ export function wordCard(locale: Locale, { facts: job, coder, risk }: CardPieces
   };
 }
 
-function hasPrinted({ command, success, output }: CommandResult): boolean {
-  return success && command.type === "shell_command" && output.trim() !== "";
-}
-
-function commandWords(one: CommandResult): CommandWords {
+function commandWords(one: CommandResult, why = ""): CommandWords {
   const { command, error } = withoutOutput(one);
   // The report of an edit is for the model that made it.
   const output = command.type === "file_edit" ? "" : one.output.trimEnd();
   const shown =
     command.type === "shell_command" ? oneLine(command.target) : `${command.action} ${command.target}`;
-  return { command: shown, error, output };
+  return { command: shown, error, output: output || why };
 }

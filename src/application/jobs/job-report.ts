@@ -91,23 +91,18 @@ export function explainFailures(
   });
 }
 
-/** Why one command failed, beside its error; null where the error says it all. */
-export function explainFailure(messages: Messages, workspace: string, result: CommandResult): string | null {
-  return result.reason === undefined ? editReport(result) : explain(messages, workspace, result.reason);
-}
-
 /** An edit that did not match says where it might have been meant: the same report that a model gets. */
 function editReport({ success, command, output }: CommandResult): string | null {
   const matched = command.type === "file_edit" && command.metadata?.format !== undefined;
   return success || !matched || output === "" ? null : output.trimEnd();
 }
 
-function explain(
-  messages: Messages,
-  workspace: string,
-  reason: NonNullable<CommandResult["reason"]>,
-): string | null {
-  switch (reason.code) {
+/** Why one command failed, beside its error; null where the error says it all. */
+export function explainFailure(messages: Messages, workspace: string, result: CommandResult): string | null {
+  const { reason } = result;
+  switch (reason?.code) {
+    case undefined:
+      return editReport(result);
     case "timeout":
       return messages.timeout(reason.seconds);
     case "outside-workspace":

@@ -91,6 +91,19 @@ describe("settings in the console", () => {
     expect(await press("/manage/schedules/remove", { name: "dawn" })).toContain("There is no schedule dawn.");
   }, 300_000);
 
+  test("a role that names a provider alone shows that provider's model, not the default of another one", async () => {
+    const before = file();
+    writeFileSync(
+      join(server.home, "config.yaml"),
+      before.replace(/ {2}chat: \{.*\}/, "  chat: { provider: far }"),
+    );
+    const page = await operator.text("/manage/settings");
+    expect(/id="role-chat"[\s\S]*?<input name="model"[^>]*>/.exec(page)?.[0]).toEndWith(
+      'value="" placeholder="far-1" maxlength="200" autocomplete="off">',
+    );
+    writeFileSync(join(server.home, "config.yaml"), before);
+  });
+
   test("a model that a role may not use is refused, the file stays, and the form keeps the choice", async () => {
     const before = file();
     const answer = await operator.post("/manage/roles/chat", { provider: "far", model: "far-1" });
