@@ -51,12 +51,7 @@ export function coerceText(text: string, node: SchemaNode): unknown {
     case "number":
       return numberOf(text, node.type === "integer");
     case "array":
-      return text.trimStart().startsWith("[")
-        ? parseJsonSetting(text, Array.isArray)
-        : text
-            .split(",")
-            .map((part) => part.trim())
-            .filter((part) => part !== "");
+      return text.trimStart().startsWith("[") ? parseJsonSetting(text, Array.isArray) : listOf(text);
     case "object":
       return parseJsonSetting(text, isJsonObject);
     default:
@@ -68,6 +63,13 @@ function numberOf(text: string, integer: boolean): number | undefined {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value)) return undefined;
   return integer && !Number.isInteger(value) ? undefined : value;
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
 }
 
 function parseJsonSetting(text: string, accepts: (value: unknown) => boolean): unknown {

@@ -29,7 +29,7 @@ export interface AgentToolkit extends ToolMethods {
 export function createAgentToolkit(context: ToolContext): AgentToolkit {
   const methods = Object.fromEntries(
     ALL_TOOLS.map((tool) => [
-      tool.name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      camelCase(tool.name),
       (args: unknown, options?: CallOptions) => tool.invoke(context, args, options),
     ]),
   ) as unknown as ToolMethods;
@@ -45,4 +45,8 @@ export function createAgentToolkit(context: ToolContext): AgentToolkit {
     available: () =>
       ALL_TOOLS.filter((tool) => policyVerdict(context.policy, [tool.name, ...tool.aliases]) === "allow"),
   };
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

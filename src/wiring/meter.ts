@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import { createMeter, type ModelCall } from "../application/models/meter.ts";
 import type { Models } from "../application/ports/models.ts";
-import { createDayClock } from "../domain/chat/session.ts";
+import { createDayClock, type MachineZone } from "../domain/chat/session.ts";
 import { costBy } from "../domain/models/catalogue.ts";
 import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
@@ -28,10 +28,7 @@ export function openMeter(services: Services, options: MeterOptions) {
   const { config, log } = services;
   const { models, now = services.now } = options;
   const workspace = workspaceName({ ...services, root: options.root });
-  const clock = createDayClock(
-    config.session.timezone ?? { name: services.env.TZ || machineZoneName() },
-    config.session.cutover,
-  );
+  const clock = createDayClock(config.session.timezone ?? machineZone(services.env), config.session.cutover);
   const usage = createUsageStore(options.db, options.held);
   const { catalogue, trouble } = loadCatalogue(services.home);
   if (trouble !== null)
@@ -48,4 +45,8 @@ export function openMeter(services: Services, options: MeterOptions) {
     onCall: options.onModelCall,
   });
   return { meter, usage, clock, catalogue, workspace };
+}
+
+function machineZone({ TZ }: Services["env"]): MachineZone {
+  return { name: TZ || machineZoneName() };
 }

@@ -380,11 +380,7 @@ export function createSlackChannel(deps: SlackChannelDeps): Channel {
       if (tested.ok && deaf !== null) return { ok: false, ...deaf };
       if (tested.ok)
         return { ok: true, detail: `${tested.value.team ?? ""} ${tested.value.user ?? ""}`.trim() };
-      return {
-        ok: false,
-        detail: tested.delivered.status === "sent" ? "" : tested.delivered.reason,
-        remedy: "SLACK_BOT_TOKEN",
-      };
+      return { ok: false, detail: failureReason(tested.delivered), remedy: "SLACK_BOT_TOKEN" };
     },
     close: () => deps.onClose(),
   };
@@ -464,6 +460,10 @@ function renderProgress({ text, note, steps = "" }: Progress): SlackRendering {
     .filter((part) => part !== "")
     .map(section);
   return { text: escapeSlack(note), blocks, file: null };
+}
+
+function failureReason(delivered: DeliveryResult): string {
+  return delivered.status === "sent" ? "" : delivered.reason;
 }
 
 /** The token is sent to Slack's own servers, or to the configured one. */

@@ -154,8 +154,7 @@ export async function showProject(
   const { config, mask } = deps;
   const { task, item, signal } = work;
   const { files: source } = environment.workspace;
-  const read = (path: string) =>
-    source.look(path).kind === "file" ? new TextDecoder().decode(source.read(path)) : "";
+  const read = (path: string) => readText(source, path);
   const project = environment.projectOf(source);
   const files = project.list(MOST_LISTED);
   const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
@@ -227,4 +226,8 @@ function findCommands(
   const settings = { ...config.checks, command };
   const found = openChecks({ files, settings, memory, now: () => now().getTime() });
   return found.ok ? found.checks.map((check) => check.command) : found.commands;
+}
+
+function readText(files: WorkspaceFiles, path: string): string {
+  return files.look(path).kind === "file" ? new TextDecoder().decode(files.read(path)) : "";
 }

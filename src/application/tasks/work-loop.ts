@@ -193,9 +193,12 @@ export async function workWithTools(deps: SolveDeps, work: SolveWork, news: News
   for (;;) {
     const limits = { ...loop.limits, steps: stepsLeft(work.task, config.maxSteps) };
     const end = await toolLoop({ ...loop, limits });
-    if (!(end.kind === "failed" && end.failure.code === "context-too-long") || !(await compactWork(work)))
-      return endWork(deps, work, end);
+    if (!isTooLong(end) || !(await compactWork(work))) return endWork(deps, work, end);
   }
+}
+
+function isTooLong(end: LoopEnd): boolean {
+  return end.kind === "failed" && end.failure.code === "context-too-long";
 }
 
 /** False when there is nothing left to leave out. */
@@ -221,7 +224,7 @@ async function noteAnswer({ mask, costUsd }: SolveDeps, work: SolveWork, answer:
 function openToolUse(deps: SolveDeps, work: SolveWork, environment: TaskEnvironment) {
   const { mask } = deps;
   const use = async (call: ToolCall): Promise<ToolResult> => {
-    if (ISSUE_TOOLS.some((tool) => tool.name === call.name)) return answerIssueTool(deps, work, call);
+    if (isIssueTool(call)) return answerIssueTool(deps, work, call);
     const refused = deps.config.allowCi ? null : refusedEdit(call.name, call.arguments);
     if (refused !== null) return { ok: false, text: refused };
     const result = await environment.call(call.name, call.arguments, work.signal);
@@ -275,6 +278,10 @@ async function endWork({ config, mask }: SolveDeps, work: SolveWork, end: LoopEn
     default:
       throw stopWithoutAnswer(end);
   }
+}
+
+function isIssueTool({ name }: ToolCall): boolean {
+  return ISSUE_TOOLS.some((tool) => tool.name === name);
 }
 
 async function answerIssueTool(deps: SolveDeps, work: SolveWork, call: ToolCall): Promise<ToolResult> {

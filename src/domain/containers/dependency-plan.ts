@@ -253,11 +253,7 @@ function npmPins(text: string, registry: string | null): readonly string[] {
     const name = typeof entry.name === "string" ? entry.name : path.slice(at + "node_modules/".length);
     const { version, resolved } = entry;
     // A package from git, a file or a private index is not the package of that name in PicoClaw's index.
-    if (
-      typeof resolved === "string" &&
-      (/^https?:/.test(resolved) && URL.canParse(resolved) ? new URL(resolved).host : null) !== indexHost
-    )
-      return [];
+    if (typeof resolved === "string" && hostOf(resolved) !== indexHost) return [];
     return typeof version === "string" && PINNED_NPM_NAME.test(name) && NPM_VERSION.test(version)
       ? [`${name}@${version}`]
       : [];
@@ -271,6 +267,10 @@ function pipPins(text: string): readonly string[] {
     const pin = PIP_PIN.exec(line.trim());
     return pin === null ? [] : [`${pin[1]?.toLowerCase()}==${pin[2]}`];
   });
+}
+
+function hostOf(address: string): string | null {
+  return /^https?:/.test(address) && URL.canParse(address) ? new URL(address).host : null;
 }
 
 /** The requirements that a project's files name, read without running any of its code. */

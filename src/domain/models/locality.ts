@@ -21,8 +21,7 @@ export function localityOf({ type, baseUrl, model, declared }: Placement): Local
   if (type === "scripted") return { local: true };
   if (baseUrl === null) return { local: false, why: declared ? "cloud-host" : "not-declared" };
   const host = hostOf(baseUrl);
-  if (CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`)))
-    return { local: false, why: "cloud-host" };
+  if (isCloudHost(host)) return { local: false, why: "cloud-host" };
   if (type !== "ollama" && !declared) return { local: false, why: "not-declared" };
   // Ollama's OpenAI-compatible door leads to the same models.
   if (isCloudTag(model)) return { local: false, why: "cloud-model" };
@@ -78,6 +77,10 @@ const CLOUDS = [
   "x.ai",
   "z.ai",
 ];
+
+function isCloudHost(host: string): boolean {
+  return CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`));
+}
 
 /** At that point URL has converted every spelling of an IPv4 address to the dotted one. */
 function hostOf(url: string): string {

@@ -151,10 +151,7 @@ export function innerScript(
   if (SHELLS.has(name)) return shellScript(name, args, command);
   switch (name) {
     case "eval":
-      return {
-        text: args.some((word) => word.value === null) ? null : args.map((word) => word.value).join(" "),
-        dialect: "same",
-      };
+      return { text: args.some((word) => word.value === null) ? null : joinedWords(args), dialect: "same" };
     case "trap":
       return trapScript(args);
     case "source":
@@ -201,6 +198,10 @@ function trapScript(args: readonly ShellWord[]): InnerScript | null {
   if (!first || args.length < 2 || first.value === "-" || first.value === "-p" || first.value === "-l")
     return null;
   return { text: first.value, dialect: "same" };
+}
+
+function joinedWords(words: readonly ShellWord[]): string {
+  return words.map((word) => word.value).join(" ");
 }
 
 /** A command that a program runs in its turn, by its arguments. */

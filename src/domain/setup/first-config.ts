@@ -166,11 +166,7 @@ export function firstConfig(found: SetupFindings, choice: ModelChoice, words: Se
     ...comment(words.roles),
     ...section(
       "roles",
-      [
-        ...talkRoles(found, choice),
-        ...coderRole(choice),
-        ...(choice.head == null ? [] : [`coder: { head: ${choice.head.name} }`]),
-      ],
+      [...talkRoles(found, choice), ...coderRole(choice), ...headRole(choice)],
       ["default_coder: coder3"],
     ),
     "",
@@ -216,6 +212,10 @@ function coderRole({ coder }: ModelChoice): string[] {
   if (coder === null) return [];
   const role = CODERS[coder.provider] ?? "coder3";
   return [`${role}: ${modelOf(coder)}`, ...(role === "coder3" ? [] : [`default_coder: ${role}`])];
+}
+
+function headRole({ head }: ModelChoice): string[] {
+  return head == null ? [] : [`coder: { head: ${head.name} }`];
 }
 
 function modelOf({ provider, model }: ChosenModel): string {

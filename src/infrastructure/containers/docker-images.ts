@@ -5,6 +5,7 @@ import { jobEnvironment } from "../../application/jobs/job-processes.ts";
 import {
   type ContextFile,
   EngineUnavailable,
+  type ImageBuild,
   type ImageOutcome,
   type ImageProgress,
   type Images,
@@ -57,7 +58,7 @@ export function createDockerImages(engine: Engine): Images {
           buildargs: JSON.stringify(request.args),
           labels: JSON.stringify(request.labels),
         },
-        body: Buffer.concat([...request.files.flatMap(entryOf), tarEnd()]),
+        body: contextOf(request),
         contentType: "application/x-tar",
         ...(request.signal !== undefined && { signal: request.signal }),
       });
@@ -93,6 +94,10 @@ function splitTag(name: string): { image: string; tag: string } {
   if (name.includes("@") || colon <= name.lastIndexOf("/"))
     return { image: name, tag: name.includes("@") ? "" : "latest" };
   return { image: name.slice(0, colon), tag: name.slice(colon + 1) };
+}
+
+function contextOf({ files }: ImageBuild): Uint8Array {
+  return Buffer.concat([...files.flatMap(entryOf), tarEnd()]);
 }
 
 function entryOf({ path, bytes, executable }: ContextFile): Uint8Array[] {

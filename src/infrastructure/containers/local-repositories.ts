@@ -64,7 +64,7 @@ async function lookAtRepository(
   const top = await git(["-C", path, "rev-parse", "--git-dir"], signal);
   if (top.outcome === "not-started") return localFailure("no-git", "git is not installed");
   if (top.outcome === "aborted") return localFailure("aborted", "aborted");
-  if (top.exitCode !== 0) return localFailure("not-a-repository", top.stderr.split("\n", 1)[0] ?? "");
+  if (top.exitCode !== 0) return localFailure("not-a-repository", firstLine(top.stderr));
   const listed = await git(
     ["-C", path, "ls-tree", "-r", "-z", "--full-tree", "--name-only", ref ?? "HEAD"],
     signal,
@@ -149,4 +149,8 @@ function localFailure(code: LocalFailure["code"], message: string): LocalFailure
 
 function splitNulls(text: string): readonly string[] {
   return text.split("\0").filter((part) => part !== "");
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }

@@ -190,13 +190,7 @@ async function findWords(
     const below = new Set<string>();
     for await (const { name, id, kind, content } of walkObjects(git, names)) {
       if (name.endsWith("^{tree}")) roots.set(name.slice(0, -"^{tree}".length), id);
-      if (kind === "blob")
-        found.set(
-          id,
-          isShortText(content)
-            ? new Set((content.toString().match(NAME) ?? []).filter((word) => words.has(word)))
-            : new Set(),
-        );
+      if (kind === "blob") found.set(id, isShortText(content) ? pickWords(content, words) : new Set());
       if (kind !== "tree" || inside.has(id)) continue;
       const entries = readTree(content, id.length / 2);
       inside.set(id, entries);
@@ -210,6 +204,10 @@ async function findWords(
     return known;
   };
   return new Map(commits.map((commit) => [commit, collect(roots.get(commit) ?? "")]));
+}
+
+function pickWords(content: Buffer, words: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set((content.toString().match(NAME) ?? []).filter((word) => words.has(word)));
 }
 
 /** The names of the files and folders of a tree: each entry is its mode, its name, a zero and the name in bytes. */

@@ -214,7 +214,7 @@ export class Identity implements WrittenIdentity {
     const { kind, mode, size, uid, gid } = written;
     const [modified, modifiedNs] = readTime(written.mtime);
     const [changed, changedNs] = readTime(written.ctime);
-    const inode = written.ino.length < 16 ? Number(written.ino) : exactNumber(BigInt(written.ino));
+    const inode = readInode(written.ino);
     return new Identity(kind, mode, size, uid, gid, inode, modified, modifiedNs, changed, changedNs);
   }
 
@@ -309,6 +309,10 @@ const USUAL_TIME = /^\d{19}$/;
 function readTime(text: string): readonly [seconds: number, rest: number] {
   if (USUAL_TIME.test(text)) return [Number(text.slice(0, -9)), Number(text.slice(-9))];
   return divideTime(BigInt(text));
+}
+
+function readInode(text: string): number | bigint {
+  return text.length < 16 ? Number(text) : exactNumber(BigInt(text));
 }
 
 export function kindOf(stats: EntryStats): EntryKind {

@@ -81,10 +81,7 @@ function isTrusted(folder: string, home: string, options: { anyMode?: boolean } 
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return false;
   const user = process.geteuid?.();
-  const ours =
-    user === undefined ||
-    stats.uid === user ||
-    (user === 0 && stats.uid === lstatSync(home, { throwIfNoEntry: false })?.uid);
+  const ours = user === undefined || stats.uid === user || (user === 0 && stats.uid === ownerOf(home));
   if (!ours) return false;
   if (options.anyMode === true) return true;
   if ((stats.mode & OTHERS_WRITE) !== 0) return false;
@@ -95,6 +92,10 @@ function isTrusted(folder: string, home: string, options: { anyMode?: boolean } 
 /** Whether the file system keeps the mode that a folder was made with. */
 function keepsModes(folder: string): boolean {
   return (lstatSync(folder).mode & OTHERS_WRITE) === 0;
+}
+
+function ownerOf(path: string): number | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.uid;
 }
 
 /** Identifies a workspace's folder, also after a move on its file system. */

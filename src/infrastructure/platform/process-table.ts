@@ -10,7 +10,7 @@ export async function readProcessTable(): Promise<readonly ProcessEntry[]> {
 
 /** Signals exactly this process: a pid that another process has taken over since is left alone. */
 export function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): void {
-  if (process.platform === "linux" && !(readStat(entry.pid)?.startedAt === entry.startedAt)) return;
+  if (process.platform === "linux" && !sameLinuxProcess(entry)) return;
   try {
     process.kill(entry.pid, signal);
   } catch {
@@ -95,6 +95,10 @@ export function* readLinuxProcesses(first = 0): Generator<ProcessEntry> {
     const stat = readStat(pid);
     if (stat) yield { ...stat, ...detailsOf(pid) };
   }
+}
+
+function sameLinuxProcess(entry: Pick<ProcessEntry, "pid" | "startedAt">): boolean {
+  return readStat(entry.pid)?.startedAt === entry.startedAt;
 }
 
 export function readLinuxStartTime(pid: number): number | undefined {

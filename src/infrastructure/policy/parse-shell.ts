@@ -224,11 +224,7 @@ function collectCommands(root: ParsedScript, source: ScriptSource): ShellScript 
       case "For":
       case "Select":
         visitWords(node.wordlist ?? [], place);
-        pushBare(
-          { assignments: [{ name: node.name.value, value: { text: "", value: null } }] },
-          node.name.text,
-          place,
-        );
+        pushBare({ assignments: [loopVariable(node.name)] }, node.name.text, place);
         visitList(node.body, perhaps);
         return;
       case "While":
@@ -380,6 +376,10 @@ function collectCommands(root: ParsedScript, source: ScriptSource): ShellScript 
 function shellAssignment(node: Assignment): ShellAssignment {
   const value = node.value.type === "ArrayValue" ? { text: node.text, value: null } : shellWord(node.value);
   return { name: node.name, value: node.append ? { ...value, value: null } : value };
+}
+
+function loopVariable(name: Word): ShellAssignment {
+  return { name: name.value, value: { text: "", value: null } };
 }
 
 function shellRedirect(node: Redirection): ShellRedirect[] {

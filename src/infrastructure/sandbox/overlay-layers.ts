@@ -142,13 +142,15 @@ export function lowerFolderOf(
   if (redirect?.ok) {
     const to = Buffer.from(redirect.value).toString("utf8").replace(/\0+$/, "");
     const lower = to.startsWith("/") ? to.slice(1) : above === null ? null : join(above, to);
-    return lower !== null && lstatSync(join(root, lower), { throwIfNoEntry: false })?.isDirectory() === true
-      ? lower
-      : null;
+    return lower !== null && isFolder(join(root, lower)) ? lower : null;
   }
   if (above === null) return null;
   const name = path.slice(path.lastIndexOf("/") + 1);
   return above === "" ? name : `${above}/${name}`;
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function upperKindOf(stats: EntryStats): UpperEntry["kind"] {

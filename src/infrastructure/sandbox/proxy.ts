@@ -143,6 +143,10 @@ function refusalStatus({ host, port }: Destination, reason: RefusedDestination):
   return `Refused by picoclaw: ${host.replace(/[^\x21-\x7e]/g, "?").slice(0, 300)}:${port} ${REASONS[reason]}`;
 }
 
+function refusalText({ host, port }: Destination, reason: RefusedDestination): string {
+  return `${host}:${port} ${REASONS[reason]}`;
+}
+
 function answerText(status: number, text: string, phrase: string = STATUS[status] ?? "Error"): string {
   const body = `picoclaw: ${text}\n`;
   return [
@@ -537,7 +541,7 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
     return answerAndClose(
       client,
       403,
-      `${asked.host}:${asked.port} ${REASONS[dialled.refused]}`,
+      refusalText(asked, dialled.refused),
       refusalStatus(asked, dialled.refused),
     );
   }

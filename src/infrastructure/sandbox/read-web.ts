@@ -31,9 +31,7 @@ export function createWeb(deps: WebDeps): WebReader {
       for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
         const step = await readOnce(deps, at, within);
         if (!("location" in step))
-          return !step.ok && step.why === "aborted" && !signal.aborted
-            ? { ok: false, why: "timeout", detail: url }
-            : step;
+          return !step.ok && step.why === "aborted" && !signal.aborted ? timeoutRead(url) : step;
         at = step.location;
       }
       return { ok: false, why: "too-many-redirects", detail: at };
@@ -52,6 +50,10 @@ export function createOwnPages(deps: Required<Pick<WebDeps, "isOwnPort" | "userA
     timeoutMs: OWN_PAGE_MS,
     limitBytes: OWN_PAGE_BYTES,
   });
+}
+
+function timeoutRead(url: string): WebRead {
+  return { ok: false, why: "timeout", detail: url };
 }
 
 async function readOnce(

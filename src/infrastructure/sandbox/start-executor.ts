@@ -119,9 +119,12 @@ function freeAt(folder: string): number {
 /** The disk space of the files below a folder; a sparse one takes little. */
 function bytesIn(folder: string): number {
   let bytes = 0;
-  for (const { path } of walkFolder(folder))
-    bytes += (lstatSync(join(folder, path), { throwIfNoEntry: false })?.blocks ?? 0) * 512;
+  for (const { path } of walkFolder(folder)) bytes += blocksAt(join(folder, path)) * 512;
   return bytes;
+}
+
+function blocksAt(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0;
 }
 
 /** Calls `onReached` once when the job has taken all the processes that it may. Returns how to stop it. */

@@ -141,8 +141,7 @@ export async function migrate(db: Kysely<Database>, now: () => Date): Promise<st
   if (pending.length === 0) return [];
   const done: string[] = [];
   await db.transaction().execute(async (transaction) => {
-    if (db.getExecutor().adapter instanceof PostgresAdapter)
-      await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+    if (isPostgres(db)) await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
     await sql`create table if not exists migrations (name text primary key, applied_at text not null)`.execute(
       transaction,
     );
@@ -202,4 +201,8 @@ async function appliedMigrations(db: Kysely<Database>): Promise<string[]> {
 async function appliedNames(db: Kysely<Database>): Promise<string[]> {
   const rows = await db.selectFrom("migrations").select("name").orderBy("name").execute();
   return rows.map(({ name }) => name);
+}
+
+function isPostgres(db: Kysely<Database>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter;
 }

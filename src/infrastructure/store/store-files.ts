@@ -63,7 +63,7 @@ export function watchStoreFiles(file: string): { findGone(): string | null; clos
     if (open.index === null || readSync(open.index, bytes, 0, INDEX_BYTES, 0) < INDEX_BYTES) return null;
     const copy = bytes.subarray(INDEX_HEADER_BYTES, 2 * INDEX_HEADER_BYTES);
     if (!bytes.subarray(0, INDEX_HEADER_BYTES).equals(copy)) return null;
-    const size = bytes.readUInt16LE(14);
+    const size = u16(bytes, 14);
     return {
       pageBytes: size === 1 ? 65_536 : size,
       frames: u32(bytes, 16),
@@ -126,6 +126,10 @@ export function watchStoreFiles(file: string): { findGone(): string | null; clos
 /** The index is in the byte order of the machine; all that this program runs on are little-endian. */
 function u32(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at);
+}
+
+function u16(bytes: Buffer, at: number): number {
+  return bytes.readUInt16LE(at);
 }
 
 function openOrNull(path: string): number | null {

@@ -371,16 +371,16 @@ export async function bringBackLogins(deps: BringBackDeps): Promise<readonly str
     const inside = await readInside(sandbox, container, path);
     if (inside === null) continue;
     const at = join(credentials.home, path);
-    const verdict = validateLogin({
-      placed: decoder.decode(bytes),
-      inside,
-      host: attemptOr(null, () => readFileSync(at, "utf8")),
-    });
+    const verdict = validateLogin({ placed: decoder.decode(bytes), inside, host: readLoginText(at) });
     if (verdict === "refreshed") {
       if (!replaceLogin(at, inside)) notes.push(messages.loginKept(path, "unwritable"));
     } else if (verdict !== "same") notes.push(messages.loginKept(path, verdict));
   }
   return notes;
+}
+
+function readLoginText(path: string): string | null {
+  return attemptOr(null, () => readFileSync(path, "utf8"));
 }
 
 /** At once, with the mode it had, behind a link if it is one. */
