@@ -165,7 +165,23 @@ function checkedFolder(root: string, path: string): string {
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
-/** An identity as it is written down. Times are in nanoseconds, as text: as numbers they would not be exact. */
+/** An identity in the records of jobs: there are so many that their fields have no names. An inode beyond the exact numbers is a text. */
+type PrintedIdentity = readonly [
+  kind: EntryKind,
+  mode: number,
+  size: number,
+  uid: number,
+  gid: number,
+  inode: number | string,
+  modified: number,
+  modifiedNs: number,
+  changed: number,
+  changedNs: number,
+];
+
+export type StoredIdentity = WrittenIdentity | PrintedIdentity;
+
+/** An identity as it is written elsewhere, and in old records. Times are in nanoseconds, as text: as numbers they would not be exact. */
 export interface WrittenIdentity {
   readonly kind: EntryKind;
   readonly ino: string;
@@ -210,7 +226,11 @@ export class Identity implements WrittenIdentity {
     );
   }
 
-  static read(written: WrittenIdentity): Identity {
+  static read(written: StoredIdentity): Identity {
+    if (!("kind" in written)) {
+      const [kind, mode, size, uid, gid, inode, ...times] = written;
+      return new Identity(kind, mode, size, uid, gid, readInode(inode), ...times);
+    }
     const { kind, mode, size, uid, gid } = written;
     const [modified, modifiedNs] = readTime(written.mtime);
     const [changed, changedNs] = readTime(written.ctime);
@@ -267,10 +287,9 @@ export class Identity implements WrittenIdentity {
     return this.changed === other.changed && this.changedNs === other.changedNs;
   }
 
-  /** As JSON has it. */
   print(): string {
-    const { kind, ino, mode, size, mtime, ctime, uid, gid } = this;
-    return `{"kind":"${kind}","ino":"${ino}","mode":${mode},"size":${size},"mtime":"${mtime}","ctime":"${ctime}","uid":${uid},"gid":${gid}}`;
+    const inode = typeof this.inode === "bigint" ? `"${this.inode}"` : this.inode;
+    return `["${this.kind}",${this.mode},${this.size},${this.uid},${this.gid},${inode},${this.modified},${this.modifiedNs},${this.changed},${this.changedNs}]`;
   }
 
   toJSON(): WrittenIdentity {
@@ -311,7 +330,8 @@ function readTime(text: string): readonly [seconds: number, rest: number] {
   return divideTime(BigInt(text));
 }
 
-function readInode(text: string): number | bigint {
+function readInode(text: number | string): number | bigint {
+  if (typeof text === "number") return text;
   return text.length < 16 ? Number(text) : exactNumber(BigInt(text));
 }
 

@@ -23,10 +23,10 @@ import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { attemptOr } from "../../domain/platform/error-text.ts";
-import { checksum } from "../platform/read-file.ts";
+import { addToSum, checksum, toSum } from "../platform/read-file.ts";
 import { removeTree } from "../platform/remove-tree.ts";
 import { createSweep, spawnUnattended } from "../platform/unattended.ts";
-import { Identity, isAbsence, O_PATH, shownBelow, type WrittenIdentity } from "./entry-identity.ts";
+import { Identity, isAbsence, O_PATH, type StoredIdentity, shownBelow } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 
 /**
@@ -241,9 +241,8 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
 
 /** Writes a plan, which becomes valid when it is finished. */
 export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"> {
-  const lines = openLines(planFile(folder));
   const { roots, stamp, folders, lost, ops } = plan;
-  lines.add(JSON.stringify({ v: SUMMED, roots, stamp, folders, lost, count: ops.length }));
+  const lines = openLines(planFile(folder), { roots, stamp, folders, lost, count: ops.length });
   const sweep = createSweep();
   for (const op of ops) {
     lines.add(printOp(op));
@@ -254,12 +253,8 @@ export function printPlan(folder: JobFolder, plan: Plan): Omit<LineWriter, "add"
 
 /** By hand: the runtime would ask every field of thousands of ops and identities for its name and its kind. */
 function printOp({ n, root, path, a, b, area, aHash, bHash, inPlace }: Op): string {
-  const more = `${printHash("aHash", aHash)}${printHash("bHash", bHash)}${inPlace ? ',"inPlace":true' : ""}`;
-  return `{"n":${n},"root":${root},"path":${JSON.stringify(path)},"a":${printIdentity(a)},"b":${printIdentity(b)},"area":"${area}"${more}}`;
-}
-
-function printHash(name: "aHash" | "bHash", hash: string | undefined): string {
-  return hash === undefined ? "" : `,"${name}":"${hash}"`;
+  const hashes = `${aHash ? `"${aHash}"` : null},${bHash ? `"${bHash}"` : null}`;
+  return `[${n},${root},${JSON.stringify(path)},${printIdentity(a)},${printIdentity(b)},"${area}",${hashes},${inPlace === true}]`;
 }
 
 function printIdentity(identity: Identity | null): string {
@@ -270,7 +265,7 @@ function printIdentity(identity: Identity | null): string {
 function readPlanRoots(folder: JobFolder): readonly string[] | null {
   for (const file of [planFile(folder), planCopyFile(folder)])
     for (const line of readLines(file)) {
-      const header = ifSound(() => readPlanHeader(line, file));
+      const header = ifSound(() => readPlanHeader(parseRecord(line, file), file));
       if (header !== null) return header.roots;
       break;
     }
@@ -279,8 +274,8 @@ function readPlanRoots(folder: JobFolder): readonly string[] | null {
 
 type PlanHeader = Omit<Plan, "ops"> & { readonly count?: number };
 
-function readPlanHeader(line: string, path: string): PlanHeader {
-  return parseRecord<PlanHeader>(line, path, ({ roots }) => Array.isArray(roots));
+function readPlanHeader(value: unknown, path: string): PlanHeader {
+  return checkRecord<PlanHeader>(value, path, ({ roots }) => Array.isArray(roots));
 }
 
 export function readPlan(folder: JobFolder): Plan | null {
@@ -288,13 +283,12 @@ export function readPlan(folder: JobFolder): Plan | null {
   const ops: Op[] = [];
   const sweep = createSweep();
   const path = planFile(folder);
-  for (const line of readCheckedLines(path)) {
-    if (header === null) header = readPlanHeader(line, path);
-    else {
-      ops.push(readOp(line, path));
+  for (const values of readValues(path))
+    for (const value of values) {
+      if (header === null) header = readPlanHeader(value, path);
+      else ops.push(readOp(value, path));
       sweep();
     }
-  }
   if (header === null) return null;
   const { roots, stamp, folders = [], lost, count = ops.length } = header;
   if (count !== ops.length || ops.some(({ root }) => roots[root] === undefined))
@@ -308,7 +302,7 @@ function salvageLines(path: string) {
   const summed = written.filter((line) => findSum(line) === "right");
   const isSure = summed.length > 0;
   const [first = "", ...rest] = isSure ? summed : written;
-  const header = ifSound(() => parseRecord<Readonly<Record<string, unknown>>>(first, path, isHeader));
+  const header = ifSound(() => checkRecord(parseRecord(first, path), path, isHeader));
   return { header, lines: header === null ? [first, ...rest] : rest, isSure };
 }
 
@@ -319,7 +313,7 @@ function isHeader(value: Readonly<Record<string, unknown>>): boolean {
 /** Reads the intact lines of a damaged plan or of its copy. */
 export function salvagePlan(path: string) {
   const { header, lines, isSure } = salvageLines(path);
-  const ops = lines.flatMap((line) => ifSound(() => readOp(line, path)) ?? []);
+  const ops = lines.flatMap((line) => ifSound(() => readOp(parseRecord(line, path), path)) ?? []);
   return { header: header as PlanHeader | null, ops: new Map(ops.map((op) => [op.n, op])), isSure };
 }
 
@@ -330,7 +324,7 @@ export function salvageSwapRecord(folder: JobFolder, turn: number) {
   const entries = new Map<number, SwapRecordEntry>();
   const ops = new Map<number, Op>();
   for (const line of lines) {
-    const read = ifSound(() => readEntry(line, path));
+    const read = ifSound(() => readEntry(parseRecord(line, path), path));
     if (read === null) continue;
     const { n, repeated, ...entry } = read;
     entries.set(n, entry);
@@ -361,19 +355,24 @@ function printRepeated({ root, path, area, a, b, inPlace }: Op): string {
 }
 
 /** Every op has its fields in one order, so that they share one hidden class of the runtime. */
-function readOp(line: string, file: string): Op {
-  const { n, root, path, a, b, area, aHash, bHash, inPlace } = parseRecord<WrittenOp>(
-    line,
+function readOp(value: unknown, file: string): Op {
+  const { n, root, path, a, b, area, aHash, bHash, inPlace } = checkRecord<WrittenOp>(
+    Array.isArray(value) ? nameFields(value) : value,
     file,
     (op) => typeof op.path === "string" && Number.isInteger(op.n) && Number.isInteger(op.root),
   );
-  const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
-  return { n, root, path, a: readIdentity(a, file), b: readIdentity(b, file), area, ...more };
+  const op = { n, root, path, a: readIdentity(a, file), b: readIdentity(b, file), area };
+  if (!aHash && !bHash && !inPlace) return op;
+  return { ...op, ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
 }
 
-type WrittenOp = Omit<Op, "a" | "b"> & Readonly<Record<"a" | "b", WrittenIdentity | null>>;
+type WrittenOp = Omit<Op, "a" | "b"> & Readonly<Record<"a" | "b", StoredIdentity | null>>;
 
-function readIdentity(written: WrittenIdentity | null, file: string): Identity | null {
+function nameFields([n, root, path, a, b, area, aHash, bHash, inPlace]: readonly unknown[]) {
+  return { n, root, path, a, b, area, aHash, bHash, inPlace };
+}
+
+function readIdentity(written: StoredIdentity | null, file: string): Identity | null {
   const read = attemptOr(undefined, () => (written === null ? null : Identity.read(written)));
   if (read === undefined) throw new DamagedRecord(file);
   return read;
@@ -385,9 +384,8 @@ export function openSwapRecord(
   turn: number,
   header: Omit<SwapRecord, "entries"> & Pick<Plan, "roots">,
 ) {
-  const lines = openLines(swapRecordPath(folder, turn));
   const { stamp, swaps, around, roots } = header;
-  lines.add(JSON.stringify({ v: SUMMED, stamp, swaps, around, roots }));
+  const lines = openLines(swapRecordPath(folder, turn), { stamp, swaps, around, roots });
   return {
     add: (op: Op, { standing, kept }: SwapRecordEntry) =>
       lines.add(`[${op.n},${printIdentity(standing)},${printIdentity(kept)},${printRepeated(op)}]`),
@@ -400,35 +398,36 @@ export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | nu
   let header: ReturnType<typeof readSwapHeader> | null = null;
   const entries = new Map<number, SwapRecordEntry>();
   const path = swapRecordPath(folder, turn);
-  for (const line of readCheckedLines(path)) {
-    if (header === null) {
-      header = readSwapHeader(line, path);
-      continue;
+  for (const values of readValues(path))
+    for (const value of values) {
+      if (header === null) {
+        header = readSwapHeader(value, path);
+        continue;
+      }
+      const { n, standing, kept } = readEntry(value, path);
+      entries.set(n, { standing, kept });
     }
-    const { n, standing, kept } = readEntry(line, path);
-    entries.set(n, { standing, kept });
-  }
   return header === null ? null : { ...header, entries };
 }
 
-type WrittenEntries = readonly [n: number, WrittenIdentity | null, WrittenIdentity | null, ...unknown[]];
+type WrittenEntries = readonly [n: number, StoredIdentity | null, StoredIdentity | null, ...unknown[]];
 
-function readEntry(line: string, file: string) {
-  const [n, standing, kept, repeated] = parseRecord<WrittenEntries>(
-    line,
+function readEntry(value: unknown, file: string) {
+  const [n, standing, kept, repeated] = checkRecord<WrittenEntries>(
+    value,
     file,
     (entry) => Array.isArray(entry) && Number.isInteger(entry[0]),
   );
   return { n, standing: readIdentity(standing, file), kept: readIdentity(kept, file), repeated };
 }
 
-function readSwapHeader(line: string, path: string): Omit<SwapRecord, "entries"> {
+function readSwapHeader(value: unknown, path: string): Omit<SwapRecord, "entries"> {
   const {
     stamp,
     swaps = [],
     around = [],
-  } = parseRecord<Pick<SwapRecord, "stamp"> & Partial<SwapRecord>>(
-    line,
+  } = checkRecord<Pick<SwapRecord, "stamp"> & Partial<SwapRecord>>(
+    value,
     path,
     (header) => typeof header.stamp === "string",
   );
@@ -563,10 +562,16 @@ const PIECE_BYTES = 256 * 1024;
 
 type LineWriter = ReturnType<typeof openLines>;
 
-/** One line of JSON a value, written as they come: all lines of a large job would take a hundred megabytes. */
-function openLines(path: string) {
+/**
+ * A header, then one line of JSON a value, written as they come: all lines of a large job would take a hundred megabytes.
+ * Every line ends with its own sum, by which a damaged file is salvaged; the header has the sum of all lines after it, by
+ * which an intact one is read at once.
+ */
+function openLines(path: string, header: Readonly<Record<string, unknown>>) {
   const temporary = `${path}.tmp`;
   const fd = openSync(temporary, "w", 0o600);
+  const headed = () => `${addSum(JSON.stringify({ v: WHOLE, whole: toSum(whole), ...header }))}\n`;
+  let whole = 0;
   let piece = "";
   const attempt = (act: () => void) => {
     try {
@@ -577,9 +582,12 @@ function openLines(path: string) {
     }
   };
   const write = () => {
-    writeFileSync(fd, piece);
+    const bytes = Buffer.from(piece);
+    whole = addToSum(whole, bytes);
+    writeFileSync(fd, bytes);
     piece = "";
   };
+  attempt(() => writeFileSync(fd, headed()));
   return {
     /** A value as JSON. */
     add(line: string): void {
@@ -590,6 +598,7 @@ function openLines(path: string) {
     finish(): void {
       attempt(() => {
         write();
+        writeSync(fd, headed(), 0);
         fsyncSync(fd);
       });
       closeSync(fd);
@@ -605,6 +614,12 @@ function openLines(path: string) {
 
 /** The lines of a file that is there, but for empty ones. */
 function* readLines(path: string): Generator<string> {
+  for (const piece of readPieces(path))
+    for (const line of piece.toString("utf8").split("\n")) if (line !== "") yield line;
+}
+
+/** The bytes of a file that is there, in pieces of whole lines. Each is valid until the next one is read. */
+function* readPieces(path: string): Generator<Buffer> {
   let fd: number;
   try {
     fd = openSync(path, "r");
@@ -618,7 +633,7 @@ function* readLines(path: string): Generator<string> {
     for (;;) {
       const count = readSync(fd, bytes, held, bytes.length - held, null);
       const end = count === 0 ? held : bytes.subarray(0, held + count).lastIndexOf(NEWLINE) + 1;
-      for (const line of bytes.toString("utf8", 0, end).split("\n")) if (line !== "") yield line;
+      if (end > 0) yield bytes.subarray(0, end);
       if (count === 0) return;
       held = held + count - end;
       // A line that is longer than the piece.
@@ -633,8 +648,9 @@ function* readLines(path: string): Generator<string> {
 
 const NEWLINE = 10;
 
-/** The version of records in which every line ends with its own sum. */
-const SUMMED = 2;
+/** The version of records whose header has a sum of all lines. In version 2 only lines have sums; older ones have none. */
+const WHOLE = 3;
+const SUMMED = /^\{"v":(?:2|3,"whole":"([0-9a-f]{8})")/;
 
 function addSum(line: string): string {
   const isArray = line.endsWith("]");
@@ -650,15 +666,27 @@ function findSum(line: string): "right" | "wrong" | "none" {
   return checksum(`${line.slice(0, -end.length)}${bracket}`) === sum ? "right" : "wrong";
 }
 
-/** The lines of a record; throws where one is not as it was written. Old records have no sums. */
-function* readCheckedLines(path: string): Generator<string> {
-  let isSummed: boolean | null = null;
-  for (const line of readLines(path)) {
-    const sum = findSum(line);
-    isSummed ??= sum !== "none" || line.startsWith(`{"v":${SUMMED}`);
-    if (sum !== (isSummed ? "right" : "none")) throw new DamagedRecord(path);
-    yield line;
+/** The values of a record, header first, in pieces; throws where they are not as they were written. */
+function* readValues(path: string): Generator<readonly unknown[]> {
+  let sums: ReturnType<typeof readSums> | null = null;
+  let whole = 0;
+  for (const piece of readPieces(path)) {
+    const text = piece.toString("utf8").replace(/\n$/, "");
+    const isFirst = sums === null;
+    sums ??= readSums(text.split("\n", 1)[0] as string);
+    const { each } = sums;
+    const checked = text.split("\n", sums.whole === undefined ? -1 : isFirst ? 1 : 0);
+    if (checked.some((line) => findSum(line) !== each)) throw new DamagedRecord(path);
+    whole = addToSum(whole, isFirst ? piece.subarray(piece.indexOf(NEWLINE) + 1) : piece);
+    yield parseRecord(`[${text.replaceAll("\n", ",")}]`, path) as readonly unknown[];
   }
+  if (sums?.whole !== undefined && sums.whole !== toSum(whole)) throw new DamagedRecord(path);
+}
+
+/** By the header of a record: the sum of all lines after it, and whether each line has its own. */
+function readSums(header: string): { readonly whole: string | undefined; readonly each: "right" | "none" } {
+  const found = SUMMED.exec(header);
+  return { whole: found?.[1], each: found !== null || findSum(header) !== "none" ? "right" : "none" };
 }
 
 function syncFolder(path: string): void {
@@ -691,20 +719,23 @@ export function ifSound<T>(read: () => T): T | null {
   }
 }
 
-function parseRecord<T>(text: string, file: string, isOne: (value: T) => boolean): T {
+function parseRecord(text: string, file: string): unknown {
   try {
-    const value = JSON.parse(text) as T;
-    if (typeof value === "object" && value !== null && isOne(value)) return value;
+    return JSON.parse(text);
   } catch {
-    // Reported below, with the file.
+    throw new DamagedRecord(file);
   }
+}
+
+function checkRecord<T>(value: unknown, file: string, isOne: (value: T) => boolean): T {
+  if (typeof value === "object" && value !== null && isOne(value as T)) return value as T;
   throw new DamagedRecord(file);
 }
 
 /** Reads the output of `writeWhole`: null also for an empty file. */
 export function readRecord<T>(path: string, isOne: (value: T) => boolean): T | null {
   const text = readText(path);
-  return text === null || text === "" ? null : parseRecord(text, path, isOne);
+  return text === null || text === "" ? null : checkRecord(parseRecord(text, path), path, isOne);
 }
 
 /** Null also for what is damaged: for files that can be done without. */
@@ -767,8 +798,8 @@ export function readIntent(storage: string): Intent | DamagedIntent | null {
   const text = readText(path);
   if (text === null) return null;
   const read = ifSound((): Intent => {
-    const written = parseRecord<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
-      text,
+    const written = checkRecord<Omit<Intent, "found"> & { found: readonly WrittenEntries[] }>(
+      parseRecord(text, path),
       path,
       ({ job_id: id, turn, skip, found, doors }) =>
         typeof id === "string" && Number.isInteger(turn) && [skip, found, doors].every(Array.isArray),

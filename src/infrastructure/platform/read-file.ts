@@ -59,5 +59,14 @@ export function lookInto(path: string, room: Uint8Array): FileLook | null {
 
 /** Tells damage from what was written, not malice: eight hexadecimal digits. */
 export function checksum(text: string): string {
-  return Bun.hash.crc32(text).toString(16).padStart(8, "0");
+  return toSum(Bun.hash.crc32(text));
+}
+
+/** The sum of bytes that follow others; it begins with zero. */
+export function addToSum(sum: number, bytes: Uint8Array): number {
+  return Bun.hash.crc32(bytes, sum);
+}
+
+export function toSum(sum: number): string {
+  return sum.toString(16).padStart(8, "0");
 }

@@ -1,13 +1,15 @@
 /** Plans and records of jobs, which are written and read line by line. */
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Identity, sameUntouched } from "../../../src/infrastructure/jobs/entry-identity.ts";
 import {
   createJobFolder,
+  DamagedRecord,
   type Op,
   openSwapRecord,
+  planFile,
   readPlan,
   readSwapRecord,
   writePlan,
@@ -48,6 +50,22 @@ test("so is the record of a swap, which is not there before it is finished", () 
     entries: 3_000,
   });
   expect(read?.entries.get(2_999)).toEqual({ standing: entry(2_999), kept: entry(2_999) });
+});
+
+test("plans of earlier versions are read, with a sum a line and without sums", () => {
+  const folder = createJobFolder(storage, "job_3");
+  const lines = [
+    '{"v":2,"roots":["/w"],"stamp":"1","folders":[],"count":1,"sum":"f3a7b8fe"}',
+    '{"n":0,"root":0,"path":"a","a":null,"b":{"kind":"file","ino":"7","mode":420,"size":3,"mtime":"1700000000000000001","ctime":"1700000000000000002","uid":0,"gid":0},"area":"file","inPlace":true,"sum":"3958e463"}',
+  ];
+  const op: Op = { n: 0, root: 0, path: "a", a: null, b: entry(7), area: "file", inPlace: true };
+  const file = planFile(folder);
+  writeFileSync(file, `${lines.join("\n")}\n`);
+  expect(readPlan(folder)).toEqual({ roots: ["/w"], stamp: "1", folders: [], ops: [op] });
+  writeFileSync(file, `${lines.join("\n").replace('"mode":420', '"mode":421')}\n`);
+  expect(() => readPlan(folder)).toThrow(DamagedRecord);
+  writeFileSync(file, `${lines.map((line) => line.replace(/"v":2,|,"sum":"\w+"/g, "")).join("\n")}\n`);
+  expect(readPlan(folder)).toEqual({ roots: ["/w"], stamp: "1", folders: [], ops: [op] });
 });
 
 const TIMES = [
