@@ -165,19 +165,8 @@ function checkedFolder(root: string, path: string): string {
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
-/** An identity in the records of jobs: there are so many that their fields have no names. An inode beyond the exact numbers is a text. */
-type PrintedIdentity = readonly [
-  kind: EntryKind,
-  mode: number,
-  size: number,
-  uid: number,
-  gid: number,
-  inode: number | string,
-  modified: number,
-  modifiedNs: number,
-  changed: number,
-  changedNs: number,
-];
+/** An identity in the records of jobs, without names: there are so many. An inode beyond the exact numbers is a text. */
+type PrintedIdentity = Readonly<ConstructorParameters<typeof Identity>>;
 
 export type StoredIdentity = WrittenIdentity | PrintedIdentity;
 
@@ -330,8 +319,8 @@ function readTime(text: string): readonly [seconds: number, rest: number] {
   return divideTime(BigInt(text));
 }
 
-function readInode(text: number | string): number | bigint {
-  if (typeof text === "number") return text;
+function readInode(text: string | number | bigint): number | bigint {
+  if (typeof text !== "string") return text;
   return text.length < 16 ? Number(text) : exactNumber(BigInt(text));
 }
 
