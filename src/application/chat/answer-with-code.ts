@@ -1,6 +1,6 @@
 import { agentOf, type CoderRole, FEW_FILES, mayDelegate } from "../../domain/chat/agents.ts";
 import type { ChecksFacts } from "../../domain/checks/verdict.ts";
-import { hasFlag, isQuestion } from "../../domain/coder/proposal.ts";
+import { hasFlag } from "../../domain/coder/proposal.ts";
 import { affectedFiles } from "../../domain/drafts/check-edits.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
@@ -387,7 +387,6 @@ export async function runCoder(
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
     limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
     planOnly,
-    isQuestion: isQuestion(text),
     preview: turn.preview,
     steering,
     ...(chosen !== undefined && {
@@ -518,9 +517,12 @@ async function answerForEnd(
       const words = { kind: "text", text: mask(end.text) } as const;
       // A model may claim work that was not done. A review and a preview promise none.
       if (turn.preview) return { ...createAnswer(deps, [words], true), ...about };
-      const isClaim = end.claims === true;
-      const said = [...(isClaim ? [say("claimedWithoutChange")] : []), words, say("nothingChanged")];
-      return { ...createAnswer(deps, said, !isClaim), ...about };
+      if (end.isUnexplained === true)
+        return { ...createAnswer(deps, [say("unexplained"), words], false), ...about };
+      const { reason } = end;
+      const unchanged = reason === undefined ? say("nothingChanged") : say("unchangedBecause", mask(reason));
+      const said = [words, unchanged];
+      return { ...createAnswer(deps, said, true), ...about };
     }
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];
@@ -533,12 +535,7 @@ async function answerForEnd(
       const said =
         claimed === undefined
           ? [why]
-          : [
-              say("claimedWithoutChange"),
-              { kind: "text", text: mask(claimed) } as const,
-              say("nothingChanged"),
-              why,
-            ];
+          : [say("unexplained"), { kind: "text", text: mask(claimed) } as const, why];
       return { ...createAnswer(deps, said, false), ...about };
     }
     case "unusable":

@@ -1,5 +1,4 @@
 import { agentOf } from "../../domain/chat/agents.ts";
-import { isQuestion } from "../../domain/coder/proposal.ts";
 import { HEAD_NAMES, type HeadName } from "../../domain/config/configured-kinds.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
@@ -140,7 +139,6 @@ export async function answerWithHead(
       },
       bench,
       request: text,
-      isQuestion: isQuestion(text),
       show: () => "",
       limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
       planOnly,

@@ -1,12 +1,5 @@
-import { leavesAlone } from "../../domain/coder/named-code.ts";
-import {
-  claimsWork,
-  hasFlag,
-  looksLikePatch,
-  type Proposal,
-  plansWork,
-  readProposal,
-} from "../../domain/coder/proposal.ts";
+import { readNoChange, withoutDeclarations } from "../../domain/checks/declarations.ts";
+import { hasFlag, looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
@@ -64,8 +57,6 @@ export interface CoderLoop {
   };
   /** It is asked for a plan alone; nothing is carried out. */
   readonly planOnly: boolean;
-  /** The request asks for an answer: words about earlier work are no claim. */
-  readonly isQuestion?: boolean;
   /** Keeps what is green as a preview too. */
   readonly preview: boolean;
   /** The user's messages since the last call. */
@@ -153,7 +144,9 @@ interface LoopState {
   untouched: readonly string[];
   /** The coder was asked about the untouched code. */
   hasAskedUntouched: boolean;
-  /** Its words that it changed something, without a patch, which it was asked about; null where there are none. */
+  /** Its reasons why nothing, or some code, has to stay as it is. */
+  readonly left: string[];
+  /** Its words without a patch and without such a reason, which it was asked about; null where there are none. */
   doubted: string | null;
 }
 
@@ -343,6 +336,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     answers: [],
     untouched: [],
     hasAskedUntouched: false,
+    left: [],
     doubted: null,
   };
   let reason = "";
@@ -415,7 +409,9 @@ async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): 
   if (ran.kind === "refused") return { end: { kind: "refused", result: ran.result } };
   if (ran.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   if (ran.kind === "unanswered") return { end: await endStoppedShort(loop, state, ran.text) };
-  const { summary, results } = ran;
+  const { results } = ran;
+  const read = takeDeclared(loop, state, ran.summary);
+  const summary = read.words;
   if (summary !== "")
     bench.journal?.({ type: "planned", attempt: number, plan: summary.slice(0, LONGEST_SUMMARY) });
   if (loop.planOnly) return { end: { kind: "planned", plan: summary } };
@@ -423,8 +419,7 @@ async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): 
   const changed = new Set(bench.changes().map(({ path }) => path));
   if (state.contested.some((path) => !changed.has(path)))
     return { end: await endUnsettled(loop, state, summary) };
-  if (changed.size === 0 && failed.length === 0 && state.red === null)
-    return { end: { kind: "said", text: summary } };
+  if (changed.size === 0 && failed.length === 0 && state.red === null) return { end: endSaid(state, read) };
   state.contested = [];
   if (state.proposal !== null) state.tried.push(state.proposal.plan);
   state.proposal = toHeadProposal(summary);
@@ -468,6 +463,7 @@ interface ReadAnswer {
   readonly answer: Extract<CoderAnswer, { ok: true }>;
   readonly read: Exclude<ReturnType<typeof readProposal>, { kind: "needs-files" }>;
   /** Its plan, or all of it where it has no sections. */
+  readonly said: DeclaredWords;
   readonly words: string;
   /** It changes nothing: words, or an empty patch. */
   readonly isEmpty: boolean;
@@ -484,11 +480,11 @@ const ANSWER_STEPS: readonly AnswerStep[] = [
   attemptReturned,
   judgeAnswerToRed,
   commitFinished,
-  doubtClaimedWork,
-  endSaid,
-  ({ loop, state, answer, read }) =>
+  doubtUnexplained,
+  ({ state, read, said }) => (read.kind === "none" ? { end: endSaid(state, said) } : null),
+  ({ loop, state, answer, read, words }) =>
     read.kind === "proposal" && read.parsed.ok
-      ? attemptProposal(loop, state, answer, read.proposal, read.parsed)
+      ? attemptProposal(loop, state, answer, { ...read.proposal, plan: words }, read.parsed)
       : null,
 ];
 
@@ -501,13 +497,34 @@ async function takeAnswer(
   if (read.kind === "needs-files")
     return showMore(loop, state, { files: read.paths, searches: read.searches });
   const isProposal = read.kind === "proposal";
-  const words = (isProposal ? read.proposal.plan : read.text).trim();
+  const said = takeDeclared(loop, state, isProposal ? read.proposal.plan : read.text);
+  const { words } = said;
   const isEmpty = !isProposal || (read.parsed.ok && read.parsed.commands.length === 0);
   for (const step of ANSWER_STEPS) {
-    const taken = await step({ loop, state, answer, read, words, isEmpty });
+    const taken = await step({ loop, state, answer, read, said, words, isEmpty });
     if (taken !== null) return taken;
   }
   throw new Error("an answer that no step takes");
+}
+
+/** What a coder says, without the lines that declare something. */
+interface DeclaredWords {
+  readonly rest: string;
+  /** Why nothing, or some code, has to stay as it is. */
+  readonly reasons: readonly string[];
+  /** Both, for people. */
+  readonly words: string;
+  /** It declares something of red tests. */
+  readonly declares: boolean;
+}
+
+function takeDeclared({ bench }: CoderLoop, state: LoopState, said: string): DeclaredWords {
+  const declares = bench.declare?.(said) === true;
+  const reasons = readNoChange(said);
+  state.left.push(...reasons);
+  const rest = withoutDeclarations(said);
+  const words = [rest, ...reasons].filter((text) => text !== "").join("\n");
+  return { rest, reasons, words, declares };
 }
 
 function endPlanned({ loop, answer, read }: ReadAnswer): CoderStep | null {
@@ -541,8 +558,8 @@ async function endUnsettledAnswer({ loop, state, words, isEmpty }: ReadAnswer): 
 /** The rest was done by sub-agents, and these words are its plan. */
 function attemptReturned({ loop, state, answer, read, words, isEmpty }: ReadAnswer) {
   if (!isEmpty || loop.bench.hasReturned?.() !== true) return null;
-  const proposal = read.kind === "proposal" ? read.proposal : toHeadProposal(words);
-  return attemptProposal(loop, state, answer, proposal, NO_COMMANDS);
+  const proposal = read.kind === "proposal" ? read.proposal : toHeadProposal("");
+  return attemptProposal(loop, state, answer, { ...proposal, plan: words }, NO_COMMANDS);
 }
 
 /** A word to the user beside a finished draft is an answer; the same patch again is in the draft already. The draft lands. */
@@ -556,33 +573,27 @@ async function commitFinished({ loop, state, read, words, isEmpty }: ReadAnswer)
   return commitBench(loop, state, state.attempts, []);
 }
 
-function doubtClaimedWork({ loop, state, read, words, isEmpty }: ReadAnswer): CoderStep | null {
-  if (!isEmpty) return null;
-  if (read.kind === "none") return claimsWork(words) ? doubtClaim(loop, state, words, NO_PATCH) : null;
-  // Browser work follows the patch.
-  const isClaim = plansWork(words) && !hasFlag(read.proposal, "uses_browser");
-  return isClaim ? doubtClaim(loop, state, words, EMPTY_PATCH) : null;
-}
-
-function endSaid({ read, words }: ReadAnswer): CoderStep | null {
-  return read.kind === "none" ? { end: { kind: "said", text: words } } : null;
-}
-
-const NO_PATCH =
-  "Your answer contains no patch, so nothing was changed. If something must change, answer with the whole proposal, including ## Patch. If not, do not say that anything was changed.";
-
-const EMPTY_PATCH =
-  "Your patch is empty, so nothing was changed. If something must change, answer with the whole proposal, including the edits. If not, say in the plan that nothing needs to be done.";
-
 /**
- * A claim of work without a patch is sent back once: models forget the patch and believe that they wrote it. Null if no
- * change is expected.
+ * An answer that changes nothing and does not say why is sent back once: models forget the patch and believe that they wrote it. A
+ * preview expects no change, and browser work follows the patch.
  */
-function doubtClaim(loop: CoderLoop, state: LoopState, claim: string, back: string): CoderStep | null {
-  if (loop.preview || loop.isQuestion === true) return null;
-  if (state.doubted !== null) return { end: { kind: "said", text: claim, claims: true } };
-  state.doubted = claim;
-  return { back };
+function doubtUnexplained({ loop, state, read, said, words, isEmpty }: ReadAnswer): CoderStep | null {
+  const isBrowsing = read.kind === "proposal" && hasFlag(read.proposal, "uses_browser");
+  if (!isEmpty || said.reasons.length > 0 || isBrowsing || loop.preview) return null;
+  if (state.doubted !== null) return { end: { ...endSaid(state, said), isUnexplained: true } };
+  state.doubted = words;
+  return { back: WITHOUT_CHANGE };
+}
+
+const WITHOUT_CHANGE =
+  "Your answer contains no patch, so nothing was changed. If nothing has to change, or if it answers or asks the user, reply with the line `No change: reason` alone: the user is shown the answer above. If something must change, send the whole proposal, including ## Patch.";
+
+/** The words that it was asked about are shown too: a bare reason answers nothing. */
+function endSaid({ doubted }: LoopState, { rest, reasons }: DeclaredWords) {
+  const before = doubted === null || rest.includes(doubted) ? "" : doubted;
+  const text = [before, rest].filter((words) => words !== "").join("\n\n");
+  const reason = reasons.join("\n");
+  return { kind: "said", text: text || reason, ...(text !== "" && reason !== "" && { reason }) } as const;
 }
 
 /**
@@ -593,6 +604,7 @@ async function judgeAnswerToRed({
   loop,
   state,
   read,
+  said,
   words,
   isEmpty,
 }: ReadAnswer): Promise<CoderStep | null> {
@@ -601,8 +613,7 @@ async function judgeAnswerToRed({
   if (!isEmpty || red === null) return null;
   const isOfEdits = red.failed.some(({ command }) => command.type === "file_edit");
   const isRest = read.kind === "proposal" && red.kind === "failing" && isOfEdits && chosen === undefined;
-  const rest = bench.declare?.(words) ?? words;
-  const declares = rest !== words && red.kind !== "failing";
+  const declares = said.declares && red.kind !== "failing";
   if (declares || (isRest && bench.changes().length > 0)) {
     tell({ type: "doing", attempt: state.attempts, doing: "checking" });
     const judged = await bench.judge(state.attempts);
@@ -615,11 +626,11 @@ async function judgeAnswerToRed({
       return sendBack(loop, state, { head, report: judged.report, commands: [] });
     }
     if (state.red === null) {
-      state.answers.push(rest);
+      state.answers.push(words);
       return commitBench(loop, state, state.attempts, []);
     }
   }
-  return { end: await endGivenUp(loop, state, { why: "gave-up" }, rest) };
+  return { end: await endGivenUp(loop, state, { why: "gave-up" }, words) };
 }
 
 /** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */
@@ -708,9 +719,6 @@ async function judgeAttempt(
   of: number,
 ): Promise<CoderStep> {
   const { bench, tell } = loop;
-  const { proposal } = state;
-  if (proposal !== null)
-    state.proposal = { ...proposal, plan: bench.declare?.(proposal.plan) ?? proposal.plan };
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };
@@ -840,14 +848,14 @@ async function sendBack(
  * there is nothing to ask, or it was asked before.
  */
 function askUntouched(loop: CoderLoop, state: LoopState): string {
-  const { request, bench, isQuestion = false } = loop;
+  const { request, bench } = loop;
   const { differences } = bench;
-  if (request === undefined || isQuestion || differences === undefined) return "";
+  if (request === undefined || differences === undefined) return "";
   const names = loop.advise("untouched code", [], () =>
     findUntouched(request, { files: bench.files(), differences: differences() }),
   );
-  const said = [...state.tried, state.proposal?.plan ?? ""].join("\n");
-  const isOpen = (name: string) => state.hasAskedUntouched || !leavesAlone(said, name);
+  const isOpen = (name: string) =>
+    state.hasAskedUntouched || !state.left.some((reason) => reason.includes(name));
   state.untouched = names.filter(isOpen);
   if (state.untouched.length === 0 || state.hasAskedUntouched) return "";
   // Several coders are compared as they are, and one that works for another was given a part.
@@ -886,7 +894,7 @@ async function commitBench(
   return preview ? keepBench(loop, state, commands) : landBench(loop, state, commands);
 }
 
-const ASKED_ANSWER = " Answer with the remaining changes, or with an empty patch and that line as the plan.";
+const ASKED_ANSWER = " Answer with the remaining changes, or with those lines alone.";
 
 const MOVED_ON = "The workspace changed meanwhile.";
 

@@ -255,5 +255,5 @@ export function findUntouched(request: string, { files, differences }: ComparedD
 export function wordUntouched(names: readonly string[]): string {
   const list = names.map((name) => `\`${name}\``).join(", ");
   const it = names.length === 1 ? "it" : "them";
-  return `You did not touch ${list}, which the message names. Change ${it} as well, or say in one line why not.`;
+  return `You did not touch ${list}, which the message names. Change ${it} as well, or say why not, in one line for each: \`No change: NAME: reason\`.`;
 }

@@ -142,7 +142,7 @@ const ANSWER_SECTIONS = `Answer with these sections and nothing else:
 ## Plan
 A few lines in the user's language.
 ## Patch
-The change; empty if there is nothing to change.
+The change; empty if there is nothing to change, with the line \`No change: reason\` in the plan.
 ## Risk
 low, medium or high
 ## Cost
@@ -198,7 +198,7 @@ export function coderPrompt(prompt: CoderPrompt): string {
 
 ${sections}
 
-${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} To ask a question, or to answer without changing anything, write plain text without sections.
+${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} To ask a question, or to answer without changing anything, write plain text without sections that ends with the line \`No change: reason\`. In a plan, \`No change: NAME: reason\` is for code that the request names and that stays as it is.
 
 # Patch format
 ${PATCH_FORMATS[family]}

@@ -200,12 +200,3 @@ function bodiesOf(
     .filter((one) => one.name === name && !isAlias(lines[one.line - 1] ?? ""))
     .map((one) => lines.slice(one.line - 1, endOf(lines, one)));
 }
-
-const LEAVES =
-  /\b(?:unchanged|untouched|left|leave[sd]?|leaving|alone|stays?|keeps?|kept|not|no|n't|already|unaffected|nothing)\b|n['’]t\b|そのまま|不要|ません|ない|変えず|触れず|既に|すでに/i;
-
-/** Whether a plan says of a name that it is to stay as it is. */
-export function leavesAlone(plan: string, name: string): boolean {
-  const sentences = plan.split(/[.!?](?=\s|$)|[。！？]|\n/);
-  return sentences.some((sentence) => sentence.includes(name) && LEAVES.test(sentence));
-}

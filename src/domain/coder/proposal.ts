@@ -199,54 +199,6 @@ export function looksLikePatch(text: string): boolean {
   );
 }
 
-const CHANGED =
-  "(?:fixed|added|changed|updated|implemented|corrected|removed|renamed|replaced|refactored|rewrote|rewritten)";
-/** Sentences that claim changed files, in English and Japanese; passing tests alone are not such a claim. */
-const CLAIMS: readonly RegExp[] = [
-  new RegExp(
-    `\\b(?:I|we)(?:['’]ve| have)?(?: now| just| also| already)? ${CHANGED}\\b(?! nothing| no )`,
-    "i",
-  ),
-  new RegExp(`^[\\s*#✅]*${CHANGED}\\b`, "i"),
-  /(?:修正|追加|変更|更新|実装|削除)(?:しました|いたしました|済みです)|直しました/,
-];
-
-/** Whether words without a patch say that files were changed. */
-export function claimsWork(words: string): boolean {
-  return CLAIMS.some((claim) => claim.test(words));
-}
-
-const TO_CHANGE = "(?:fix|add|change|update|implement|correct|remove|rename|replace|refactor|rewrite)";
-/** A plan to change files: a line that begins with it. */
-const PLANS: readonly RegExp[] = [
-  new RegExp(`^[ \\t*#-]*(?:\\d{1,3}[.)] *)?(?:I(?:['’]ll| will) )?${TO_CHANGE}\\b(?! nothing| no )`, "im"),
-  /(?:修正|追加|変更|更新|実装|削除)(?:します|する)|直します/,
-];
-const NOTHING_TO_DO: readonly RegExp[] = [
-  /\b(?:nothing|no (?:\w+ )?(?:changes?|edits?|work))\b[^.\n]{0,20}\b(?:to do|to change|to fix|done|needed|needs?|required|necessary|missing|left)\b/i,
-  /(?<!\bI |\bI have |\bI['’]ve )\balready\b/i,
-  /何も|不要|必要(?:は|が)?(?:ありません|ない)|すでに|既に|変更(?:は|点は)?(?:ありません|なし)/,
-];
-
-/**
- * Whether the plan of an empty patch speaks of changes, made or to be made. "Nothing needs to be done" excuses it
- * only at the beginning: after a claim it means that nothing *else* does.
- */
-export function plansWork(plan: string): boolean {
-  const first = (patterns: readonly RegExp[]) =>
-    Math.min(...patterns.map((pattern) => pattern.exec(plan)?.index ?? Number.POSITIVE_INFINITY));
-  return first([...CLAIMS, ...PLANS]) < first(NOTHING_TO_DO);
-}
-
-/** A wish that is worded as a question. */
-const POLITE =
-  /\b(?:(?:can|could|would|will) (?:you|we)|please)\b|(?:くれ|もらえ|いただけ|もらい|ください)(?:ます|ません)/i;
-
-/** A question may be about earlier work, and its answer speaks of that. */
-export function isQuestion(request: string): boolean {
-  return /[?？]\s*$|か。?\s*$/.test(request) && !POLITE.test(request);
-}
-
 /** `{plan, patch, risk, cost_hint, uses_browser}`; `patch` as text or as the commands themselves. */
 function jsonProposal(text: string): ReadProposal | undefined {
   for (const value of jsonValues(text)) {

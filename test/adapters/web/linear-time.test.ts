@@ -33,18 +33,16 @@ import {
   readSentenceCommand,
 } from "../../../src/domain/chat/sentence-commands.ts";
 import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
-import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
+import {
+  readDeclarations,
+  readNoChange,
+  withoutDeclarations,
+} from "../../../src/domain/checks/declarations.ts";
 import { readCheckFailure, readFailures } from "../../../src/domain/checks/failures.ts";
 import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";
-import { leavesAlone, readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
+import { readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
 import { readPlanSteps } from "../../../src/domain/coder/plan-steps.ts";
-import {
-  claimsWork,
-  isQuestion,
-  looksLikePatch,
-  plansWork,
-  readProposal,
-} from "../../../src/domain/coder/proposal.ts";
+import { looksLikePatch, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
 import { codeMentions, literalTerms, requestTerms } from "../../../src/domain/coder/request-terms.ts";
 import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
@@ -173,12 +171,6 @@ const LATER_CASES: readonly Case[] = [
     functions((at) => " ".repeat(at % 40)),
     readTouchedCode,
   ],
-  [
-    "a plan that leaves a name alone",
-    20_000,
-    (n) => "f stays. ".repeat(n),
-    (plan: string) => leavesAlone(plan, "g"),
-  ],
   ["an image in base64", 200_000, (n) => [{ data: "iVBOR AAA".repeat(n) }], readImageList],
   [
     "a request with many images",
@@ -235,9 +227,8 @@ const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   readNamedCode,
   literalTerms,
   codeMentions,
-  isQuestion,
-  claimsWork,
-  plansWork,
+  readNoChange,
+  withoutDeclarations,
   readProposal,
   readPlanSteps,
 };

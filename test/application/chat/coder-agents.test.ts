@@ -239,7 +239,7 @@ test("/stop ends the coder and every sub-agent, and nothing is left", async () =
 
 test("one alone is stopped by its id, from any process, and the others go on", async () => {
   at = await open(
-    (_, turn) => (turn === 0 ? delegate({ task: "slow" }, { task: "quick" }) : "Done."),
+    (_, turn) => (turn === 0 ? delegate({ task: "slow" }, { task: "quick" }) : "No change: asked"),
     ({ signal, ...asked }) =>
       requestOf({ signal, ...asked }) === "quick"
         ? "Quick."

@@ -122,7 +122,7 @@ test("a coder that only looks is asked to write, and then ends", async () => {
   });
   at.write("a.txt", "one\n");
   const reply = await at.send("/code3 change a.txt");
-  expect(at.asked).toHaveLength(5);
+  expect(at.asked).toHaveLength(6);
   expect(at.asked[3]?.messages.at(-1)?.text).toContain("no rounds of lookups are left");
   expect(reply.jobs).toEqual([]);
   expect(at.read("a.txt")).toBe("one\n");
@@ -158,7 +158,7 @@ test("looking ends where the same calls bring nothing new, long before the round
   await at.send("/code3 change a.txt");
   expect(at.asked.length).toBeLessThan(9);
   expect(at.asked[2]?.messages.at(-1)?.text).toContain("this call returned the same result before");
-  expect(at.asked.at(-1)?.messages.at(-1)?.text).toContain("no rounds of lookups are left");
+  expect(JSON.stringify(at.asked.at(-1)?.messages)).toContain("no rounds of lookups are left");
 });
 
 test.if(requirePart("bwrap"))(

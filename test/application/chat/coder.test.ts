@@ -41,7 +41,7 @@ describe("what a coder is sent", () => {
 
   test("protected, ignored, linked and binary files and secrets are not shown, even when they are named", async () => {
     at = await openConversation((_, turn) =>
-      turn === 0 ? "## Plan\nlook\n## Files\n- .env\n- link.txt\n- ../outside.txt\n" : proposal("p", ""),
+      turn === 0 ? "## Plan\nlook\n## Files\n- .env\n- link.txt\n- ../outside.txt\n" : "No change: seen",
     );
     at.write(".env", "TOKEN=abcdefgh12345678\n");
     at.write("server.key", "PRIVATE");
@@ -117,7 +117,7 @@ describe("what a coder is sent", () => {
 });
 
 test("cloud agents remember the conversation, Mio and the coder alike", async () => {
-  at = await openConversation(({ role }) => (role === "chat" ? "Nice to meet you." : proposal("p", "")), {
+  at = await openConversation(({ role }) => (role === "chat" ? "Nice to meet you." : "No change: none"), {
     local: () => false,
   });
   await at.send("/chat my dog is called Rex");
@@ -227,12 +227,14 @@ describe("a proposal that cannot run", () => {
     expect(at.archive.list()).toEqual([]);
   });
 
-  test("words without a patch are an answer, and remembered", async () => {
+  test("words with the line that nothing has to change are an answer, and remembered", async () => {
     at = await openConversation((_, turn) =>
-      turn === 0 ? "Which of the two files do you mean?" : proposal("p", "```txt:a.txt\nx\n```"),
+      turn === 0
+        ? "Which of the two files do you mean?\nNo change: a question"
+        : proposal("p", "```txt:a.txt\nx\n```"),
     );
     const reply = await at.send("/code3 change it");
-    const text = "Which of the two files do you mean?\n\nNothing was changed.";
+    const text = "Which of the two files do you mean?\n\nNothing was changed: a question";
     expect(reply).toMatchObject({ ok: true, text, jobs: [] });
     await at.send("/code3 a.txt");
     expect(at.asked[1]?.messages[0]?.text).toContain("Which of the two files do you mean?");
@@ -240,63 +242,51 @@ describe("a proposal that cannot run", () => {
   });
 
   const CLAIM = "I have fixed `a.txt`. All tests in it are green now.";
+  const EMPTY = proposal(CLAIM, "");
+  const HEAD =
+    "Nothing was changed: the coder's answer has neither a patch nor the line that says why none is needed.";
 
-  test("words that claim work without a patch go back once, and a patch may follow", async () => {
-    at = await openConversation((_, turn) => (turn === 0 ? CLAIM : proposal("p", "```txt:a.txt\nx\n```")));
+  test.each([
+    ["words", CLAIM],
+    ["an empty patch", EMPTY],
+  ])("%s without that line are returned once, and a patch may follow", async (_, first) => {
+    at = await openConversation((_, turn) => (turn === 0 ? first : proposal("p", "```txt:a.txt\nx\n```")));
     const reply = await at.send("/code3 make the tests green");
     expect(at.asked[1]?.messages.at(-1)?.text).toStartWith("Your answer contains no patch");
     expect(reply.ok).toBe(true);
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });
 
-  test("words that keep claiming work are not a success, and the first line says so", async () => {
-    at = await openConversation(() => CLAIM);
-    const reply = await at.send("/code3 make the tests green");
-    const head = "Not done: the coder's answer contains no change, even if it says otherwise.";
-    expect(reply).toMatchObject({ ok: false, text: `${head}\n\n${CLAIM}\n\nNothing was changed.`, jobs: [] });
+  test("a coder that answers the question with the bare line has its first words shown", async () => {
+    at = await openConversation(
+      (_, turn) => (turn === 0 ? "`add` は和を返します。" : "変更なし: 質問への回答"),
+      {
+        locale: "ja",
+      },
+    );
+    const reply = await at.send("/code3 add は何をしますか");
+    const text = "`add` は和を返します。\n\n何も変更していません: 質問への回答";
+    expect(reply).toMatchObject({ ok: true, text, jobs: [] });
     expect(at.asked).toHaveLength(2);
   });
 
-  test("a question about earlier work is answered at once", async () => {
-    at = await openConversation(() => CLAIM);
-    const reply = await at.send("/code3 what did you do to a.txt?");
-    expect(reply).toMatchObject({ ok: true, text: `${CLAIM}\n\nNothing was changed.` });
-    expect(at.asked).toHaveLength(1);
-  });
-
-  const EMPTY = proposal(CLAIM, "");
-  const HEAD = "Not done: the coder's answer contains no change, even if it says otherwise.";
-
-  test("an empty patch whose plan claims work is returned once, and a patch may follow", async () => {
-    at = await openConversation((_, turn) => (turn === 0 ? EMPTY : proposal("p", "```txt:a.txt\nx\n```")));
+  test.each([
+    ["words twice", [CLAIM, CLAIM], CLAIM],
+    ["words, then an empty patch", [CLAIM, EMPTY], CLAIM],
+    ["other words", ["It adds.", "Nothing else."], "It adds.\n\nNothing else."],
+  ])("%s without that line are shown as what they are, and are not a success", async (_, said, words) => {
+    at = await openConversation((_, turn) => said[turn] ?? "");
     const reply = await at.send("/code3 make the tests green");
-    expect(at.asked[1]?.messages.at(-1)?.text).toStartWith("Your patch is empty");
-    expect(reply.ok).toBe(true);
-    expect(at.tree()).toEqual({ "a.txt": "x\n" });
-  });
-
-  test("an empty patch that keeps claiming work is not a success", async () => {
-    at = await openConversation((_, turn) => (turn === 0 ? CLAIM : EMPTY));
-    const reply = await at.send("/code3 make the tests green");
-    expect(reply).toMatchObject({ ok: false, text: `${HEAD}\n\n${CLAIM}\n\nNothing was changed.`, jobs: [] });
+    expect(reply).toMatchObject({ ok: false, text: `${HEAD}\n\n${words}`, jobs: [] });
     expect(at.asked).toHaveLength(2);
   });
 
-  test("an empty patch before the work of a browser is not a claim", async () => {
+  test("an empty patch before the work of a browser needs no reason", async () => {
     at = await openConversation(() =>
       proposal("Add the meeting to the calendar.", "", { more: "\n## Flags\nuses_browser: true\n" }),
     );
     await at.send("/code3 add the meeting");
     expect(at.of("coder3")).toHaveLength(1);
-  });
-
-  test("after a doubt, a plan that says that nothing needs to be done is believed", async () => {
-    at = await openConversation((_, turn) =>
-      turn === 0 ? EMPTY : proposal("Nothing needs to be done.", ""),
-    );
-    const reply = await at.send("/code3 make the tests green");
-    expect(reply.ok).toBe(true);
-    expect(reply.text).toStartWith("No change");
   });
 
   test("doubted words are shown if no further answer follows", async () => {
@@ -305,7 +295,7 @@ describe("a proposal that cannot run", () => {
     );
     const reply = await at.send("/code3 make the tests green");
     expect(reply.ok).toBe(false);
-    expect(reply.text).toStartWith(`${HEAD}\n\n${CLAIM}\n\nNothing was changed.\n\n`);
+    expect(reply.text).toStartWith(`${HEAD}\n\n${CLAIM}\n\n`);
     expect(reply.text).toContain("the key was taken back");
   });
 
@@ -419,11 +409,11 @@ describe("an edit that fails, and then an empty patch", () => {
 
 describe("a proposal that runs", () => {
   test("an empty patch is a success of no commands", async () => {
-    at = await openConversation(() => proposal("Nothing to do.", ""), { locale: "ja" });
+    at = await openConversation(() => proposal("No change: nothing to do.", ""), { locale: "ja" });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(true);
     expect(reply.text).toStartWith(
-      "変更なし\n\n【Plan】\nNothing to do.\n\n【実行結果】\n実行: 0 件, 成功: 0 件, 失敗: 0 件",
+      "変更なし\n\n【Plan】\nnothing to do.\n\n【実行結果】\n実行: 0 件, 成功: 0 件, 失敗: 0 件",
     );
     expect(reply.actions).toEqual([]);
   });

@@ -169,7 +169,7 @@ describe("a message that is", () => {
 
   test("a megabyte for a coder is searched quickly, and shortened when it is too long", async () => {
     at = await openConversation((_, turn) =>
-      turn === 0 ? { fails: "context-too-long" } : proposal("p", ""),
+      turn === 0 ? { fails: "context-too-long" } : "No change: none",
     );
     for (let i = 0; i < 500; i++) at.write(`src/file-${i}.ts`, "export const a = 1;\n");
     const words = Array.from({ length: 90_000 }, (_, i) => `w${i}.ts`)
@@ -267,7 +267,7 @@ describe("a forced route (LINE)", () => {
   const line = { channel: "line", chatId: "U1", forcedRoute: "CHAT" } as const;
 
   test("replaces rules and classifier; an explicit command still wins, unless it is strict", async () => {
-    at = await openConversation(({ role }) => (role === "chat" ? "Talk." : proposal("p", "")));
+    at = await openConversation(({ role }) => (role === "chat" ? "Talk." : "No change: none"));
     expect((await at.send("ファイルを作成して", line)).decision).toMatchObject({
       route: "CHAT",
       source: "forced",

@@ -31,7 +31,7 @@ test("named code that the patch left alone is asked about once, and what follows
   const reply = await talk([proposal("Join.", first), proposal("And cut.", second)]);
   expect(at.asked).toHaveLength(2);
   expect(at.asked[1]?.messages.at(-1)?.text).toBe(
-    "Nothing failed; the change is in a draft. You did not touch `withoutBase`, which the message names. Change it as well, or say in one line why not. Answer with the remaining changes, or with an empty patch and that line as the plan.",
+    "Nothing failed; the change is in a draft. You did not touch `withoutBase`, which the message names. Change it as well, or say why not, in one line for each: `No change: NAME: reason`. Answer with the remaining changes, or with those lines alone.",
   );
   expect(at.events.filter(({ type }) => type === "notice")).toMatchObject([
     {
@@ -69,7 +69,7 @@ test("without an answer to that question the change is kept", async () => {
 });
 
 test.each([
-  ["the plan leaves it alone", MESSAGE, proposal("withoutBase stays as it is.", first)],
+  ["the plan leaves it alone", MESSAGE, proposal("No change: withoutBase: it has its own guard.", first)],
   ["it is only cited", "/code3 withBase adds it twice, unlike withoutBase.", proposal("Join.", first)],
   ["both were changed", MESSAGE, proposal("Both.", `${first}\n${second}`)],
 ])("nothing is asked where %s", async (_, text, answer) => {

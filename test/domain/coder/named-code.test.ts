@@ -1,10 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import {
-  findUntouchedNames,
-  leavesAlone,
-  readNamedCode,
-  readTouchedCode,
-} from "../../../src/domain/coder/named-code.ts";
+import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
 
 describe("the code of which a message wants a change", () => {
   test.each([
@@ -94,10 +89,4 @@ describe("a change that leaves named code alone", () => {
     expect(untouched(`${ONE}\nfunction withoutBase() {\n  return 1;\n}\n`)).toEqual([]);
     expect(untouched(ONE.replaceAll("withoutBase", "other"))).toEqual([]);
   });
-});
-
-test("a plan that leaves something alone says so", () => {
-  expect(leavesAlone("withBase checks the slash. withoutBase stays: it is right.", "withoutBase")).toBe(true);
-  expect(leavesAlone("withoutBase は変更不要です。", "withoutBase")).toBe(true);
-  expect(leavesAlone("withBase and withoutBase check the slash.", "withoutBase")).toBe(false);
 });

@@ -1,12 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  claimsWork,
-  hasFlag,
-  isQuestion,
-  plansWork,
-  readProposal,
-} from "../../../src/domain/coder/proposal.ts";
+import { hasFlag, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { cases } from "../../require.ts";
 
 function proposalIn(text: string) {
@@ -207,58 +201,4 @@ test("files with lines and searches are wishes", () => {
     searches: ["computeTotal", "^export .* tax"],
     plan: "look",
   });
-});
-
-test.each<[string, boolean]>([
-  ["I have fixed the bug in src/add.mjs; all tests pass now.", true],
-  ["I've added the option.", true],
-  ["Fixed: the entry is now read first.", true],
-  ["All tests in tests/test_parse.py are green now.", false],
-  ["src/a.ts を修正しました。", true],
-  ["I have not changed anything: the option is there already.", false],
-  ["I changed nothing; a.txt says so already.", false],
-  ["Which of the two files do you mean?", false],
-  ["The test fails because the clock is not moved.", false],
-  ["どの数にしますか？", false],
-])("words that claim work: %s", (words, claims) => {
-  expect(claimsWork(words)).toBe(claims);
-});
-
-test.each<[string, boolean]>([
-  ["what did you decide about the cache, and why?", true],
-  ["なぜ変えたのですか", true],
-  ["can you fix the test?", false],
-  ["テストを直してもらえますか？", false],
-  ["make the failing test pass", false],
-])("a question, and no wish: %s", (request, question) => {
-  expect(isQuestion(request)).toBe(question);
-});
-
-test.each<[string, boolean]>([
-  ["I fixed the parser in src/parse.ts. No further changes are needed.", true],
-  ["I have already added the option.", true],
-  ["Fix the off-by-one in src/parse.ts.", true],
-  ["The loop ends too early.\n1. Change the bound\n2. Add a test", true],
-  ["src/a.ts の境界を修正します。", true],
-  ["src/a.ts を修正しました。", true],
-  ["Nothing to do.", false],
-  ["Nothing needs to be done: I fixed this in the job before.", false],
-  ["No changes are needed; the option was added earlier.", false],
-  ["The option is already there.\nAdd nothing.", false],
-  ["Change nothing.", false],
-  ["変更は不要です。以前のジョブで修正しました。", false],
-  ["The two files agree.", false],
-  ["", false],
-])("the plan of an empty patch that speaks of changes: %s", (plan, claims) => {
-  expect(plansWork(plan)).toBe(claims);
-});
-
-test("a plan of 200,000 odd lines is read in one pass", () => {
-  for (const odd of [
-    "- ".repeat(200_000),
-    "no ".repeat(200_000),
-    "\n ".repeat(200_000),
-    "nothing ".repeat(100_000),
-  ])
-    expect(plansWork(odd)).toBe(false);
 });

@@ -224,8 +224,10 @@ export const chatTexts = {
   contested: (paths: readonly string[], jobs: readonly string[]) =>
     `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it is sent back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",
-  claimedWithoutChange: "Not done: the coder's answer contains no change, even if it says otherwise.",
+  unexplained:
+    "Nothing was changed: the coder's answer has neither a patch nor the line that says why none is needed.",
   nothingChanged: "Nothing was changed.",
+  unchangedBecause: (reason: string): string => `Nothing was changed: ${reason}`,
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
   stillRed: (red: RedReason, brief: string): string => `${STILL_RED[red]}: ${brief}`,

@@ -188,9 +188,10 @@ export const chatTexts: typeof englishChatTexts = {
   contested: (paths, jobs) =>
     `${paths.join("、")} は作業中にほかで変更されました${jobs.length === 0 ? "" : `（${jobs.join("、")}）`}。コーダーに戻します。`,
   steered: "追加の内容は、コーダーが次の試行で取り入れます。",
-  claimedWithoutChange:
-    "実施していません。コーダーの回答に変更は含まれていません（本文の内容にかかわらず）。",
+  unexplained:
+    "何も変更していません。コーダーの回答には、パッチも、変更が不要な理由を示す行もありませんでした。",
   nothingChanged: "何も変更していません。",
+  unchangedBecause: (reason) => `何も変更していません: ${reason}`,
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
   stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,
