@@ -20,7 +20,7 @@ const script = [
       { name: "delegate", arguments: { task: "write it", write: true } },
     ],
   },
-  { when: { role: "coder3" }, text: "Both were stopped." },
+  { when: { role: "coder3" }, text: "No change: Both were stopped." },
 ];
 
 let cli: ChatCli;

@@ -311,9 +311,9 @@ withChecks("a project without checks is not checked, in one request", () => {
 withChecks(
   "a Japanese request without a file name finds the file, and a question of the coder leaves nothing",
   () => {
-    project(["どの数にしますか？", proposal("1 の説明を書く", renaming)]);
+    project(["どの数にしますか？\n変更なし: 質問です", proposal("1 の説明を書く", renaming)]);
     const asked = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });
-    expect(asked).toMatchObject({ code: 0, out: "どの数にしますか？\n\n何も変更していません。\n" });
+    expect(asked).toMatchObject({ code: 0, out: "どの数にしますか？\n\n何も変更していません: 質問です\n" });
     expect(cli.git("status", "--porcelain")).toBe("");
     cli.rewrite(says(proposal("1 の説明を書く", renaming)));
     const done = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });
@@ -323,15 +323,13 @@ withChecks(
 );
 
 withChecks(
-  "words that claim work which was not done are returned once, and are then framed by two lines of fact",
+  "words that claim work which was not done are returned once, and then follow a line of fact",
   () => {
     const claim = "I have fixed the bug in src/add.mjs; all tests pass now. Applied!";
     project([claim, claim], { red: true });
     const ran = cli.chat("/code3 fix the failing test adds");
-    expect(ran.out).toStartWith(
-      "Not done: the coder's answer contains no change, even if it says otherwise.",
-    );
-    expect(ran.out).toEndWith("Applied!\n\nNothing was changed.\n");
+    expect(ran.out).toStartWith("Nothing was changed: the coder's answer has neither a patch nor the line");
+    expect(ran.out).toEndWith("Applied!\n");
     expect(ran.code).toBe(3);
     expect(cli.git("status", "--porcelain")).toBe("");
   },

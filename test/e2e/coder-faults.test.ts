@@ -144,13 +144,13 @@ describe("a model that fails", () => {
   });
 
   test("a question is shown, and the answer to it reaches the coder with it", async () => {
-    server.say({ text: "Two in which language?" }, GOOD);
+    server.say({ text: "Two in which language?" }, { text: "No change: a question" }, GOOD);
     expect(await chat("/code3 make it two")).toEqual({
       code: 0,
-      out: "Two in which language?\n\nNothing was changed.\n",
+      out: "Two in which language?\n\nNothing was changed: a question\n",
     });
     expect((await chat("/code3 English, in a.txt")).code).toBe(0);
-    expect(JSON.stringify(server.requests[1]?.body)).toContain("Two in which language?");
+    expect(JSON.stringify(server.requests[2]?.body)).toContain("Two in which language?");
   });
 });
 

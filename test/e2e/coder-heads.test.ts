@@ -117,7 +117,7 @@ withChecks("all red: the best stays as a preview and the workspace as it was", (
   project([
     ...says("coder1", breaking, leave),
     ...says("coder2", breaking, leave),
-    ...says("coder3", "Which sum?"),
+    ...says("coder3", "Which sum?\nNo change: a question"),
   ]);
   const before = cli.tree();
   const ran = cli.chat("/code all mend add in src/add.mjs");

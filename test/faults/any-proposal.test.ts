@@ -119,7 +119,7 @@ interface Case {
 
 const REQUEST = "Please do what we spoke of";
 const ANSWER_AGAIN = "Send the whole proposal again";
-const NOTHING_LEFT = proposal("Nothing is left to do.", "");
+const NOTHING_LEFT = proposal("No change: nothing is left to do.", "");
 
 /** A coder that proposes it, sends it again where that is asked for, and has nothing more to say after that. */
 const scriptFor = ({ patch }: Case): ScriptEntry[] => [
