@@ -185,6 +185,13 @@ describe("a test script of which not everything is installed", () => {
       command: "python3 x.py && node --test",
       leftOut: ["no-such-pm lint"],
     });
+    // No installation brings what no dependency names.
+    expect(project("package-lock.json", "deno test -A", [])).toEqual({
+      kind: "test",
+      command: "npm test",
+      line: "deno test -A",
+      script: "deno test -A",
+    });
   });
   test("keeps the coverage that is there", () =>
     expect(found(["tape", "nyc"])[0]?.command).toBe("nyc --all tape 'test/**/*.js'"));

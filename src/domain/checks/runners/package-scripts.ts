@@ -216,10 +216,14 @@ function installedPart(files: ProjectFiles, script = "test"): FoundCommand | nul
   const hasManager = name === "npm" || files.isOnPath?.(name) !== false;
   if (missing === null && hasManager) return null;
   const command = calls.join(" && ");
-  if (script === "test" ? tests.length === 0 : command === "")
-    return missing === null
-      ? null
-      : { command: script === "test" ? "npm test" : `${name} run ${script}`, missing };
+  if (script === "test" ? tests.length === 0 : command === "") {
+    if (missing === null) return null;
+    const whole = script === "test" ? "npm test" : `${name} run ${script}`;
+    // Without dependencies no installation brings the program: the line names it.
+    return dependenciesOf(files).length > 0
+      ? { command: whole, missing }
+      : { command: whole, line: leftOut.join(" && ") };
+  }
   return {
     command,
     line: withOwnPrograms(namingTests(calls)),
