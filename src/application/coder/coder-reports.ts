@@ -1,5 +1,12 @@
 import { failingOutput, tellsOfMissingName } from "../../domain/checks/read-results.ts";
-import { SHORT_FILE, showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import {
+  endOfImports,
+  LAST_IMPORT,
+  SHORT_FILE,
+  showAround,
+  showFile,
+  splitBudget,
+} from "../../domain/coder/file-excerpts.ts";
 import { findUntouchedNames, readNamedCode, readTouchedCode } from "../../domain/coder/named-code.ts";
 import { fileKind } from "../../domain/coder/rank-files.ts";
 import { affectedFiles, changedRanges, type Doubt, meantLines } from "../../domain/drafts/check-edits.ts";
@@ -167,12 +174,11 @@ export function showAfterRun(
 
 const IMPORT =
   /^\s*(?:import\b|from\s.+\simport\b|use\s|using\s|#\s*include\b|require\b|(?:const|let|var)\s.+\brequire\(|\}\s*from\s)/;
-const LAST_IMPORT = 60;
 
 /** The head of a file as far as its imports go. */
 function importsOf(lines: readonly string[]): LineRange {
   const last = lines.slice(0, LAST_IMPORT).findLastIndex((line) => IMPORT.test(line));
-  return { from: 1, to: Math.min(lines.length, Math.max(last + 2, 12)) };
+  return { from: 1, to: endOfImports(lines, Math.max(last + 2, 12)) };
 }
 
 /** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */

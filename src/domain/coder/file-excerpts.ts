@@ -121,13 +121,24 @@ const SMALLEST = 3;
 /** The factor for a term's value in its next excerpt. */
 const SEEN = 0.5;
 
+/** Imports are looked for in this many lines. */
+export const LAST_IMPORT = 60;
+
+/** Where a head of `count` lines ends: a list of imports that it would cut is shown to its end. */
+export function endOfImports(lines: readonly string[], count: number): number {
+  const open = lines.slice(0, count).findLastIndex((line) => /^(?:import|from)\b.*[({]$/.test(line));
+  const close =
+    open === -1 ? -1 : lines.slice(0, LAST_IMPORT).findIndex((line, at) => at > open && /^[)}]/.test(line));
+  return Math.min(lines.length, Math.max(count, close + 1));
+}
+
 /** The parts of a long text that a request is about: whole definitions where they are short enough. */
 export function chooseExcerpts(path: string, lines: readonly string[], request: ExcerptRequest): LineRange[] {
   const definitions = definitionsOf(lines, path);
   const taken = createExcerptBudget(lines, request.limit);
   if (request.ends === true) {
     const first = headOf(lines);
-    taken.take({ from: first, to: Math.min(first - 1 + ENDS.first, lines.length) });
+    taken.take({ from: first, to: endOfImports(lines, first - 1 + ENDS.first) });
     taken.take({ from: Math.max(1, lines.length - ENDS.last + 1), to: lines.length });
   }
   for (const range of request.also ?? []) taken.take(range);

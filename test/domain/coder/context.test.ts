@@ -209,6 +209,14 @@ test("the head of a test is what it imports, not its licence", () => {
   expect(short).toContain("// One line.");
 });
 
+test("a list of imports that the head would cut is shown to its end", () => {
+  const names = Array.from({ length: 12 }, (_, at) => `\t"example.com/p${at}"`);
+  const body = Array.from({ length: 300 }, (_, at) => `func f${at}() {}`);
+  const text = ["package a", "", "import (", ...names, ")", "", ...body].join("\n");
+  const shown = showFile("a_test.go", text, { terms: [], limit: 1_500, ends: true });
+  expect(shown).toContain('\t"example.com/p11"\n)\n… lines');
+});
+
 test("a sentence that begins with a word of a language defines nothing", () => {
   const lines = [
     "    function that accepts a value",
