@@ -1,4 +1,4 @@
-import { agentOf, type CoderRole, coderPrompt, speaksOfHanging } from "../../domain/chat/agents.ts";
+import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -352,7 +352,7 @@ interface CoderAsk {
 
 function coderRequest(
   deps: AgentDeps,
-  { role, request, planOnly, isSubAgent, checks, looks }: CoderQuestion,
+  { role, planOnly, isSubAgent, checks, looks }: CoderQuestion,
   { model, size, exchange, first, images }: CoderAsk,
 ): AgentRequest {
   const { settings } = deps;
@@ -369,7 +369,6 @@ function coderRequest(
       checks,
       tools: tools.map(({ name }) => name),
       isSubAgent,
-      mayHang: speaksOfHanging(request),
     }),
     messages: [
       { role: "user", text: first, ...imagesPart(images) },

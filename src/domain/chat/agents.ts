@@ -89,7 +89,7 @@ function firstSentence(text: string): string {
 /** Which patch format a model family writes best. */
 type PromptFamily = "claude" | "openai" | "deepseek" | "gemini" | "other";
 
-const SEARCH_REPLACE = `Change a file with blocks like this, the path on the line above. SEARCH is copied exactly from the file, with enough lines to be unique:
+const SEARCH_REPLACE = `Change a file with blocks like this, the path on the line above. SEARCH is whole lines, copied exactly from the file, enough of them to be unique:
 src/app.ts
 \`\`\`
 <<<<<<< SEARCH
@@ -134,8 +134,6 @@ export interface CoderPrompt {
   readonly tools: readonly string[];
   /** It works on a part of another coder's request. */
   readonly isSubAgent: boolean;
-  /** The request speaks of something that does not end. */
-  readonly mayHang?: boolean;
 }
 
 const ANSWER_SECTIONS = `Answer with these sections and nothing else:
@@ -165,14 +163,6 @@ function askByTools(tools: readonly string[]): string {
   const looks = tools.filter((name) => name !== "delegate");
   const text = `If you need to see more first, call ${looks.join(", ")}, several at once where possible. They change nothing: put every change into the proposal.`;
   return looks.length === tools.length ? text : `${text} ${DELEGATES}`;
-}
-
-const HANGS =
-  /\b(?:hangs?|hanging|hung|freez(?:es?|ing)|frozen?|deadlocks?|stuck|endless(?:ly)?|for ?ever|infinite(?:ly)?|never (?:end|return|terminat|finish|stop|complet)\w*|loops)\b|(?:\bnot|n't) (?:end|terminate|finish|stop)\b|無限|終わら(?:な|ず)|終了し(?:な|ませ)|固ま(?:る|り|って)|フリーズ|ハング|デッドロック|(?:返|帰)って(?:こ|来)な/iu;
-
-/** Whether a request speaks of something that does not end: a test of it would take its runner's whole time. */
-export function speaksOfHanging(request: string): boolean {
-  return HANGS.test(request);
 }
 
 const ASKS_FOR_SUB_AGENTS =
@@ -205,9 +195,7 @@ ${PATCH_FORMATS[family]}
 Change existing files, including Markdown, with such edits; write a whole file only when it is new or you saw all of it, and never leave out lines with "...". A block that contains fences needs a longer fence (\`\`\`\`).
 Shell commands go in a \`\`\`bash block at the point where they should run, and only if they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
     checks === "" ? "" : ` ${checks}`
-  } If the project has tests, a fix includes a test that fails on the old code.${
-    prompt.mayHang === true ? " A test of code that may hang sets its own time limit." : ""
-  }${
+  } If the project has tests, a fix includes a test that fails on the old code; a test of code that may hang sets its own time limit.${
     browser
       ? "\nWork in a browser: describe the steps in the plan and add a section ## Flags with the line uses_browser: true."
       : ""

@@ -6,7 +6,6 @@ import {
   isCoderRole,
   mayDelegate,
   roleOf,
-  speaksOfHanging,
   systemPrompt,
 } from "../../../src/domain/chat/agents.ts";
 import { ROUTES } from "../../../src/domain/config/route.ts";
@@ -71,27 +70,6 @@ describe("prompts", () => {
       );
     },
   );
-});
-
-test("a request about something that does not end adds the rule that its test needs a time limit", () => {
-  const hanging = [
-    "JSONLIterator hangs on an empty file",
-    "iterating backwards loops forever",
-    "The parser doesn't terminate",
-    "it never returns",
-    "空のファイルで無限ループになります",
-    "処理が終わらない",
-  ];
-  const others = [
-    "change the colour",
-    "it does not return the value",
-    "Changelog を更新して",
-    "fix the loop",
-  ];
-  expect([...hanging, ...others].filter(speaksOfHanging)).toEqual(hanging);
-  const prompt = { agent: "Gin", family: "claude", protectedPatterns: [], browser: false, ...PLAIN } as const;
-  expect(coderPrompt({ ...prompt, mayHang: true })).toContain("may hang sets its own time limit");
-  expect(coderPrompt(prompt)).not.toContain("time limit");
 });
 
 test("sub-agents are offered where a project or a request is large, or where they are asked for", () => {
