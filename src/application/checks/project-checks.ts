@@ -1,4 +1,4 @@
-import { type Declaration, readDeclarations } from "../../domain/checks/declarations.ts";
+import { type Declaration, readDeclarations, withoutDeclarations } from "../../domain/checks/declarations.ts";
 import { foldAccounts } from "../../domain/checks/failures.ts";
 import { findCalledCheck, isKnownCheck, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { failingOutput, readResults } from "../../domain/checks/read-results.ts";
@@ -179,8 +179,8 @@ export interface ProjectChecks {
   readonly hasOwn: boolean;
   /** A command line that the coder proposes; it judges where nothing of the project's own does. */
   propose(command: string | null): void;
-  /** Takes the declarations of a plan, or of an agent's last message, beside those of earlier ones; whether there are any. */
-  declare(words: string): boolean;
+  /** Takes the declarations in a plan, or in an agent's last message, beside those of earlier ones; the words without them. */
+  declare(words: string): string;
   /** Starts to measure the baseline, while the coder is being asked. */
   begin(draft: JudgedDraft): void;
   /** Validates the current draft. If the workspace changed meanwhile, the baseline is measured again. */
@@ -316,7 +316,11 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
     propose(command) {
       if (command !== null) proposed = command;
     },
-    declare: (words) => declarations.length < declarations.push(...readDeclarations(words)),
+    declare(words) {
+      const more = readDeclarations(words);
+      declarations.push(...more);
+      return more.length === 0 ? words : withoutDeclarations(words);
+    },
     begin: (draft) => void (deps.none === undefined && baselineOf(draft)),
     judge,
     async confirm(draft, attempt) {

@@ -48,8 +48,8 @@ export interface Bench {
   readonly workByHead?: (attempt: number, head: HeadProcess) => Promise<CarryOutResult>;
   /** The project's checks over the current draft; null if there is no validation. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
-  /** Takes what the coder's words declare of red tests, for every judgement from now on; whether they declare anything. */
-  declare?(words: string): boolean;
+  /** Takes what the coder's words declare of red tests, for every judgement from now on; the words without these lines. */
+  declare?(words: string): string;
   /**
    * Runs a command over the current draft, in a scratch view: the next command sees its writes until a
    * proposal is carried out, and they are never committed. Absent if there is no such view. Null: it cannot
@@ -389,7 +389,7 @@ export function createDraftBench(deps: DraftBenchDeps): DraftBench {
     hasReturned: () => hasReturned,
     heldCommands: () => held,
     journal: (event) => void (draft === null ? early.push(event) : draft.journal(event)),
-    declare: (words) => checks?.declare(words) === true,
+    declare: (words) => checks?.declare(words) ?? words,
     judge,
     async confirm(attempt) {
       return checks === null ? null : checks.confirm(mustBeOpen(), attempt);

@@ -1,5 +1,10 @@
-import { readNoChange, withoutDeclarations } from "../../domain/checks/declarations.ts";
-import { hasFlag, looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
+import {
+  hasFlag,
+  looksLikePatch,
+  type Proposal,
+  readNoChange,
+  readProposal,
+} from "../../domain/coder/proposal.ts";
 import { doubtfulEdits } from "../../domain/drafts/check-edits.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
@@ -519,12 +524,11 @@ interface DeclaredWords {
 }
 
 function takeDeclared({ bench }: CoderLoop, state: LoopState, said: string): DeclaredWords {
-  const declares = bench.declare?.(said) === true;
-  const reasons = readNoChange(said);
+  const { reasons, others } = readNoChange(said);
   state.left.push(...reasons);
-  const rest = withoutDeclarations(said);
+  const rest = bench.declare?.(others) ?? others;
   const words = [rest, ...reasons].filter((text) => text !== "").join("\n");
-  return { rest, reasons, words, declares };
+  return { rest, reasons, words, declares: rest !== others };
 }
 
 function endPlanned({ loop, answer, read }: ReadAnswer): CoderStep | null {

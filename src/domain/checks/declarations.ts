@@ -33,24 +33,9 @@ export function readDeclarations(words: string): Declaration[] {
     .slice(0, MOST);
 }
 
-/** Models that answer in Japanese translate this label, as they do the names of sections. */
-const NO_CHANGE =
-  /^[\s>*`#-]{0,20}(?:No changes?|変更なし)[*`]*[ \t]*(?:[:：][*`]*[ \t]*(.*)|[.。]?[*`\s]*)$/i;
-
-/** The reasons in the lines `No change: reason`: nothing has to change, or not the code that a reason names. */
-export function readNoChange(words: string): string[] {
-  return words
-    .split("\n")
-    .filter((line) => line.length <= LONGEST_LINE)
-    .flatMap((line) => {
-      const found = NO_CHANGE.exec(line);
-      return found === null ? [] : [(found[1] ?? "").trim().replace(/^([^`]*)`$/, "$1")];
-    });
-}
-
 /** The words for people: the facts of the checks say what counts of the declarations. */
 export function withoutDeclarations(words: string): string {
-  const isOther = (line: string) => line.length > LONGEST_LINE || !(LINE.test(line) || NO_CHANGE.test(line));
+  const isOther = (line: string) => line.length > LONGEST_LINE || !LINE.test(line);
   return words.split("\n").filter(isOther).join("\n").trim();
 }
 

@@ -199,6 +199,22 @@ export function looksLikePatch(text: string): boolean {
   );
 }
 
+/** A label is a format; models that answer in Japanese translate it, as they do the names of sections. */
+const NO_CHANGE =
+  /^[\s>*`#-]{0,20}(?:No changes?|変更なし)[*`]*[ \t]*(?:[:：][*`]*[ \t]*(.*)|[.。]?[*`\s]*)$/i;
+const LONGEST_LINE = 1000;
+
+/** The reasons in the lines `No change: reason`: nothing has to change, or not the code that a reason names. */
+export function readNoChange(words: string): { readonly reasons: string[]; readonly others: string } {
+  const reasons: string[] = [];
+  const others = words.split("\n").filter((line) => {
+    const found = line.length > LONGEST_LINE ? null : NO_CHANGE.exec(line);
+    if (found !== null) reasons.push((found[1] ?? "").trim().replace(/^([^`]*)`$/, "$1"));
+    return found === null;
+  });
+  return { reasons, others: others.join("\n").trim() };
+}
+
 /** `{plan, patch, risk, cost_hint, uses_browser}`; `patch` as text or as the commands themselves. */
 function jsonProposal(text: string): ReadProposal | undefined {
   for (const value of jsonValues(text)) {

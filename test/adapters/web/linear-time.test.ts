@@ -33,16 +33,12 @@ import {
   readSentenceCommand,
 } from "../../../src/domain/chat/sentence-commands.ts";
 import { cutToTokens, readMemoryLine } from "../../../src/domain/chat/session.ts";
-import {
-  readDeclarations,
-  readNoChange,
-  withoutDeclarations,
-} from "../../../src/domain/checks/declarations.ts";
+import { readDeclarations } from "../../../src/domain/checks/declarations.ts";
 import { readCheckFailure, readFailures } from "../../../src/domain/checks/failures.ts";
 import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";
 import { readNamedCode, readTouchedCode } from "../../../src/domain/coder/named-code.ts";
 import { readPlanSteps } from "../../../src/domain/coder/plan-steps.ts";
-import { looksLikePatch, readProposal } from "../../../src/domain/coder/proposal.ts";
+import { looksLikePatch, readNoChange, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
 import { codeMentions, literalTerms, requestTerms } from "../../../src/domain/coder/request-terms.ts";
 import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
@@ -228,7 +224,6 @@ const READERS: Readonly<Record<string, (message: string) => unknown>> = {
   literalTerms,
   codeMentions,
   readNoChange,
-  withoutDeclarations,
   readProposal,
   readPlanSteps,
 };

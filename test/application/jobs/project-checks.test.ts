@@ -146,7 +146,7 @@ describe.if(confines)("a draft over a green project", () => {
       facts: { newFailing: ["three"], worse: [] },
     });
     expect((await checks.judge(draft, 2)).verdict).toBe("red");
-    expect(checks.declare("Show it.\nMeant to fail: three: shows the bug")).toBe(true);
+    expect(checks.declare("Show it.\nMeant to fail: three: shows the bug")).toBe("Show it.");
     expect(await checks.judge(draft, 3)).toMatchObject({
       verdict: "green",
       facts: { verdict: "same", meantToFail: [{ test: "three", reason: "shows the bug" }] },

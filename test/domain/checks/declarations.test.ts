@@ -1,11 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  readDeclarations,
-  readNoChange,
-  resolveDeclarations,
-  withoutDeclarations,
-} from "../../../src/domain/checks/declarations.ts";
+import { readDeclarations, resolveDeclarations } from "../../../src/domain/checks/declarations.ts";
 
 const TARGETS = new Map([
   ["tests/a.py::test_x", ["tests/a.py::test_x", "test_x", "tests/a.py", "pytest -q"]],
@@ -52,23 +47,4 @@ test("any test can be declared by its exact name", () => {
       expect(found.get("key")?.kind).toBe("fixes");
     }),
   );
-});
-
-test.each<[string, string[], string]>([
-  ["No change: the option is there already.", ["the option is there already."], ""],
-  ["It is in `a.ts`.\n- **No change:** a question", ["a question"], "It is in `a.ts`."],
-  ["変更なし：既にあります", ["既にあります"], ""],
-  ["`No change: it is right`", ["it is right"], ""],
-  ["**No changes.**", [""], ""],
-  [
-    "withBase checks the slash.\nNo change: `withoutBase`: it is right",
-    ["`withoutBase`: it is right"],
-    "withBase checks the slash.",
-  ],
-  ["There is no change: nothing moved.", [], "There is no change: nothing moved."],
-  ["No changes are needed.", [], "No changes are needed."],
-  ["変更なしで動きます。", [], "変更なしで動きます。"],
-])("the lines that say why nothing changes: %s", (words, reasons, rest) => {
-  expect(readNoChange(words)).toEqual(reasons);
-  expect(withoutDeclarations(words)).toBe(rest);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hasFlag, readProposal } from "../../../src/domain/coder/proposal.ts";
+import { hasFlag, readNoChange, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { cases } from "../../require.ts";
 
 function proposalIn(text: string) {
@@ -201,4 +201,22 @@ test("files with lines and searches are wishes", () => {
     searches: ["computeTotal", "^export .* tax"],
     plan: "look",
   });
+});
+
+test.each<[string, string[], string]>([
+  ["No change: the option is there already.", ["the option is there already."], ""],
+  ["It is in `a.ts`.\n- **No change:** a question", ["a question"], "It is in `a.ts`."],
+  ["変更なし：既にあります", ["既にあります"], ""],
+  ["`No change: it is right`", ["it is right"], ""],
+  ["**No changes.**", [""], ""],
+  [
+    "withBase checks the slash.\nNo change: `withoutBase`: it is right",
+    ["`withoutBase`: it is right"],
+    "withBase checks the slash.",
+  ],
+  ["There is no change: nothing moved.", [], "There is no change: nothing moved."],
+  ["No changes are needed.", [], "No changes are needed."],
+  ["変更なしで動きます。", [], "変更なしで動きます。"],
+])("the lines that say why nothing changes: %s", (words, reasons, others) => {
+  expect(readNoChange(words)).toEqual({ reasons, others });
 });
