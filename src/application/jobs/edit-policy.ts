@@ -2,12 +2,7 @@ import type { Protection } from "../../domain/policy/protection.ts";
 import { type Entry, type View, ViewFault } from "../ports/jobs-transaction.ts";
 
 /** A target as the patch wrote it, made into a path of the view without symlinks on the way. */
-export interface ResolvedTarget {
-  readonly path: string;
-  readonly entry: Entry;
-  /** The lexical path before links were followed; differs from `path` only through symlinks. */
-  readonly asWritten: string;
-}
+export type ResolvedTarget = ReturnType<typeof resolveTarget>;
 
 export interface Bounds {
   readonly view: Pick<View, "look">;
@@ -25,10 +20,11 @@ const MAX_BYTES = 4_095;
 export type FollowLinks = "all" | "parents" | "none";
 
 /**
- * Relative targets resolve against the workspace, absolute ones must lie inside it. Each component is looked
- * at when it is used; a symlink is followed by hand, and only while it stays inside.
+ * Relative targets resolve against the workspace, absolute ones must lie inside it. Each component is looked at when
+ * it is used; a symlink is followed by hand, and only while it stays inside. `asWritten`: the lexical path before
+ * links were followed; differs from `path` only through symlinks.
  */
-export function resolveTarget(bounds: Bounds, target: string, follow: FollowLinks): ResolvedTarget {
+export function resolveTarget(bounds: Bounds, target: string, follow: FollowLinks) {
   if (target.includes("\0"))
     throw new ViewFault("outside", target, `file path contains a NUL byte: ${JSON.stringify(target)}`);
   const written = components(bounds, target);

@@ -71,20 +71,17 @@ export interface TakeInRequest
   readonly fresh?: boolean;
 }
 
-export interface TakeInResult {
-  readonly task: SolveTask;
-  /** `new`: nothing was there. `again`: an earlier one continues from what it kept. `already`: a live one is there. */
-  readonly began: "new" | "again" | "already";
-}
-
 /** Ends that can be resumed. */
 const UNFINISHED: ReadonlySet<SolveTask["state"]> = new Set(["failed", "stopped"]);
 
-/** A new task for an item, the one that did not come to its end, or the live one that it has already. */
+/**
+ * A new task for an item, the one that did not come to its end, or the live one that it has already. It began
+ * `new`: nothing was there. `again`: an earlier one continues from what it kept. `already`: a live one is there.
+ */
 export async function takeInTask(
   { store, now, uuid }: { readonly store: SolveStore; readonly now: () => Date; readonly uuid: () => string },
   { item, askedBy, trigger, worker, candidates = 1, needs = [], fresh = false }: TakeInRequest,
-): Promise<TakeInResult> {
+) {
   const at = now().toISOString();
   const last = fresh ? null : await store.findLast(item);
   if (last !== null && UNFINISHED.has(last.state)) {

@@ -4,27 +4,24 @@ import type { ForgeComment, ForgeReviewComment } from "../ports/forges.ts";
 import type { Order } from "../ports/tasks.ts";
 import { baseBranchOf, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
 
-export interface HeardComments {
-  /** Of those who may ask, oldest first. */
-  readonly heard: readonly (ForgeComment | ForgeReviewComment)[];
-  /** Comments of other authors than the bot that are dealt with, whether answered or declined. */
-  readonly ids: readonly string[];
-}
+export type HeardComments = Awaited<ReturnType<typeof readHeardComments>>;
 
 /**
- * The comments on a task's item by users who may address a model: people with write access, as the forge
- * states, and the author of the item. Every comment that reaches a model passes through here.
+ * The comments on a task's item by users who may address a model: people with write access, as the forge states, and
+ * the author of the item. Every comment that reaches a model passes through here. `ids`: comments of other authors
+ * than the bot that are dealt with, whether answered or declined.
  */
 export async function readHeardComments(
   { forge }: Pick<SolveDeps, "forge">,
   { task, item, bot, signal }: Pick<SolveWork, "task" | "item" | "bot" | "signal">,
   unless: ReadonlySet<string> = new Set(),
-): Promise<HeardComments> {
+) {
   const said = [
     ...(await orStop(forge.listComments(task.item, signal))),
     ...(item.pull === undefined ? [] : await orStop(forge.listReviewComments(task.item, signal))),
   ].filter(({ id, author }) => author !== bot.login && !unless.has(id));
   const allowed = new Map<string, boolean>([[item.author, item.author !== ""]]);
+  /** Of those who may ask, oldest first. */
   const heard: (ForgeComment | ForgeReviewComment)[] = [];
   for (const comment of said) {
     const { author } = comment;

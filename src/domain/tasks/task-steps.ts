@@ -142,25 +142,13 @@ function stepsOfKind<Kind extends TaskStep["kind"]>(steps: readonly TaskStep[], 
 }
 
 /** How far a task is and what it used, as its steps tell. */
-export interface TaskFigures {
-  /** Answers of models. */
-  readonly answers: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costUsd: number;
-  /** While a coder worked on it. */
-  readonly elapsedMs: number;
-  /** Files that were edited, in the order of their first edit. */
-  readonly edited: readonly string[];
-  /** The last text of a model, on one line. */
-  readonly said: string;
-  /** The last action, on one line. */
-  readonly last: string;
-}
+export type TaskFigures = ReturnType<typeof figuresOf>;
 
-export function figuresOf(steps: readonly TaskStep[], now?: string): TaskFigures {
+/** `elapsedMs`: while a coder worked on it. `said`, `last`: the last text of a model and the last action, on one line. */
+export function figuresOf(steps: readonly TaskStep[], now?: string) {
   let [answers, inputTokens, outputTokens, costUsd, elapsedMs] = [0, 0, 0, 0, 0];
   let [said, last] = ["", ""];
+  /** Files that were edited, in the order of their first edit. */
   const edited = new Set<string>();
   let since: number | null = null;
   let before = 0;

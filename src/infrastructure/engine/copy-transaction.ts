@@ -135,17 +135,8 @@ interface CopySeal {
   readonly bytes: readonly ByteLook[];
 }
 
-interface SealedRoot {
-  readonly ops: readonly Op[];
-  readonly notes: readonly SealNote[];
-  /** The paths that the job touched under names that are not UTF-8. */
-  readonly noText: readonly string[];
-  /** Paths that are too long to open. */
-  readonly tooDeep: readonly string[];
-}
-
 /** Compares one copy with its root's manifest, and moves new and changed entries into slots. */
-function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot {
+function sealRoot(state: CopySeal, index: number, firstSlot: number) {
   const { folder, copies, started } = state;
   const manifest = state.manifests[index] as Manifest;
   const root = copies[index] as CopiedRoot;
@@ -156,6 +147,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
   const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
   const notes: SealNote[] = index === 0 ? keptRoot(root.original, root.copy) : [];
   const touched: string[] = [];
+  /** Paths that are too long to open. */
   const tooDeep: string[] = [];
   const unreadable: WalkOptions["unreadable"] = (path, why) => {
     if (isHidden(manifest.hidden, path)) return;
@@ -168,6 +160,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
   const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
   const above = foldersAbove(manifest.hidden);
   const goesWhole = (path: string) => goesWithItsFolder(path, manifest, folders, above);
+  /** The paths that the job touched under names that are not UTF-8. */
   const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), goesWhole);
   if (noText.length + tooDeep.length > 0) return { ops: [], notes, noText, tooDeep };
   const ops: Op[] = [];

@@ -48,12 +48,7 @@ interface WatchedFile {
   readonly reportAs: string;
 }
 
-interface WatchedFolder {
-  readonly at: string;
-  readonly reportAs: string;
-  /** Device and inode of each file below, with its path there; asked for only when a process in another world has files open. */
-  readonly below: () => ReadonlyMap<string, string>;
-}
+type WatchedFolder = ReturnType<typeof watchFolder>;
 
 /** A descriptor's link in /proc is writable when the descriptor is. */
 const WRITABLE = 0o200;
@@ -260,17 +255,12 @@ function pushOnce(conflicts: Conflict[], conflict: Conflict): void {
     conflicts.push(conflict);
 }
 
-interface KeptEntries {
-  /** By op. */
-  readonly entries: ReadonlyMap<number, Identity>;
-  /** The disk that they take; null where folders are among them, or may lie beside them. */
-  readonly bytes: number | null;
-}
-
 /** The entries in the slots that a swap fills; most jobs of many files fill none. */
-export function readKeptEntries({ folder, plan, direction, steps }: Swap): KeptEntries {
+export function readKeptEntries({ folder, plan, direction, steps }: Swap) {
   const unfilled = new Set(steps.filter((step) => fillsNothing(step, direction)).map(({ op }) => op.n));
+  /** By op. */
   const entries = new Map<number, Identity>();
+  /** The disk that they take; null where folders are among them, or may lie beside them. */
   let bytes: number | null = 0;
   for (const op of plan.ops) {
     if (op.a?.kind === "directory" || op.b?.kind === "directory") bytes = null;
@@ -308,11 +298,12 @@ export function whoTouchedSince(
   return who;
 }
 
-function watchFolder(at: string, reportAs: string): WatchedFolder {
+function watchFolder(at: string, reportAs: string) {
   let known: Map<string, string> | undefined;
   return {
     at,
     reportAs,
+    /** Device and inode of each file below, with its path there; asked for only when a process in another world has files open. */
     below() {
       known ??= new Map(
         [...walkFolder(at, { noText: true })].map(({ path, stats }) => [fileKey(stats), path]),

@@ -177,20 +177,12 @@ function standingFromIdentity(identity: Identity | null): EntryState | null {
   return identity === null ? null : { kind: identity.kind, mode: identity.mode, size: identity.size };
 }
 
-export interface ValidatedOps {
-  readonly ops: readonly Op[];
-  /** Absolute paths that did not land as the job left them. */
-  readonly turnedDown: readonly string[];
-  /** Entries that lost bits which give power. */
-  readonly notes: readonly SealNote[];
-}
-
 /**
- * The last step of every seal: the content of the slots is validated, entries that may not be committed are
- * removed, and bits that give away power are cleared. The plan is written from the result, so that nothing
- * else is ever committed.
+ * The last step of every seal: the content of the slots is validated, entries that may not be committed are removed,
+ * and bits that give away power are cleared. The plan is written from the result, so that nothing else is ever
+ * committed. `turnedDown`: absolute paths that did not land as the job left them.
  */
-export function validateOps(sealed: SealedOps, judge: ValidateDifference): ValidatedOps {
+export function validateOps(sealed: SealedOps, judge: ValidateDifference) {
   const sweep = createSweep();
   const powerful: string[] = [];
   const harmless = sealed.ops.flatMap((op) => {
@@ -200,6 +192,7 @@ export function validateOps(sealed: SealedOps, judge: ValidateDifference): Valid
     powerful.push(op.path);
     return hasOnlyMode(without) ? [] : [without];
   });
+  /** Entries that lost bits which give power. */
   const notes = powerful.length === 0 ? [] : [sealNote("power", ...powerful)];
   const verdict = judge(sealedDifference({ ...sealed, ops: harmless }));
   if (verdict.drop.length === 0 && verdict.rewrite.size === 0)

@@ -90,14 +90,7 @@ function createGitHistory(gitDirectory: string): GitHistory {
 }
 
 /** Where the git state of a workspace lies; found by looking, git itself is not needed. */
-export interface GitPlaces {
-  /** The folder that holds `.git`; the workspace or a folder above it. */
-  readonly topLevel: string;
-  /** The git directory proper (`.git`, or what the `.git` file points to). */
-  readonly gitDirectory: string;
-  /** The directory shared by worktrees; often the same. */
-  readonly commonDirectory: string;
-}
+export type GitPlaces = ReturnType<typeof gitPlacesAt>;
 
 export function findGit(workspace: string): GitPlaces | null {
   for (let at = workspace; ; at = dirname(at)) {
@@ -131,7 +124,9 @@ function gitAt(folder: string): GitPlaces | null {
   }
 }
 
-function gitPlacesAt(topLevel: string, gitDirectory: string): GitPlaces {
+/** `topLevel` holds `.git`; `gitDirectory` is the git directory proper (`.git`, or what the `.git` file points to). */
+function gitPlacesAt(topLevel: string, gitDirectory: string) {
+  /** The directory shared by worktrees; often the same. */
   let commonDirectory = gitDirectory;
   try {
     const common = readFileSync(join(gitDirectory, "commondir"), "utf8").trim();

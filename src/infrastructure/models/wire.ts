@@ -30,16 +30,14 @@ interface WireRequest {
 }
 
 /** A request with a mark in the place of each image. */
-export interface MarkedRequest {
-  readonly request: ModelRequest;
-  /** Each mark is this and a number. */
-  readonly mark: string;
-  /** Base64, by the numbers of the marks. */
-  readonly images: readonly string[];
-}
+export type MarkedRequest = ReturnType<typeof markImages>;
 
-/** Takes the images out of a request, which is then written and searched like one of text alone. `mark` occurs nowhere in it. */
-export function markImages(request: ModelRequest, mark: string): MarkedRequest {
+/**
+ * Takes the images out of a request, which is then written and searched like one of text alone. `mark` occurs nowhere
+ * in it; the place of each image is marked by it and a number.
+ */
+export function markImages(request: ModelRequest, mark: string) {
+  /** Base64, by the numbers of the marks. */
   const images: string[] = [];
   const withMarks = (message: ModelMessage): ModelMessage => {
     if (message.role !== "user" || message.images === undefined) return message;

@@ -2,13 +2,9 @@ import { hashHex } from "../platform/hash.ts";
 import { storable } from "../store/schema.ts";
 
 /** Where the work of one workspace is found: messages to answer, replies to send, orders about its jobs. */
-export interface WorkspaceQueues {
-  readonly messages: string;
-  readonly replies: string;
-  readonly control: string;
-}
+export type WorkspaceQueues = ReturnType<typeof workspaceQueues>;
 
-export function workspaceQueues(workspace: string): WorkspaceQueues {
+export function workspaceQueues(workspace: string) {
   const place = hashHex("sha256", workspace).slice(0, 16);
   return { messages: `messages.${place}`, replies: `replies.${place}`, control: `control.${place}` };
 }

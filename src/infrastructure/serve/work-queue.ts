@@ -8,7 +8,7 @@ import type {
   WorkQueue,
   WorkSource,
 } from "../../application/ports/serve.ts";
-import { createWorkKeeper, type WorkKeeper } from "../../application/serve/take-work.ts";
+import { createWorkKeeper } from "../../application/serve/take-work.ts";
 import { createReach } from "../../domain/store/store-trouble.ts";
 import {
   BREAK_MS,
@@ -482,14 +482,8 @@ export async function openWorkQueue(deps: OpenQueueDeps) {
   return { queue: createWorkQueue({ ...deps, engine, newId: newWorkId }), newWorkId };
 }
 
-export interface KeptQueue {
-  readonly queue: OpenedQueue;
-  readonly keeper: WorkKeeper;
-  close(): Promise<void>;
-}
-
 /** The same for a process that works on one task: it claims, and says that it lives. */
-export async function openKeptQueue(deps: OpenQueueDeps): Promise<KeptQueue> {
+export async function openKeptQueue(deps: OpenQueueDeps) {
   const queue = await openWorkQueue(deps);
   const keeper = createWorkKeeper({ ...deps, queue: queue.queue });
   await keeper.start();

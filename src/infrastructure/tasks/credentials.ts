@@ -27,16 +27,7 @@ import { trySystemCall } from "../jobs/job-storage.ts";
  * The credentials of a CLI: files for the container's HOME, variables, and keys of which it gets only
  * stand-ins.
  */
-export interface Credentials {
-  /** Where the files come from. */
-  readonly home: string;
-  readonly files: readonly CopiedFile[];
-  /** Keys are stand-ins here. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The key behind each stand-in. */
-  readonly keys: ReadonlyMap<string, string>;
-  readonly found: boolean;
-}
+export type Credentials = ReturnType<typeof findCredentials>;
 
 interface CopiedFile {
   /** From the home. */
@@ -64,12 +55,13 @@ const MAX_TOTAL = 8 * MAX_BYTES;
 const MAX_DEPTH = 4;
 
 /**
- * The login's files where there are some, else the variables that stand in for one. The files are given
- * to the CLI as copies, because each of the three writes beside them or refreshes them. A key is never copied: the CLI
- * gets a stand-in, and a proxy outside of the container puts the key in its place.
+ * The login's files where there are some, else the variables that stand in for one. The files are given to the CLI as
+ * copies, because each of the three writes beside them or refreshes them. A key is never copied: the CLI gets a
+ * stand-in, and a proxy outside of the container puts the key in its place. `home`: where the files come from.
  */
-export function findCredentials(kind: WorkerKind, deps: CredentialDeps): Credentials {
+export function findCredentials(kind: WorkerKind, deps: CredentialDeps) {
   const { workerEnv, hostEnv, newStandIn = makeStandIn } = deps;
+  /** The key behind each stand-in. */
   const keys = new Map<string, string>();
   const hide = (key: string) => {
     const known = [...keys].find(([, value]) => value === key)?.[0];
@@ -82,6 +74,7 @@ export function findCredentials(kind: WorkerKind, deps: CredentialDeps): Credent
     .filter(({ isLogin }) => !isLogin || deps.logins !== false);
   const hasLogin = files.some(({ isLogin }) => isLogin);
   const hasKeyFile = keys.size > 0;
+  /** Keys are stand-ins here. */
   const env: Record<string, string> = {};
   const isGiven = kind.keyVariables.some((name) => workerEnv[name] !== undefined);
   if (!hasLogin && !hasKeyFile && !isGiven)
