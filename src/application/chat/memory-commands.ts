@@ -1,11 +1,12 @@
 import { describeMeasured } from "../../domain/chat/agents.ts";
 import { readExplicitRoute } from "../../domain/chat/message-commands.ts";
 import type { RuleProblem } from "../../domain/chat/rule-pattern.ts";
-import { type DayClock, readMemoryLine, type UsageLine } from "../../domain/chat/session.ts";
+import { type DayClock, readMemoryLine } from "../../domain/chat/session.ts";
 import { ROUTES, readRoute } from "../../domain/config/route.ts";
+import type { UsageTotal } from "../../domain/models/model-facts.ts";
 import { type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
-import type { UsageFilter, UsageStore, UsageTotal } from "../ports/models.ts";
+import type { UsageFilter, UsageStore } from "../ports/models.ts";
 import { isOwnersChannel } from "./chat-commands.ts";
 import {
   type Answer,
@@ -143,7 +144,7 @@ function toUsageOwner(scope: UsageScope): UsageOwner {
 
 type UsageOwner = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
 
-function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
+function sum(name: string, totals: readonly UsageTotal[]): UsageTotal {
   return totals.reduce(
     (line, total) => ({
       name,
@@ -159,7 +160,7 @@ function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
 }
 
 /** One line for each day that has any usage, named by the date of its sessions. */
-function sumDays(byDay: readonly DayUsage[]): UsageLine[] {
+function sumDays(byDay: readonly DayUsage[]): UsageTotal[] {
   return byDay.filter(({ models }) => models.length > 0).map(({ day, models }) => sum(day, models));
 }
 
@@ -181,7 +182,7 @@ async function tellCost(deps: UsageDeps, chat: ChatBase, look: LookRequest, want
   const spent =
     daily !== null && scope.of === "all" ? models.reduce((cost, one) => cost + one.costUsd, 0) : null;
   const own = memoryMessagesFor(chat.messages.locale);
-  const toChoice = (line: UsageLine) => ({
+  const toChoice = (line: UsageTotal) => ({
     label: line.name,
     description: own.usageLine(line).slice(line.name.length + 2),
     message: `/cost ${line.name}`,

@@ -1,5 +1,5 @@
 import type { ImageType } from "../../domain/models/image.ts";
-import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
+import type { ModelFailureCode, UsageTotal } from "../../domain/models/model-facts.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 
 /**
@@ -211,17 +211,4 @@ export interface UsageFilter {
   /** Also chats that are called `<chatKey>.<something>`. */
   readonly withChatsBelow?: boolean;
   readonly groupId?: string;
-}
-
-export interface UsageTotal {
-  /** `provider/model`, a group's id, a chat's key, or `2026-03-01T09:15 provider/model` in UTC. */
-  readonly name: string;
-  readonly calls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
-  /** Of the calls whose price is known. */
-  readonly costUsd: number;
-  /** Calls of models whose price is unknown. */
-  readonly unpriced: number;
 }

@@ -54,8 +54,6 @@ export interface AnswerMessagesDeps {
   readonly onTrouble: (error: unknown, message: StoredMessage | null) => void;
 }
 
-export type MessageAnswerer = ReturnType<typeof createMessageAnswerer>;
-
 /** After so many deaths over one message it is not tried again. */
 const MOST_ATTEMPTS = 3;
 const [BUSY_MS, BUSY_STEP_MS] = [2_000, 50];

@@ -31,8 +31,6 @@ export interface SendRepliesDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export type ReplySender = ReturnType<typeof createReplySender>;
-
 interface ReplyWork {
   readonly work: Work;
   readonly reply: ClaimedReply;

@@ -165,18 +165,6 @@ export function readMemoryLine(text: string): { readonly name: string; readonly 
   return { name: found[1] as string, value: (found[2] as string).trim() };
 }
 
-/** The usage of one model, chat or day. */
-export interface UsageLine {
-  readonly name: string;
-  readonly calls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedTokens: number;
-  readonly costUsd: number;
-  /** Calls of models without a known price. */
-  readonly unpriced: number;
-}
-
 /** The zone in which a user's days are counted: the configuration's, else the machine's. */
 export function resolveTimeZone(configured: string | null): string {
   return configured ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;

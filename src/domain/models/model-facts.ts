@@ -101,3 +101,16 @@ export function sliceOf(at: Date): Date {
 }
 
 export const SLICE_MS = 15 * 60_000;
+
+export interface UsageTotal {
+  /** `provider/model`, a group's id, a chat's key, or `2026-03-01T09:15 provider/model` in UTC. */
+  readonly name: string;
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedTokens: number;
+  /** Of the calls whose price is known. */
+  readonly costUsd: number;
+  /** Calls of models whose price is unknown. */
+  readonly unpriced: number;
+}

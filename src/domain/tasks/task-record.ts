@@ -277,12 +277,7 @@ function saidStep(text: string, { inputTokens, outputTokens, costUsd }: TaskUsag
 }
 
 /** One decision of the planner with its outcome. */
-export interface TaskLoop {
-  readonly loop: number;
-  readonly at: string;
-  readonly action: "run_worker" | "mark_complete";
-  readonly reason: string;
-  readonly prompt: string;
+export interface TaskLoop extends Omit<Extract<TaskEvent, { type: "decided" }>, "type" | "usage"> {
   readonly run?: WorkerRun;
   readonly test?: TestRun;
   /** Called done by the planner, refused because of the tests. */

@@ -145,12 +145,7 @@ export function toForgeSaid(issue: Issue, ref: ItemRef): ForgeSaid {
 
 /** "Commented on", as the activity of a project tells it. */
 export interface NoteEvent {
-  readonly note?: {
-    readonly id: number;
-    readonly body?: string | null;
-    readonly author?: { readonly username: string } | null;
-    readonly created_at: string;
-    readonly system?: boolean;
+  readonly note?: Note & {
     readonly type?: string | null;
     readonly noteable_type: string;
     readonly noteable_iid?: number | null;

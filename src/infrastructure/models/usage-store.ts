@@ -1,5 +1,6 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
-import type { UsageEntry, UsageFilter, UsageStore, UsageTotal } from "../../application/ports/models.ts";
+import type { UsageEntry, UsageFilter, UsageStore } from "../../application/ports/models.ts";
+import type { UsageTotal } from "../../domain/models/model-facts.ts";
 import { SLICE_MS, sliceOf } from "../../domain/models/model-facts.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";

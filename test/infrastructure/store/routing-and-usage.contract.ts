@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { NewDecision, RoutingStore } from "../../../src/application/ports/chat.ts";
-import type { UsageEntry, UsageStore, UsageTotal } from "../../../src/application/ports/models.ts";
+import type { UsageEntry, UsageStore } from "../../../src/application/ports/models.ts";
+import type { UsageTotal } from "../../../src/domain/models/model-facts.ts";
 
 export interface RoutingHarness {
   readonly routing: RoutingStore;

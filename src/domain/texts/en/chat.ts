@@ -7,12 +7,11 @@ import {
   rewindMessages,
 } from "../../chat/rewind-plan.ts";
 import type { RuleProblem } from "../../chat/rule-pattern.ts";
-import type { UsageLine } from "../../chat/session.ts";
 import { type DecisionSource, otherRoute, ROUTES } from "../../config/route.ts";
 import type { Doubt } from "../../drafts/check-edits.ts";
 import type { RedReason } from "../../jobs/job-status.ts";
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
-import type { ModelTrouble } from "../../models/model-facts.ts";
+import type { ModelTrouble, UsageTotal } from "../../models/model-facts.ts";
 import type { StoreTrouble } from "../../store/store-trouble.ts";
 import { formatBytes, formatCost, formatTokens } from "../format-text.ts";
 import { pulls } from "./chat-pulls.ts";
@@ -787,7 +786,7 @@ export const memoryTexts = {
   nothingToResume: "There is no session to go back to.",
 
   usageHeader: { today: "Today", chat: "This chat today", person: "Your chats today", days: "Last 7 days" },
-  usageLine: ({ name, calls, inputTokens, outputTokens, cachedTokens, costUsd, unpriced }: UsageLine) => {
+  usageLine: ({ name, calls, inputTokens, outputTokens, cachedTokens, costUsd, unpriced }: UsageTotal) => {
     const cached = cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : "";
     return `${name}: ${calls} calls, ${inputTokens} tokens in${cached}, ${outputTokens} out, ${formatCost(costUsd, unpriced > 0)}`;
   },
