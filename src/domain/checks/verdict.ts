@@ -25,7 +25,7 @@ export interface CheckResult {
   readonly failure?: CheckFailure;
 }
 
-interface LowerRung {
+export interface LowerRung {
   /** The line that is run. */
   readonly line: string;
   /** The check that it replaces, as people type it. */

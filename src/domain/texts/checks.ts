@@ -1,4 +1,4 @@
-import { type CheckWords, type Finding, toFindings } from "../checks/findings.ts";
+import { type Finding, toFindings } from "../checks/findings.ts";
 import { countFailing, type TestCounts } from "../checks/test-results.ts";
 import {
   type ChecksFacts,
@@ -8,7 +8,7 @@ import {
   leadingCommands,
   newlyRedCase,
 } from "../checks/verdict.ts";
-import { checkWords as en } from "./en/checks.ts";
+import { type CheckWords, checkWords as en } from "./en/checks.ts";
 import { checkWords as ja } from "./ja/checks.ts";
 import type { Locale } from "./locale.ts";
 

@@ -1,7 +1,21 @@
-import type { CheckWords } from "../../checks/findings.ts";
+import type { Finding } from "../../checks/findings.ts";
+import type { CheckBeside, CheckResult, LowerRung, WhyNotChecked } from "../../checks/verdict.ts";
+
+/** A sentence with `{holes}`; two where one thing and several are worded differently, by the hole `{n}`. */
+type Template = string | readonly [one: string, several: string];
+
+/** All words about checks in one language: a table that decides nothing. The codes beside those of findings name parts of sentences. */
+export interface CheckWords<Code extends string = keyof typeof checkWords.said> {
+  readonly why: Readonly<Record<WhyNotChecked, string>>;
+  readonly whyProposed: Partial<Readonly<Record<WhyNotChecked, string>>>;
+  readonly whyLower: Readonly<Record<LowerRung["why"], string>>;
+  readonly state: Readonly<Record<CheckResult["state"], string>>;
+  readonly beside: Readonly<Record<CheckBeside["state"], string>>;
+  readonly said: Readonly<Record<Code, Template>>;
+}
 
 /** Words about the project's checks. Nothing here ends in a newline. */
-export const checkWords: CheckWords = {
+export const checkWords = {
   why: {
     "no-checks": "no tests or linters were found (checks.command can name them)",
     never: "checks are switched off (checks.enabled: never)",
@@ -166,4 +180,4 @@ export const checkWords: CheckWords = {
     "new-mixed": "{n} new tests; without the change {shares}.",
     "new-mixed-guard": "{n} new tests; without the change {shares}.",
   },
-};
+} satisfies CheckWords<string> & CheckWords<Finding["code"]>;

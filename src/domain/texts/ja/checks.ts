@@ -1,4 +1,4 @@
-import type { CheckWords } from "../../checks/findings.ts";
+import type { CheckWords } from "../en/checks.ts";
 
 export const checkWords: CheckWords = {
   why: {
