@@ -89,7 +89,6 @@ const WORTH = {
   near: [3, 1.5, 0.5],
   identifier: 1.2,
   functionInName: 2.5,
-  sameFolder: 1,
 } as const;
 
 /** Which test files a change concerns, by names, imports and the identifiers of the changed lines. */
@@ -131,7 +130,6 @@ function rankTests({ texts, tests, sources }: RankInput): string[] {
       near === undefined ? 0 : (WORTH.near[Math.min(near, WORTH.near.length) - 1] ?? WORTH.sameName),
       [...worth].reduce((sum, [word, one]) => (held.has(word) ? sum + one : sum), 0),
       parts.some((part) => functions.has(part)) ? WORTH.functionInName : 0,
-      sources.some((source) => folderOf(source.path) === folderOf(path)) ? WORTH.sameFolder : 0,
     ].reduce((sum, one) => sum + one, 0);
   };
   return tests
