@@ -79,11 +79,8 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
   };
 }
 
-export interface RepeatDeps {
-  readonly checks: readonly ProjectCheck[];
-  readonly results: readonly CheckResult[];
+export interface RepeatDeps extends Omit<OldTestsDeps, "baseline"> {
   readonly judgement: Judgement;
-  readonly check: RunDraftChecks;
   /** Everything that the draft changes: without these paths, the check sees the old code. */
   readonly paths: readonly string[];
 }

@@ -26,6 +26,7 @@ import {
   notChecked,
   settleFlaky,
   type WhyNotChecked,
+  withoutEmpty,
 } from "../../domain/checks/verdict.ts";
 import type { ProgressFacts } from "../../domain/texts/checks.ts";
 import type { Advise } from "../platform/advise.ts";
@@ -227,7 +228,7 @@ export async function judgeDraft(
     results,
     judgement: judgeAll({ baseline: baseline.results, draft: results, old: null }),
     isFlaky: baseline.isFlaky,
-    found: early === null || early.flaky.length === 0 ? {} : { flaky: early.flaky },
+    found: withoutEmpty({ flaky: early?.flaky ?? [] }),
   };
   for (const step of deps.steps ?? JUDGE_STEPS) {
     const why = await step.take(judging);
@@ -307,7 +308,7 @@ async function repeatRed(judging: Judging): Promise<WhyNotChecked | null> {
   if (repeated !== null) {
     judging.results = repeated.results;
     const flaky = [...new Set([...(judging.found.flaky ?? []), ...repeated.flaky])];
-    if (flaky.length > 0) judging.found = { ...judging.found, flaky };
+    judging.found = { ...judging.found, ...withoutEmpty({ flaky }) };
     judging.judgement = judgeAgain(judging);
     return null;
   }
@@ -442,7 +443,7 @@ async function proveSeen(judging: Judging): Promise<null> {
   const { unnoticed, noticed, isBlind } = broken;
   judging.found = {
     ...found,
-    ...(unnoticed.length > 0 && { unnoticed }),
+    ...withoutEmpty({ unnoticed }),
     ...(isBlind && { verdict: "not-checked", notChecked: "blind" }),
   };
   rememberNoticed(deps, noticed);
@@ -476,14 +477,7 @@ function toDraftJudgement(judging: Judging, commands: readonly string[]): DraftJ
   const judges = ofTests.length > 0 ? ofTests : baseline.results;
   const absent = [...new Set(judges.flatMap(({ absent: program }) => program ?? []))];
   return {
-    facts: {
-      ...facts,
-      ...(beside.length > 0 && { beside }),
-      ...(newlyRed.length > 0 && { newlyRed }),
-      ...(rungs.length > 0 && { rungs }),
-      ...(absent.length > 0 && { absent }),
-      ...found,
-    },
+    facts: { ...facts, ...withoutEmpty({ beside, newlyRed, rungs, absent }), ...found },
     runs,
     before: baseline.results.flatMap(({ command, failure }) =>
       failure === undefined || failure.tail === "" ? [] : [{ command, tail: failure.tail }],
@@ -566,7 +560,7 @@ function toEarlyJudgement(
   const isFlaky = flaky.length > 0;
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: settings.timeout });
   return {
-    facts: { ...facts, commands, ...(beside.length > 0 && { beside }), ...found, ...(isFlaky && { flaky }) },
+    facts: { ...facts, commands, ...found, ...withoutEmpty({ beside, flaky }) },
     runs,
   };
 }
@@ -688,17 +682,10 @@ function findBeside({ verdict }: ChecksFacts, results: readonly CheckResult[]): 
   const ran = results.filter(({ state }) => state !== "cannot-run");
   const tests = ran.filter(({ kind }) => kind === "test");
   const leading = tests.find((one) => one.results !== null) ?? tests[0] ?? ran[0];
-  return results.flatMap((one) =>
-    one === leading
-      ? []
-      : [
-          {
-            command: one.command,
-            state: one.state,
-            ...(one.results !== null && { counts: one.results.counts }),
-          },
-        ],
-  );
+  return results.flatMap((one) => {
+    const { command, state, results: read } = one;
+    return one === leading ? [] : [{ command, state, ...(read !== null && { counts: read.counts }) }];
+  });
 }
 
 /** No test of it could be set up. */

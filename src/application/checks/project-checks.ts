@@ -7,6 +7,7 @@ import {
   type ChecksFacts,
   notChecked,
   type WhyNotChecked,
+  withoutEmpty,
 } from "../../domain/checks/verdict.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { Baseline } from "../ports/checks.ts";
@@ -278,25 +279,14 @@ export function createProjectChecks(deps: ProjectChecksDeps): ProjectChecks {
         : own;
     const { install, missing = [] } = deps;
     rememberHung();
-    const told: ChecksFacts =
-      judged.facts.notChecked === "cannot-run" && install != null && judged.facts.install === undefined
-        ? { ...judged.facts, install }
-        : judged.facts.notChecked === null && missing.length > 0
-          ? {
-              ...judged.facts,
-              beside: [
-                ...(judged.facts.beside ?? []),
-                ...missing.map((command) => ({ command, state: "cannot-run" as const })),
-              ],
-            }
-          : judged.facts;
-    const hung = told.notChecked === null ? runs.hung() : [];
-    const seconds = Math.max(1, Math.round((deps.now() - from) / 1000));
-    const facts = {
-      ...told,
-      ...(told.notChecked === null && { seconds }),
-      ...(hung.length > 0 && { hung }),
-      ...(formatted.size > 0 && { formatted: [...formatted] }),
+    const { beside = [], notChecked: why, install: known } = judged.facts;
+    const others = missing.map((command) => ({ command, state: "cannot-run" as const }));
+    const facts: ChecksFacts = {
+      ...judged.facts,
+      ...(why === "cannot-run" && install != null && known === undefined && { install }),
+      ...(why === null && withoutEmpty({ beside: [...beside, ...others], hung: runs.hung() })),
+      ...(why === null && { seconds: Math.max(1, Math.round((deps.now() - from) / 1000)) }),
+      ...withoutEmpty({ formatted: [...formatted] }),
     };
     const verdict = shortVerdict(facts, sentBack);
     if (landsAnyway(facts)) sentBack = true;

@@ -3,7 +3,14 @@ import { type Connection, findCheckConnection, findConnection, findTestFile, isT
 import { type Declaration, type Declared, resolveDeclarations } from "./declarations.ts";
 import type { ProjectCheck } from "./find-checks.ts";
 import { bareTestName } from "./test-results.ts";
-import type { CheckResult, ChecksFacts, Judgement, ReasonedTest, Verdict } from "./verdict.ts";
+import {
+  type CheckResult,
+  type ChecksFacts,
+  type Judgement,
+  type ReasonedTest,
+  type Verdict,
+  withoutEmpty,
+} from "./verdict.ts";
 
 export interface RedTests {
   /** The declarations in the coder's plans so far. */
@@ -27,7 +34,7 @@ export interface RedTests {
  * a reason, is left to it unless the test is tied to the change.
  */
 export function settleRedTests(red: RedTests): SettledRed {
-  const { changed, texts, judgement } = red;
+  const { texts, judgement } = red;
   const pairs = red.results.flatMap((now, at) => {
     const before = red.before.find(({ command }) => command === now.command);
     const check = red.checks[at] ?? { line: now.command };
@@ -67,9 +74,9 @@ export function settleRedTests(red: RedTests): SettledRed {
   for (const test of withCode) declared.set(test, { kind: "removes", reason: "" });
   const connection = (test: string) => {
     const whole = unread.find(({ now }) => now.command === test);
-    if (whole !== undefined) return findCheckConnection(whole.check, { ...whole, changed, texts });
+    if (whole !== undefined) return findCheckConnection(whole.check, { ...red, ...whole });
     const pair = pairOf(test);
-    return pair === undefined ? null : findConnection(test, { ...pair, changed, texts });
+    return pair === undefined ? null : findConnection(test, { ...red, ...pair });
   };
   // A set-up problem belongs to the change if the change was to fix it, or appears in its output.
   const isOwn = (test: string) => {
@@ -85,14 +92,9 @@ export function settleRedTests(red: RedTests): SettledRed {
           redBefore: [...redBefore, ...own],
           unable: unable.filter((test) => !own.includes(test)),
         };
-  return settleRed({
-    judgement: withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red),
-    gone,
-    withCode,
-    declared: (test) => declared.get(test),
-    unread: unread.map(({ now }) => now.command),
-    connection,
-  });
+  const commands = unread.map(({ now }) => now.command);
+  const left = withoutRenamed(withoutGone(owned, { gone, declared, isGreen }), red);
+  return settleRed(left, { gone, withCode, declared, unread: commands, connection });
 }
 
 /** A test file that is deleted with everything of the project that it imports takes its tests with it. */
@@ -153,20 +155,6 @@ function withoutRenamed(judgement: Judgement, { diff = [], texts }: RedTests): J
   };
 }
 
-interface SettleInput {
-  readonly judgement: Judgement;
-  /** Tests that passed before and are not there any more. */
-  readonly gone: readonly string[];
-  /** Those whose code went with them. */
-  readonly withCode: readonly string[];
-  /** The coder's declaration about a test, or about the command of a check. */
-  readonly declared: (test: string) => Declared | undefined;
-  /** How a test that was red before, or such a check, belongs to the change; null where it does not. */
-  readonly connection: (test: string) => Connection | null;
-  /** Commands that were red before and are, and whose output names no test: each is one test. */
-  readonly unread: readonly string[];
-}
-
 export interface SettledRed {
   readonly judgement: Judgement;
   readonly found: Pick<ChecksFacts, "unnamed" | "notMine" | "meantToFail" | "removed" | "removedWithCode">;
@@ -174,7 +162,16 @@ export interface SettledRed {
 
 type Duty = "still-red" | "not-mine" | "removed" | "red-before";
 
-function settleRed({ judgement, declared, connection, unread, gone, withCode }: SettleInput): SettledRed {
+/** `unread`: commands that were red before and are, and whose output names no test: each is one test. */
+function settleRed(
+  judgement: Judgement,
+  about: Readonly<Record<"gone" | "withCode" | "unread", readonly string[]>> & {
+    readonly declared: ReadonlyMap<string, Declared>;
+    readonly connection: (test: string) => Connection | null;
+  },
+): SettledRed {
+  const { gone, withCode, unread, connection } = about;
+  const declared = (test: string) => about.declared.get(test);
   const silenced = judgement.silenced ?? [];
   // Green only by another version of what decides how the checks run.
   const isForced = judgement.verdict === "still-red";
@@ -218,13 +215,7 @@ function settleRed({ judgement, declared, connection, unread, gone, withCode }: 
   const isRed = of("still-red").length > 0;
   return {
     judgement: { ...settled, verdict: settledVerdict(settled, { isRed, isBefore: notMine.length > 0 }) },
-    found: {
-      ...(unnamed.length > 0 && { unnamed }),
-      ...(notMine.length > 0 && { notMine }),
-      ...(meantToFail.length > 0 && { meantToFail }),
-      ...(removed.length > 0 && { removed }),
-      ...(withCode.length > 0 && { removedWithCode: withCode }),
-    },
+    found: withoutEmpty({ unnamed, notMine, meantToFail, removed, removedWithCode: withCode }),
   };
 }
 

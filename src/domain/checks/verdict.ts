@@ -579,6 +579,12 @@ export function newlyRedCase({
   return commands.length === 1 ? "all" : "some";
 }
 
+/** Facts without the lists that name nothing: an absent list is one line less to read, and to store. */
+export function withoutEmpty<Facts extends object>(facts: Facts): Partial<Facts> {
+  const named = Object.entries(facts).filter(([, value]) => !Array.isArray(value) || value.length > 0);
+  return Object.fromEntries(named) as Partial<Facts>;
+}
+
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {
   return {
     ...UNCOMPARED,
