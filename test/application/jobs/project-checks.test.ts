@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type CheckSettings, openChecks } from "../../../src/application/checks/baseline.ts";
-import type { CheckProgress } from "../../../src/application/checks/judge-draft.ts";
+import type { CheckProgress, JudgeStep } from "../../../src/application/checks/judge-draft.ts";
 import {
   createProjectChecks,
   type JudgedAttempt,
@@ -55,6 +55,7 @@ const found = (settings: Partial<CheckSettings> = {}, now = () => 0) =>
 function checksWith(
   settings: Partial<CheckSettings> = {},
   onProgress?: (progress: CheckProgress) => void,
+  steps?: readonly JudgeStep[],
 ): ProjectChecks {
   const opened = found(settings);
   if (!opened.ok) throw new Error(opened.why);
@@ -67,6 +68,7 @@ function checksWith(
     advise: createAdvise(),
     signal: new AbortController().signal,
     ...(onProgress !== undefined && { onProgress }),
+    ...(steps !== undefined && { steps }),
   });
 }
 
@@ -99,6 +101,12 @@ describe.if(confines)("a draft over a green project", () => {
     const result = await judged(checksWith(), edit("update", "code", "one two three\n"));
     expect(result).toMatchObject({ verdict: "green", report: "" });
     expect(line(result)).toBe("make test: 2 passed");
+  });
+
+  test("is asked the questions in the list of steps, and no others", async () => {
+    const knowing = edit("create", "lib/a.mjs", "export const a = process.env.VITEST ? 1 : 2;\n");
+    expect((await judged(checksWith(), knowing)).facts.verdict).toBe("doubtful");
+    expect((await judged(checksWith({}, undefined, []), knowing)).facts.verdict).toBe("same");
   });
 
   test("has its seconds, and before a run of more than a few its length by the last one is said", async () => {
