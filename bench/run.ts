@@ -8,7 +8,7 @@ import type { Row } from "./measure.ts";
 
 interface Options {
   readonly long: boolean;
-  /** Of `real` the folder of the tasks, of `requests` that of the mirrors, and whether recorded answers take the place of a model. */
+  /** Of `real` the folder of the tasks, of `requests` and `proofs` that of the mirrors, and whether recorded answers take the place of a model. */
   readonly tasks: string | undefined;
   readonly recorded: boolean;
 }
@@ -26,6 +26,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   many: async () => (await import("./many-at-once.ts")).manyAtOnce(),
   context: async () => (await import("./context.ts")).context(),
   requests: async (options) => (await import("./requests.ts")).requests(options),
+  proofs: async (options) => (await import("./proofs.ts")).proofs(options),
   mcp: async () => (await import("./mcp.ts")).mcpServer(),
   chat: async () => (await import("./chat.ts")).chatMessage(),
   serve: async (options) => (await import("./serve.ts")).serveConsole(options),
@@ -40,8 +41,8 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = 
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 
-/** One asks a model that may cost money, one needs mirrors of public projects, one takes half an hour: they run only when they are named. */
-const BY_NAME_ONLY = ["real", "requests", "soak"];
+/** One asks a model that may cost money, two need mirrors of public projects, one takes half an hour: they run only when they are named. */
+const BY_NAME_ONLY = ["real", "requests", "proofs", "soak"];
 
 const { values, positionals: wanted } = parseArgs({
   options: { long: { type: "boolean" }, tasks: { type: "string" }, recorded: { type: "boolean" } },
