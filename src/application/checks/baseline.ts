@@ -19,7 +19,7 @@ import {
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { Baseline, CheckMemory, CheckRecord } from "../ports/checks.ts";
-import type { CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
+import type { Checked, CheckRequest, CheckRun, Draft } from "../ports/jobs-draft.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 
 /** The results of the check runs, in the order of the checks. */
@@ -163,10 +163,6 @@ function limitSeconds({ timeout, auto_limit: autoLimit, enabled }: CheckSettings
   return enabled === "always" || isKnown ? timeout : Math.min(timeout, Math.max(autoLimit, 1));
 }
 
-type BaselineRun =
-  | { readonly ok: true; readonly runs: readonly CheckRun[] }
-  | { readonly ok: false; readonly why: WhyNotChecked };
-
 async function runBaseline(
   { settings, signal }: BaselineDeps,
   draft: Pick<Draft, "check" | "homes">,
@@ -175,7 +171,7 @@ async function runBaseline(
     limit,
     ...more
   }: { readonly lines: readonly string[]; readonly limit: number } & Partial<CheckRequest>,
-): Promise<BaselineRun> {
+): Promise<Checked> {
   const { network } = settings;
   return draft.check({
     commands: lines,

@@ -5,6 +5,7 @@ import {
   judgesBaseline,
   type KnownCheck,
   notChecked,
+  withoutEmpty,
 } from "../../domain/checks/verdict.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { CheckRecord } from "../ports/checks.ts";
@@ -54,11 +55,7 @@ export function factsWithoutChecks({
   absent,
   install,
 }: Extract<FoundChecks, { ok: false }>): ChecksFacts {
-  return {
-    ...notChecked(why, commands),
-    ...(absent.length > 0 && { absent }),
-    ...(install !== null && { install }),
-  };
+  return { ...notChecked(why, commands), ...withoutEmpty({ absent }), ...(install !== null && { install }) };
 }
 
 function factsOfUnable(

@@ -1,6 +1,7 @@
 import { onlyAddsTests } from "../../domain/checks/affected-tests.ts";
 import { findUnstable } from "../../domain/checks/connected.ts";
 import {
+  changesImportsOnly,
   changesWhatDecides,
   decidesChecks,
   decidesInHome,
@@ -354,7 +355,10 @@ async function judgeOldTests(judging: Judging): Promise<WhyNotChecked | null> {
       });
   const old = alone === null ? await check(tests, { asBefore }) : null;
   if (old?.ok === false) return old.why;
-  judging.judgement = judgeAgain(judging, { old: alone ?? checkResults(tests, old?.runs ?? []) });
+  judging.judgement = judgeAgain(judging, {
+    old: alone ?? checkResults(tests, old?.runs ?? []),
+    importsOnly: changesImportsOnly(texts),
+  });
   return null;
 }
 

@@ -43,7 +43,12 @@ export function findConnection(test: string, input: ConnectedInput): Connection 
 /** Of tests that failed once with the change and passed before it and alone: those that belong to what it touches. */
 export function findUnstable(
   flaky: readonly string[],
-  { before, results, changed, texts }: Pick<ConnectedInput, "changed" | "texts"> & ComparedResults,
+  {
+    before,
+    results,
+    changed,
+    texts,
+  }: Omit<ConnectedInput, "before" | "now"> & Record<"before" | "results", readonly CheckResult[]>,
 ): string[] {
   return flaky.filter((test) =>
     results.some((now) => {
@@ -52,11 +57,6 @@ export function findUnstable(
       return isKnown && findConnection(test, { before: old, now, changed, texts }) !== null;
     }),
   );
-}
-
-interface ComparedResults {
-  readonly before: readonly CheckResult[];
-  readonly results: readonly CheckResult[];
 }
 
 /** How the change and a red check that names no tests belong together. */

@@ -129,6 +129,18 @@ export function findTestRunLines(
 
 const LONGEST = 160;
 
+/** The path in `from "./a"`, `import("./a")`, `require("./a")`, `from a.b import c`, `import a.b`. */
+const IMPORTED =
+  /(\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)(["'])[^"'\n]*\2|(^\s*(?:from|import)\s+)[\w.]+/gm;
+
+/** Whether these files, before and after a change, differ in the paths of what they import and in nothing else. */
+export function changesImportsOnly(
+  differences: readonly { readonly before: string; readonly after: string }[],
+): boolean {
+  const rest = (text: string) => text.replace(IMPORTED, "$1$3");
+  return differences.every(({ before, after }) => rest(before) === rest(after));
+}
+
 /** Build folders: what a change brings there besides its sources is to follow from them. */
 const BUILT = /(?:^|\/)(?:dist|build|out|target|\.next|\.nuxt)\//;
 

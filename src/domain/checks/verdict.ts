@@ -99,6 +99,8 @@ export interface JudgeInput {
   readonly draft: CheckResult;
   /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
   readonly old: CheckResult | null;
+  /** Of the tests that the draft changed, nothing is another but the paths of what they import. */
+  readonly importsOnly?: boolean;
   /** Tests that no check could set up before. */
   readonly unableBefore?: ReadonlySet<string>;
 }
@@ -106,13 +108,19 @@ export interface JudgeInput {
 const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
 
 /** One check. The exit code first; where it was red before, test by test. */
-export function judgeCheck({ baseline, draft, old, unableBefore = new Set() }: JudgeInput): Judgement {
+export function judgeCheck({
+  baseline,
+  draft,
+  old,
+  importsOnly = false,
+  unableBefore = new Set(),
+}: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
   const ran = baseline?.state === "green" || baseline?.state === "red" ? baseline : null;
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
-  const comparison = { baseline: ran, draft, old, unableBefore };
+  const comparison = { baseline: ran, draft, old, importsOnly, unableBefore };
   const compared = compare(comparison);
   return { ...compared, counts, verdict: compareVerdict(comparison, compared) };
 }
@@ -157,7 +165,7 @@ function hasLostTests(before: TestResults | null, now: TestResults | null, old: 
   return totalTests(now.counts) < totalTests(before.counts) && old?.state !== "green";
 }
 
-function compare({ baseline, draft, old, unableBefore }: Comparison): Compared {
+function compare({ baseline, draft, old, importsOnly, unableBefore }: Comparison): Compared {
   const before = baseline.results;
   const now = draft.results;
   if (before === null || now === null) {
@@ -182,6 +190,7 @@ function compare({ baseline, draft, old, unableBefore }: Comparison): Compared {
       isRenumbered: renumbered.has(name),
       isFewer,
       isFile: isTestPath(name),
+      importsOnly,
     });
     if (change !== null) lists[change].push(name);
   }
@@ -242,6 +251,7 @@ interface Sightings {
   readonly isFewer: boolean;
   /** It names a whole file, as tools do for one that cannot be loaded. */
   readonly isFile: boolean;
+  readonly importsOnly: boolean;
 }
 
 type TestChange = keyof JudgedTests;
@@ -277,12 +287,14 @@ function changeOf(seen: Sightings): TestChange | null {
 const failsNow = (outcome: SeenOutcome) => outcome === "fail" || outcome === "error";
 
 function changeOfPassing(seen: Sightings): TestChange | null {
-  const { now, old, isElsewhere, isRenumbered, isFewer } = seen;
+  const { now, old, isElsewhere, isRenumbered, isFewer, importsOnly } = seen;
   const oldHolds = old === "unlisted" || holds(old);
   switch (now) {
     case "pass":
     case "parent":
-      return old === null || oldHolds || old === "skip" ? null : "expectsElse";
+      if (old === null || oldHolds || old === "skip") return null;
+      // Where a file moved, the old version of its test cannot be loaded, and demands the same.
+      return old === "absent" && importsOnly ? null : "expectsElse";
     case "unlisted":
       return null;
     case "fail":
@@ -339,10 +351,11 @@ export interface JudgeAllInput {
   readonly baseline: readonly CheckResult[] | null;
   readonly draft: readonly CheckResult[];
   readonly old: readonly CheckResult[] | null;
+  readonly importsOnly?: boolean;
 }
 
 /** All checks of a project as one: what any check finds worse is worse; beyond that, tests say more than linters. */
-export function judgeAll({ baseline, draft, old }: JudgeAllInput): Judgement {
+export function judgeAll({ baseline, draft, old, importsOnly = false }: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
   const unableBefore = new Set(
@@ -357,6 +370,7 @@ export function judgeAll({ baseline, draft, old }: JudgeAllInput): Judgement {
       baseline: of(baseline, result),
       draft: result,
       old: of(old, result),
+      importsOnly,
     }),
   }));
   const all = (key: TestChange) => [...new Set(judged.flatMap((one) => one[key] ?? []))];
@@ -381,13 +395,8 @@ function combineVerdicts(judged: readonly { readonly kind: string; readonly verd
   return leading?.verdict ?? "not-checked";
 }
 
-export interface SettledResult {
-  readonly result: CheckResult;
-  readonly isFlaky: boolean;
-}
-
 /** Of a red result and its repetition: what failed only once is flaky and counts as passed. */
-export function settleFlaky(first: CheckResult, second: CheckResult): SettledResult {
+export function settleFlaky(first: CheckResult, second: CheckResult) {
   if (first.state !== "red" && first.state !== "timed-out") return { result: first, isFlaky: false };
   if (second.state === "green") return { result: second, isFlaky: true };
   const before = first.results;
@@ -574,9 +583,13 @@ export function newlyRedCase({
   newlyRed: red = [],
   commands,
   counts: all,
-}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): "no-test" | "fewer" | "all" | "some" {
+}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">):
+  | "no-test"
+  | "fewer"
+  | "newly-red"
+  | "newly-red-some" {
   if (red.length === 0) return all === null || totalTests(all) === 0 ? "no-test" : "fewer";
-  return commands.length === 1 ? "all" : "some";
+  return commands.length === 1 ? "newly-red" : "newly-red-some";
 }
 
 /** Facts without the lists that name nothing: an absent list is one line less to read, and to store. */

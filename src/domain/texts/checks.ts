@@ -89,12 +89,7 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
 
   /** `npm run lint is red, was green before`: which of several checks; else what shows that they are worse. */
   const newlyRed = (facts: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">) =>
-    say(
-      ({ "no-test": "no-test", fewer: "fewer", all: "newly-red", some: "newly-red-some" } as const)[
-        newlyRedCase(facts)
-      ],
-      { commands: join(facts.newlyRed ?? []) },
-    );
+    say(newlyRedCase(facts), { commands: join(facts.newlyRed ?? []) });
 
   function wordWorse(facts: ChecksFacts): string {
     const { unended: endless, worse } = facts;
@@ -211,34 +206,19 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
   }
 
   function wordFinding(finding: Finding): string {
-    switch (finding.code) {
-      case "proposed":
-        return say(finding.code, { commands: join(finding.commands) });
-      case "proposed-unable": {
-        const reason = whyProposed[finding.why] ?? why[finding.why];
-        return say(finding.code, { command: finding.command, why: reason });
-      }
-      case "weakened-all":
-      case "flaky-check":
-        return say(finding.code);
-      case "took":
-        return say(finding.code, { time: timeOf(finding.seconds) });
-      case "new-pass-too":
-      case "new-endless":
-      case "new-cannot-run":
-      case "new-fail":
-      case "new-mixed":
-      case "new-mixed-guard": {
-        const shares = [
-          ...count(finding.isEndless ? "new-endless-share" : "new-failing-share", finding.failing),
-          ...count("new-unable-share", finding.cannotRun),
-          ...count("new-passing-share", finding.passing),
-        ];
-        return say(finding.code, { n: finding.count, shares: join(shares) });
-      }
-      default:
-        return say(finding.code, { n: finding.names.length, names: names(finding.names) });
-    }
+    const { code } = finding;
+    if ("names" in finding) return say(code, { n: finding.names.length, names: names(finding.names) });
+    if ("commands" in finding) return say(code, { commands: join(finding.commands) });
+    if ("seconds" in finding) return say(code, { time: timeOf(finding.seconds) });
+    if ("why" in finding)
+      return say(code, { command: finding.command, why: whyProposed[finding.why] ?? why[finding.why] });
+    if (!("count" in finding)) return say(code);
+    const shares = [
+      ...count(finding.isEndless ? "new-endless-share" : "new-failing-share", finding.failing),
+      ...count("new-unable-share", finding.cannotRun),
+      ...count("new-passing-share", finding.passing),
+    ];
+    return say(code, { n: finding.count, shares: join(shares) });
   }
 
   /** `npm test (currently: 458 passed, 2 failed: a, b; 12 s)`. */
