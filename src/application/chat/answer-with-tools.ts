@@ -56,7 +56,7 @@ export interface MadeCall extends ToolOutcome {
 
 /** Jobs of one message, oldest first. */
 export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {
-  return archive.list().filter((job) => job.groupId === groupId);
+  return archive.list(undefined, (group) => group === groupId);
 }
 
 export interface ToolFacts {

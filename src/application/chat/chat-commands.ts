@@ -159,7 +159,7 @@ function candidateMode(
 /** Jobs made by this chat, oldest first. */
 export function jobsOfChat({ workspace }: JobDeps, turn: LookRequest): StoredJob[] {
   const prefix = groupPrefix(turn.sessionKey);
-  return workspace.archive.list().filter((job) => isOwnJob(job) && job.groupId.startsWith(prefix));
+  return workspace.archive.list(undefined, (groupId) => groupId.startsWith(prefix)).filter(isOwnJob);
 }
 
 /** Jobs that this chat may see, including those of other chats; oldest first. */

@@ -38,7 +38,7 @@ export function createJobHistory(
   let groups: ReadonlyMap<string, readonly StoredJob[]> | null = null;
   const known = () => {
     groups ??= Map.groupBy(
-      archive.list().filter((job) => isOwnJob(job) && job.groupId.startsWith(groupPrefix)),
+      archive.list(undefined, (groupId) => groupId.startsWith(groupPrefix)).filter(isOwnJob),
       ({ groupId }) => groupId,
     );
     return groups;

@@ -194,8 +194,8 @@ export interface JobArchive {
   append(jobId: string, event: JobEvent): void;
   save(record: JobRecord): void;
   read(jobId: string): StoredJob | null;
-  /** Oldest first. Jobs in other states than the named ones are passed over at a third of the cost. */
-  list(states?: readonly JobState[]): StoredJob[];
+  /** Oldest first. Jobs in other states than the named ones are passed over at a third of the cost, and known ones of other groups unread. */
+  list(states?: readonly JobState[], isOfGroup?: (groupId: string) => boolean): StoredJob[];
   /** The number of each job by its id, also of jobs that are forgotten. */
   numbers(): ReadonlyMap<string, number>;
   events(jobId: string): JournalLine[];

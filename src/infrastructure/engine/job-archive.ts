@@ -119,6 +119,8 @@ export function createJobArchive(
   workspace: string | null = null,
 ): JobArchive {
   const order = createOrderReader(storage);
+  /** A job keeps the group with which it began, so that lists of one group need not read the others. */
+  const groups = new Map<string, string>();
 
   function readWithoutNumber(
     jobId: string,
@@ -128,6 +130,7 @@ export function createJobArchive(
     const { record, state, damaged } = readJob(folder);
     if (damaged !== null) return withoutRecord(folder.id, record, workspace ?? "", damaged);
     if (record === null || state === null) return null;
+    groups.set(jobId, record.groupId);
     const isDue = state.state === "staged" && record.outcome === "committed";
     const swapping = intent !== null && intent !== "damaged" && intent.job_id === jobId ? intent : null;
     const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
@@ -160,17 +163,24 @@ export function createJobArchive(
     return standsSince(record?.reversedBy) === null ? state.at : null;
   }
 
-  function list(states?: readonly JobState[]): StoredJob[] {
+  function list(states?: readonly JobState[], isOfGroup?: (groupId: string) => boolean): StoredJob[] {
     const intent = readIntent(storage);
     const isAsked = (jobId: string) => {
       const state = states === undefined ? undefined : readSoundState(jobFolder(storage, jobId))?.state;
       return states === undefined || (state !== undefined && states.includes(state));
     };
+    const mayBeOfGroup = (groupId: string | undefined) =>
+      groupId === undefined || (isOfGroup?.(groupId) ?? true);
     const jobs = listJobIds(storage)
-      .filter(isAsked)
+      .filter((jobId) => mayBeOfGroup(groups.get(jobId)) && isAsked(jobId))
       .map((jobId) => readWithoutNumber(jobId, intent))
-      .filter((job) => job !== null);
-    return inOrder(jobs, order(), states === undefined);
+      .filter((job) => job !== null)
+      .filter(({ groupId }) => mayBeOfGroup(groupId));
+    const known = order();
+    // A number that is not in the order is known only among all jobs.
+    if (isOfGroup !== undefined && states === undefined && jobs.some(({ jobId }) => !known.has(jobId)))
+      return list().filter(({ groupId }) => isOfGroup(groupId));
+    return inOrder(jobs, known, states === undefined && isOfGroup === undefined);
   }
 
   function numbers(): ReadonlyMap<string, number> {

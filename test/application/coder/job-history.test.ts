@@ -32,7 +32,7 @@ const history = (
 ) =>
   createJobHistory(
     {
-      list: () => [...jobs],
+      list: (_states, isOfGroup) => jobs.filter(({ groupId }) => isOfGroup?.(groupId) ?? true),
       events: (jobId) => (events[jobId] ?? []).map((event) => ({ at: "", event })),
       differences: (jobId) => [...(differences[jobId] ?? [])],
     },

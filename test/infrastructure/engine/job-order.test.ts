@@ -2,7 +2,12 @@ import { afterEach, expect, test } from "bun:test";
 import { appendFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createJobArchive } from "../../../src/infrastructure/engine/job-archive.ts";
+import {
+  bareRecord,
+  createJobArchive,
+  saveJobRecord,
+} from "../../../src/infrastructure/engine/job-archive.ts";
+import { createJobFolder, jobFolder, writeState } from "../../../src/infrastructure/jobs/job-folder.ts";
 
 const storage = mkdtempSync(join(tmpdir(), "picoclaw-order-"));
 afterEach(() => rmSync(storage, { recursive: true, force: true }));
@@ -25,4 +30,33 @@ test("the order of jobs is parsed again only when its file is another", () => {
   expect(archive.numbers().get("job_1_a")).toBe(1);
   appendFileSync(file, "job_3_c\n");
   expect([archive.numbers().get("job_1_a"), archive.numbers().get("job_3_c")]).toEqual([2, 3]);
+});
+
+test("a list of one group reads no job that is known to be of another", () => {
+  const archive = createJobArchive(storage, () => new Date());
+  const save = (id: string, groupId: string) =>
+    saveJobRecord(jobFolder(storage, id), { ...bareRecord(id, "/w"), groupId });
+  for (const [id, groupId] of [
+    ["job_1_a", "one"] as const,
+    ["job_2_b", "two"] as const,
+    ["job_3_c", "one"] as const,
+  ]) {
+    writeState(createJobFolder(storage, id), { state: "committed", at: "2026-01-01T00:00:00Z", turn: 1 });
+    save(id, groupId);
+  }
+  const numbered = () =>
+    archive.list(undefined, (group) => group === "one").map(({ jobId, number }) => [jobId, number]);
+  const own = [
+    ["job_1_a", 1],
+    ["job_3_c", 3],
+  ];
+  expect(numbered()).toEqual(own);
+  // No job changes its group: the record of this one is read only because it is asked for by its id.
+  save("job_2_b", "one");
+  expect(numbered()).toEqual(own);
+  expect(archive.read("job_2_b")?.groupId).toBe("one");
+  // Without the order, numbers are those of all jobs.
+  save("job_2_b", "two");
+  rmSync(join(storage, "order"));
+  expect(numbered()).toEqual(own);
 });
