@@ -26,7 +26,7 @@ import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { replyJson } from "../serve/reply-json.ts";
 import type { WebHost } from "./host.ts";
-import { toActionOutcome } from "./job-view.ts";
+import { actOnJob } from "./job-view.ts";
 import { jobsQuery, newJob, newMessage, openApi, usageQuery } from "./openapi.ts";
 import { readImageList } from "./request-bodies.ts";
 import { isOurOrigin, viewerOfToken } from "./visitor.ts";
@@ -113,27 +113,11 @@ export function jobApi(app: Api, { host }: Web): void {
     const [jobId, verb] = [c.req.param("job"), c.req.param("verb")];
     const body = await readJsonBody(c.req.raw);
     if (body instanceof Response) return body;
-    const outcome = await act();
+    const outcome = await actOnJob(host, words(), viewer, { jobId, verb, force: body.force === true });
     if (outcome === null) return apiFailure(404, "not-found", "no such address");
     if (!outcome.ok) return apiFailure(outcome.status, outcome.code, outcome.text);
     const viewed = await viewerJobs.read(viewer, jobId);
     return c.json({ message: outcome.text, ...(viewed !== null && { job: viewedJobJson(viewed) }) });
-
-    async function act() {
-      switch (verb) {
-        case "undo":
-        case "redo": {
-          const force = (body as Record<string, unknown>).force === true;
-          return toActionOutcome(words(), await viewerJobs.takeBack(viewer, jobId, verb, force));
-        }
-        case "apply":
-          return toActionOutcome(words(), await viewerJobs.applyPreview(viewer, jobId));
-        case "stop":
-          return toActionOutcome(words(), await viewerJobs.stop(viewer, jobId));
-        default:
-          return null;
-      }
-    }
   });
 }
 

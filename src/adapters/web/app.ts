@@ -3,7 +3,6 @@ import { LARGEST_BODY_BYTES } from "../../application/ports/platform.ts";
 import { createSignIn } from "../../application/serve/access.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
-import { barePage } from "./layout.ts";
 import { createStreams } from "./live-streams.ts";
 import { html, type Markup } from "./markup.ts";
 import { createFlashes } from "./page-context.ts";
@@ -17,7 +16,6 @@ import {
   sessionCookie,
   signedIn,
   sourceOf,
-  themeOf,
   viewerOfToken,
 } from "./visitor.ts";
 import {
@@ -26,6 +24,7 @@ import {
   answerTroubles,
   createAssets,
   type OpenEnv,
+  openPage,
   respond,
   standalonePage,
   type Web,
@@ -34,12 +33,12 @@ import {
 
 /** The user is unknown, or the link is used up: explains what to do, in this mode. */
 function signInPage(web: Web, request: Request, why: string): Markup {
-  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
-  const assets = { style: web.assets.style.path, script: web.assets.script.path };
-  const way = web.host.demo
-    ? html`<p>${t.loginHowDemo}</p>`
-    : html`<p>${t.loginHow}</p><p><code>picoclaw serve link</code></p>`;
-  return barePage(t, themeOf(request), assets, { title: t.loginTitle, body: html`<h1>${why}</h1>${way}` });
+  return openPage(web, request, (t) => {
+    const way = web.host.demo
+      ? html`<p>${t.loginHowDemo}</p>`
+      : html`<p>${t.loginHow}</p><p><code>picoclaw serve link</code></p>`;
+    return { title: t.loginTitle, body: html`<h1>${why}</h1>${way}` };
+  });
 }
 
 /** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. One source: one such body. */
@@ -123,12 +122,10 @@ function openRoutes(app: Hono<OpenEnv>, web: Web): void {
 }
 
 function openingPage(web: Web, request: Request) {
-  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
-  const assets = { style: web.assets.style.path, script: web.assets.script.path };
-  return barePage(t, themeOf(request), assets, {
+  return openPage(web, request, (t) => ({
     title: t.loginTitle,
-    body: html`<h1>${t.loginTitle}</h1><p>${t.loginOnce}</p><form method="post"><button class="primary" autofocus>${t.loginOpen}</button></form>`,
-  });
+    body: html`<h1>${t.loginTitle}</h1><p>${t.loginOnce}</p><form method="post"><button class="main" autofocus>${t.loginOpen}</button></form>`,
+  }));
 }
 
 async function isOperator(web: Web, request: Request): Promise<boolean> {
@@ -207,19 +204,17 @@ function isBelow(address: string, path: string): boolean {
 function askToSignIn(web: Web, request: Request): Response {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));
   const url = new URL(request.url);
-  const assets = { style: web.assets.style.path, script: web.assets.script.path };
   const elsewhere = request.headers.get("sec-fetch-site") === "cross-site";
   if (request.method === "GET" && elsewhere && !url.searchParams.has("again")) {
     url.searchParams.set("again", "1");
     // Two slashes at the beginning would name another server.
     const target = `${url.pathname.replace(/^\/+/, "/")}${url.search}`;
     return respond(
-      barePage(t, themeOf(request), assets, {
+      openPage(web, request, () => ({
         title: t.loginTitle,
         body: html`<h1>${t.loginOpening}</h1><p><a href="${target}">${t.loginContinue}</a></p>`,
         refreshTo: target,
-      }),
-      200,
+      })),
     );
   }
   return respond(signInPage(web, request, t.loginNeeded), 401);

@@ -7,6 +7,7 @@ import { withoutOutput, wordEviction, wordStatus } from "../../application/jobs/
 import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { JobEvent, JournalLine } from "../../application/ports/jobs.ts";
+import type { Viewer } from "../../application/serve/access.ts";
 import { nameCheck } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
@@ -15,6 +16,7 @@ import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
+import type { WebHost } from "./host.ts";
 import { markdown } from "./markdown.ts";
 import { duration, html, ICONS, type Markup, moment, type Piece, visible } from "./markup.ts";
 import type { PageContext } from "./page-context.ts";
@@ -316,6 +318,19 @@ export interface ActionOutcome {
   readonly offerForce: boolean;
   /** Numbers of the jobs that one button undoes together. */
   readonly together?: readonly number[];
+}
+
+/** Null: there is no such action. */
+export async function actOnJob(
+  { viewerJobs }: Pick<WebHost, "viewerJobs">,
+  words: Messages,
+  viewer: Viewer,
+  { jobId, verb, force }: { readonly jobId: string; readonly verb: string; readonly force: boolean },
+): Promise<ActionOutcome | null> {
+  if (verb === "undo" || verb === "redo")
+    return toActionOutcome(words, await viewerJobs.takeBack(viewer, jobId, verb, force));
+  if (verb === "apply") return toActionOutcome(words, await viewerJobs.applyPreview(viewer, jobId));
+  return verb === "stop" ? toActionOutcome(words, await viewerJobs.stop(viewer, jobId)) : null;
 }
 
 export function toActionOutcome(words: Messages, facts: ActionFacts): ActionOutcome {

@@ -5,7 +5,7 @@ import type { SignIn, Viewer } from "../../application/serve/access.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import { hasMoreMembers } from "../../domain/platform/json-members.ts";
 import { isStoreAway } from "../../domain/store/store-trouble.ts";
-import { consoleMessagesFor } from "../../domain/texts/web.ts";
+import { type ConsoleMessages, consoleMessagesFor } from "../../domain/texts/web.ts";
 import script from "./assets/console.client.js" with { type: "text" };
 import style from "./assets/console.css" with { type: "text" };
 import type { WebHost } from "./host.ts";
@@ -70,19 +70,20 @@ export interface ConsolePages {
   routes(app: WebApp, web: Web): void;
 }
 
+/** A page for a user who is unknown, or not known yet. */
+export function openPage(
+  { host, assets: { style, script } }: Web,
+  request: Request,
+  frame: (t: ConsoleMessages) => Parameters<typeof barePage>[3],
+): Markup {
+  const t = consoleMessagesFor(localeOf(request, host.locale()));
+  return barePage(t, themeOf(request), { style: style.path, script: script.path }, frame(t));
+}
+
 export function standalonePage(web: Web, request: Request, title: string, text: string): string {
-  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
-  return String(
-    barePage(
-      t,
-      themeOf(request),
-      { style: web.assets.style.path, script: web.assets.script.path },
-      {
-        title,
-        body: html`<h1>${title}</h1><p>${text}</p><p><a href="/chat">${t.back}</a></p>`,
-      },
-    ),
-  );
+  const body = (t: ConsoleMessages) =>
+    html`<h1>${title}</h1><p>${text}</p><p><a href="/chat">${t.back}</a></p>`;
+  return String(openPage(web, request, (t) => ({ title, body: body(t) })));
 }
 
 /** An error page for an authenticated user, inside the usual frame. */

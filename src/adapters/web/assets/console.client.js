@@ -137,22 +137,18 @@ function listen(place) {
     for (const lines of work.querySelectorAll("[data-lines]")) toEnd(lines);
     if (follow) toEnd(log);
   });
-  stream.addEventListener("tail", (event) => {
+  /** `tail`: the output so far; `output`: what follows it. */
+  const print = ({ type, data }) => {
     const slot = document.querySelector("[data-output]");
-    const { text } = JSON.parse(event.data);
+    const { text } = JSON.parse(data);
     if (!slot || text === "") return;
     document.getElementById("live").hidden = false;
-    slot.textContent = text;
+    const all = type === "tail" ? text : slot.textContent + text;
+    slot.textContent = all.length > 200000 ? all.slice(-100000) : all;
     toEnd(slot);
-  });
-  stream.addEventListener("output", (event) => {
-    const slot = document.querySelector("[data-output]");
-    if (!slot) return;
-    document.getElementById("live").hidden = false;
-    slot.append(JSON.parse(event.data).text);
-    if (slot.textContent.length > 200000) slot.textContent = slot.textContent.slice(-100000);
-    toEnd(slot);
-  });
+  };
+  stream.addEventListener("tail", print);
+  stream.addEventListener("output", print);
   addEventListener("pagehide", () => stream.close());
 }
 

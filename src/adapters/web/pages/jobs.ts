@@ -45,6 +45,7 @@ import {
 } from "../diff-view.ts";
 import {
   type ActionOutcome,
+  actOnJob,
   jobFigures,
   jobTitle,
   machineName,
@@ -242,7 +243,7 @@ ${
       : empty(t.jobsEmptyTitle, t.jobsEmpty)
     : html`<ul class="rows jobs-list">${jobs.map((one) => jobRow(context, one))}</ul>`
 }
-${found.pages > 1 && pager(context, found, query)}
+${found.pages > 1 && pager(context, found)}
 </div></div>`,
   });
 }
@@ -265,21 +266,12 @@ ${chats.length > 0 && html`<label><span>${t.chatTitle}</span><select name="chat"
 <button type="submit">${t.jobsFind}</button></form>`;
 }
 
-function pager(
-  { t }: PageContext,
-  { page: at, pages, total }: FoundJobs<ViewedJob>,
-  query: JobQuery,
-): Markup {
+function pager({ t, here }: PageContext, { page: at, pages, total }: FoundJobs<ViewedJob>): Markup {
   const to = (page: number) => {
-    const fields = {
-      q: query.text,
-      status: query.status,
-      chat: query.chat,
-      day: query.day,
-      path: query.path,
-    };
-    const kept = Object.entries(fields).filter(([, value]) => value !== "");
-    return `/jobs?${new URLSearchParams([...kept, ["page", String(page)]])}`;
+    const query = new URLSearchParams(here.split("?")[1]);
+    query.delete("flash");
+    query.set("page", String(page));
+    return `/jobs?${query}`;
   };
   return html`<nav class="pager" aria-label="${t.pages}">${at > 1 && html`<a href="${to(at - 1)}" rel="prev">${t.newer}</a>`}<span>${t.pageOf(at, pages, total)}</span>${at < pages && html`<a href="${to(at + 1)}" rel="next">${t.older}</a>`}</nav>`;
 }
@@ -427,33 +419,15 @@ function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");
     const [verb, force] = [c.req.param("verb"), c.var.form.get("force") === "1"];
-    let outcome = await act(c.var.page, jobId, verb, force);
+    const { words, viewer } = c.var.page;
+    let outcome = await actOnJob(host, words, viewer, { jobId, verb, force });
     // The jobs that the button named, if they are still the ones in the way.
     const numbers = outcome?.together?.join(" ");
     if (numbers !== undefined && numbers === c.var.form.get("together"))
-      outcome = await act(c.var.page, numbers, verb, force);
+      outcome = await actOnJob(host, words, viewer, { jobId: numbers, verb, force });
     if (outcome === null || outcome.status === 404) return missingPage(c.var.page);
     return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
   });
-
-  async function act(
-    { words, viewer }: PageContext,
-    jobId: string,
-    verb: string,
-    force: boolean,
-  ): Promise<ActionOutcome | null> {
-    switch (verb) {
-      case "undo":
-      case "redo":
-        return toActionOutcome(words, await viewerJobs.takeBack(viewer, jobId, verb, force));
-      case "apply":
-        return toActionOutcome(words, await viewerJobs.applyPreview(viewer, jobId));
-      case "stop":
-        return toActionOutcome(words, await viewerJobs.stop(viewer, jobId));
-      default:
-        return null;
-    }
-  }
 }
 
 function toNotice({ status: _, code: __, ...notice }: ActionOutcome): Notice {

@@ -105,12 +105,7 @@ interface Bar {
 const [WIDTH, HEIGHT, BASE] = [640, 160, 138];
 
 /** A chart of one bar a day, drawn without a library; the table below it has the same figures. */
-function bars(
-  title: string,
-  days: readonly Bar[],
-  scale: (value: number) => string,
-  mostText: (value: string) => string,
-): Markup {
+function bars(title: string, days: readonly Bar[], mostText: (value: number) => string): Markup {
   const total = (bar: Bar) => bar.parts.reduce((sum, { value }) => sum + value, 0);
   const most = Math.max(...days.map(total), 0);
   const step = WIDTH / Math.max(days.length, 1);
@@ -129,7 +124,7 @@ ${days.map((bar, n) => {
     );
   })}</g>`;
 })}
-</svg><div class="ends"><span>${days[0]?.label}</span><span>${most > 0 && mostText(scale(most))}</span><span>${days.at(-1)?.label}</span></div></figure>`;
+</svg><div class="ends"><span>${days[0]?.label}</span><span>${most > 0 && mostText(most)}</span><span>${days.at(-1)?.label}</span></div></figure>`;
 }
 
 /** Models with a colour of their own; the others share the last one. */
@@ -180,6 +175,7 @@ ${list.map((row) => html`<tr><td>${first(row)}</td>${figureCells(texts, row).map
   const key = (style: string, label: string) => html`<span class="${style}">${label}</span>`;
   const chartOf = (label: string) => t.usageChart(label, days.length);
   const { number } = texts;
+  const mostOf = (show: (value: number) => string) => (value: number) => t.usageMost(show(value));
   return page(context, {
     title: t.usageTitle,
     section: "/usage",
@@ -192,11 +188,10 @@ ${
 <div class="charts">${bars(
         chartOf(t.usageCost),
         byModel((row) => row.costUsd, money),
-        money,
-        t.usageMost,
-      )}${bars(chartOf(t.usageTokens), byModel(tokens, number), number, t.usageMost)}</div>
+        mostOf(money),
+      )}${bars(chartOf(t.usageTokens), byModel(tokens, number), mostOf(number))}</div>
 <p class="legend">${key("good", texts.figureHeader[5] ?? "")}${key("m2", t.usageLater)}${key("plain", t.usageUnchecked)}${key("bad", texts.figureHeader[6] ?? "")}</p>
-<div class="charts">${bars(chartOf(texts.figureHeader[4] ?? ""), outcomes, number, t.usageMost)}${bars(chartOf(texts.figureHeader[6] ?? ""), undone, number, t.usageMost)}</div>
+<div class="charts">${bars(chartOf(texts.figureHeader[4] ?? ""), outcomes, mostOf(number))}${bars(chartOf(texts.figureHeader[6] ?? ""), undone, mostOf(number))}</div>
 ${table(texts.statsModel, models, nameOf)}
 <details><summary>${t.usageByDay}</summary>${table(texts.statsDay, [...rows].reverse(), (row) => html`${row.day} <span class="meta">${nameOf(row)}</span>`)}</details>`
 }`,
