@@ -9,7 +9,7 @@ import type { Reply } from "../../application/ports/chat.ts";
 import type { JobEvent, JournalLine } from "../../application/ports/jobs.ts";
 import type { Viewer } from "../../application/serve/access.ts";
 import { nameCheck } from "../../domain/checks/narrow-check.ts";
-import { readResults } from "../../domain/checks/read-results.ts";
+import { readKeptCounts } from "../../domain/checks/read-results.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
 import { type Change, countFiles } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
@@ -204,11 +204,10 @@ function checkView(
   t: ConsoleMessages,
   { over, command, exit_code, duration: took, output }: CheckFinished,
 ): Markup {
-  const counts = readResults(output)?.counts ?? null;
   const said = wordCheck(historyMessagesFor(t.locale), {
     command: nameCheck(command),
     exitCode: exit_code,
-    counts,
+    counts: readKeptCounts(output),
   });
   return html`<details class="check-run"><summary>${exit_code === 0 ? "✓" : "✗"} ${over === "baseline" && t.timeline.before} <code>${visible(said)}</code> ${duration(took)}</summary>${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output.trimEnd())}</pre>`}</details>`;
 }

@@ -1,5 +1,5 @@
 import { nameCheck } from "../../domain/checks/narrow-check.ts";
-import { readResults } from "../../domain/checks/read-results.ts";
+import { readKeptCounts } from "../../domain/checks/read-results.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
 import { findRenamed, toLines, traceLine } from "../../domain/history/trace-line.ts";
 import type { JobNumbers } from "../../domain/jobs/result.ts";
@@ -267,7 +267,7 @@ export function toReason(
     checks: [...last].map(([command, { exit_code: exitCode, output }]) => ({
       command,
       exitCode,
-      counts: readResults(output)?.counts ?? null,
+      counts: readKeptCounts(output),
     })),
     failedCmds: record?.failedCmds ?? 0,
     attempts,

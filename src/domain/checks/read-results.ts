@@ -3,7 +3,13 @@ import { findServiceLine, findUnserved, indentOf, readFailures } from "./failure
 import { FILE_RUN } from "./narrow-check.ts";
 import { readJunit } from "./runners/junit.ts";
 import { CHECK_RUNNERS } from "./runners/registry.ts";
-import { countTests, createTestList, type TestOutcome, type TestResults } from "./test-results.ts";
+import {
+  countTests,
+  createTestList,
+  type TestCounts,
+  type TestOutcome,
+  type TestResults,
+} from "./test-results.ts";
 
 const READERS = CHECK_RUNNERS.flatMap(({ readers = [] }) => readers);
 
@@ -25,6 +31,13 @@ export function readResults(output: string): TestResults | null {
   const tests = new Map([...results.tests, ...unserved.map((name) => [name, "error"] as const)]);
   const unable = (results.counts.unable ?? 0) + unserved.length;
   return { ...results, tests, counts: { ...results.counts, unable }, failures };
+}
+
+/** The counts in an output that the journal keeps; null where tests are counted one by one and some were cut out. */
+export function readKeptCounts(output: string): TestCounts | null {
+  const results = readResults(output);
+  const isCut = results?.listed === "all" && /^… \[\d+ characters cut\] …$/m.test(output);
+  return isCut ? null : (results?.counts ?? null);
 }
 
 /** One file as it prints when it cannot be loaded: that says nothing of the code under test. */

@@ -2,8 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { readResults } from "../../../src/domain/checks/read-results.ts";
+import { readKeptCounts, readResults } from "../../../src/domain/checks/read-results.ts";
 import { type CheckResult, judgeAll } from "../../../src/domain/checks/verdict.ts";
+import { cutMiddle } from "../../../src/domain/texts/format-text.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 
 /** Recorded from the real tools by `fixtures/record.sh`. */
@@ -409,4 +410,11 @@ test at b.test.mjs:6:3
   ]);
   // A suite, or a subtest, that is new or goes is no test of its own.
   expect(inShort(green)).toBe("node-spec all: 2 0 0");
+});
+
+test("tests that are counted one by one have no count where some were cut out", () => {
+  const many = Array.from({ length: 900 }, (_, at) => `=== RUN   TestA${at}\n--- PASS: TestA${at} (0.00s)`);
+  const whole = `${many.join("\n")}\nPASS\nok  \texample.com/a\t0.1s\n`;
+  expect(readKeptCounts(whole)).toMatchObject({ passed: 900 });
+  expect(readKeptCounts(cutMiddle(whole, 16_384))).toBeNull();
 });
