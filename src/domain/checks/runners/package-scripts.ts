@@ -306,7 +306,7 @@ export const packageScripts: CheckRunner = {
   findTest: findPackageTest,
   findLint: findPackageLint,
   findInstall(files) {
-    if (!hasName(files, "package.json")) return null;
+    if (!hasName(files, "package.json") || dependenciesOf(files).length === 0) return null;
     const { name } = packageManager(files);
     if (name !== "npm") return `${name} install`;
     return hasName(files, "package-lock.json") || hasName(files, "npm-shrinkwrap.json")
