@@ -80,11 +80,7 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
  * Beside a result's technical error, what it means to a person and what helps, as lines
  * `[3] …` under the list; the list itself keeps its form, which programs read.
  */
-export function explainFailures(
-  messages: Messages,
-  workspace: string,
-  results: readonly CommandResult[],
-): string[] {
+function explainFailures(messages: Messages, workspace: string, results: readonly CommandResult[]): string[] {
   return results.flatMap((result, index) => {
     const text = explainFailure(messages, workspace, result);
     return text === null ? [] : [`[${index + 1}] ${text.replaceAll("\n", "\n    ")}`];
