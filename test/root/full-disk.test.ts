@@ -37,13 +37,18 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function apply(workspace: string, commands: unknown, args: readonly string[] = []) {
+function apply(
+  workspace: string,
+  commands: unknown,
+  args: readonly string[] = [],
+  home = join(folder, "home"),
+) {
   const ran = spawnSync(PROGRAM, ["apply", ...args], {
     cwd: workspace,
     env: {
       PATH: process.env.PATH ?? "",
       HOME: folder,
-      PICOCLAW_HOME: join(folder, "home"),
+      PICOCLAW_HOME: home,
       PICOCLAW_LOCALE: "en",
     },
     input: JSON.stringify(commands),
@@ -168,5 +173,15 @@ describe.if(possible)("a read-only file system", () => {
     }
     expect(readFileSync(join(place, "a.txt"), "utf8")).toBe("kept");
     expect(readdirSync(place).filter((name) => name.startsWith(".picoclaw"))).toEqual([]);
+  });
+
+  test("is named where it is that of PicoClaw's home, not of the workspace", () => {
+    const home = mount("fixed-home", "size=1m,ro");
+    const workspace = join(folder, "writable");
+    mkdirSync(workspace);
+    const { code, said } = apply(workspace, [create("a.txt", "new")], [], home);
+    expect(code).toBe(3);
+    expect(said).toContain(`Read-only file system: ${home}`);
+    expect(readdirSync(workspace)).toEqual([]);
   });
 });

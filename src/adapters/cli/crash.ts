@@ -20,6 +20,9 @@ const TROUBLES: Readonly<Record<string, FileTrouble>> = {
   ENOTDIR: "not-directory",
   EISDIR: "is-directory",
   ENAMETOOLONG: "name-too-long",
+  // A folder was to be created in place of a file; a folder for temporary files that TMPDIR names.
+  "EEXIST mkdir": "not-directory",
+  "ENOENT mkdtemp": "not-found",
 };
 
 const CODES: Readonly<Record<string, string>> = {
@@ -37,12 +40,11 @@ async function describeCrash(program: CliProgram, error: unknown): Promise<CliFa
   const messages = messagesFor(resolveLocale({ env: program.env }));
   const job = error instanceof JobBroken ? error : null;
   const cause = job === null ? error : job.cause;
-  const { code, path, syscall } = (cause ?? {}) as { code?: string; path?: string; syscall?: string };
-  // A folder was to be created in place of a file.
-  const inTheWay = code === "EEXIST" && syscall === "mkdir";
-  // A folder for temporary files that TMPDIR names.
-  const noTemporary = code === "ENOENT" && syscall === "mkdtemp";
-  const trouble = inTheWay ? "not-directory" : noTemporary ? "not-found" : TROUBLES[code ?? ""];
+  const fault = (cause ?? {}) as Partial<Record<"code" | "syscall" | "path" | "dest", string>>;
+  const { code = "" } = fault;
+  const trouble = TROUBLES[`${code} ${fault.syscall}`] ?? TROUBLES[code];
+  // A copy reads one path and fails to write the other.
+  const path = ((trouble === "no-space" || trouble === "read-only") && fault.dest) || fault.path;
   const gone = code === "INSTALLATION_INCOMPLETE" ? (path ?? "") : missingPiece(cause);
   const isClosed = isStoreClosed(cause);
   const ownPath = path === undefined || job === null ? path : toUsersPath(path, job.workspace);
@@ -66,9 +68,7 @@ async function describeCrash(program: CliProgram, error: unknown): Promise<CliFa
     exitCode,
     code:
       trouble ??
-      (gone === null
-        ? (CODES[code ?? ""] ?? (isClosed ? "store-away" : "unexpected"))
-        : "installation-incomplete"),
+      (gone === null ? (CODES[code] ?? (isClosed ? "store-away" : "unexpected")) : "installation-incomplete"),
     text: lines.join("\n"),
   };
 }

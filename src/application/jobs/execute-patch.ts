@@ -23,7 +23,7 @@ export async function beginJob(deps: WorkspaceDeps, request: BeginRequest): Prom
   } catch (error) {
     const fault = toViewFault(error, (error as { path?: string }).path ?? deps.root);
     if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;
-    return { ok: false, refusal: { code: fault.code, message: fault.message } };
+    return { ok: false, refusal: { code: fault.code, message: fault.message, path: fault.path } };
   }
 }
 

@@ -46,9 +46,9 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
       return [messages.copyLimitExceeded({ bytes, limitBytes }), ...remedies.map((one) => `  - ${one}`)];
     }
     case "no-space":
-      return [messages.fileTrouble("no-space", workspace), messages.remedy("free-space")];
+      return [messages.fileTrouble("no-space", refusal.path ?? workspace), messages.remedy("free-space")];
     case "read-only":
-      return [messages.fileTrouble("read-only", workspace)];
+      return [messages.fileTrouble("read-only", refusal.path ?? workspace)];
     case "storage":
       return [
         messages.patchFailed(messages.fileTrouble("permission-denied", refusal.message)),

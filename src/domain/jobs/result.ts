@@ -147,6 +147,7 @@ export interface BeginRefusal {
     | "no-processes"
     | "failed";
   readonly message: string;
+  readonly path?: string;
   readonly left?: number;
   readonly bytes?: number;
   readonly limitBytes?: number;

@@ -89,7 +89,7 @@ function toRefusal(error: unknown, folder: string): BeginRefusal {
   if (["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(code) && !existsSync(folder))
     return { code: "storage", message: folder };
   const message = `${(error as Error).message} (${folder})`;
-  return { code: CODES[code] ?? "failed", message };
+  return { code: CODES[code] ?? "failed", message, path: (error as { path?: string }).path ?? folder };
 }
 
 export interface TransactionDeps {

@@ -56,6 +56,12 @@ test.each([
   },
 );
 
+test("a full disk is named by the file that was to be written, not by the one that was read", async () => {
+  const paths = { path: "/program/demo/cart.js", dest: "/full/tmp/cart.js" };
+  const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", ...paths });
+  expect(await crash(full, 3)).toStartWith("No space left on the disk: /full/tmp/cart.js\n");
+});
+
 test("a folder for temporary files that does not exist is named", async () => {
   const path = "/nonexistent/tmp/picoclaw-demo-AAAAAA";
   const missing = Object.assign(new Error("ENOENT"), { code: "ENOENT", syscall: "mkdtemp", path });
