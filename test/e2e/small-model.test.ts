@@ -183,7 +183,9 @@ describe.if(isThere).each(SERVERS)("a small model with $name", ({ context, optio
     });
     await until(() => out.includes("\n"));
     const { url } = JSON.parse(out) as { url: string };
-    const made = cli.run(["serve", "token", "create", "test", "--scope", "read,chat", "--json"], { env: ENV });
+    const made = cli.run(["serve", "token", "create", "test", "--scope", "read,chat", "--json"], {
+      env: ENV,
+    });
     const { token } = JSON.parse(made.out) as { token: string };
     const headers = { authorization: `Bearer ${token}` };
     for (const [at, text] of CONVERSATION.entries()) {
