@@ -1,6 +1,7 @@
 import { bisectJobs } from "../../application/history/earlier-draft.ts";
 import { nameJobId } from "../../application/jobs/job-names.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { openOrStop, readFlags } from "./flags.ts";
@@ -52,7 +53,7 @@ async function bisect(program: CliProgram, args: readonly string[]): Promise<num
     },
   }).finally(() => process.off("SIGINT", stop));
   if (json) {
-    program.out(`${JSON.stringify(end)}\n`);
+    program.out(`${JSON.stringify(snakeCased(end))}\n`);
     return end.kind === "found" || end.kind === "passes-now" ? EXIT.done : EXIT.failed;
   }
   const say = (...lines: readonly string[]) => program.out(`${printable(lines.join("\n"))}\n`);

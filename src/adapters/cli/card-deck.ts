@@ -103,15 +103,15 @@ export function createCardDeck({ maker, texts, style }: DeckDeps) {
     /** A line of its own, where the verdict of a moved job is history already or never was. */
     moveLine(facts: ActionFacts): readonly Block[] {
       noteMove(facts);
+      const make = maker() as CardMaker;
       const [card] = holding(facts);
       if (card !== undefined && card.printed === null) return [];
-      const label = facts.done.map(({ jobId }) => maker()?.label(jobId) ?? jobId).join(" ");
-      const line = facts.action === "undo" ? `↶ ${texts.takenBackLater(label)}` : `✓ ${texts.again(label)}`;
-      const files =
-        card?.moved ?? facts.done.flatMap(({ changes }) => changes.map(({ path }) => path)).join(", ");
       if (card !== undefined) card.printed = card.status;
-      const row = `  ${style().yellow(printable(line))} · ${printable(files)}`;
-      return [{ render: (columns) => wrapColumns(row, columns) }];
+      const label = facts.done.map(({ jobId }) => make.label(jobId)).join(" ");
+      const line = facts.action === "undo" ? `↶ ${texts.takenBackLater(label)}` : `✓ ${texts.again(label)}`;
+      const files = make.wordMove(facts, make.linesOf(facts));
+      const row = [style().yellow(printable(line)), files].filter((part) => part !== "").join(" · ");
+      return [{ render: (columns) => wrapColumns(`  ${row}`, columns) }];
     },
   };
 }

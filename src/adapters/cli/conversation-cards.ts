@@ -15,6 +15,7 @@ import { type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
 import type { JobResult, RanJob } from "../../domain/jobs/result.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { shownPath } from "../../domain/texts/format-text.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import { printable } from "./command.ts";
 import type { Block } from "./live-screen.ts";
@@ -86,6 +87,21 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
     // If one of several jobs is still in effect, the whole does not count as undone.
     made.status = all.find((status) => status !== "taken-back") ?? "taken-back";
     made.failedCmds = jobs.reduce((sum, job) => sum + job.failedCmds, 0);
+  }
+
+  /** Number and names of the files that were moved; a folder counts as the files in it. */
+  function wordMove({ action, done }: ActionFacts, lines: readonly DiffLine[]): string {
+    const paths = namedPaths(done.flatMap(({ changes }) => changes.map(({ path }) => path)));
+    const folders = new Map(
+      lines.flatMap((line) => (line.kind === "folder" ? [[line.path, line.files] as const] : [])),
+    );
+    const named = paths.map((path) => printable(shownPath(path)));
+    const count = named.reduce((sum, name) => sum + (folders.get(name) ?? 1), 0);
+    const shown = named.slice(0, NAMED_FILES).map((name) => (folders.has(name) ? `${name}/` : name));
+    const more = named.length - shown.length;
+    const word = action === "undo" ? texts.restored : texts.broughtIn;
+    if (named.length === 0 || action === "apply") return "";
+    return word(count, `${shown.join(", ")}${more > 0 ? ` +${more}` : ""}`);
   }
 
   const pieceOf = <Kind extends ReplyPiece["kind"]>(said: readonly ReplyPiece[], kind: Kind) =>
@@ -178,15 +194,14 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps) {
         ...(has ? (["diff", "open"] as const) : []),
       ];
     },
-    /** Names of the files that were moved. */
-    describeMove(made: Card, { action, done }: ActionFacts): void {
-      const paths = namedPaths(done.flatMap(({ changes }) => changes.map(({ path }) => path)));
-      const more = paths.length - NAMED_FILES;
-      const names = `${paths.slice(0, NAMED_FILES).join(", ")}${more > 0 ? ` +${more}` : ""}`;
-      const word = action === "undo" ? texts.restored : texts.broughtIn;
-      made.moved = paths.length === 0 || action === "apply" ? "" : word(paths.length, printable(names));
+    /** Notes the files of the card that were moved. */
+    describeMove(made: Card, facts: ActionFacts): void {
+      const done = facts.done.filter(({ jobId }) => made.jobIds.includes(jobId));
+      made.moved = wordMove({ ...facts, done }, made.lines);
       refresh(made);
     },
+    wordMove,
+    linesOf: ({ done }: ActionFacts) => diffOf(done.map(({ jobId }) => jobId)),
     label,
   };
 }

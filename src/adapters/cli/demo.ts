@@ -69,7 +69,7 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
     const lost = RASH_FOLDERS.flatMap((folder): DiffLine[] => {
       const files = [...before.keys()].filter((path) => path.startsWith(`${folder}/`) && !left.has(path));
       if (files.length === 0) return [];
-      return [{ kind: "note", text: terminalMessagesFor(locale).folderDeleted(folder, files.length, false) }];
+      return [{ kind: "note", text: terminalMessagesFor(locale).folder(folder, files.length, "deleted") }];
     });
     show.card(RASH_COMMAND, lost, `✓ ${words.lost(before.size - left.size)}`);
 

@@ -128,7 +128,7 @@ async function describeAsCard(
       remarks: [],
       ...(isWhole && { mostLines: Number.POSITIVE_INFINITY }),
     },
-    { ...words, moreLines: (count) => words.moreInShow(count, label.slice(1)) },
+    { ...words, moreLines: (count) => words.moreInShow(count, label) },
     () => style,
   );
   const status = toJobStatus(listed, isAliveIn(workspace, listed));

@@ -1,5 +1,6 @@
 import { csvOfFigures, figureCells } from "../../application/history/word-why.ts";
 import type { FigureRow, WorkFigures } from "../../application/ports/history-opened.ts";
+import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { notOpened, openOptions, readFlags } from "./flags.ts";
@@ -31,7 +32,7 @@ async function stats(program: CliProgram, args: readonly string[]): Promise<numb
       return fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text });
     }
     const figures = await opened.figures.readFigures(days);
-    if (values.json === true) program.out(`${JSON.stringify(figures)}\n`);
+    if (values.json === true) program.out(`${JSON.stringify(snakeCased(figures))}\n`);
     else if (values.csv === true) program.out(csvOfFigures(figures.rows));
     else program.out(`${printable(wordFigures(texts, figures))}\n`);
     return EXIT.done;

@@ -1,5 +1,6 @@
 import { diffWordsWithSpace, structuredPatch } from "diff";
 import type { FileDifference, JobArchive } from "../../application/ports/jobs.ts";
+import { changedFiles, findGitFolder } from "../../domain/jobs/result.ts";
 import { isBinaryContent } from "../../domain/patch/compare-lines.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { readCode } from "../../domain/texts/code-tokens.ts";
@@ -15,6 +16,8 @@ export type DiffLine =
   /** Between two places of a file. */
   | { readonly kind: "gap" }
   | { readonly kind: "note"; readonly text: string }
+  /** Deleted with its files, or made or deleted without any. */
+  | { readonly kind: "folder"; readonly path: string; readonly files: number; readonly text: string }
   | {
       readonly kind: "same" | "added" | "removed";
       readonly number: number;
@@ -37,33 +40,37 @@ export function diffLines(differences: readonly FileDifference[], texts: Termina
   return gitFiles === 0 ? lines : [...lines, { kind: "note", text: texts.gitFiles(gitFiles) }];
 }
 
-/** Files of a deleted folder that are counted; counting more would keep the screen waiting. */
-const MOST_COUNTED = 2_000;
-
-/** The changes of a job, the folders that it deleted among them: each with the number of its files. */
-export function jobLines(archive: JobArchive, jobId: string, texts: TerminalMessages): DiffLine[] {
+/** The changes of a job: its files, then folders with the number of their files, then what only got other permissions. */
+export function jobLines(
+  archive: Pick<JobArchive, "differences" | "walkDifferences" | "read">,
+  jobId: string,
+  texts: TerminalMessages,
+): DiffLine[] {
   const files = archive.differences(jobId);
   const shown = new Set(files.map(({ path }) => path));
-  const gone = (archive.read(jobId)?.changes ?? []).filter(
-    ({ path, kind }) => kind === "deleted" && !shown.has(path),
+  const job = archive.read(jobId);
+  const isKept = job !== null && ["committed", "staged", "undone"].includes(job.state);
+  const others = changedFiles(isKept ? job.changes : []).filter(
+    ({ path }) => !shown.has(path) && findGitFolder(path) === undefined,
   );
-  const folders = gone.map(({ path }): DiffLine => {
-    let count = 0;
-    for (const _ of archive.walkDifferences(jobId, path)) if (++count === MOST_COUNTED) break;
-    return {
-      kind: "note",
-      text: texts.folderDeleted(printable(shownPath(path)), count, count === MOST_COUNTED),
-    };
+  const lines = others.map(({ path, kind }): DiffLine => {
+    const name = printable(shownPath(path));
+    if (kind === "modified") return { kind: "note", text: texts.modeChanged(name) };
+    const count = [...archive.walkDifferences(jobId, path)].length;
+    return { kind: "folder", path: name, files: count, text: texts.folder(name, count, kind) };
   });
-  return [...diffLines(files, texts), ...folders];
+  return [...diffLines(files, texts), ...lines];
 }
 
-function differenceLines({ path, before, after }: FileDifference, texts: TerminalMessages): DiffLine[] {
+function differenceLines(
+  { path, before, after, isLink }: FileDifference,
+  texts: TerminalMessages,
+): DiffLine[] {
   const name = printable(shownPath(path));
   if (before === undefined || after === undefined)
     return [
       { kind: "file", path: name, added: 0, removed: 0 },
-      { kind: "note", text: texts.diffUnknown },
+      { kind: "note", text: isLink ? texts.diffLink : texts.diffUnknown },
     ];
   const sides = [before, after].filter((side) => side !== null);
   const bytes = (after ?? before ?? "").length;
@@ -191,6 +198,7 @@ function lineRows(line: DiffLine, columns: number, style: Style): string[] {
     case "gap":
       return [style.dim(`${" ".repeat(NUMBER_WIDTH)}  ⋮`)];
     case "note":
+    case "folder":
       return [cutToColumns(`       ${style.dim(line.text)}`, columns)];
     case "same": {
       const text = `${gutter(line.number)}   ${line.pieces.map((piece) => piece.text).join("")}`;

@@ -135,7 +135,7 @@ function toTakeBackFacts(
       return { ...base, code: "done", name, status };
     }
     case "nothing":
-      return { ...base, code: "nothing", name: "", status: "no-change" };
+      return { ...base, code: "nothing", name: taken.job?.jobId ?? "", status: "no-change" };
     case "unknown":
       return { ...base, code: "unknown-job", name: taken.name, status: null };
     case "conflict": {
@@ -358,7 +358,7 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
   const words = reportMessages(messages.locale);
   switch (code) {
     case "nothing":
-      return nothing(messages, action);
+      return name === "" || action === "discard" ? nothing(messages, action) : messages.changedNothing(name);
     case "unknown-job":
       return messages.unknownJob(name, at);
     case "conflict": {

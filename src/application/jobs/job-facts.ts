@@ -202,11 +202,11 @@ export async function diffText(
   const { toHunks, splitLines, isBinaryContent } = await import("../../domain/patch/compare-lines.ts");
   const pause = createPause();
   let text = "";
-  for (const { path, before, after } of differences) {
+  for (const { path, before, after, isLink } of differences) {
     const bytes = (before?.length ?? 0) + (after?.length ?? 0);
     await pause(bytes);
     if (before === undefined || after === undefined) {
-      text += `# ${path}: changed again since; no longer known\n`;
+      text += `# ${path}: ${isLink ? "symbolic link" : "changed again since; no longer known"}\n`;
       continue;
     }
     if ([before, after].some((side) => side !== null && isBinaryContent(side))) {

@@ -36,7 +36,8 @@ export type TakeBack = TakeBackOutcome & { readonly repaired?: RepairedJob };
 
 type TakeBackOutcome =
   | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
-  | { readonly status: "nothing" }
+  /** `job`: the named one, which changed nothing. */
+  | { readonly status: "nothing"; readonly job?: StoredJob }
   | { readonly status: "unknown"; readonly name: string }
   | {
       readonly status: "refused";
@@ -87,7 +88,10 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
   if (chosen === "nothing") return { status: "nothing" };
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
+  const [first] = chosen;
+  if (first !== undefined && chosen.every(changedNothing)) return { status: "nothing", job: first };
   for (const job of chosen) {
+    if (changedNothing(job)) continue;
     const refused = (
       reason: Extract<TakeBackOutcome, { status: "refused" }>["reason"],
       state: JobState,
@@ -153,6 +157,10 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
     done.push({ job, changes, left, ...(rebuilt !== undefined && { rebuilt }) });
   }
   return { status: "done", jobs: done };
+}
+
+function changedNothing({ state, kind, changes, damaged }: StoredJob): boolean {
+  return state === "committed" && kind !== "none" && changes.length === 0 && damaged === undefined;
 }
 
 /** A file of the job was changed or removed by others; no other conflict can be solved by merging lines. */

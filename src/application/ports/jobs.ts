@@ -185,6 +185,8 @@ export interface FileDifference {
   readonly after: Uint8Array | null | undefined;
   /** Of a preview: how the file was when it was made, where it changed since and that is still known. */
   readonly base?: Uint8Array;
+  /** It is or was a symbolic link, which has no text. */
+  readonly isLink?: true;
 }
 
 /** Where jobs are remembered: files beside the undo data, so that no database is needed to take a job back. */

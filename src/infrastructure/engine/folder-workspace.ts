@@ -30,7 +30,6 @@ import {
   ifSound,
   type JobFolder,
   jobFolder,
-  noteOrder,
   openSlots,
   type Plan,
   planCopyFile,
@@ -43,13 +42,13 @@ import {
   swappedJobId,
   sweepTrash,
   toChanges,
+  withdrawJobFolder,
   writeState,
 } from "../jobs/job-folder.ts";
 import type { Storage } from "../jobs/job-storage.ts";
 import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "../jobs/running-jobs.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { killStrays } from "../platform/process-table.ts";
-import { removeTree } from "../platform/remove-tree.ts";
 import { collectGarbage } from "../platform/unattended.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { noteLanding } from "../sandbox/process-record.ts";
@@ -223,15 +222,15 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     const folder = jobFolder(storage.folder, jobId);
     killStrays(folder.path, ...checkFolders(folder));
     const state = stateOrDamage(folder);
-    if (state === undefined || state === "running") {
-      removeSlots(folder);
-      if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
-      else {
-        removeTree(folder.path);
-        noteOrder(storage.folder, `-${jobId}`);
-      }
-    }
+    if (state === undefined || state === "running") dropSlots(folder);
     running.end(jobId);
+  }
+
+  /** A job that never began leaves neither a record nor a number. */
+  function dropSlots(folder: JobFolder): void {
+    removeSlots(folder);
+    if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
+    else withdrawJobFolder(storage.folder, folder.id);
   }
 
   /** A job whose state cannot be read is kept: it may hold the only copy of a file. */
@@ -404,8 +403,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       if (state !== "running" && state !== "staged") return;
       const intent = readIntent(storage.folder);
       if (intent === "damaged" || swappedJobId(intent) === jobId) return;
-      removeSlots(folder);
-      setState(folder, "discarded", { bytes: 0 });
+      dropSlots(folder);
     };
     if (stateOrDamage(folder) === "running") drop();
     else await lock(drop);

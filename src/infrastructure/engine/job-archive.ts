@@ -432,7 +432,8 @@ function* walkDifferences(
     const before = op.a === null ? null : inEffect ? bytesAt(opSlotPath(folder, op.n, "a")) : standing();
     const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
     const base = state === "staged" && hasMovedOn(op, path) ? fromLaterJob(op, op.aHash) : undefined;
-    yield { path: shown(op), before, after, ...(base !== undefined && { base }) };
+    const isLink = [op.a, op.b].some((side) => side?.kind === "symlink");
+    yield { path: shown(op), before, after, ...(base && { base }), ...(isLink && { isLink }) };
   }
 }
 
@@ -442,7 +443,15 @@ function* walkFolder(folder: string, path: string): Generator<FileDifference> {
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const [at, name] = [join(folder, entry.name), `${path}/${entry.name}`];
     if (entry.isDirectory()) yield* walkFolder(at, name);
-    else if (entry.isFile()) yield { path: name, before: bytesAt(at), after: null };
+    // Read when it is looked at: who only counts the files reads none.
+    else if (entry.isFile())
+      yield {
+        path: name,
+        after: null,
+        get before() {
+          return bytesAt(at);
+        },
+      };
   }
 }
 

@@ -13,9 +13,9 @@ import {
   readSwapRecord,
   readText,
   stateFile,
+  withdrawJobFolder,
   writeWhole,
 } from "../jobs/job-folder.ts";
-import { removeTree } from "../platform/remove-tree.ts";
 import { openStateBefore, type StateDeps } from "./earlier-state.ts";
 
 /** The index entry of a job: this as JSON, a tab, and the lines that it removed as a JSON text. */
@@ -80,8 +80,7 @@ export function openJobStack(deps: StateDeps & { readonly archive: JobArchive })
         .reverse();
     },
     forgetProbe(jobId) {
-      const folder = jobFolder(storage, jobId);
-      if (readSoundState(folder)?.state === "discarded") removeTree(folder.path);
+      if (readSoundState(jobFolder(storage, jobId))?.state === "discarded") withdrawJobFolder(storage, jobId);
     },
   };
 }

@@ -152,16 +152,27 @@ export function noteOrder(storage: string, id: string): void {
   }
 }
 
+/** Removes a job that left no story, with its number. */
+export function withdrawJobFolder(storage: string, id: string): void {
+  removeTree(jobFolder(storage, id).path);
+  noteOrder(storage, `-${id}`);
+}
+
 /** Where a job has its first and its last line, and its number, by its id. */
 export function readOrder(
   storage: string,
 ): ReadonlyMap<string, { readonly begun: number; readonly moved: number; readonly number: number }> {
   const order = new Map<string, { begun: number; moved: number }>();
+  const [ids, withdrawn]: [string[], Set<string>] = [[], new Set()];
   for (const [at, id] of (readText(join(storage, "order")) ?? "").split("\n").entries())
     if (id.startsWith("-")) {
+      withdrawn.add(id.slice(1));
       // A job that began later has been named by its number: then the withdrawn one leaves a gap.
-      if ([...order.keys()].at(-1) === id.slice(1)) order.delete(id.slice(1));
-    } else if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
+      while (withdrawn.has(ids.at(-1) ?? "")) order.delete(ids.pop() ?? "");
+    } else if (id !== "") {
+      if (!order.has(id)) ids.push(id);
+      order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
+    }
   return new Map([...order].map(([id, place], at) => [id, { ...place, number: at + 1 }]));
 }
 

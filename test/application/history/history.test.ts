@@ -445,5 +445,6 @@ test.if(requirePart("bwrap"))(
     await edit("run.sh", "exit 0\n");
     const broken = await edit("run.sh", "exit 1\n");
     expect(await run("sh ./run.sh")).toMatchObject({ kind: "found", culprit: { jobId: broken } });
+    expect(workspace.archive.list().map(({ number }) => number)).toEqual([1, 2, 3, 4]);
   },
 );

@@ -1,3 +1,5 @@
+import { jobOrder } from "../format-text.ts";
+
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 
 /** The texts of the conversation at a terminal itself. Nothing here ends in a newline. */
@@ -47,11 +49,14 @@ export const terminalTexts = {
 
   // Cards
   moreLines: (count: number) => `… ${count} more lines: ⇥ d`,
-  moreInShow: (count: number, label: string) => `… ${count} more lines: picoclaw show --diff ${label}`,
+  moreInShow: (count: number, label: string) =>
+    `… ${count} more lines: ${jobOrder("terminal", "diff", label)}`,
   diffBinary: (bytes: number) => `binary file, ${bytes} ${bytes === 1 ? "byte" : "bytes"}`,
   diffTooLong: (bytes: number) => `too long to show, ${bytes} bytes`,
-  folderDeleted: (folder: string, count: number, isMore: boolean) =>
-    `${folder}/ · ${isMore ? "more than " : ""}${files(count)} deleted`,
+  folder: (folder: string, count: number, kind: "added" | "deleted") =>
+    `${folder}/ · ${count === 0 ? "folder" : files(count)} ${kind}`,
+  modeChanged: (path: string) => `${path} · permissions changed`,
+  diffLink: "symbolic link",
   gitFiles: (count: number) => `.git/ · ${count} ${count === 1 ? "file" : "files"} changed`,
   diffUnknown: "changed again since; no longer known",
   cardKeys: {
@@ -63,17 +68,13 @@ export const terminalTexts = {
   },
   cardHint: "⇥",
   focusKeys: "↑↓ esc",
-  restored: (count: number, names: string) => `${files(count)} as before: ${names}`,
-  broughtIn: (count: number, names: string) => `${files(count)} again: ${names}`,
+  restored: (count: number, names: string) => `${count === 0 ? "" : `${files(count)} `}as before: ${names}`,
+  broughtIn: (count: number, names: string) => `${count === 0 ? "" : `${files(count)} `}again: ${names}`,
   takenBackLater: (label: string) => `${label} undone`,
   again: (label: string) => `${label} applied again`,
-  nothingToUndo: "There is nothing to undo.",
   noCard: "No job yet in this conversation.",
   notWhileWorking: "Not while it is working: press esc to stop it first.",
-  checked: (commands: string, line: string) => `${commands}${line === "" ? "" : `  ${line}`}`,
   draftsWait: (count: number) => (count === 1 ? "1 preview waits" : `${count} previews wait`),
-  cloud: "cloud",
-  here: "local",
 
   // The pager
   pagerKeys: "↑↓ space b · n p file · g G · q back",

@@ -1,4 +1,5 @@
 import type { terminalTexts as en } from "../en/cli-terminal.ts";
+import { jobOrder } from "../format-text.ts";
 
 export const terminalTexts: typeof en = {
   title: (version, folder, branch) => `picoclaw ${version}  ${folder}${branch === "" ? "" : `（${branch}）`}`,
@@ -40,10 +41,13 @@ export const terminalTexts: typeof en = {
   summary: (seconds) => `${seconds}で終わりました`,
 
   moreLines: (count) => `… ほか ${count} 行: ⇥ d`,
-  moreInShow: (count, label) => `… ほか ${count} 行: picoclaw show --diff ${label}`,
+  moreInShow: (count, label) => `… ほか ${count} 行: ${jobOrder("terminal", "diff", label)}`,
   diffBinary: (bytes) => `バイナリファイル、${bytes} バイト`,
   diffTooLong: (bytes) => `長すぎるため表示しません（${bytes} バイト）`,
-  folderDeleted: (folder, count, isMore) => `${folder}/ · ${count} 個${isMore ? "以上" : ""}のファイルを削除`,
+  folder: (folder, count, kind) =>
+    `${folder}/ · ${count === 0 ? "フォルダ" : `${count} 個のファイル`}を${kind === "added" ? "追加" : "削除"}`,
+  modeChanged: (path) => `${path} · 権限を変更`,
+  diffLink: "シンボリックリンク",
   gitFiles: (count) => `.git/ · ${count} 件のファイルを変更`,
   diffUnknown: "その後さらに変更されたため、当時の内容は分かりません",
   cardKeys: {
@@ -55,17 +59,13 @@ export const terminalTexts: typeof en = {
   },
   cardHint: "⇥",
   focusKeys: "↑↓ esc",
-  restored: (count, names) => `${count} ファイルを元どおりにしました: ${names}`,
-  broughtIn: (count, names) => `${count} ファイルをやり直しました: ${names}`,
+  restored: (count, names) => `${count === 0 ? "" : `${count} ファイルを`}元どおりにしました: ${names}`,
+  broughtIn: (count, names) => `${count === 0 ? "" : `${count} ファイルを`}やり直しました: ${names}`,
   takenBackLater: (label) => `${label} を取り消しました`,
   again: (label) => `${label} をやり直しました`,
-  nothingToUndo: "取り消すものがありません。",
   noCard: "この会話にはまだジョブがありません。",
   notWhileWorking: "作業中はできません。esc で止めてください。",
-  checked: (commands, line) => `${commands}${line === "" ? "" : `  ${line}`}`,
   draftsWait: (count) => `未適用のプレビュー ${count} 件`,
-  cloud: "クラウド",
-  here: "ローカル",
 
   pagerKeys: "↑↓ space b · n p ファイル · g G · q 戻る",
   allSteps: "すべての手順",

@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { createCardMaker } from "../../../src/adapters/cli/conversation-cards.ts";
+import { takeBackFacts } from "../../../src/application/jobs/action-report.ts";
+import { diffText } from "../../../src/application/jobs/job-facts.ts";
+import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+import { type Bench, createBench, shell } from "../../application/jobs/worker-kit.ts";
+
+let bench: Bench;
+beforeEach(() => {
+  bench = createBench();
+});
+afterEach(() => bench.remove());
+
+test("a card counts the files of a deleted folder, and names links, folders and permissions for what they are", async () => {
+  for (const [path, text] of Object.entries({ "d/a": "a\n", "d/e/b": "b\n", run: "r\n" }))
+    bench.write(path, text);
+  await bench.run([shell("mkdir gone; ln -s run old")]);
+  const { jobId } = await bench.run([
+    shell("rm -rf d gone old; mkdir -p made; ln -s run new; chmod 755 run"),
+  ]);
+  const workspace = await bench.open();
+  const texts = terminalMessagesFor("en");
+  const maker = createCardMaker({ workspace, messages: messagesFor("en"), texts });
+  const card = maker.fromJob(workspace.archive.read(jobId)!);
+  const drawn = card.lines.map((line) => ("text" in line ? line.text : "path" in line ? line.path : ""));
+  expect(drawn).toEqual([
+    ...["new", "symbolic link", "old", "symbolic link"],
+    ...[
+      "d/ · 2 files deleted",
+      "gone/ · folder deleted",
+      "made/ · folder added",
+      "run · permissions changed",
+    ],
+  ]);
+  expect(await diffText(workspace.archive.differences(jobId))).toBe(
+    "# new: symbolic link\n# old: symbolic link\n",
+  );
+
+  const facts = takeBackFacts(
+    workspace,
+    "undo",
+    await workspace.takeBack({ direction: "undo", force: false }),
+  );
+  maker.describeMove(card, facts);
+  expect(card.moved).toBe("5 files as before: d/, gone/, made/, new, old +1");
+});
