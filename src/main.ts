@@ -52,6 +52,15 @@ function enterStartFolder(env: NodeJS.ProcessEnv): string | null {
   }
 }
 
+/** Such a command needs no folder. */
+function asksAboutProgram(args: readonly string[]): boolean {
+  const [first = "", ...rest] = args.slice(0, args.includes("--") ? args.indexOf("--") : undefined);
+  return (
+    ["--version", "-V", "version", "help", "--help", "-h"].includes(first) ||
+    rest.some((arg) => arg === "--help" || arg === "-h")
+  );
+}
+
 async function refuseFolder(folder: string): Promise<number> {
   const { resolveLocale } = await import("./config/environment.ts");
   const { messagesFor } = await import("./domain/texts/jobs.ts");
@@ -80,7 +89,10 @@ const faults = { count: 0 };
 
 function start(): void {
   const away = enterStartFolder(process.env);
-  const running = away === null ? main(process.argv.slice(2)) : refuseFolder(away);
+  const args = process.argv.slice(2);
+  const isAbout = away !== null && asksAboutProgram(args);
+  if (isAbout) process.chdir("/");
+  const running = away === null || isAbout ? main(args) : refuseFolder(away);
   takeFaults((error) => void endOnce(running, error));
   void running.then((code) => {
     if (faults.count === 0) process.exitCode = code;

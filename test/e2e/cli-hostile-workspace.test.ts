@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { VERSION } from "../../src/version.ts";
 import { type Cli, create, createCli, PROGRAM } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -149,20 +150,15 @@ test.each(["sh", "bash"])(
   (shell) => {
     cli.write("p.md", "```txt:x.txt\n1\n```\n");
     const gone = 'mkdir "$0/gone" && cd "$0/gone" && rmdir "$0/gone" && exec "$@"';
-    const args = [
-      "-c",
-      gone,
-      cli.workspace,
-      shell,
-      PROGRAM,
-      "apply",
-      "--dry-run",
-      join(cli.workspace, "p.md"),
-    ];
     const env = { PATH: process.env.PATH, HOME: cli.home, PICOCLAW_HOME: cli.home, PICOCLAW_LOCALE: "en" };
-    const ran = spawnSync("sh", args, { env, encoding: "utf8" });
+    const run = (...args: string[]) =>
+      spawnSync("sh", ["-c", gone, cli.workspace, shell, PROGRAM, ...args], { env, encoding: "utf8" });
+    const ran = run("apply", "--dry-run", join(cli.workspace, "p.md"));
     expect(ran.stderr).toContain("The folder you are in cannot be opened: ");
     expect(ran).toMatchObject({ status: 3, stdout: "" });
+    expect(run("--version").stdout).toBe(`${VERSION}\n`);
+    expect(run("undo", "--help").stdout).toStartWith("picoclaw undo ");
+    expect(run("ps", "start", "--", "true", "--help").status).toBe(3);
   },
 );
 

@@ -41,7 +41,11 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
     );
     return EXIT.done;
   }
-  const shown = { withWorkspace: flags.values.all === true, withIds: flags.values.ids === true };
+  const shown = {
+    withWorkspace: flags.values.all === true,
+    withIds: flags.values.ids === true,
+    nameColumns: Math.max(0, ...list.map((job) => nameJob(job).length)),
+  };
   const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
   if (list.length > 0 && report?.hasReportLook(program)) {
     const rows = list.map((job) => ({
@@ -112,12 +116,13 @@ function previews({ messages, workspace }: OpenedWorkspace, list: readonly Liste
 interface ShownColumns {
   readonly withWorkspace: boolean;
   readonly withIds: boolean;
+  readonly nameColumns: number;
 }
 
 /** By number, as people name jobs; those of other folders are numbered separately there, so they are listed by id. */
-function nameInList(job: ListedJob, { withWorkspace, withIds }: ShownColumns): string {
+function nameInList(job: ListedJob, { withWorkspace, withIds, nameColumns }: ShownColumns): string {
   if (withWorkspace) return job.jobId;
-  return withIds ? `${nameJob(job)}  ${job.jobId}` : nameJob(job);
+  return withIds ? `${nameJob(job).padEnd(nameColumns)}  ${job.jobId}` : nameJob(job);
 }
 
 function table(

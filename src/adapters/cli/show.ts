@@ -16,7 +16,7 @@ import type { DamagedUndo } from "../../application/ports/jobs-transaction.ts";
 import type { OpenedWorkspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import type { InterruptedFiles } from "../../domain/jobs/note.ts";
-import { changedFiles, countFiles } from "../../domain/jobs/result.ts";
+import { changedFiles, countFiles, wordError } from "../../domain/jobs/result.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
@@ -53,7 +53,7 @@ export function describeJob(
     return shown.map((line) => `      ${line}`);
   };
   const finished = ({ success, duration, error, output, changes }: CommandFinished) => [
-    `    ${success ? "✓" : "✗"} ${duration}ms${error === "" ? "" : `  ${messages.errorLabel} ${error}`}`,
+    `    ${success ? "✓" : "✗"} ${duration}ms${error === "" ? "" : `  ${messages.errorLabel} ${wordError(messages, error)}`}`,
     ...(output.trim() === "" ? [] : atMost(output.trimEnd().split("\n"))),
     ...atMost(
       (all ? changes : foldChanges(changes).files.filter(({ path }) => !out.has(path))).map(

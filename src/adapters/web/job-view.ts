@@ -11,7 +11,7 @@ import type { Viewer } from "../../application/serve/access.ts";
 import { nameCheck } from "../../domain/checks/narrow-check.ts";
 import { readKeptCounts } from "../../domain/checks/read-results.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
-import { type Change, countFiles } from "../../domain/jobs/result.ts";
+import { type Change, countFiles, wordError } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";

@@ -7,11 +7,12 @@ import {
   type RanJob,
   type RefusedJob,
   toPlainResult,
+  wordError,
 } from "../../domain/jobs/result.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
+import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import type { WordsByLocale } from "../../domain/texts/worded.ts";
 import type { CoderStopReason } from "../coder/coder-ends.ts";
@@ -59,10 +60,11 @@ function wordCoder(
 ): string {
   const chat = chatMessagesFor(locale);
   const { red, brief, stopped, words, costUsd } = facts;
+  const said = wordError(messagesFor(locale), brief ?? "");
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
     ...(facts.checks === undefined ? [] : wordChecked(locale, facts.checks, facts.isDropped)),
-    red === undefined || redShown || isSaidBeside(facts) ? "" : chat.stillRed(red, brief ?? ""),
+    red === undefined || redShown || isSaidBeside(facts) ? "" : chat.stillRed(red, said),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
     facts.untouched === undefined ? "" : chat.untouched(facts.untouched),
@@ -233,7 +235,9 @@ function wordPiece(locale: Locale, piece: ReplyPiece, at: Surface): string {
     }
     case "loop":
       return paragraphs([
-        (piece.failures ?? []).map(({ command, why }) => `✗ ${command}: ${why}`).join("\n"),
+        (piece.failures ?? [])
+          .map(({ command, why }) => `✗ ${command}: ${wordError(messages, why)}`)
+          .join("\n"),
         changeLines(messages, piece.changes),
         piece.outward === null ? "" : wordOutward(chat, piece.outward),
         ...piece.evictions.map((one) => wordEviction(messages, one)),

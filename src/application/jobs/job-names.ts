@@ -19,6 +19,12 @@ export function nameJob({
   return number === undefined ? jobId : `#${number}`;
 }
 
+/** A job as a person typed it, as it is said back: `4` is `#4`. */
+export function nameTyped(word: string): string {
+  const number = readJobNumber(word);
+  return number === null ? word : `#${number}`;
+}
+
 /** The same where only the id is at hand. */
 export function nameJobId(archive: Pick<JobArchive, "numbers">, jobId: string): string {
   return nameJob({ jobId, number: archive.numbers().get(jobId) });

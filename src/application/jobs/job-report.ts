@@ -12,6 +12,7 @@ import {
   type RanJob,
   type RefusedJob,
   wholeCommand,
+  wordError,
 } from "../../domain/jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
@@ -188,14 +189,19 @@ export function wordChatJob(
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, CHAT_ERROR) }));
+  const trouble = wordJobTrouble(messages, facts, "chat");
   const results = [
     words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
-    chatFailures(messages, facts, commands),
+    chatFailures(
+      messages,
+      facts,
+      commands.map((one) => (trouble.endsWith(wordError(messages, one.error)) ? { ...one, error: "" } : one)),
+    ),
     wordOutputs(messages, commands),
   ].filter((part) => part !== "");
   return paragraphs([
     [first, ...wordLost(messages, facts, at)].join("\n"),
-    wordJobTrouble(messages, facts, "chat"),
+    trouble,
     `${words.plan}\n${plan === "" ? "—" : plan}`,
     results.length === 0 ? "" : `${words.result}\n${results.join("\n")}`,
     changeLines(messages, facts.changes, facts.lineCounts),
@@ -294,7 +300,7 @@ function wordEnding(messages: Messages, facts: RanJob): string {
 
 /** The sentence below the status where something went wrong as a whole; empty where nothing did. */
 export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): string {
-  const first = facts.commands.find(({ success }) => !success)?.error ?? "";
+  const first = wordError(messages, facts.commands.find(({ success }) => !success)?.error ?? "");
   const error = (first.split("\n")[0] as string).replace(/ \(output: .*$/, "");
   switch (facts.ending) {
     case "rolled-back":

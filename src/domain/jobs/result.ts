@@ -293,7 +293,25 @@ function formatResult(result: CommandResult, index: number, messages: Messages):
   const { type, action, target } = result.command;
   const status = result.success ? "✓" : "✗";
   const line = `${status} [${index + 1}] ${type} ${action} ${oneLine(target)} (${result.duration}ms)`;
-  return result.error === "" ? line : `${line}\n    ${messages.errorLabel} ${result.error}`;
+  return result.error === ""
+    ? line
+    : `${line}\n    ${messages.errorLabel} ${wordError(messages, result.error)}`;
+}
+
+/**
+ * The executor's fixed sentences, which programs read in English, in the reader's language: at the beginning, or behind the command
+ * and a colon. Output stays as it was printed.
+ */
+export function wordError({ errorWords }: Messages, error: string): string {
+  for (const [sentence, words] of Object.entries(errorWords)) {
+    const [head = "", tail = ""] = sentence.split("{}");
+    const at = error.startsWith(head) ? 0 : error.indexOf(`: ${head}`) + 2;
+    const from = at + head.length;
+    const end = at === 1 ? -1 : error.indexOf(tail, from);
+    if (end >= 0)
+      return `${error.slice(0, at)}${words.replace("{}", () => error.slice(from, end))}${error.slice(end + tail.length)}`;
+  }
+  return error;
 }
 
 /** A shell script is shown by its first significant line. */

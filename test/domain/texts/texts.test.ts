@@ -10,7 +10,12 @@ import {
 } from "../../../src/domain/config/config-problem.ts";
 import type { FileTrouble, Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../../src/domain/jobs/note.ts";
-import { type CommandResult, formatExecutionResults, oneLine } from "../../../src/domain/jobs/result.ts";
+import {
+  type CommandResult,
+  formatExecutionResults,
+  oneLine,
+  wordError,
+} from "../../../src/domain/jobs/result.ts";
 import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
 import { formatBytes } from "../../../src/domain/texts/format-text.ts";
@@ -348,6 +353,13 @@ describe("results", () => {
     );
     expect(formatExecutionResults(results, en)).toContain("\n    Error: command failed: exit 1");
     expect(formatExecutionResults([], ja)).toBe("");
+    for (const [error, words] of [
+      ["command failed: exit status 1 (output: a)", "コマンドが失敗しました: 終了コード 1 (output: a)"],
+      ["git command failed: timed out after 5 seconds", "git コマンドが制限時間（5 秒）を超えました"],
+      ["make: command failed: exit status 2", "make: コマンドが失敗しました: 終了コード 2"],
+      ["is a directory: $& d", "フォルダです: $& d"],
+    ] as const)
+      expect([wordError(ja, error), wordError(en, error)]).toEqual([words, error]);
   });
 
   test("a script is shown as its first line", () => {

@@ -114,7 +114,7 @@ export const setupTexts: typeof englishSetupTexts = {
     project: (folder) => `テストが 1 つ落ちている小さなプロジェクト: ${folder}`,
     fix: "落ちているテストを直して",
     rash: "次は、実行してほしくないコマンドです:",
-    lost: (files) => `適用済み: リポジトリの履歴を含む ${files} 個のファイルが消えました`,
+    lost: (files) => `実行完了: リポジトリの履歴を含む ${files} 個のファイルが消えました`,
     back: (files) => `取り消しました: ${files} 個のファイルがすべて 1 バイトも違わず戻りました`,
     notBack: "ファイルは元どおりではありません。",
     connect: "ここまではデモ用の固定応答モデルです。あなたのモデルをつなぐには: picoclaw init",
