@@ -53,8 +53,12 @@ const SMALL_WINDOW = 8_192;
 const HISTORY = { share: 1 / 8, least: 2_048, most: 64_000 };
 
 /** The smaller window of those who answer decides how much of a conversation they are given. */
-export function historyBudget(models: readonly (Pick<Model, "window" | "model"> | ModelFailure)[]): number {
-  const windows = models.flatMap((one) => ("model" in one ? [one.window ?? SMALL_WINDOW] : []));
+export function historyBudget(
+  models: readonly (Pick<Model, "window" | "model" | "isAway"> | ModelFailure)[],
+): number {
+  const windows = models.flatMap((one) =>
+    "model" in one && one.isAway !== true ? [one.window ?? SMALL_WINDOW] : [],
+  );
   const smallest = windows.length === 0 ? SMALL_WINDOW : Math.min(...windows);
   return Math.min(HISTORY.most, Math.max(HISTORY.least, Math.floor(smallest * HISTORY.share)));
 }

@@ -26,6 +26,8 @@ export interface Model {
   readonly seesImages?: boolean | undefined;
   /** Tokens that one request may hold; undefined: unknown. */
   readonly window?: number | undefined;
+  /** It was looked for and does not run: its window limits no conversation. */
+  readonly isAway?: boolean;
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
   /** Asks the server whether it would answer; never rejects. */
   check(signal: AbortSignal): Promise<ModelCheck>;

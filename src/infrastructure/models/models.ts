@@ -59,6 +59,8 @@ const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]
 export function createModels(settings: ModelsSettings, deps: ModelDeps & ScriptedModelDeps): Models {
   const made = new Map<ModelRole, Model | ModelFailure>();
   const standIns = new Map<ModelRole, string>();
+  /** Roles whose shipped default was looked for, and is not there. */
+  const away = new Set<ModelRole>();
   let looked: Promise<boolean> | undefined;
   return {
     forRole: (role, choice = {}) => {
@@ -90,14 +92,14 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
       AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]),
       deps.fetch,
     );
-    if (installed === null) return false;
+    const [best] = rankInstalled(installed ?? [], "talk");
     for (const role of open) {
-      const [best] = rankInstalled(installed, "talk");
-      if (best === undefined || isInstalled(installed, settings.roles[role].model ?? "")) continue;
-      standIns.set(role, best.name);
+      if (isInstalled(installed ?? [], settings.roles[role].model ?? "")) continue;
+      if (best !== undefined) standIns.set(role, best.name);
+      else away.add(role);
       made.delete(role);
     }
-    return true;
+    return installed !== null;
   }
 
   function notConfigured(word: (words: ModelDeps["messages"]) => string): ModelFailure {
@@ -168,14 +170,19 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
       temperature,
       effort: effort ?? provider.effort,
     };
+    const isAway = away.has(role) && standIn === undefined && configured === settings.roles[role].model;
     const instead = standIn !== undefined && configured !== null ? { insteadOf: configured } : {};
     const seesImages = settings.seesImages?.(model);
     const window = type === "ollama" ? settings.ollama.maxContext : settings.windowOf?.(model);
-    return lateModel({ provider: name, model, local, seesImages, window, ...instead }, messages, async () => {
-      const { createWireModel } = await import("./wire-model.ts");
-      const wire = await wireFor(own, settings.ollama);
-      return createWireModel(wire, own, deps, { mustStayLocal: mustStayLocal && type === "ollama" });
-    });
+    return lateModel(
+      { provider: name, model, local, seesImages, window, isAway, ...instead },
+      messages,
+      async () => {
+        const { createWireModel } = await import("./wire-model.ts");
+        const wire = await wireFor(own, settings.ollama);
+        return createWireModel(wire, own, deps, { mustStayLocal: mustStayLocal && type === "ollama" });
+      },
+    );
   }
 }
 
@@ -198,7 +205,7 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
 
 /** Its protocol is loaded when it is first asked: one of six, and often none. */
 function lateModel(
-  named: Pick<Model, "provider" | "model" | "local" | "insteadOf" | "seesImages" | "window">,
+  named: Pick<Model, "provider" | "model" | "local" | "insteadOf" | "seesImages" | "window" | "isAway">,
   messages: ModelDeps["messages"],
   load: () => Promise<Model>,
 ): Model {

@@ -157,6 +157,14 @@ test.each([
     ],
     25_000,
   ],
+  [
+    "of those that run",
+    [
+      { model: "m", window: 8_192, isAway: true },
+      { model: "n", window: 200_000 },
+    ],
+    25_000,
+  ],
   ["a million", [{ model: "m", window: 1_000_000 }], 64_000],
 ])("the history of a conversation follows the window of the model: %s", (_, models, tokens) => {
   expect(historyBudget(models)).toBe(tokens);
