@@ -48,17 +48,14 @@ function enterStartFolder(env: NodeJS.ProcessEnv): string | null {
     process.chdir(folder ?? process.cwd());
     return null;
   } catch {
+    process.chdir("/");
     return folder || ".";
   }
 }
 
-/** Such a command needs no folder. */
+/** Help and version need no folder. */
 function asksAboutProgram(args: readonly string[]): boolean {
-  const [first = "", ...rest] = args.slice(0, args.includes("--") ? args.indexOf("--") : undefined);
-  return (
-    ["--version", "-V", "version", "help", "--help", "-h"].includes(first) ||
-    rest.some((arg) => arg === "--help" || arg === "-h")
-  );
+  return /^(?:(?:version|--version|-V|help)(?: |$)|(?:(?!-- )\S+ )*--help(?: |$))/.test(args.join(" "));
 }
 
 async function refuseFolder(folder: string): Promise<number> {
@@ -88,11 +85,8 @@ async function endOnce(running: Promise<unknown>, error: unknown): Promise<void>
 const faults = { count: 0 };
 
 function start(): void {
-  const away = enterStartFolder(process.env);
-  const args = process.argv.slice(2);
-  const isAbout = away !== null && asksAboutProgram(args);
-  if (isAbout) process.chdir("/");
-  const running = away === null || isAbout ? main(args) : refuseFolder(away);
+  const [away, args] = [enterStartFolder(process.env), process.argv.slice(2)];
+  const running = away === null || asksAboutProgram(args) ? main(args) : refuseFolder(away);
   takeFaults((error) => void endOnce(running, error));
   void running.then((code) => {
     if (faults.count === 0) process.exitCode = code;

@@ -1,3 +1,4 @@
+import type { Conversation } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { createCardDeck } from "./card-deck.ts";
 import { printable } from "./command.ts";
@@ -6,8 +7,6 @@ import type { CardMaker } from "./conversation-cards.ts";
 import type { Picker } from "./conversation-pickers.ts";
 import { type Block, createLiveScreen, type LiveRows, type LiveScreen } from "./live-screen.ts";
 import type { CliProgram } from "./program.ts";
-import { createWordQueue } from "./queued-words.ts";
-import { ruleRow, statusRow } from "./status-row.ts";
 import { type Composer, createComposer, type SlashCommand } from "./terminal-input.ts";
 import type { openPager, Pager } from "./terminal-pager.ts";
 import {
@@ -17,9 +16,10 @@ import {
   type Keyboard,
   openKeyboard,
   readGround,
+  visibleWidth,
   wrapColumns,
 } from "./terminal-pi.ts";
-import { createStyle, groundOf, wantsColour } from "./terminal-style.ts";
+import { createStyle, groundOf, type Style, wantsColour } from "./terminal-style.ts";
 import type { TurnView } from "./turn-view.ts";
 
 interface ScreenDeps {
@@ -201,4 +201,101 @@ export class ConversationScreen {
       }),
     ];
   }
+}
+
+interface StatusFacts {
+  /** Said once in place of everything else. */
+  readonly hint: string;
+  /** The keys of an unfinished command of vi's normal mode; null in every other mode. */
+  readonly mode: string | null;
+  /** `provider/model`. */
+  readonly model: string;
+  readonly branch: string;
+  /** Previews that wait. */
+  readonly drafts: number;
+  readonly tokens: number;
+  readonly costUsd: number;
+}
+
+const NARROW = 80;
+
+/** Without enough room, the cost is dropped first, then the branch, then the tokens; waiting previews and the model stay. */
+function statusRow(facts: StatusFacts, columns: number, texts: TerminalMessages, style: Style): string {
+  const { hint, mode, model, branch, drafts, tokens, costUsd } = facts;
+  if (hint !== "") return style.yellow(cutToColumns(`  ${hint}`, columns));
+  const parts = [
+    { text: mode === null ? "" : `${texts.normalMode}${mode === "" ? "" : ` ${mode}`}`, rank: 0 },
+    { text: columns < NARROW ? model.replace(/^.*\//, "") : model, rank: 0 },
+    { text: branch, rank: 2 },
+    { text: tokens === 0 ? "" : texts.tokens(tokens), rank: 1 },
+    { text: costUsd === 0 ? "" : costUsd < 0.01 ? "< $0.01" : `$${costUsd.toFixed(2)}`, rank: 3 },
+    { text: drafts === 0 ? "" : texts.draftsWait(drafts), rank: 0 },
+  ].filter(({ text }) => text !== "");
+  const room = columns - 4 - visibleWidth(texts.keysHint);
+  const joined = (some: typeof parts) => printable(some.map(({ text }) => text).join(" · "));
+  let shown = parts;
+  for (let rank = 3; rank > 0 && visibleWidth(joined(shown)) > room; rank--)
+    shown = shown.filter((part) => part.rank !== rank);
+  const left = cutToColumns(`  ${joined(shown)}`, room + 2);
+  const gap = Math.max(1, columns - visibleWidth(left) - visibleWidth(texts.keysHint) - 1);
+  return style.dim(`${left}${" ".repeat(gap)}${texts.keysHint}`);
+}
+
+/** Between what was said and the line; short, because it is drawn often. */
+function ruleRow(columns: number, style: Style): string {
+  return style.dim("─".repeat(Math.min(columns, 60)));
+}
+
+/** Text that the user typed while something else ran. */
+interface QueuedWords {
+  readonly text: string;
+  /** Whether the coder gets it in its next round, or it is a message of its own afterwards. */
+  mode: "joins" | "waits";
+}
+
+function createWordQueue(taken: (text: string) => void) {
+  let words: (QueuedWords & { offered: AbortController | null })[] = [];
+  return {
+    add(text: string, mode: QueuedWords["mode"]): void {
+      words.push({ text, mode, offered: null });
+    },
+    list: (): readonly QueuedWords[] => words,
+    /** Lays what joins on the desk of a coder that works; until the coder has it, it can be taken back. */
+    offer({ steer }: Pick<Conversation, "steer">, chatId: string): void {
+      for (const one of words) {
+        if (one.mode !== "joins" || one.offered !== null) continue;
+        const abort = new AbortController();
+        const answer = steer({ channel: "cli", chatId, text: one.text }, abort.signal);
+        if (answer === null) continue;
+        one.offered = abort;
+        void answer.then((isTaken) => {
+          one.offered = null;
+          if (!isTaken) return;
+          words = words.filter((other) => other !== one);
+          taken(one.text);
+        });
+      }
+    },
+    /** The last of them, for the line. */
+    takeBack(): string | undefined {
+      const one = words.pop();
+      one?.offered?.abort();
+      return one?.text;
+    },
+    /** The first of them, to be sent. */
+    next: (): string | undefined => words.shift()?.text,
+    /** The work has ended: what no round took is a message of its own. */
+    ended(): void {
+      for (const one of words) {
+        one.offered?.abort();
+        one.mode = "waits";
+      }
+    },
+    /** Removes and returns all of them. */
+    clear(): readonly string[] {
+      const all = words.map(({ text }) => text);
+      words = [];
+      return all;
+    },
+  };
 }

@@ -205,7 +205,7 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
     return reportNothingChosen(program, opened, words, chosen, json);
   const done = opened.write(choice, { replace });
   if (!done.written) return reportKept(program, opened, words, json);
-  const next = nextCommand(choice, words);
+  const next = `picoclaw chat ${JSON.stringify(choice.chat === null ? words.firstChange : words.hello)}`;
   if (json)
     program.out(`${JSON.stringify(initJson(opened, { written: true, kept: done.kept }, chosen, next))}\n`);
   else {
@@ -268,10 +268,6 @@ function reportNothingChosen(
     );
   else program.out(`${[...nothing, "", words.next(DEMO)].join("\n")}\n`);
   return EXIT.refused;
-}
-
-function nextCommand({ chat }: ModelChoice, words: SetupMessages): string {
-  return `picoclaw chat ${JSON.stringify(chat === null ? words.firstChange : words.hello)}`;
 }
 
 function initJson(

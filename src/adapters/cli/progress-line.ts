@@ -34,7 +34,7 @@ export function createLiveLine(
   let isDrawn = false;
   const draw = () => {
     if (!enabled || ended || performance.now() - begun < afterMs) return;
-    const text = oneLineOf(render());
+    const text = harmless(render()).replaceAll("\n", " ");
     if (text === "") return;
     const columns = Math.min(MOST_COLUMNS, (program.errColumns?.() ?? MOST_COLUMNS + 1) - 1);
     program.err(`${CLEAR}${cutLine(text, columns)}`);
@@ -78,10 +78,6 @@ function cutLine(text: string, columns: number): string {
 /** A model's or a worker's words must not steer the terminal. */
 export function harmless(text: string): string {
   return text.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, " ");
-}
-
-function oneLineOf(text: string): string {
-  return harmless(text).replaceAll("\n", " ");
 }
 
 /** ` · 3 s`, once the wait is long enough to notice. */

@@ -21,7 +21,7 @@ export async function admit(
   if (!isUserName(userId, role)) return bad(say.badUser(userId));
   if (what === "link" && verb === undefined) {
     const { host, port, public_url: publicUrl } = opened.config.serve;
-    const configured = `${host === "0.0.0.0" ? "127.0.0.1" : host}:${portFlag(values, port)}`;
+    const configured = `${host === "0.0.0.0" ? "127.0.0.1" : host}:${values.port ?? port}`;
     const here = (values.port === undefined ? opened.liveAddress() : null) ?? configured;
     const base = publicUrl?.replace(/\/+$/, "") ?? `http://${here}`;
     const listens = await answers(`http://${here}/healthz`);
@@ -78,10 +78,6 @@ export async function admit(
     default:
       return bad(say.usage);
   }
-}
-
-function portFlag({ port }: Flags["values"], configured: number): string {
-  return typeof port === "string" ? port : String(configured);
 }
 
 async function answers(url: string): Promise<boolean> {

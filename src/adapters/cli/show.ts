@@ -78,7 +78,10 @@ export function describeJob(
     ...(files ? interruptedFileLines(messages, files, all ? Number.POSITIVE_INFINITY : SHOWN_LINES) : []),
     "",
     ...validatedJournal(journal).flatMap(({ event }) => {
-      if (event.type === "command_started") return [commandStarted(event)];
+      if (event.type === "command_started") {
+        const { type, action, target } = event.command;
+        return [`[${event.index + 1}] ${type} ${action} ${target.trim().split("\n")[0]}`];
+      }
       return event.type === "command_finished" ? finished(event) : [];
     }),
     "",
@@ -96,10 +99,6 @@ export function describeJob(
 }
 
 type CommandFinished = Extract<JobEvent, { type: "command_finished" }>;
-
-function commandStarted({ index, command }: Extract<JobEvent, { type: "command_started" }>): string {
-  return `[${index + 1}] ${command.type} ${command.action} ${command.target.trim().split("\n")[0]}`;
-}
 
 /** One whose commit never began died on its way there. */
 function interruptedDirection({ interruptions = [] }: StoredJob) {

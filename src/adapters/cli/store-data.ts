@@ -1,9 +1,10 @@
+import { resolve } from "node:path";
 import type { FillResult } from "../../application/ports/store.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
-import { type Flags, fail } from "./command.ts";
-import { notOpened, openOptions } from "./flags.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
+import { notOpened, openOptions, readFlags, usageText } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
 import { whileWaiting } from "./progress-line.ts";
 
@@ -60,4 +61,64 @@ function refusedFillText(words: MemoryMessages, filled: Exclude<FillResult, { st
     case "other-version":
       return words.backupOfOther(filled.version);
   }
+}
+
+/** `backup FOLDER`: the store as it is at one moment, while others work with it. */
+export const backupCommand: Subcommand = {
+  name: "backup",
+  usage: "backup FOLDER",
+  flags: {},
+  words: 1,
+  run: backup,
+};
+
+async function backup(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, backupCommand, args);
+  const json = flags.values.json === true;
+  const [given] = flags.words;
+  if (given === undefined)
+    return fail(program, json, {
+      exitCode: EXIT.usage,
+      code: "usage",
+      text: usageText(program, backupCommand),
+    });
+  const folder = resolve(program.cwd, given);
+  return withStoreData(program, flags, async ({ data, words }) => {
+    const made = await data.backup(folder);
+    if (made.status === "exists")
+      return fail(program, json, {
+        exitCode: EXIT.refused,
+        code: "exists",
+        text: words.backupExists(folder),
+      });
+    const { rows, undoData } = made;
+    if (json) program.out(`${JSON.stringify({ success: true, folder, rows, undo_data: undoData })}\n`);
+    else program.out(`${words.backedUp(folder, rows)}\n`);
+    if (!json && undoData.length > 0) program.out(`${words.undoNotBackedUp(undoData)}\n`);
+    return EXIT.done;
+  });
+}
+
+/** `restore FOLDER`: what `backup` wrote, into an empty store. */
+export const restoreCommand: Subcommand = {
+  name: "restore",
+  usage: "restore FOLDER",
+  flags: {},
+  words: 1,
+  run: restore,
+};
+
+async function restore(program: CliProgram, args: readonly string[]): Promise<number> {
+  const flags = await readFlags(program, restoreCommand, args);
+  const json = flags.values.json === true;
+  const [given] = flags.words;
+  if (given === undefined)
+    return fail(program, json, {
+      exitCode: EXIT.usage,
+      code: "usage",
+      text: usageText(program, restoreCommand),
+    });
+  return withStoreData(program, flags, async ({ data, words }) =>
+    reportFilled(program, { json, words, filled: await data.restore(resolve(program.cwd, given)) }),
+  );
 }

@@ -17,12 +17,15 @@ export const command: Subcommand = {
   run: (program, args) => undoOrRedo(program, args, command),
 };
 
+export const redoCommand: Subcommand = {
+  ...command,
+  name: "redo",
+  usage: "redo [JOB …|GROUP]",
+  run: (program, args) => undoOrRedo(program, args, redoCommand),
+};
+
 /** `undo [JOB|GROUP]`, `redo [JOB|GROUP]`: the same swap in either direction. */
-export async function undoOrRedo(
-  program: CliProgram,
-  args: readonly string[],
-  asked: Subcommand,
-): Promise<number> {
+async function undoOrRedo(program: CliProgram, args: readonly string[], asked: Subcommand): Promise<number> {
   const direction: "undo" | "redo" = asked.name === "redo" ? "redo" : "undo";
   const flags = await readFlags(program, asked, args);
   const opened = await openFromFlags(program, flags);

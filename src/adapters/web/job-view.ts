@@ -119,7 +119,7 @@ function changedFile({ t }: PageContext, { jobId, pieces }: JobCard, { path, kin
 }
 
 function failedCommand({ command, error, output }: CommandWords): Markup {
-  return html`<div class="failure"><p><span aria-hidden="true">✗</span> <code>${visible(command)}</code></p>${error !== "" && html`<p class="error">${visible(error)}</p>`}${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output)}</pre>`}</div>`;
+  return html`<div class="failure"><p><span aria-hidden="true">✗</span> <code>${visible(command)}</code></p>${error !== "" && html`<p class="error">${visible(wordError(messages, error))}</p>`}${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output)}</pre>`}</div>`;
 }
 
 function printedOutput({ t }: PageContext, { command, output }: CommandWords): Markup {

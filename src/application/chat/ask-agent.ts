@@ -192,7 +192,8 @@ async function askLooking(
       return { ...asked, messages: [...asked.messages, ...messages] };
     },
     onAnswer: ({ text, toolCalls }) => {
-      const isCall = toolCalls.length === 0 && readWrittenCall(text, namesOf(looks)) !== undefined;
+      const names = new Set(looks.tools.map(({ name }) => name));
+      const isCall = toolCalls.length === 0 && readWrittenCall(text, names) !== undefined;
       step.end(!isCall);
       if (isCall || text.trim() === "") return;
       said.push(text.trim());
@@ -225,10 +226,6 @@ function toWholeAnswer(answer: ModelAnswer, said: readonly string[]): Completion
   const whole = { ...answer, text: said.join("\n\n") };
   if (whole.text === "") return { kind: "empty", failure: { code: "empty", message: "", retryable: true } };
   return { kind: answer.finish === "length" ? "cut" : "finished", answer: whole };
-}
-
-function namesOf({ tools }: Explorer): ReadonlySet<string> {
-  return new Set(tools.map(({ name }) => name));
 }
 
 /** Small local models write a call as text: an answer that may be one is shown when it has proved to be words. */

@@ -57,7 +57,7 @@ export function historyBudget(
   models: readonly (Pick<Model, "window" | "model" | "isAway"> | ModelFailure)[],
 ): number {
   const windows = models.flatMap((one) =>
-    "model" in one && one.isAway !== true ? [one.window ?? SMALL_WINDOW] : [],
+    "model" in one && !one.isAway ? [one.window ?? SMALL_WINDOW] : [],
   );
   const smallest = windows.length === 0 ? SMALL_WINDOW : Math.min(...windows);
   return Math.min(HISTORY.most, Math.max(HISTORY.least, Math.floor(smallest * HISTORY.share)));

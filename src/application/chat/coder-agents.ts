@@ -186,7 +186,7 @@ interface AgentWork {
 /** Never rejects: what breaks a sub-agent does not break the coder. */
 async function workOn(
   { chat, run, role, turn: whole }: CoderAgentsDeps,
-  { lending, number, asked, turn }: AgentWork,
+  { lending, number, asked: { task, files, writes }, turn }: AgentWork,
 ): Promise<AgentOutcome> {
   const { settings, workspace, projectOf } = chat;
   const { coder } = settings;
@@ -205,8 +205,8 @@ async function workOn(
       turn,
       {
         role,
-        text: wordTask(asked),
-        planOnly: !asked.writes,
+        text: files.length === 0 ? task : `${task}\n\nBegin with: ${files.join(", ")}`,
+        planOnly: !writes,
         isSubAgent: true,
         steering: () => [],
         async chosen(reached, _, waiting) {
@@ -221,7 +221,7 @@ async function workOn(
           if (!turn.signal.aborted) returned = await lent.giveBack(0, contested);
         },
         // A writer's draft is based on the workspace, so only saves there are foreign to it; the coder's draft merges the rest.
-        beside: { openDraft: lent.openDraft, ...(!asked.writes && { files: lent.files }) },
+        beside: { openDraft: lent.openDraft, ...(!writes && { files: lent.files }) },
         time: { leftMs: coder.maxMinutes * 60_000 * TIME_SHARE },
       },
     );
@@ -245,10 +245,6 @@ function budgetShare(
 ): number | null {
   if (budgetUsd === null) return null;
   return Math.min(budgetUsd / (subAgents + 1), Math.max(0, budgetUsd - usedUsd));
-}
-
-function wordTask({ task, files }: Delegation): string {
-  return files.length === 0 ? task : `${task}\n\nBegin with: ${files.join(", ")}`;
 }
 
 interface EndedAgent {

@@ -268,7 +268,9 @@ export function memoryLooks(deps: MemoryCommandDeps): Readonly<Record<string, Lo
       const { sessionKey } = look;
       const decision = await teacher.last(sessionKey);
       if (decision === null) return answerAboutMemory(chat, (words) => words.noDecision);
-      const used = await usage.totals({ by: "model", since: new Date(0), groupId: groupOf(decision.id) });
+      // A decision's id is its message's group and a number.
+      const groupId = decision.id.replace(/\.[0-9]+$/u, "");
+      const used = await usage.totals({ by: "model", since: new Date(0), groupId });
       const facts = {
         ...decision,
         message: quoteOneLine(decision.message),
@@ -392,11 +394,6 @@ function scopeOf({ message: { channel, userId }, sessionKey }: LookRequest): Usa
 function askedFor(history: ChatTurn["history"], beginning: string): string {
   const whole = history.findLast(({ user }) => user.startsWith(beginning))?.user ?? beginning;
   return readExplicitRoute(whole)?.rest ?? whole;
-}
-
-/** A decision's id is its message's group and a number. */
-function groupOf(decisionId: string): string {
-  return decisionId.replace(/\.[0-9]+$/u, "");
 }
 
 function quoteOneLine(text: string, most = QUOTED_CHARS): string {

@@ -127,7 +127,9 @@ export const commit: ChatCommand<AgentDeps & ServiceDeps> = async (deps, turn, r
   const facts = { title: words.title, files: chosen, left: state.changed.length - chosen.length };
   if (turn.dryRun || turn.preview) return createAnswer(deps, [say("commitDry", facts)], true);
   const commands = [
-    ...(state.staged.length > 0 ? [] : [gitCommand("add", ["-A", "--", ...chosen.map(literalPath)])]),
+    ...(state.staged.length > 0
+      ? []
+      : [gitCommand("add", ["-A", "--", ...chosen.map((path) => `:(literal)${path}`)])]),
     { type: "git_operation", action: "commit", target: "", content: text },
   ];
   const result = await runGitJob(deps, turn, { commands, title: words.title, source: COMMIT_SOURCE });
@@ -155,12 +157,12 @@ function chooseCommitted(deps: JobDeps, turn: ChatTurn, state: ReadRepository): 
   return [];
 }
 
-function literalPath(path: string): string {
-  return `:(literal)${path}`;
-}
-
 function gitCommand(action: string, words: readonly string[]) {
-  return { type: "git_operation", action, target: words.map(quoted).join(" ") };
+  return {
+    type: "git_operation",
+    action,
+    target: words.map((word) => `"${word.replace(/["\\]/g, "\\$&")}"`).join(" "),
+  };
 }
 
 function maskStop({ workspace }: JobDeps, stop: PullStop): PullStop {
@@ -190,7 +192,12 @@ export async function findProjectForge(deps: ServiceDeps, turn: ChatTurn) {
   if (remote === null) return stopWith({ why: "no-remote" });
   const ref = parseRemoteUrl(remote.url, forges.sites);
   if (ref === null)
-    return stopWith({ why: "foreign-remote", remote: remote.name, url: plainUrl(remote.url) });
+    // Without a user and a password.
+    return stopWith({
+      why: "foreign-remote",
+      remote: remote.name,
+      url: remote.url.replace(/\/\/[^/@]*@/, "//"),
+    });
   const opened = await forges.open(ref.forge, (seconds, why) =>
     turn.emit(createNotice(deps, (chat) => chat.forgeWaits(forgeFacts(ref.forge).title, seconds, why))),
   );
@@ -202,11 +209,6 @@ export async function findProjectForge(deps: ServiceDeps, turn: ChatTurn) {
     forge,
     missing: typeof opened === "string" ? opened : "",
   };
-}
-
-/** Without a user and a password. */
-function plainUrl(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, "//");
 }
 
 /** The answer of a forge, or the end of the way. */
@@ -499,10 +501,6 @@ async function runGitJob(deps: JobDeps, turn: ChatTurn, { commands, title, sourc
   if (result.outcome === "committed" && result.success) return result;
   const failed = result.commands.find(({ success }) => !success);
   return (failed?.error || failed?.output || result.outcome).trim();
-}
-
-function quoted(word: string): string {
-  return `"${word.replace(/["\\]/g, "\\$&")}"`;
 }
 
 interface ReadyWork {

@@ -333,10 +333,10 @@ export function wordCard(locale: Locale, { facts: job, coder, risk }: CardPieces
   const way = coder === undefined ? "" : wordCoder(locale, coder, { counted: false, redShown });
   return {
     trouble: trouble.filter((line) => line !== ""),
-    failed: failed.map((one) => commandWords(one, explainFailure(messages, workspace, one) ?? "")),
+    failed: failed.map((one) => commandWords(messages, one, explainFailure(messages, workspace, one) ?? "")),
     printed: commands
       .filter(({ command, success, output }) => success && command.type === "shell_command" && output.trim())
-      .map((one) => commandWords(one)),
+      .map((one) => commandWords(messages, one)),
     checks,
     way: way.split("\n").filter((line) => line !== "" && line !== checks),
     caveats: [
@@ -346,11 +346,11 @@ export function wordCard(locale: Locale, { facts: job, coder, risk }: CardPieces
   };
 }
 
-function commandWords(one: CommandResult, why = ""): CommandWords {
+function commandWords(messages: Messages, one: CommandResult, why = ""): CommandWords {
   const { command, error } = withoutOutput(one);
   // The report of an edit is for the model that made it.
   const output = command.type === "file_edit" ? "" : one.output.trimEnd();
   const shown =
     command.type === "shell_command" ? oneLine(command.target) : `${command.action} ${command.target}`;
-  return { command: shown, error, output: output || why };
+  return { command: shown, error: wordError(messages, error), output: output || why };
 }

@@ -87,9 +87,6 @@ export async function tellStatus(
   );
 }
 
-/** A server that has not answered within this time does not count as running. */
-const LOOK_MS = 1_000;
-
 /** `/context`: what the models are given of this conversation. */
 export async function tellContext(
   deps: StateCommandDeps,
@@ -98,7 +95,7 @@ export async function tellContext(
 ): Promise<Answer> {
   const { models, defaultCoder, catalogue } = deps.models;
   const { models: chosen } = await chat.sessions.settings(session);
-  await models.look?.(AbortSignal.timeout(LOOK_MS), "chat");
+  await models.look?.(AbortSignal.timeout(1_000), "chat");
   const model = models.forRole(defaultCoder, chosen[defaultCoder]);
   const isThere = "generate" in model;
   const spoken = history.map(({ user, words }) => `${user}\n${words}`).join("\n");

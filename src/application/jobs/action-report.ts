@@ -346,8 +346,9 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
     }));
 }
 
-function nothing(messages: Messages, action: ActionFacts["action"]): string {
+function nothing(messages: Messages, { action, name }: ActionFacts): string {
   if (action === "discard") return messages.nothingToDiscard;
+  if (name !== "") return messages.changedNothing(name);
   return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
 }
 
@@ -358,7 +359,7 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
   const words = reportMessages(messages.locale);
   switch (code) {
     case "nothing":
-      return name === "" || action === "discard" ? nothing(messages, action) : messages.changedNothing(name);
+      return nothing(messages, facts);
     case "unknown-job":
       return messages.unknownJob(name, at);
     case "conflict": {

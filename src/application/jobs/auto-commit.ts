@@ -1,7 +1,10 @@
+import type { Note } from "../../domain/jobs/note.ts";
 import { gitVariables } from "../../domain/policy/git-files.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
-import type { OwnGit } from "../ports/jobs.ts";
-import type { ProcessResult } from "../ports/jobs-transaction.ts";
+import type { JobEvent, OwnGit } from "../ports/jobs.ts";
+import type { ProcessResult, ProcessRunner } from "../ports/jobs-transaction.ts";
+import { LOG } from "../ports/platform.ts";
+import type { WorkspaceDeps } from "./execution.ts";
 import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts";
 
 /** Runs git with these arguments in the view. */
@@ -102,7 +105,7 @@ const LISTING_BYTES = 64 * 1024 * 1024;
 const UNSIGNED_FLAGS = ["-c", "commit.gpgsign=false"];
 
 /** Commits everything in the workspace but protected files. A clean tree is fine: nothing is committed. */
-export async function autoCommit(deps: AutoCommitDeps, message: string): Promise<AutoCommitResult> {
+async function autoCommit(deps: AutoCommitDeps, message: string): Promise<AutoCommitResult> {
   const { ownGit } = deps;
   if (ownGit === null) return { ok: false, code: "git-missing", error: "git is not installed" };
   const git = ownGitIn({ ...deps, outputLimitBytes: LISTING_BYTES, onOutput: () => {} }, ownGit, deps);
@@ -208,4 +211,54 @@ function changedPaths(status: string, prefix: string): string[] {
     .filter((line) => line !== "")
     .map((line) => line.slice(3))
     .map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
+}
+
+interface CommitMoment {
+  readonly moment: "before" | "after";
+  /** Paths that are left out. */
+  readonly except: readonly string[];
+  readonly title: string;
+  /** As it was found before anything of the job ran. */
+  readonly ownGit: OwnGit | null;
+  readonly process: Omit<RunProcessDeps, "processes">;
+  readonly processes: ProcessRunner;
+  readonly notes: Note[];
+  readonly emit: (event: JobEvent) => void;
+}
+
+/** Makes the commit before or after a job, records it in the journal and the log, and returns the notes for the user. */
+export async function commitMoment(deps: WorkspaceDeps, request: CommitMoment): Promise<AutoCommitResult> {
+  const { config, logger, mask } = deps;
+  const { moment, except, title, ownGit, process, processes, notes, emit } = request;
+  const job_id = process.jobId;
+  const commit = await autoCommit(
+    {
+      ...process,
+      processes,
+      ownGit,
+      except,
+      timeoutSeconds: config.git_timeout,
+      protection: deps.policy.protection,
+      runHooks: config.run_hooks,
+    },
+    `${config.commit_message_prefix} ${title}`,
+  );
+  const error = commit.ok ? undefined : mask(commit.error);
+  emit({
+    type: "auto_commit",
+    moment,
+    commit: commit.ok ? commit.commit : null,
+    ...(error !== undefined && { error }),
+  });
+  if (commit.ok) {
+    for (const code of commit.notes)
+      if (!notes.some((note) => typeof note !== "string" && note.code === code)) notes.push({ code });
+    if (commit.unfiltered.length > 0 && moment === "after")
+      notes.push({ code: "filter-unknown", paths: commit.unfiltered });
+    if (commit.commit !== null)
+      logger.info("worker", ...LOG.autoCommitSuccess, { job_id, moment, commit: commit.commit });
+    else logger.warn("worker", ...LOG.autoCommitFailed, { job_id, moment, error: "nothing to commit" });
+  } else logger.warn("worker", ...LOG.autoCommitFailed, { job_id, moment, error: commit.error });
+  process.transaction.takeChanges({ processRan: true });
+  return commit;
 }

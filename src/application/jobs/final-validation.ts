@@ -89,8 +89,8 @@ export async function sealValidated(
   const { foreignOwner, outlived, tooDeep } = sealed;
   if (tooDeep !== undefined) return { sealed, judged: blameLastProcess(judged, unreachable(tooDeep)) };
   if (outlived !== undefined) return { sealed, judged: blameLastProcess(judged, unending(outlived)) };
-  if (foreignOwner !== undefined)
-    return { sealed, judged: blameLastProcess(judged, unchangeable(foreignOwner)) };
+  const why = `an overlay cannot change a file of another owner or group: ${foreignOwner}`;
+  if (foreignOwner !== undefined) return { sealed, judged: blameLastProcess(judged, why) };
   return { sealed, judged: noText.length === 0 ? judged : blameLastProcess(judged, nameless(noText)) };
 }
 
@@ -234,10 +234,6 @@ function unreachable(paths: readonly string[]): string {
 function unending(commands: readonly string[]): string {
   const more = commands.length > NAMED_AT_MOST ? ` and ${commands.length - NAMED_AT_MOST} more` : "";
   return `processes of this job could not be ended, so nothing of it is committed: ${commands.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
-}
-
-function unchangeable(path: string): string {
-  return `an overlay cannot change a file of another owner or group: ${path}`;
 }
 
 /** The same results with the blame at the last one that ran a process. */

@@ -91,7 +91,9 @@ export async function applyRest(
   const files = workspace.archive.differences(jobId).filter(({ path }) => !isInTheWay(path));
   const commands = files.flatMap(toRestEdits);
   const written = new Set(commands.map(({ target }) => target));
-  const left = job.changes.map(({ path }) => path).filter((path) => !isWritten(path, written));
+  // A folder is made with the files in it.
+  const isWritten = (path: string) => [...written].some((one) => `${one}/`.startsWith(`${path}/`));
+  const left = job.changes.map(({ path }) => path).filter((path) => !isWritten(path));
   if (commands.length === 0) return { status: "whole", outcome };
   const result = await workspace.execute({
     ...toRestRequest(job),
@@ -105,11 +107,6 @@ export async function applyRest(
 
 function toRestRequest({ request, title, source, groupId }: StoredJob) {
   return { plan: title, source, groupId, ...(request !== undefined && { request }) };
-}
-
-/** A folder is made with the files in it. */
-function isWritten(path: string, written: ReadonlySet<string>): boolean {
-  return written.has(path) || [...written].some((one) => one.startsWith(`${path}/`));
 }
 
 interface RestEdit {

@@ -9,7 +9,6 @@ import {
 import { lastPathName } from "../../domain/policy/ignore-rules.ts";
 import {
   createToolsWork,
-  type HomeRule,
   holdsGitName,
   inDependencyFolder,
   isGitName,
@@ -381,7 +380,8 @@ export function validateChanges(
       continue;
     }
     const home = protection.ofHome(path);
-    if (home !== null && isHomesOwn(home, change)) {
+    // A cache may be emptied.
+    if (home !== null && (home !== "cache" || change.kind !== "deleted")) {
       if (protection.action === "log") logged.push(path);
       else if (home === "obeyed" || kind === "deleted")
         restored.push({ path, why: `${HOME_DENIAL}: ${path}`, rule: "protected" });
@@ -402,11 +402,6 @@ export function validateChanges(
       restored.push({ path, why: `protected file cannot be modified: ${path}`, rule: "protected" });
   }
   return { restored, rewrite, same, created, logged, leftOut };
-}
-
-/** A cache may be emptied. */
-function isHomesOwn(rule: HomeRule, { kind }: Change): boolean {
-  return rule !== "cache" || kind !== "deleted";
 }
 
 function saysTheSame(sides: BeforeAndAfter, path: string): boolean {

@@ -8,21 +8,11 @@ function readJobNumber(name: string): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** A job as people name it: `#4`, its id where it has no number. */
-export function nameJob({
-  jobId,
-  number,
-}: {
-  readonly jobId: string;
-  readonly number?: number | undefined;
-}): string {
-  return number === undefined ? jobId : `#${number}`;
-}
+type NamedJob = { readonly jobId: string; readonly number?: number | undefined };
 
-/** A job as a person typed it, as it is said back: `4` is `#4`. */
-export function nameTyped(word: string): string {
-  const number = readJobNumber(word);
-  return number === null ? word : `#${number}`;
+/** A job as people name it: `#4`, its id where it has no number. */
+export function nameJob({ jobId, number }: NamedJob): string {
+  return number === undefined ? jobId : `#${number}`;
 }
 
 /** The same where only the id is at hand. */

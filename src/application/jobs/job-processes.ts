@@ -87,7 +87,7 @@ export class JobProcesses {
     moment: "before" | "after",
     { except = [] }: { readonly except?: readonly string[] } = {},
   ): Promise<AutoCommitResult> {
-    const { commitMoment } = await import("./commit-moment.ts");
+    const { commitMoment } = await import("./auto-commit.ts");
     const { deps, story, emit } = this.#job;
     this.#ownGit ??= deps.ownGit();
     return commitMoment(deps, {

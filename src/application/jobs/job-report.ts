@@ -188,15 +188,12 @@ export function wordChatJob(
   const words = reportMessages(messages.locale);
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
-  const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, CHAT_ERROR) }));
   const trouble = wordJobTrouble(messages, facts, "chat");
+  const unsaid = (error: string) => (trouble.endsWith(wordError(messages, error)) ? "" : error);
+  const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(unsaid(one.error), CHAT_ERROR) }));
   const results = [
     words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
-    chatFailures(
-      messages,
-      facts,
-      commands.map((one) => (trouble.endsWith(wordError(messages, one.error)) ? { ...one, error: "" } : one)),
-    ),
+    chatFailures(messages, facts, commands),
     wordOutputs(messages, commands),
   ].filter((part) => part !== "");
   return paragraphs([
@@ -291,11 +288,6 @@ export function wordEviction(
   const bytes = evicted.reduce((sum, one) => sum + one.bytes, 0);
   const names = evicted.map(({ jobId }) => jobId);
   return messages.quotaEvicted(names, bytes, quotaBytes);
-}
-
-/** The outcome of a job that was to leave nothing behind; empty for any other. */
-function wordEnding(messages: Messages, facts: RanJob): string {
-  return facts.ending === undefined ? "" : wordJobTrouble(messages, facts, "terminal");
 }
 
 /** The sentence below the status where something went wrong as a whole; empty where nothing did. */
@@ -427,7 +419,7 @@ export function toResultJson(messages: Messages, facts: RanJob): ResultJson {
   const word = (notes: RanJob["notes"]) => notes.map((note) => wordNote(messages, note));
   const notes = word(facts.notes);
   const number = facts.numbers?.[facts.jobId];
-  if (facts.ending !== undefined) notes.push(wordEnding(messages, facts));
+  if (facts.ending !== undefined) notes.push(wordJobTrouble(messages, facts, "terminal"));
   return {
     job_id: facts.jobId,
     ...(number !== undefined && { number }),

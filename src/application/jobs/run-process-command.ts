@@ -111,16 +111,17 @@ function argumentsFor(deps: RunProcessDeps, { action, target, content }: PatchCo
 
 /** A target that names an existing path is one argument; otherwise its words are, with quotes respected. */
 function splitTargetWords({ transaction }: RunProcessDeps, target: string): string[] {
-  if (!target.startsWith("-") && /\s/.test(target) && exists(transaction, target)) return [target];
+  if (
+    !target.startsWith("-") &&
+    /\s/.test(target) &&
+    attemptOr(false, () => transaction.view.look(target).kind !== "missing")
+  )
+    return [target];
   const words: string[] = [];
   for (const match of target.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g)) {
     words.push(match[1]?.replace(/\\(.)/g, "$1") ?? match[2] ?? (match[3] as string));
   }
   return words;
-}
-
-function exists({ view }: RunProcessDeps["transaction"], path: string): boolean {
-  return attemptOr(false, () => view.look(path).kind !== "missing");
 }
 
 /** Runs a shell line or a git operation in the view, then restores protected paths. */

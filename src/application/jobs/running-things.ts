@@ -3,7 +3,7 @@ import { oneLine } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { namePaths } from "../../domain/texts/format-text.ts";
 import type { RunningMessages } from "../../domain/texts/jobs-running.ts";
-import type { JobEvent, JournalLine } from "../ports/jobs.ts";
+import type { JournalLine } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { agentId, isFinished, isOwnJob, type ListedJob, toJobJson, toListedJob } from "./job-facts.ts";
 import { nameJob } from "./job-names.ts";
@@ -94,7 +94,9 @@ export function inRunningOrder(things: readonly RunningThing[]): RunningThing[] 
 
 export function toRunningThings(job: ListedJob, journal: readonly JournalLine[], now: Date): RunningThing[] {
   const secondsSince = (at: string) => Math.max(0, Math.floor((now.getTime() - Date.parse(at)) / 1000));
-  const own = journal.filter(({ event }) => !isAgentStep(event));
+  const own = journal.filter(
+    ({ event }) => !["agent_started", "agent_step", "agent_stop"].includes(event.type),
+  );
   const startedAt = own.findLastIndex(({ event }) => event.type === "command_started");
   const isRunning = startedAt >= 0 && !own.slice(startedAt).some(({ event }) => isFinished(event));
   // Checks over the earlier workspace run in parallel with a command: the command is shown.
@@ -120,10 +122,6 @@ export function toRunningThings(job: ListedJob, journal: readonly JournalLine[],
     },
     ...runningAgents(job, journal, secondsSince),
   ];
-}
-
-function isAgentStep({ type }: JobEvent): boolean {
-  return type === "agent_started" || type === "agent_step" || type === "agent_stop";
 }
 
 function runningAgents(

@@ -36,7 +36,6 @@ export type TakeBack = TakeBackOutcome & { readonly repaired?: RepairedJob };
 
 type TakeBackOutcome =
   | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
-  /** `job`: the named one, which changed nothing. */
   | { readonly status: "nothing"; readonly job?: StoredJob }
   | { readonly status: "unknown"; readonly name: string }
   | {
@@ -88,10 +87,9 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
   if (chosen === "nothing") return { status: "nothing" };
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
-  const [first] = chosen;
-  if (first !== undefined && chosen.every(changedNothing)) return { status: "nothing", job: first };
-  for (const job of chosen) {
-    if (changedNothing(job)) continue;
+  const changing = chosen.filter((job) => !changedNothing(job));
+  if (changing.length === 0) return { status: "nothing", job: chosen[0] as StoredJob };
+  for (const job of changing) {
     const refused = (
       reason: Extract<TakeBackOutcome, { status: "refused" }>["reason"],
       state: JobState,

@@ -1,7 +1,6 @@
 import { cutMiddle, shownPath } from "../../domain/texts/format-text.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/sandbox.ts";
-import { nameTyped } from "../jobs/job-names.ts";
 import type { RunningProcess } from "../jobs/running-things.ts";
 import type {
   BackgroundProcess,
@@ -166,7 +165,7 @@ function wordNotStarted(failure: Extract<ProcessStarted, { ok: false }>, words: 
     case "name-taken":
       return words.nameTaken(failure.name);
     case "no-preview":
-      return words.noPreview(nameTyped(failure.jobId));
+      return words.noPreview(failure.jobId);
     case "limit":
       return words.limit(failure.most);
     case "port-taken":

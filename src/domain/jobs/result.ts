@@ -1,6 +1,7 @@
 import type { LineCounts } from "../patch/compare-lines.ts";
 import type { ParseFailure, PatchCommand } from "../patch/patch-command.ts";
 import type { Messages } from "../texts/jobs.ts";
+import { processMessagesFor } from "../texts/sandbox.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "./job-status.ts";
 import type { Note, TransactionReason } from "./note.ts";
 
@@ -298,20 +299,13 @@ function formatResult(result: CommandResult, index: number, messages: Messages):
     : `${line}\n    ${messages.errorLabel} ${wordError(messages, result.error)}`;
 }
 
-/**
- * The executor's fixed sentences, which programs read in English, in the reader's language: at the beginning, or behind the command
- * and a colon. Output stays as it was printed.
- */
-export function wordError({ errorWords }: Messages, error: string): string {
-  for (const [sentence, words] of Object.entries(errorWords)) {
-    const [head = "", tail = ""] = sentence.split("{}");
-    const at = error.startsWith(head) ? 0 : error.indexOf(`: ${head}`) + 2;
-    const from = at + head.length;
-    const end = at === 1 ? -1 : error.indexOf(tail, from);
-    if (end >= 0)
-      return `${error.slice(0, at)}${words.replace("{}", () => error.slice(from, end))}${error.slice(end + tail.length)}`;
-  }
-  return error;
+/** The executor's fixed sentences in the reader's language; a program's output stays as it was printed. */
+export function wordError({ locale }: Messages, error: string): string {
+  const said = error.split(" (output: ", 1)[0] ?? "";
+  const words = Object.entries(processMessagesFor(locale).errorWords);
+  return (
+    words.reduce((text, [fixed, own]) => text.replace(fixed, () => own), said) + error.slice(said.length)
+  );
 }
 
 /** A shell script is shown by its first significant line. */

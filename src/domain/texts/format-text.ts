@@ -14,13 +14,8 @@ export function jobOrder(
   name: string,
 ): string {
   if (at === "chat") return `/${order} ${name}`;
-  const job = nameInShell(name);
+  const job = name.replace(/(?<!\S)#(?=\d)/g, "");
   return `picoclaw ${{ apply: `apply --job ${job}`, diff: `show ${job} --diff` }[order as string] ?? `${order} ${job}`}`;
-}
-
-/** A job, several, or a range of jobs (`#2..#4`) as a shell passes it on. */
-export function nameInShell(name: string): string {
-  return name.replace(/(?<![^\s.])#(?=\d)/g, "");
 }
 
 /** `slack` → `Slack`: a service by the name of its channel. */

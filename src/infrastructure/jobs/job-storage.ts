@@ -81,21 +81,15 @@ function isTrusted(folder: string, home: string, options: { anyMode?: boolean } 
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return false;
   const user = process.geteuid?.();
-  const ours = user === undefined || stats.uid === user || (user === 0 && stats.uid === ownerOf(home));
+  const ours =
+    user === undefined ||
+    stats.uid === user ||
+    (user === 0 && stats.uid === lstatSync(home, { throwIfNoEntry: false })?.uid);
   if (!ours) return false;
   if (options.anyMode === true) return true;
   if ((stats.mode & OTHERS_WRITE) !== 0) return false;
   if ((stats.mode & OTHERS) !== 0) chmodSync(folder, 0o700);
   return true;
-}
-
-/** Whether the file system keeps the mode that a folder was made with. */
-function keepsModes(folder: string): boolean {
-  return (lstatSync(folder).mode & OTHERS_WRITE) === 0;
-}
-
-function ownerOf(path: string): number | undefined {
-  return lstatSync(path, { throwIfNoEntry: false })?.uid;
 }
 
 /** Identifies a workspace's folder, also after a move on its file system. */
@@ -280,7 +274,8 @@ function makeElsewhere(entry: string, workspace: string, outermost: string): str
       mkdirSync(outer, { mode: 0o700 });
       hideFromGit(outer);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      if (!keepsModes(folder)) writeLocation(entry, { folder, anyMode: true });
+      // The file system may not keep the mode that a folder was made with.
+      if ((lstatSync(folder).mode & OTHERS_WRITE) !== 0) writeLocation(entry, { folder, anyMode: true });
       noteWorkspace(entry, workspace);
     });
     if (made && prepare(folder)) {

@@ -355,7 +355,7 @@ describe("results", () => {
     expect(formatExecutionResults([], ja)).toBe("");
     for (const [error, words] of [
       ["command failed: exit status 1 (output: a)", "コマンドが失敗しました: 終了コード 1 (output: a)"],
-      ["git command failed: timed out after 5 seconds", "git コマンドが制限時間（5 秒）を超えました"],
+      ["git command failed: signal: SIGTERM", "git コマンドが失敗しました: シグナル SIGTERM"],
       ["make: command failed: exit status 2", "make: コマンドが失敗しました: 終了コード 2"],
       ["is a directory: $& d", "フォルダです: $& d"],
     ] as const)

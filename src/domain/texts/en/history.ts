@@ -1,5 +1,5 @@
 import type { NotACase } from "../../history/case.ts";
-import { jobOrder, nameInShell } from "../format-text.ts";
+import { jobOrder } from "../format-text.ts";
 
 export const historyTexts = {
   whyUsage: "Name a line or a removed text: picoclaw why src/app.ts:12, or picoclaw why --removed 'text'",
@@ -51,7 +51,7 @@ export const historyTexts = {
   noJobs: "No job has changed this workspace yet.",
   badRange: (jobId: string) => `${jobId} is not in effect, so there is no state after it to compare.`,
   backwards: ([from = "", to = ""]: readonly string[]) =>
-    `${from} is later than ${to}, so this shows how to get back from ${from} to ${to}. The other way round: picoclaw diff ${nameInShell(`${to}..${from}`)}`,
+    `${from} is later than ${to}, so this shows how to get back from ${from} to ${to}. The other way round: picoclaw diff ${`${to}..${from}`.replaceAll("#", "")}`,
   handEdits: (paths: readonly string[], more: number) =>
     `Also changed outside of PicoClaw in between: ${paths.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
   bisectUsage: "Give the command that fails: picoclaw bisect -- npm test",

@@ -48,7 +48,10 @@ export const processTexts = {
     `${name} is already running. Choose another name (--name), or restart it: picoclaw ps restart ${name}`,
   badName: (name: string) =>
     `Not a name: ${name} (a letter or digit, then up to 39 letters, digits, dots, dashes, underscores)`,
-  noPreview: (jobId: string) => `${jobId} is not a waiting preview. See: picoclaw jobs`,
+  noPreview: (job: string) =>
+    `${/^\d+$/.test(job) ? "#" : ""}${job} is not a waiting preview. See: picoclaw jobs`,
+  /** Fixed sentences of the executor, by their English words, which programs read. */
+  errorWords: {} as Readonly<Record<string, string>>,
   over: "on top of the preview; the folder is not changed",
   emptyCommand: "No command was given.",
   limit: (most: number) =>

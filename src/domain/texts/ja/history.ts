@@ -1,5 +1,5 @@
 import type { NotACase } from "../../history/case.ts";
-import { jobOrder, nameInShell } from "../format-text.ts";
+import { jobOrder } from "../format-text.ts";
 
 export const historyTexts = {
   whyUsage:
@@ -52,7 +52,7 @@ export const historyTexts = {
   noJobs: "このワークスペースを変更したジョブはまだありません。",
   badRange: (jobId: string) => `${jobId} は適用中ではないため、比べられる状態がありません。`,
   backwards: ([from = "", to = ""]: readonly string[]) =>
-    `${from} は ${to} より後のジョブです。${from} から ${to} に戻る変更を表示します。逆向き: picoclaw diff ${nameInShell(`${to}..${from}`)}`,
+    `${from} は ${to} より後のジョブです。${from} から ${to} に戻る変更を表示します。逆向き: picoclaw diff ${`${to}..${from}`.replaceAll("#", "")}`,
   handEdits: (paths: readonly string[], more: number) =>
     `この間に PicoClaw の外でも変更されています: ${paths.join("、")}${more > 0 ? ` ほか ${more} 件` : ""}`,
   bisectUsage: "失敗するコマンドを指定してください: picoclaw bisect -- npm test",
