@@ -119,7 +119,7 @@ function changedFile({ t }: PageContext, { jobId, pieces }: JobCard, { path, kin
 }
 
 function failedCommand({ command, error, output }: CommandWords): Markup {
-  return html`<div class="failure"><p><span aria-hidden="true">✗</span> <code>${visible(command)}</code></p>${error !== "" && html`<p class="error">${visible(wordError(messages, error))}</p>`}${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output)}</pre>`}</div>`;
+  return html`<div class="failure"><p><span aria-hidden="true">✗</span> <code>${visible(command)}</code></p>${error !== "" && html`<p class="error">${visible(error)}</p>`}${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output)}</pre>`}</div>`;
 }
 
 function printedOutput({ t }: PageContext, { command, output }: CommandWords): Markup {
@@ -241,7 +241,7 @@ function toTimelineEntry(
       return {
         tone: event.success ? "good" : "bad",
         what: html`<span>${event.success ? "✓" : "✗"} ${command !== undefined && commandLine(t, command)} ${duration(event.duration)}</span>
-${error !== "" && html`<p class="error">${visible(error)}</p>`}
+${error !== "" && html`<p class="error">${visible(wordError(messages, error))}</p>`}
 ${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
 ${event.output.trim() !== "" && html`<details ${!event.success && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
