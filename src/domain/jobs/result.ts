@@ -1,7 +1,6 @@
 import type { LineCounts } from "../patch/compare-lines.ts";
 import type { ParseFailure, PatchCommand } from "../patch/patch-command.ts";
 import type { Messages } from "../texts/jobs.ts";
-import { processMessagesFor } from "../texts/sandbox.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "./job-status.ts";
 import type { Note, TransactionReason } from "./note.ts";
 
@@ -300,9 +299,9 @@ function formatResult(result: CommandResult, index: number, messages: Messages):
 }
 
 /** The executor's fixed sentences in the reader's language; a program's output stays as it was printed. */
-export function wordError({ locale }: Messages, error: string): string {
+export function wordError({ errorWords }: Messages, error: string): string {
   const said = error.split(" (output: ", 1)[0] ?? "";
-  const words = Object.entries(processMessagesFor(locale).errorWords);
+  const words = Object.entries(errorWords);
   return (
     words.reduce((text, [fixed, own]) => text.replace(fixed, () => own), said) + error.slice(said.length)
   );

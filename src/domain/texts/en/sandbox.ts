@@ -50,8 +50,6 @@ export const processTexts = {
     `Not a name: ${name} (a letter or digit, then up to 39 letters, digits, dots, dashes, underscores)`,
   noPreview: (job: string) =>
     `${/^\d+$/.test(job) ? "#" : ""}${job} is not a waiting preview. See: picoclaw jobs`,
-  /** Fixed sentences of the executor, by their English words, which programs read. */
-  errorWords: {} as Readonly<Record<string, string>>,
   over: "on top of the preview; the folder is not changed",
   emptyCommand: "No command was given.",
   limit: (most: number) =>

@@ -92,6 +92,16 @@ export const workTexts: typeof englishWorkTexts = {
   patchFailed: (detail) => `patch の実行に失敗したよ: ${detail}`,
   details: "詳細:",
   errorLabel: "エラー:",
+  errorWords: {
+    "command failed: exit status ": "コマンドが失敗しました: 終了コード ",
+    "command failed: signal: ": "コマンドが失敗しました: シグナル ",
+    "protected file cannot be modified: ": "保護されたファイルは変更できません: ",
+    "git internals cannot be modified by file_edit: ": "git の内部ファイルは file_edit で変更できません: ",
+    "file path outside workspace: ": "workspace の外のパスです: ",
+    "no such file or directory: ": "ファイルまたはフォルダがありません: ",
+    "is a directory: ": "フォルダです: ",
+    "already exists: ": "すでに存在します: ",
+  },
   summary: ({ total, succeeded, failed }) => `実行: ${total} 件, 成功: ${succeeded} 件, 失敗: ${failed} 件`,
   gitCommit: (hash) => `Git コミット: ${hash}`,
   executionSummary: ({ total, fileEdits, shellCommands, gitOperations }) =>

@@ -50,16 +50,6 @@ export const processTexts: typeof englishProcessTexts = {
   badName: (name) => `名前に使えません: ${name}（文字か数字で始まり、文字・数字・. - _ で 40 字まで）`,
   noPreview: (job) =>
     `${/^\d+$/.test(job) ? "#" : ""}${job} は適用待ちのプレビューではありません。一覧: picoclaw jobs`,
-  errorWords: {
-    "command failed: exit status ": "コマンドが失敗しました: 終了コード ",
-    "command failed: signal: ": "コマンドが失敗しました: シグナル ",
-    "protected file cannot be modified: ": "保護されたファイルは変更できません: ",
-    "git internals cannot be modified by file_edit: ": "git の内部ファイルは file_edit で変更できません: ",
-    "file path outside workspace: ": "workspace の外のパスです: ",
-    "no such file or directory: ": "ファイルまたはフォルダがありません: ",
-    "is a directory: ": "フォルダです: ",
-    "already exists: ": "すでに存在します: ",
-  },
   over: "プレビューの上で動きます。フォルダは変わりません",
   emptyCommand: "コマンドがありません。",
   limit: (most) =>
