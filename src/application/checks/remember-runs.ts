@@ -1,5 +1,6 @@
 import { isTestFile } from "../../domain/checks/affected-tests.ts";
 import { hangingFiles, restOfLine, withoutFiles } from "../../domain/checks/narrow-check.ts";
+import { readResults } from "../../domain/checks/read-results.ts";
 import type { Checked, CheckRequest, CheckRun } from "../ports/jobs-draft.ts";
 import { findAffected } from "./affected.ts";
 import type { JudgedDraft } from "./judge-draft.ts";
@@ -184,8 +185,14 @@ function findPart({ runs }: RunLayers, how: string, line: string) {
   return null;
 }
 
-/** Both runs as one of the whole line, as if it had printed what they printed. */
+/**
+ * Both runs as one of the whole line, as if it had printed what they printed. The second alone is the whole where the project's
+ * own settings brought the files of the first back.
+ */
 function joinRuns(command: string, first: CheckRun, second: CheckRun): CheckRun {
+  const done = new Set(readResults(first.whole)?.tests.keys());
+  if ([...(readResults(second.whole)?.tests.keys() ?? [])].some((name) => done.has(name)))
+    return { ...second, command };
   return {
     ...second,
     command,

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import type { JudgedDraft } from "../../../src/application/checks/judge-draft.ts";
 import { createRunMemory } from "../../../src/application/checks/remember-runs.ts";
 import type { CheckRequest } from "../../../src/application/ports/jobs-draft.ts";
+import { readResults } from "../../../src/domain/checks/read-results.ts";
 
 const REQUEST: CheckRequest = {
   commands: ["go test ./..."],
@@ -29,4 +30,33 @@ test("a line that ended late over the draft gets the time to end over the old co
   await runs.check(REQUEST);
   await runs.check({ ...REQUEST, asBefore: ["a.go"], timeoutSeconds: 60 });
   expect(limits).toEqual([300, 292]);
+});
+
+test("tests that the rest of a line repeats are counted once", async () => {
+  const printed = (names: readonly string[]) =>
+    [
+      ...names.map((name) => `tests/test_a.py::${name} PASSED`),
+      `=== ${names.length} passed in 0.01s ===`,
+    ].join("\n");
+  const outputs = [printed(["test_one"]), printed(["test_one", "test_two"])];
+  const lines: string[] = [];
+  const draft: JudgedDraft = {
+    files: { look: () => ({ kind: "file", mode: 0o644, size: 1 }) } as unknown as JudgedDraft["files"],
+    changes: () => [{ path: "a.py", kind: "modified" }],
+    diff: () => [{ path: "a.py", before: Buffer.from("1"), after: Buffer.from("2") }],
+    check({ commands }) {
+      lines.push(...commands);
+      const whole = outputs.shift() ?? "";
+      const run = { command: commands[0] ?? "", exitCode: 0, outcome: "exited" as const, durationMs: 1 };
+      return Promise.resolve({ ok: true, runs: [{ ...run, output: whole, whole, wholeStdout: whole }] });
+    },
+  };
+  const runs = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: [] }).over(draft);
+  await runs.check({ ...REQUEST, commands: ["python3 -m pytest -v tests/test_a.py"] });
+  const checked = await runs.check({ ...REQUEST, commands: ["python3 -m pytest -v"] });
+  expect(lines).toEqual([
+    "python3 -m pytest -v tests/test_a.py",
+    "python3 -m pytest -v --ignore=tests/test_a.py",
+  ]);
+  expect(checked.ok && readResults(checked.runs[0]?.whole ?? "")?.counts.passed).toBe(2);
 });
