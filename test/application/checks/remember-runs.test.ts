@@ -34,10 +34,7 @@ test("a line that ended late over the draft gets the time to end over the old co
 
 test("tests that the rest of a line repeats are counted once", async () => {
   const printed = (names: readonly string[]) =>
-    [
-      ...names.map((name) => `tests/test_a.py::${name} PASSED`),
-      `=== ${names.length} passed in 0.01s ===`,
-    ].join("\n");
+    `${names.map((name) => `tests/test_a.py::${name} PASSED\n`).join("")}=== ${names.length} passed in 0.01s ===\n`;
   const outputs = [printed(["test_one"]), printed(["test_one", "test_two"])];
   const lines: string[] = [];
   const draft: JudgedDraft = {
