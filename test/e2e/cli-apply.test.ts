@@ -51,7 +51,7 @@ describe("apply", () => {
 ✓ [1] file_edit create a.txt (0ms)
 ✓ [2] file_edit delete b.txt (0ms)
 ✗ [3] file_edit create /etc/x (0ms)
-    エラー: file path outside workspace: /etc/x
+    エラー: workspace の外のパスです: /etc/x
 
 [3] セキュリティエラー: workspace 外への書き込みは許可されていないよ。
 

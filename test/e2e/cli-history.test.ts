@@ -48,7 +48,7 @@ describe("the history of a workspace on the command line", () => {
     expect(cli.run(["why", "a.txt:1"]).out).toContain("after #1 and before #2");
     expect(cli.run(["why", "--removed", "two"]).out).toContain("a.txt:2 was removed by #1,");
     expect(JSON.parse(cli.run(["why", "a.txt:3", "--json"]).out)).toMatchObject({
-      origin: { kind: "job", job: { jobId: jobs[1], number: 2 } },
+      origin: { kind: "job", job: { job_id: jobs[1], number: 2 } },
     });
     expect(cli.run(["chat", "/why a.txt:2"]).out).toContain("Written by #1,");
     expect(cli.run(["chat", "/why two"]).out).toContain("a.txt:2 was removed by #1,");

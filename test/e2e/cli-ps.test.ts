@@ -55,7 +55,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("picoclaw ps",
     expect(listed()[0]).toMatchObject({ why: "preview-over" });
     expect(cli.run(["ps", "start", "--over", jobId, "true"])).toMatchObject({
       code: 3,
-      err: `${jobId} is not a waiting preview. See: picoclaw jobs\n`,
+      err: `#${jobId} is not a waiting preview. See: picoclaw jobs\n`,
     });
   });
 

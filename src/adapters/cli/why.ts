@@ -1,5 +1,6 @@
 import { findRemoved, findWhy, readFileLine } from "../../application/history/find-why.ts";
 import { wordRemoved, wordWhy } from "../../application/history/word-why.ts";
+import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { historyMessagesFor } from "../../domain/texts/history.ts";
 import { fail, maskedJson, printable, type Subcommand } from "./command.ts";
 import { openOrStop, readFlags } from "./flags.ts";
@@ -18,10 +19,10 @@ async function why(program: CliProgram, args: readonly string[]): Promise<number
   const flags = await readFlags(program, command, args);
   const { history, messages, workspace } = await openOrStop(program, flags.values, program.openHistory);
   const texts = historyMessagesFor(messages.locale);
-  const { removed } = flags.values;
-  const json = flags.values.json === true;
+  const [removed, json] = [flags.values.removed, flags.values.json === true];
   const tell = (document: unknown, text: string) => {
-    program.out(json ? `${maskedJson(document, workspace.mask)}\n` : `${printable(workspace.mask(text))}\n`);
+    const said = json ? maskedJson(snakeCased(document), workspace.mask) : printable(workspace.mask(text));
+    program.out(`${said}\n`);
     return EXIT.done;
   };
   if (typeof removed === "string" && removed !== "") {

@@ -150,7 +150,8 @@ export function wordJob(messages: Messages, job: RanJob): string {
   const facts = nameByNumber(job);
   const first = wordHeadline(messages, facts);
   if (facts.dryRun) return paragraphs([first, wordDryRun(messages, facts, { counted: true })]);
-  const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
+  const said = (error: string) => cutMiddle(wordError(messages, error), SHOWN_ERROR);
+  const commands = facts.commands.map((one) => ({ ...one, error: said(one.error) }));
   const list = formatExecutionResults(commands, messages);
   const failures = explainFailures(messages, facts.workspace, commands);
   if (countNotRun(facts) > 0) failures.push(messages.notRun(countNotRun(facts)));
@@ -189,8 +190,8 @@ export function wordChatJob(
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const trouble = wordJobTrouble(messages, facts, "chat");
-  const unsaid = (error: string) => (trouble.endsWith(wordError(messages, error)) ? "" : error);
-  const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(unsaid(one.error), CHAT_ERROR) }));
+  const unsaid = (error: string) => (trouble.endsWith(error) ? "" : cutMiddle(error, CHAT_ERROR));
+  const commands = facts.commands.map((one) => ({ ...one, error: unsaid(wordError(messages, one.error)) }));
   const results = [
     words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
     chatFailures(messages, facts, commands),

@@ -293,9 +293,7 @@ function formatResult(result: CommandResult, index: number, messages: Messages):
   const { type, action, target } = result.command;
   const status = result.success ? "✓" : "✗";
   const line = `${status} [${index + 1}] ${type} ${action} ${oneLine(target)} (${result.duration}ms)`;
-  return result.error === ""
-    ? line
-    : `${line}\n    ${messages.errorLabel} ${wordError(messages, result.error)}`;
+  return result.error === "" ? line : `${line}\n    ${messages.errorLabel} ${result.error}`;
 }
 
 /** The executor's fixed sentences in the reader's language; a program's output stays as it was printed. */
