@@ -92,7 +92,8 @@ export async function applyRest(
   const commands = files.flatMap(toRestEdits);
   const written = new Set(commands.map(({ target }) => target));
   // A folder is made with the files in it.
-  const isWritten = (path: string) => [...written].some((one) => `${one}/`.startsWith(`${path}/`));
+  const isWritten = (path: string) =>
+    written.has(path) || [...written].some((one) => one.startsWith(`${path}/`));
   const left = job.changes.map(({ path }) => path).filter((path) => !isWritten(path));
   if (commands.length === 0) return { status: "whole", outcome };
   const result = await workspace.execute({
