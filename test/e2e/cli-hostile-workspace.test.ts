@@ -159,6 +159,7 @@ test.each(["sh", "bash"])(
     expect(run("--version").stdout).toBe(`${VERSION}\n`);
     expect(run("undo", "--help").stdout).toStartWith("picoclaw undo ");
     expect(run("ps", "start", "--", "true", "--help").status).toBe(3);
+    expect(run("apply", "--group", "a --help b", join(cli.workspace, "p.md")).status).toBe(3);
   },
 );
 

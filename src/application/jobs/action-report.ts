@@ -135,7 +135,7 @@ function toTakeBackFacts(
       return { ...base, code: "done", name, status };
     }
     case "nothing":
-      return { ...base, code: "nothing", name: taken.job?.jobId ?? "", status: "no-change" };
+      return { ...base, code: "nothing", name: "", status: "no-change" };
     case "unknown":
       return { ...base, code: "unknown-job", name: taken.name, status: null };
     case "conflict": {
@@ -346,9 +346,8 @@ function seenFrom(action: ActionFacts["action"], done: ActionFacts["done"]): Cha
     }));
 }
 
-function nothing(messages: Messages, { action, name }: ActionFacts): string {
+function nothing(messages: Messages, action: ActionFacts["action"]): string {
   if (action === "discard") return messages.nothingToDiscard;
-  if (name !== "") return messages.changedNothing(name);
   return action === "redo" ? messages.nothingToRedo : messages.nothingToUndo;
 }
 
@@ -359,7 +358,7 @@ export function wordReason(messages: Messages, ofAction: ActionFacts, at: Surfac
   const words = reportMessages(messages.locale);
   switch (code) {
     case "nothing":
-      return nothing(messages, facts);
+      return nothing(messages, action);
     case "unknown-job":
       return messages.unknownJob(name, at);
     case "conflict": {

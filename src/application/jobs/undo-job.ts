@@ -36,7 +36,7 @@ export type TakeBack = TakeBackOutcome & { readonly repaired?: RepairedJob };
 
 type TakeBackOutcome =
   | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
-  | { readonly status: "nothing"; readonly job?: StoredJob }
+  | { readonly status: "nothing" }
   | { readonly status: "unknown"; readonly name: string }
   | {
       readonly status: "refused";
@@ -87,9 +87,7 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
   if (chosen === "nothing") return { status: "nothing" };
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
-  const changing = chosen.filter((job) => !changedNothing(job));
-  if (changing.length === 0) return { status: "nothing", job: chosen[0] as StoredJob };
-  for (const job of changing) {
+  for (const job of chosen) {
     const refused = (
       reason: Extract<TakeBackOutcome, { status: "refused" }>["reason"],
       state: JobState,
@@ -155,10 +153,6 @@ async function swapChosen(deps: TakeBackDeps, request: TakeBackRequest): Promise
     done.push({ job, changes, left, ...(rebuilt !== undefined && { rebuilt }) });
   }
   return { status: "done", jobs: done };
-}
-
-function changedNothing({ state, kind, changes, damaged }: StoredJob): boolean {
-  return state === "committed" && kind !== "none" && changes.length === 0 && damaged === undefined;
 }
 
 /** A file of the job was changed or removed by others; no other conflict can be solved by merging lines. */

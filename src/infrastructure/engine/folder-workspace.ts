@@ -222,15 +222,12 @@ export function createTransactions(deps: TransactionDeps): Transactions {
     const folder = jobFolder(storage.folder, jobId);
     killStrays(folder.path, ...checkFolders(folder));
     const state = stateOrDamage(folder);
-    if (state === undefined || state === "running") dropSlots(folder);
+    if (state === undefined || state === "running") {
+      removeSlots(folder);
+      if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
+      else withdrawJobFolder(storage.folder, jobId);
+    }
     running.end(jobId);
-  }
-
-  /** A job that never began leaves neither a record nor a number. */
-  function dropSlots(folder: JobFolder): void {
-    removeSlots(folder);
-    if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
-    else withdrawJobFolder(storage.folder, folder.id);
   }
 
   /** A job whose state cannot be read is kept: it may hold the only copy of a file. */
@@ -403,7 +400,8 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       if (state !== "running" && state !== "staged") return;
       const intent = readIntent(storage.folder);
       if (intent === "damaged" || swappedJobId(intent) === jobId) return;
-      dropSlots(folder);
+      removeSlots(folder);
+      setState(folder, "discarded", { bytes: 0 });
     };
     if (stateOrDamage(folder) === "running") drop();
     else await lock(drop);

@@ -170,12 +170,13 @@ export function createJobArchive(
       return states === undefined || (state !== undefined && states.includes(state));
     };
     const mayBeOfGroup = (groupId: string | undefined) =>
-      groupId === undefined || (isOfGroup?.(groupId) ?? true);
+      isOfGroup === undefined || groupId === undefined || isOfGroup(groupId);
     const jobs = listJobIds(storage)
       .filter((jobId) => mayBeOfGroup(groups.get(jobId)) && isAsked(jobId))
       .map((jobId) => readWithoutNumber(jobId, intent))
       .filter((job) => job !== null)
-      .filter(({ groupId }) => mayBeOfGroup(groupId));
+      // A record without a group belongs to none.
+      .filter(({ groupId }) => isOfGroup?.(groupId ?? "") ?? true);
     const known = order();
     // A number that is not in the order is known only among all jobs.
     if (isOfGroup !== undefined && states === undefined && jobs.some(({ jobId }) => !known.has(jobId)))

@@ -162,13 +162,16 @@ export function readOrder(
   storage: string,
 ): ReadonlyMap<string, { readonly begun: number; readonly moved: number; readonly number: number }> {
   const order = new Map<string, { begun: number; moved: number }>();
-  const withdrawn = new Set<string>();
+  const [ids, withdrawn]: [string[], Set<string>] = [[], new Set()];
   for (const [at, id] of (readText(join(storage, "order")) ?? "").split("\n").entries())
     if (id.startsWith("-")) {
       withdrawn.add(id.slice(1));
       // A job that began later has been named by its number: then the withdrawn one leaves a gap.
-      for (const one of [...order.keys()].reverse()) if (!withdrawn.has(one) || !order.delete(one)) break;
-    } else if (id !== "") order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
+      while (withdrawn.has(ids.at(-1) ?? "")) order.delete(ids.pop() ?? "");
+    } else if (id !== "") {
+      if (!order.has(id)) ids.push(id);
+      order.set(id, { begun: order.get(id)?.begun ?? at, moved: at });
+    }
   return new Map([...order].map(([id, place], at) => [id, { ...place, number: at + 1 }]));
 }
 

@@ -2,9 +2,7 @@ import { afterEach, beforeEach, describe, expect, setSystemTime, test } from "bu
 import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { takeBackFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
 import { resolveJobName } from "../../../src/application/jobs/job-names.ts";
-import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { removeTree } from "../../../src/infrastructure/platform/remove-tree.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
@@ -34,20 +32,6 @@ describe("taking back", () => {
     expect((await bench.open()).archive.read(jobId)?.reason?.length).toBeWithin(1, 300);
     expect(await take("undo")).toMatchObject({ status: "done", jobs: [{ job: { jobId: id } }] });
     expect(readdirSync(bench.workspace)).toEqual([]);
-  });
-
-  test("a named job that changed nothing is not undone, and of several it is passed over", async () => {
-    const id = await job("1");
-    const { jobId } = await bench.run([shell("true")]);
-    const outcome = await take("undo", jobId);
-    expect(outcome).toMatchObject({ status: "nothing", job: { jobId } });
-    const workspace = await bench.open();
-    const facts = takeBackFacts(workspace, "undo", outcome);
-    expect(wordAction(messagesFor("en"), facts, "terminal")).toBe(
-      "No change\n#2 changed nothing, so there is nothing to undo or redo.",
-    );
-    expect(workspace.archive.read(jobId)?.state).toBe("committed");
-    expect(await take("undo", "1 2")).toMatchObject({ status: "done", jobs: [{ job: { jobId: id } }] });
   });
 
   test("redo brings the last taken-back one in, not the youngest", async () => {

@@ -123,8 +123,4 @@ test("lines that were changed since are a conflict that names the job, and nothi
   expect(reply.text).toContain("a.txt");
   expect(at.read("a.txt")).toBe(saved);
   expect(at.archive.list().filter(({ state }) => state === "committed")).toHaveLength(COUNT);
-  // A refused undo is not a job: the next one has the next number.
-  at.write("b.txt", "value 0 = 0\n");
-  await at.send("/code3 set 0");
-  expect(at.archive.list().at(-1)?.number).toBe(COUNT + 1);
 });

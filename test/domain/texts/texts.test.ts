@@ -167,7 +167,6 @@ const SAMPLES: Samples = {
   repairImpossible: (say) => [say("job_1", "/p")],
   undoList: (say) => [say("job_1", paths)],
   undoUnavailable: (say) => [say("job_1")],
-  changedNothing: (say) => [say("#1")],
   quotaEvicted: (say) => [say(["#1"], 10, 1024)],
   unknownJob: (say) => [say("job_1", "terminal"), say("job_1", "chat")],
   jobRunning: (say) => [say("job_1", 7, "terminal"), say("job_1", null, "chat")],

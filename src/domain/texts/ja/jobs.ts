@@ -174,7 +174,6 @@ export const workTexts: typeof englishWorkTexts = {
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
   nothingToUndo: "取り消せるジョブはありません。",
   nothingToRedo: "やり直せるジョブはありません。",
-  changedNothing: (jobId) => `${jobId} は何も変更していないため、取り消すこともやり直すこともありません。`,
   nothingToDiscard: "破棄できるプレビューはありません。",
   previewsWait: (jobIds) => `プレビューが複数あります。対象を指定してください:${paths(jobIds)}`,
   previewsHint: (count, isElsewhere) =>
