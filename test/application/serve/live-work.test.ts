@@ -81,7 +81,7 @@ test("a coder's words, looks, edits and checks are shown as they happen, its wor
     costUsd: 0,
   });
   expect(line().steps.slice(-3)).toEqual([
-    "✓ check npm test · 3 of 12 tests 2.5 s",
+    "✓ check npm test · 3 of 12 tests 2.5\u00a0s",
     "✗ try 2 failed",
     "✗ agent 1 look &lt;b&gt; failed",
   ]);
