@@ -56,7 +56,7 @@ function enterStartFolder(env: NodeJS.ProcessEnv): string | null {
 /** Help and version need no folder. Other words may belong to a command, which then would run in no folder of the user's. */
 function asksAboutProgram([first = "", second, ...more]: readonly string[]): boolean {
   if (["version", "--version", "-V", "help", "--help", "-h"].includes(first)) return true;
-  return second === "--help" && more.length === 0;
+  return first !== "--" && second === "--help" && more.length === 0;
 }
 
 async function refuseFolder(folder: string): Promise<number> {

@@ -38,7 +38,7 @@ export function viewedUndo({ job }: ViewedJob): UndoState {
 export function jobFigures(t: PageContext["t"], { job, changeCount }: ViewedJob): string {
   const known = countFiles(job.changes);
   const changes = changeCount === undefined ? t.changeCount(known) : t.changeCountOf(known, changeCount);
-  return [job.totalCmds > 0 && t.commandCount(job.totalCmds), known > 0 && changes]
+  return [job.totalCmds > 0 && t.commandCount(job.totalCmds), (changeCount ?? known) > 0 && changes]
     .filter(Boolean)
     .join(" · ");
 }

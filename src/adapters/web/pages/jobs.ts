@@ -25,7 +25,7 @@ import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { wordStopped } from "../../../application/sandbox/process-report.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
-import { countFiles } from "../../../domain/jobs/result.ts";
+import { countFiles, wordError } from "../../../domain/jobs/result.ts";
 import { historyMessagesFor } from "../../../domain/texts/history.ts";
 import { reportMessages } from "../../../domain/texts/jobs.ts";
 import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";
@@ -84,7 +84,7 @@ function jobPage(
   const { job, alive, machine } = viewed;
   const address = `/jobs/${job.jobId}`;
   const work = toReason(job, job.jobId, journal);
-  const end = wordEnd(context.words, job, journal) || lastError(viewed, journal);
+  const end = wordEnd(context.words, job, journal) || lastError(context, viewed, journal);
   const took = Date.parse(job.finishedAt) - Date.parse(job.createdAt);
   const link = (one: DiffView, label: string) =>
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
@@ -124,10 +124,11 @@ ${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="besi
 }
 
 /** Why the last command failed of a job that changed nothing. */
-function lastError({ job }: ViewedJob, journal: readonly JournalLine[]): string {
+function lastError({ words }: PageContext, { job }: ViewedJob, journal: readonly JournalLine[]): string {
   if (job.failedCmds === 0 || job.changes.length > 0) return "";
   const failed = journal.findLast(({ event }) => event.type === "command_finished" && !event.success)?.event;
-  return failed?.type === "command_finished" ? (failed.error.split("\n", 1)[0] ?? "") : "";
+  const error = failed?.type === "command_finished" ? failed.error.replace(/ \(output: .*$/s, "") : "";
+  return wordError(words, error.split("\n", 1)[0] ?? "");
 }
 
 /** A page shows the first files of a job; the others are counted. Folders are changes without lines. */
@@ -268,7 +269,7 @@ ${chats.length > 0 && html`<label><span>${t.chatTitle}</span><select name="chat"
 
 function pager({ t, here }: PageContext, { page: at, pages, total }: FoundJobs<ViewedJob>): Markup {
   const to = (page: number) => {
-    const query = new URLSearchParams(here.split("?")[1]);
+    const query = new URLSearchParams(here.replace(/^[^?]*/, ""));
     query.delete("flash");
     query.set("page", String(page));
     return `/jobs?${query}`;
