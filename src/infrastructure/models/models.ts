@@ -94,7 +94,10 @@ export function createModels(settings: ModelsSettings, deps: ModelDeps & Scripte
     );
     const [best] = rankInstalled(installed ?? [], "talk");
     for (const role of open) {
-      if (isInstalled(installed ?? [], settings.roles[role].model ?? "")) continue;
+      if (isInstalled(installed ?? [], settings.roles[role].model ?? "")) {
+        if (away.delete(role)) made.delete(role);
+        continue;
+      }
       if (best !== undefined) standIns.set(role, best.name);
       else away.add(role);
       made.delete(role);

@@ -44,6 +44,21 @@ const provider = (more: object) => ({
 const withProvider = (more: object, who: ModelRole = "chat") =>
   ({ providers: { x: provider(more) }, roles: { [who]: { provider: "x" } } }) as ConfigOverrides;
 
+test("a default model whose server starts after the first look is there at the next one", async () => {
+  let installed: readonly { readonly name: string }[] | null = null;
+  const fetch = () =>
+    installed === null ? new Response("", { status: 503 }) : Response.json({ models: installed });
+  await using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+  const { models } = await open({ ollama: { base_url: `http://127.0.0.1:${server.port}` } });
+  const { signal } = new AbortController();
+  await models.look?.(signal, "chat");
+  const away = isModel(models.forRole("chat"));
+  expect(away.isAway).toBe(true);
+  installed = [{ name: away.model }];
+  await models.look?.(signal, "chat");
+  expect(models.forRole("chat")).toMatchObject({ model: away.model, isAway: false });
+});
+
 describe("local-only", () => {
   test.each([
     ["a provider that is not declared", { base_url: "http://127.0.0.1:1/v1" }],
