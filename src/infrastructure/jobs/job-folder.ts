@@ -608,7 +608,8 @@ function openLines(path: string, header: Readonly<Record<string, unknown>>) {
     finish(): void {
       attempt(() => {
         write();
-        writeSync(fd, headed(), 0);
+        if (writeSync(fd, headed(), 0) !== Buffer.byteLength(headed()))
+          throw new Error(`short write: ${path}`);
         fsyncSync(fd);
       });
       closeSync(fd);

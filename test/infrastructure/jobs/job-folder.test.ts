@@ -1,6 +1,6 @@
 /** Plans and records of jobs, which are written and read line by line. */
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Identity, sameUntouched } from "../../../src/infrastructure/jobs/entry-identity.ts";
@@ -12,6 +12,7 @@ import {
   planFile,
   readPlan,
   readSwapRecord,
+  swapRecordPath,
   writePlan,
 } from "../../../src/infrastructure/jobs/job-folder.ts";
 
@@ -50,6 +51,31 @@ test("so is the record of a swap, which is not there before it is finished", () 
     entries: 3_000,
   });
   expect(read?.entries.get(2_999)).toEqual({ standing: entry(2_999), kept: entry(2_999) });
+});
+
+test("a changed digit and a removed line anywhere in a long record are damage", () => {
+  const folder = createJobFolder(storage, "job_4");
+  const many = Array.from({ length: 3_000 }, (_, n) => ({ ...(ops[0] as Op), n, b: entry(n) }));
+  writePlan(folder, { roots: ["/w"], stamp: "1", ops: many });
+  const record = openSwapRecord(folder, 1, { stamp: "1", swaps: [1], around: [], roots: ["/w"] });
+  for (const op of many) record.add(op, { standing: op.b, kept: null });
+  record.finish();
+  const change = (line: string) => line.replace(/\b420\b/, "421");
+  for (const [file, read, hands] of [
+    [planFile(folder), () => readPlan(folder), [change]],
+    [swapRecordPath(folder, 1), () => readSwapRecord(folder, 1), [change, () => null]],
+  ] as const) {
+    const lines = readFileSync(file, "utf8").split("\n");
+    expect(lines.join("\n").length).toBeGreaterThan(256 * 1024);
+    expect(read).not.toThrow();
+    for (const hand of hands)
+      for (const at of [1, 2_999]) {
+        const damaged = lines.flatMap((line, n) => (n === at ? (hand(line) ?? []) : line));
+        expect(damaged).not.toEqual(lines);
+        writeFileSync(file, damaged.join("\n"));
+        expect(read).toThrow(DamagedRecord);
+      }
+  }
 });
 
 test("plans of earlier versions are read, with a sum a line and without sums", () => {
