@@ -159,6 +159,19 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect((await draft.rebase()).conflicts).toMatchObject([{ path: "lib/b.txt", ours: null }]);
     });
 
+    test("a removed file that others changed only in its mode is a conflict; a command removes it again", async () => {
+      letFileClockGoOn(bench.path("lib/b.txt"), bench.path("tick"));
+      const draft = await open();
+      await ran(draft, [edit("delete", "a.txt", ""), shell("rm lib/b.txt")]);
+      for (const path of ["a.txt", "lib/b.txt"]) chmodSync(bench.path(path), 0o755);
+      expect(await draft.rebase()).toMatchObject({
+        conflicts: [{ path: "a.txt", why: "gone", ours: null }],
+        failed: [],
+      });
+      await draft.giveWay(["a.txt"]);
+      expect(draft.hasMoved()).toBe(false);
+    });
+
     test("a file that a command overwrote and a formatter rewrote is merged with what others saved", async () => {
       bench.write("m.txt", "1\n2\n3\n4\n5\n6\n7\n");
       letFileClockGoOn(bench.path("m.txt"), bench.path("tick"));
@@ -451,9 +464,14 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(bench.read("a.txt")).toBe("user\n");
     });
 
-    test.if(settings.PICOCLAW_WORKER_TRANSACTION === "copy")(
-      "the user's own agent is refused with the reason why there is no overlay",
-      async () => {
+    test.each([
+      settings.PICOCLAW_WORKER_TRANSACTION === "copy"
+        ? (["configured", {}, "there is none here: set by worker.transaction"] as const)
+        : (["unconfined", { PICOCLAW_WORKER_CONFINE: "off" }, "worker.confine is off"] as const),
+    ])(
+      "the user's own agent is refused with the reason why there is no confined overlay: %s",
+      async (reason, more, words) => {
+        workspace = await bench.open({ ...settings, ...more });
         const draft = await open();
         const head: HeadProcess = {
           title: "an agent",
@@ -468,7 +486,10 @@ export function describeDrafts(name: string, settings: Settings): void {
         const run = await draft.run({ attempt: 1, work: { head } });
         expect(run).toMatchObject({
           status: "refused",
-          why: { kind: "refused", refusal: { code: "head", message: "configured" } },
+          why: {
+            kind: "refused",
+            refusal: { code: "head", reason, message: expect.stringContaining(words) },
+          },
         });
       },
     );

@@ -11,6 +11,7 @@ import {
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
 import {
   asksHooks,
   beginJob,
@@ -115,6 +116,7 @@ class OpenDraft implements Draft {
   }
 
   async #run({ work, attempt, plan, merged = [], bases, once, ...told }: DraftAttempt): Promise<DraftRun> {
+    const { root, logger } = this.#deps;
     const head = "head" in work ? work.head : undefined;
     const parsed =
       "patch" in work
@@ -125,9 +127,8 @@ class OpenDraft implements Draft {
             warnings: [],
           } as const);
     if (!parsed.ok) {
-      const error = parsed.failure.message;
-      this.#deps.logger.error("worker", ...LOG.executionError, { job_id: this.id, error });
-      return refusePatch(this.#deps.root, parsed.failure);
+      logger.error("worker", ...LOG.executionError, { job_id: this.id, error: parsed.failure.message });
+      return refusePatch(root, parsed.failure);
     }
     const { warnings } = parsed;
     const commands = ("patch" in work ? work.commands : undefined) ?? parsed.commands;
@@ -135,10 +136,11 @@ class OpenDraft implements Draft {
     const logged = { jobId: this.id, format, commands: parsed.commands };
     if (head === undefined) logParsedPatch(this.#deps, logged);
     const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
-    if (refusal !== null) return refuseJob(this.#deps.root, refusal);
+    if (refusal !== null) return refuseJob(root, refusal);
     const job = this.#open;
+    const reason = job.transaction.kind === "overlay" ? "unconfined" : job.stagedFor;
     if (head !== undefined && this.#layers.headPort === undefined)
-      return refuseJob(this.#deps.root, { code: "head", message: job.stagedFor });
+      return refuseJob(root, { code: "head", reason, message: messagesFor("en").headRefused(reason) });
     const patch = "patch" in work ? work.patch : undefined;
     if (head === undefined)
       logPatchStart(this.#deps, {
@@ -164,13 +166,13 @@ class OpenDraft implements Draft {
       // Our own git never works in a head's view.
       const opened = this.#isFirst && this.#autoCommit ? undefined : head;
       const asleep = commands.length === 0 ? null : await this.#layers.wake(opened?.surroundings);
-      if (asleep !== null) return refuseJob(this.#deps.root, asleep);
+      if (asleep !== null) return refuseJob(root, asleep);
       const before = this.#isFirst ? await this.#commitFirst(job) : null;
       if (before !== null) return before;
       if (head !== undefined && opened === undefined) {
         await this.#layers.rest();
         const refused = await this.#layers.wake(head.surroundings);
-        if (refused !== null) return refuseJob(this.#deps.root, refused);
+        if (refused !== null) return refuseJob(root, refused);
       }
       const carried = await job.carryOut(commands, { attempt, signal, head, ...pick(told) });
       const { results, ended } = await job.settle(carried);

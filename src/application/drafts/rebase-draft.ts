@@ -117,6 +117,9 @@ async function settleFile(
       case "ours":
       case "clean": {
         const bytes = result.kind === "clean" ? result.bytes : ours;
+        // A removed file cannot adopt what moved, such as a mode.
+        if (bytes === null && layers?.moved?.().some((one) => one.path === path))
+          return { path, why: "gone", base, ours, theirs };
         if (theirs === null || bytes === null) return null;
         if (layers?.adopt?.(path, theirs, bytes) === true) {
           bases.delete(path);

@@ -66,7 +66,7 @@ function describeRefusal(messages: Messages, workspace: string, refusal: JobRefu
     case "confinement":
       return [messages.confinementUnavailable];
     case "head":
-      return [messages.headNeedsOverlay(refusal.message)];
+      return [messages.headRefused(refusal.reason)];
     case "network":
       return [confinementMessages(messages.locale).networkUnavailable(refusal.message)];
     case "preview":

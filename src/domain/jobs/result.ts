@@ -165,8 +165,8 @@ export interface SettingRefusal {
   readonly message: string;
 }
 
-/** An agent of the user works in an overlay only; the reason why there is none. */
-type HeadRefusal = { readonly code: "head"; readonly message: TransactionReason };
+/** An agent of the user works in a confined overlay only; the reason why there is none. `message`: in English. */
+type HeadRefusal = Readonly<{ code: "head"; reason: TransactionReason | "unconfined"; message: string }>;
 
 export type JobRefusal = BeginRefusal | AutoCommitRefusal | SettingRefusal | HeadRefusal;
 

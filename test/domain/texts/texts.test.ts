@@ -128,7 +128,7 @@ const SAMPLES: Samples = {
   dryRunHeader: (say) => [say(2), say(1)],
   dryRunLine: (say) => [say(1, "c")],
   trialJobFailed: (say) => [say("c")],
-  headNeedsOverlay: (say) => REASONS.map((reason) => say(reason)),
+  headRefused: (say) => [...REASONS, "unconfined" as const].map((reason) => say(reason)),
   transactionKind: (say) => KINDS.flatMap((kind) => REASONS.map((reason) => say(kind, reason))),
   notRun: (say) => [say(2)],
   nothingApplied: (say) => [say("job_1")],

@@ -156,8 +156,10 @@ export const workTexts = {
   notRun: (count: number) => `Not run: ${count} (stopped at the first failure)`,
   confinementUnavailable:
     "worker.confine is on, but commands cannot be confined here, so nothing was run. worker.confine: auto runs them unconfined.",
-  headNeedsOverlay: (reason: TransactionReason) =>
-    `Your own agent runs in an overlay only, and there is none here: ${REASONS[reason]}. Nothing was run. \`picoclaw doctor\` says what helps.`,
+  headRefused: (reason: TransactionReason | "unconfined") =>
+    reason === "unconfined"
+      ? "Your own agent runs confined only, and worker.confine is off. Nothing was run. Set worker.confine: auto."
+      : `Your own agent runs in an overlay only, and there is none here: ${REASONS[reason]}. Nothing was run. \`picoclaw doctor\` says what helps.`,
   previewUnavailable:
     "With worker.transaction: none there is no preview of commands, so nothing was run. Set worker.transaction: auto.",
   nothingApplied: (jobId: string) => `Nothing of ${jobId} was applied.`,

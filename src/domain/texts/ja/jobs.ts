@@ -149,8 +149,10 @@ export const workTexts: typeof englishWorkTexts = {
   notRun: (count) => `未実行: ${count} 件（最初の失敗で中断したため）`,
   confinementUnavailable:
     "worker.confine が on ですが、ここではコマンドを隔離できないため、何も実行していません。worker.confine: auto にすると隔離なしで実行します。",
-  headNeedsOverlay: (reason) =>
-    `お使いのエージェントはオーバーレイの中でだけ動きますが、ここでは使えません（${REASONS[reason]}）。何も実行していません。対処は \`picoclaw doctor\` で分かります。`,
+  headRefused: (reason) =>
+    reason === "unconfined"
+      ? "お使いのエージェントは隔離された中でだけ動きますが、worker.confine が off です。何も実行していません。worker.confine: auto にしてください。"
+      : `お使いのエージェントはオーバーレイの中でだけ動きますが、ここでは使えません（${REASONS[reason]}）。何も実行していません。対処は \`picoclaw doctor\` で分かります。`,
   previewUnavailable:
     "worker.transaction: none ではコマンドのプレビューはできないため、何も実行していません。worker.transaction: auto にしてください。",
   nothingApplied: (jobId) => `${jobId} の変更は何も適用していません。`,
