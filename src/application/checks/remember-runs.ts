@@ -97,14 +97,15 @@ export function createRunMemory(deps: RunMemoryDeps) {
         continue;
       }
       const part = request.again === true ? null : findPart(layers, how, line);
-      const about = { line: part?.rest ?? line, isBefore: layers.instead.size === 0 };
-      const checked = await runLine(draft, { ...request, timeoutSeconds }, about);
+      const isBefore = layers.instead.size === 0;
+      const runOne = (one: string) => runLine(draft, { ...request, timeoutSeconds }, { line: one, isBefore });
+      const checked = part === null ? await runOne(line) : await runRest(runOne, line, part);
       if (!checked.ok) return checked;
       const [own] = checked.runs;
       // The job ended between two commands.
       if (own === undefined) break;
-      const run = part === null ? { ...own, command: line } : joinRuns(line, part.run, own);
-      if (own.outcome === "exited") usual.set(line, Math.max(usual.get(line) ?? 0, run.durationMs));
+      const run = { ...own, command: line };
+      if (run.outcome === "exited") usual.set(line, Math.max(usual.get(line) ?? 0, run.durationMs));
       layers.runs.set(key, { run, limitSeconds: timeoutSeconds });
       runs.push(run);
       if (request.stopOnError === true && run.exitCode !== 0) break;
@@ -186,19 +187,27 @@ function findPart({ runs }: RunLayers, how: string, line: string) {
 }
 
 /**
- * Both runs as one of the whole line, as if it had printed what they printed. The second alone is the whole where the project's
- * own settings brought the files of the first back.
+ * Runs the rest of a line; both runs then are one that printed what they printed. The project's own settings may bring files of the
+ * part back: all of them, and the rest is the whole; some of them, and only a run of the whole line has each test once.
  */
-function joinRuns(command: string, first: CheckRun, second: CheckRun): CheckRun {
-  const done = new Set(readResults(first.whole)?.tests.keys());
-  if ([...(readResults(second.whole)?.tests.keys() ?? [])].some((name) => done.has(name)))
-    return { ...second, command };
-  return {
+async function runRest(
+  run: (line: string) => Promise<Checked>,
+  line: string,
+  { run: first, rest }: NonNullable<ReturnType<typeof findPart>>,
+): Promise<Checked> {
+  const checked = await run(rest);
+  const second = checked.ok ? checked.runs[0] : undefined;
+  if (second === undefined) return checked;
+  const names = [...(readResults(first.whole)?.tests.keys() ?? [])];
+  const again = readResults(second.whole)?.tests;
+  const repeated = names.filter((name) => again?.has(name)).length;
+  if (repeated > 0) return repeated === names.length ? checked : run(line);
+  const joined = {
     ...second,
-    command,
     output: `${first.output}\n${second.output}`,
     whole: `${first.whole}\n${second.whole}`,
     wholeStdout: `${first.wholeStdout}\n${second.wholeStdout}`,
     durationMs: first.durationMs + second.durationMs,
   };
+  return { ok: true, runs: [joined] };
 }

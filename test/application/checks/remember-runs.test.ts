@@ -32,10 +32,23 @@ test("a line that ended late over the draft gets the time to end over the old co
   expect(limits).toEqual([300, 292]);
 });
 
-test("tests that the rest of a line repeats are counted once", async () => {
-  const printed = (names: readonly string[]) =>
-    `${names.map((name) => `tests/test_a.py::${name} PASSED\n`).join("")}=== ${names.length} passed in 0.01s ===\n`;
-  const outputs = [printed(["test_one"]), printed(["test_one", "test_two"])];
+test.each([
+  ["none", [["a"], ["b"]], 2],
+  ["all", [["a"], ["a", "b"]], 2],
+  [
+    "some",
+    [
+      ["a", "b"],
+      ["b", "c"],
+      ["a", "b", "c"],
+    ],
+    3,
+  ],
+] as const)("each test counts once where the rest of a line repeats %s", async (_, printed, passed) => {
+  const outputs = printed.map(
+    (names) =>
+      `${names.map((name) => `tests/test_a.py::${name} PASSED\n`).join("")}=== ${names.length} passed in 0.01s ===\n`,
+  );
   const lines: string[] = [];
   const draft: JudgedDraft = {
     files: { look: () => ({ kind: "file", mode: 0o644, size: 1 }) } as unknown as JudgedDraft["files"],
@@ -51,9 +64,15 @@ test("tests that the rest of a line repeats are counted once", async () => {
   const runs = createRunMemory({ fingerprint: () => "w", now: () => 0, usualMs: 0, hung: [] }).over(draft);
   await runs.check({ ...REQUEST, commands: ["python3 -m pytest -v tests/test_a.py"] });
   const checked = await runs.check({ ...REQUEST, commands: ["python3 -m pytest -v"] });
-  expect(lines).toEqual([
-    "python3 -m pytest -v tests/test_a.py",
-    "python3 -m pytest -v --ignore=tests/test_a.py",
-  ]);
-  expect(checked.ok && readResults(checked.runs[0]?.whole ?? "")?.counts.passed).toBe(2);
+  expect(lines).toEqual(
+    [
+      "python3 -m pytest -v tests/test_a.py",
+      "python3 -m pytest -v --ignore=tests/test_a.py",
+      "python3 -m pytest -v",
+    ].slice(0, printed.length),
+  );
+  const [run] = checked.ok ? checked.runs : [];
+  expect(run?.command).toBe("python3 -m pytest -v");
+  expect(readResults(run?.whole ?? "")?.tests.size).toBe(passed);
+  expect(readResults(run?.whole ?? "")?.counts.passed).toBe(passed);
 });
