@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { findChecks } from "../../../src/domain/checks/find-checks.ts";
 import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
+import { packageScripts } from "../../../src/domain/checks/runners/package-scripts.ts";
 
 describe("how a project is checked", () => {
   const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>
@@ -186,11 +187,12 @@ describe("a test script of which not everything is installed", () => {
       leftOut: ["no-such-pm lint"],
     });
     // No installation brings what no dependency names.
-    expect(project("package-lock.json", "deno test -A", [])).toEqual({
+    const script = "mkdir -p out && deno test -A";
+    expect(project("package-lock.json", script, [])).toEqual({
       kind: "test",
       command: "npm test",
-      line: "deno test -A",
-      script: "deno test -A",
+      line: script,
+      script,
     });
   });
   test("keeps the coverage that is there", () =>
@@ -224,6 +226,22 @@ describe("whether dependencies are installed", () => {
     expect(missing(["package.json", "node_modules"], { scripts, dependencies: { a: "1" } })).toEqual(none);
     expect(missing(["package.json", ".pnp.cjs"], { scripts, dependencies: { a: "1" } })).toEqual(none);
     expect(missing(["package.json"], { scripts, dependencies: {} })).toEqual(none);
+    expect(missing(["package.json"], { scripts, workspaces: ["packages/*"] })).toEqual(none);
+  });
+  test("an installation may bring what a workspace, a peer or an option needs", () => {
+    const found = (manifest: object, more: readonly string[] = []) => {
+      const text = JSON.stringify({ scripts: { test: "vitest run" }, ...manifest });
+      const names = ["package.json", ...more];
+      const files = { names, texts: { "package.json": text }, isOnPath: () => false };
+      return [findChecks(files, null)[0]?.missing, packageScripts.findInstall?.(files)];
+    };
+    const locked = ["package-lock.json"];
+    expect(found({ workspaces: ["packages/*"] }, locked)).toEqual(["vitest", "npm ci"]);
+    expect(found({ workspaces: { packages: ["a"] } }, ["yarn.lock"])).toEqual(["vitest", "yarn install"]);
+    expect(found({ peerDependencies: { vitest: "1" } }, locked)).toEqual(["vitest", "npm ci"]);
+    expect(found({ optionalDependencies: { vitest: "1" } })).toEqual(["vitest", "npm install"]);
+    expect(found({}, ["pnpm-workspace.yaml"])).toEqual(["vitest", "pnpm install"]);
+    expect(found({ workspaces: [] }, locked)).toEqual([undefined, null]);
   });
 });
 

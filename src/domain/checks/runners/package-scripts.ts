@@ -57,19 +57,7 @@ function scriptChain(
   };
 }
 
-const SCRIPT_RUNNERS = [
-  "tape",
-  "mocha",
-  "jest",
-  "vitest",
-  "ava",
-  "tap",
-  "uvu",
-  "jasmine",
-  "node",
-  "tsx",
-  "ts-node",
-];
+const SCRIPT_RUNNERS = "tape mocha jest vitest ava tap uvu jasmine node tsx ts-node".split(" ");
 const RUNS_ANYTHING = /^(?!.* --test\b)\S*(?:node|tsx|ts-node)\s/;
 /** Programs that every machine has, and what a shell does itself. */
 const EVERYWHERE =
@@ -211,7 +199,8 @@ function withOwnPrograms(command: string, builds: readonly string[] = []): strin
 /** Where a script needs a program that is not here, its package manager among them: its other calls, with the dependencies' own programs. */
 function installedPart(files: ProjectFiles, script = "test"): FoundCommand | null {
   if (files.programs === undefined && files.isOnPath === undefined) return null;
-  const { calls, tests, leftOut, missing } = installedOf(scriptChain(scriptsOf(files), script), files);
+  const chain = scriptChain(scriptsOf(files), script);
+  const { calls, tests, leftOut, missing } = installedOf(chain, files);
   const { name } = packageManager(files);
   const hasManager = name === "npm" || files.isOnPath?.(name) !== false;
   if (missing === null && hasManager) return null;
@@ -220,9 +209,9 @@ function installedPart(files: ProjectFiles, script = "test"): FoundCommand | nul
     if (missing === null) return null;
     const whole = script === "test" ? "npm test" : `${name} run ${script}`;
     // Without dependencies no installation brings the program: the line names it.
-    return dependenciesOf(files).length > 0
+    return hasDependencies(files)
       ? { command: whole, missing }
-      : { command: whole, line: leftOut.join(" && ") };
+      : { command: whole, line: chain.calls.map((call) => call.whole).join(" && ") };
   }
   return {
     command,
@@ -275,7 +264,8 @@ function packageManager(files: ProjectFiles): PackageManager {
 function managerName(has: (name: string) => boolean): PackageManager["name"] {
   if (has("pnpm-lock.yaml")) return "pnpm";
   if (has("yarn.lock")) return "yarn";
-  return has("bun.lock") || has("bun.lockb") ? "bun" : "npm";
+  if (has("bun.lock") || has("bun.lockb")) return "bun";
+  return has("pnpm-workspace.yaml") && !has("package-lock.json") ? "pnpm" : "npm";
 }
 
 function scriptsOf(files: ProjectFiles): Readonly<Record<string, string | undefined>> {
@@ -286,6 +276,16 @@ function scriptsOf(files: ProjectFiles): Readonly<Record<string, string | undefi
 
 function dependenciesOf(files: ProjectFiles): string[] {
   return [...Object.keys(mapIn(files, "dependencies")), ...Object.keys(mapIn(files, "devDependencies"))];
+}
+
+/** Whether an installation may bring a program; tests may do without what the packages of a workspace or peers need. */
+function hasDependencies(files: ProjectFiles): boolean {
+  const others = ["peerDependencies", "optionalDependencies", "workspaces"];
+  return (
+    hasName(files, "pnpm-workspace.yaml") ||
+    dependenciesOf(files).length > 0 ||
+    others.some((key) => Object.keys(mapIn(files, key)).length > 0)
+  );
 }
 
 /** A `package.json` that is not valid JSON counts as empty. */
@@ -306,7 +306,7 @@ export const packageScripts: CheckRunner = {
   findTest: findPackageTest,
   findLint: findPackageLint,
   findInstall(files) {
-    if (!hasName(files, "package.json") || dependenciesOf(files).length === 0) return null;
+    if (!hasName(files, "package.json") || !hasDependencies(files)) return null;
     const { name } = packageManager(files);
     if (name !== "npm") return `${name} install`;
     return hasName(files, "package-lock.json") || hasName(files, "npm-shrinkwrap.json")
