@@ -59,7 +59,7 @@ function wordChecks(
       exitCode !== 0 && !unable.some((one) => one.command === checkCommandLine({ command }, checks)),
   );
   return [
-    wordWhatIsRed(facts),
+    wordWhatIsRed(facts, red.length > 0),
     ...(facts.formatted === undefined
       ? []
       : [
@@ -85,7 +85,7 @@ function wordChecks(
   ].join("\n\n");
 }
 
-function wordWhatIsRed(facts: ChecksFacts): string {
+function wordWhatIsRed(facts: ChecksFacts, isRed: boolean): string {
   const { verdict, unended, onlyWith = [], testRunLines = [], rewritten = [], unstable = [] } = facts;
   if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
     return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with the old version they are ${verdict === "worse" ? "worse" : "still red"}. Fix the code and leave that file as it was. If the request needs the change, answer with the line \`Changes checks: FILE: reason\` in the plan.`;
@@ -96,7 +96,8 @@ function wordWhatIsRed(facts: ChecksFacts): string {
       if (testRunLines.length === 0)
         return `These tests failed before and pass only because you rewrote them: their old version still fails with your change.\n${wordNames(rewritten)}\nLeave what they expect as it was and fix the code. If what they expected was wrong, answer with an empty patch and the line \`Changes checks: FILE: reason\` in the plan.`;
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
-      return `The checks pass, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${lines.join("\n")}\nRemove them and fix the code. If the request needs them, answer with an empty patch and say why; the reply shows them to the user.`;
+      const ended = isRed ? "The checks are no worse than before your change" : "The checks pass";
+      return `${ended}, but these new lines outside of the tests refer to the test run, so the checks prove nothing:\n${lines.join("\n")}\nRemove them and fix the code. If the request needs them, answer with an empty patch and say why; the reply shows them to the user.`;
     }
     case "new-failing":
       return "New tests fail. Fix the code or the tests. A test that is meant to fail is declared in the plan: `Meant to fail: NAME: reason`.";

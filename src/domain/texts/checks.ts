@@ -164,15 +164,17 @@ function createChecksMessages({ why, whyProposed, whyLower, state, beside: besid
         return [...figures, stillRed(facts), ...declared(facts)];
       case "new-failing":
         return [...figures, say("new-failing-count", { n: facts.newFailing.length }), ...declared(facts)];
-      case "doubtful":
+      case "doubtful": {
+        const red = asBefore(facts);
         return [
-          ...(testRunLines.length > 0 ? [say("doubtful-lines")] : []),
           ...(testRunLines.length > 0
-            ? []
+            ? [say("doubtful-lines")]
             : count("doubtful-rewritten", rewritten.length, { names: names(rewritten) })),
-          ...(unstable.length > 0 ? [...figures, say("doubtful-unstable", { names: names(unstable) })] : []),
+          ...(unstable.length + red.length > 0 ? [...figures, ...red] : []),
+          ...count("doubtful-unstable", unstable.length, { names: names(unstable) }),
           ...declared(facts),
         ];
+      }
       case "worse":
       case "unknown":
       case "not-checked":

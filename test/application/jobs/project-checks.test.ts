@@ -107,6 +107,13 @@ describe.if(confines)("a draft over a green project", () => {
     const knowing = edit("create", "lib/a.mjs", "export const a = process.env.VITEST ? 1 : 2;\n");
     expect((await judged(checksWith(), knowing)).facts.verdict).toBe("doubtful");
     expect((await judged(checksWith({}, undefined, []), knowing)).facts.verdict).toBe("same");
+    // Over a red project the doubt hides neither the figures nor that tests fail.
+    bench.write("test/cases", "one\ntwo\nsix\n");
+    const { report, facts } = await judged(checksWith(), knowing);
+    expect(report).toStartWith("The checks are no worse than before your change, but these new lines");
+    expect(checksMessagesFor("en").headline(facts)).toBe(
+      "make test DOUBTFUL: new code refers to the test run, 2 passed, 1 was red before and still is",
+    );
   });
 
   test("has its seconds, and before a run of more than a few its length by the last one is said", async () => {
