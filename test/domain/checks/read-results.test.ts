@@ -412,9 +412,13 @@ test at b.test.mjs:6:3
   expect(inShort(green)).toBe("node-spec all: 2 0 0");
 });
 
-test("tests that are counted one by one have no count where some were cut out", () => {
+test("an output with a cut has no counts: tests or a summary may be missing", () => {
   const many = Array.from({ length: 900 }, (_, at) => `=== RUN   TestA${at}\n--- PASS: TestA${at} (0.00s)`);
   const whole = `${many.join("\n")}\nPASS\nok  \texample.com/a\t0.1s\n`;
   expect(readKeptCounts(whole)).toMatchObject({ passed: 900 });
   expect(readKeptCounts(cutMiddle(whole, 16_384))).toBeNull();
+  const names = Array.from({ length: 100 }, (_, at) => `test tests::checks_the_case_number_${at} ... ok`);
+  const crate = `running 100 tests\n${names.join("\n")}\n\ntest result: ok. 100 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\n`;
+  expect(readKeptCounts(crate.repeat(5))).toMatchObject({ passed: 500 });
+  expect(readKeptCounts(cutMiddle(crate.repeat(5), 16_384))).toBeNull();
 });
