@@ -470,14 +470,14 @@ async function judge(one: RecordedDraft, steps: readonly JudgeStep[]): Promise<J
   };
 }
 
-function isFalse(truth: Truth, { verdict, facts }: JudgedAttempt): boolean {
+function isFalse(truth: Truth, { verdict, landsAnyway, facts }: JudgedAttempt): boolean {
   const { unnoticed = [], expectsElse = [], unstable = [], newTests, mended } = facts;
   const passWithout = newTests === undefined ? 0 : newTests.passWithout;
   switch (truth) {
     case "lands":
       return verdict !== "green";
     case "kept back":
-      return verdict !== "red";
+      return verdict !== "red" || landsAnyway;
     case "told":
       return (
         verdict === "green" && unnoticed.length + expectsElse.length + unstable.length + passWithout === 0
