@@ -9,7 +9,7 @@ import { trustWorkspace } from "../../src/config/trust.ts";
 import { type Bench, createBench, edit, type Settings, shell } from "../application/jobs/worker-kit.ts";
 import { treeOf } from "./tree.ts";
 
-/** A save within the tick in which a draft is opened could be on either side of it, and is no base. */
+/** A save within the tick in which a draft is opened or woken could be on either side of it, and is no base. */
 function letFileClockGoOn(file: string, probe: string): void {
   const ctime = (path: string) => statSync(path, { bigint: true }).ctimeNs;
   do writeFileSync(probe, "");
@@ -164,6 +164,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       const draft = await open();
       await ran(draft, [edit("delete", "a.txt", ""), shell("rm lib/b.txt")]);
       for (const path of ["a.txt", "lib/b.txt"]) chmodSync(bench.path(path), 0o755);
+      letFileClockGoOn(bench.path("lib/b.txt"), bench.path("tick"));
       expect(await draft.rebase()).toMatchObject({
         conflicts: [{ path: "a.txt", why: "gone", ours: null }],
         failed: [],
@@ -225,6 +226,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       bench.write("a.txt", "theirs\n");
       bench.write("both.txt", "theirs\n");
       rmSync(bench.path("lib/b.txt"));
+      letFileClockGoOn(bench.path("both.txt"), bench.path("tick"));
       const { conflicts } = await draft.rebase();
       expect(conflicts.map(({ path }) => path).sort()).toEqual(["a.txt", "both.txt", "lib/b.txt"]);
       await draft.giveWay(["a.txt", "both.txt", "lib/b.txt"]);
