@@ -1,11 +1,12 @@
 /** A disk that fails while a job lands or is taken back: what is said of the workspace is true, and a repair goes on. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describeConflicts } from "../../src/application/jobs/word-notes.ts";
 import type { SwapOutcome } from "../../src/application/ports/jobs-transaction.ts";
 import { messagesFor } from "../../src/domain/texts/jobs.ts";
-import { appendJournal, writeDurably } from "../../src/infrastructure/jobs/job-folder.ts";
+import { appendJournal, createJobFolder, writeDurably } from "../../src/infrastructure/jobs/job-folder.ts";
+import { toStorage } from "../../src/infrastructure/jobs/job-storage.ts";
 import {
   createBench,
   openTransactions,
@@ -118,3 +119,20 @@ test.if(existsSync("/dev/full"))("a record that a full disk does not take is nam
   ] as const)
     expect(write).toThrow(expect.objectContaining({ code: "ENOSPC", path: at }));
 });
+
+test.if(existsSync("/dev/full"))(
+  "a job that a full disk refuses names no path inside the storage",
+  async () => {
+    const storage = toStorage(bench.workspace, bench.at(`.picoclaw-1/s/${"0".repeat(32)}`), true);
+    const jobId = "job_1_x";
+    mkdirSync(storage.folder, { recursive: true });
+    symlinkSync("/dev/full", join(createJobFolder(storage.folder, jobId).path, "state.json.tmp"));
+    const begun = await openTransactions(storage, join(bench.folder, "home")).begin({
+      jobId,
+      kind: "direct",
+      again: true,
+    });
+    expect(begun).toMatchObject({ ok: false, refusal: { code: "no-space", path: bench.workspace } });
+    expect(JSON.stringify(begun)).not.toContain("0".repeat(32));
+  },
+);

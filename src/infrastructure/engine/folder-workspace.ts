@@ -1,4 +1,5 @@
 import { copyFileSync, existsSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import {
   conflictsOfStuck,
   LimitReached,
@@ -21,6 +22,7 @@ import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { succeeds } from "../../domain/platform/error-text.ts";
 import { nameLockHolder, withFolderLocks } from "../jobs/folder-lock.ts";
 import { createWorkspaceFiles } from "../jobs/folder-view.ts";
+import { isInside } from "../jobs/git-roots.ts";
 import {
   checkFolders,
   createJobFolder,
@@ -77,7 +79,7 @@ const CODES: Readonly<Record<string, BeginRefusal["code"]>> = {
 };
 
 /** Why the place for staged changes could not be made; errors that are not the system's are bugs. */
-function toRefusal(error: unknown, folder: string): BeginRefusal {
+function toRefusal(error: unknown, { folder, outer }: Storage): BeginRefusal {
   const code = (error as { code?: unknown }).code;
   if (typeof code !== "string") throw error;
   if (error instanceof LimitReached && error.reached.what === "no-processes") {
@@ -87,8 +89,10 @@ function toRefusal(error: unknown, folder: string): BeginRefusal {
   if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };
   if (["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(code) && !existsSync(folder))
     return { code: "storage", message: folder };
-  const message = `${(error as Error).message} (${folder})`;
-  return { code: CODES[code] ?? "failed", message, path: (error as { path?: string }).path ?? folder };
+  const message = `${(error as Error).message} (${outer})`;
+  const { path = folder } = error as { path?: string };
+  // A full disk is named by a place that people know, and the name of the storage may be a secret.
+  return { code: CODES[code] ?? "failed", message, path: isInside(outer, path) ? dirname(outer) : path };
 }
 
 export interface TransactionDeps {
@@ -152,7 +156,7 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       return begun.ok && repaired !== null ? { ...begun, repaired } : begun;
     } catch (error) {
       forget(jobId);
-      return { ok: false, refusal: toRefusal(error, storage.folder) };
+      return { ok: false, refusal: toRefusal(error, storage) };
     }
   }
 
